@@ -1,0 +1,26 @@
+//! The steps, in the ladder's order. Each file is one idea more than the step that it names as its base.
+
+use crate::Step;
+
+#[path = "01_naive.rs"]
+pub mod naive;
+#[path = "02_coalesced.rs"]
+pub mod coalesced;
+#[path = "03_smem_tiling.rs"]
+pub mod smem_tiling;
+#[path = "04_tiling_1d.rs"]
+pub mod tiling_1d;
+#[path = "05_tiling_2d.rs"]
+pub mod tiling_2d;
+#[path = "06_vectorized.rs"]
+pub mod vectorized;
+
+/// The registry: the only list of steps. The command line, tests, benchmarks and documentation iterate it.
+pub const STEPS: &[Step] = &[
+    naive::STEP,
+    coalesced::STEP,
+    smem_tiling::STEP,
+    tiling_1d::STEP,
+    tiling_2d::STEP,
+    vectorized::STEP,
+];
