@@ -5,6 +5,8 @@
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
+mod f32x4;
+mod gemm;
 pub mod step;
 pub mod steps;
 

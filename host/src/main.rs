@@ -1,1 +1,97 @@
-fn main() {}
+//! The `host` program: see `host --help`.
+
+mod cli;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use gpu_kernels::STEPS;
+use host::bench::{self, Comparison};
+use host::{Error, PtxSource, backend, kernels, report};
+
+use crate::cli::{Args, Format};
+use crate::output::JsonFile;
+use crate::progress::Display;
+
+fn main() -> ExitCode {
+    let result = match Args::try_parse() {
+        Ok(args) if args.list => output::print(&list()).map(|()| 0),
+        Ok(args) => run(&args),
+        Err(message) => output::print_clap(&message),
+    };
+    match result {
+        Ok(code) => code.into(),
+        Err(error) if output::reader_has_gone(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&format!("error: {error}"));
+            error.exit_code().into()
+        }
+    }
+}
+
+/// Runs what the arguments ask for. What the arguments alone can tell wrong is found before a device is touched.
+/// Returns the exit code: 1 where a kernel failed while the others went on.
+fn run(args: &Args) -> Result<u8, Error> {
+    let selection = args.selection()?;
+    let problems = args.problems()?;
+    let ptx = match &args.ptx {
+        Some(path) => PtxSource::from_file(path)?,
+        None => PtxSource::BuiltIn,
+    };
+    for step in selection.steps() {
+        ptx.module(step)?;
+    }
+    let mut json = args.json.as_deref().map(JsonFile::open).transpose()?;
+
+    let mut backend = backend::open(args.backend.into(), args.device, ptx)?;
+    let kernels = selection.resolve(backend.device().compute_capability);
+    let mut display = Display::new();
+    let mut exit_code = 0;
+    let mut first = true;
+    for problem in &problems {
+        let comparison =
+            bench::compare(backend.as_mut(), &kernels, problem, args.timing(), &mut |progress| display.show(progress));
+        display.clear();
+        let failures = match comparison {
+            Ok(comparison) => {
+                let text = format(&comparison, args.format, first);
+                output::print(&text)?;
+                first &= text.is_empty();
+                if let Some(json) = &mut json {
+                    json.write(&report::json_lines(&comparison.rows))?;
+                }
+                comparison.failures
+            }
+            Err(error) => vec![error],
+        };
+        for error in &failures {
+            output::complain(&format!("error: {error}"));
+            exit_code = exit_code.max(error.exit_code());
+        }
+    }
+    Ok(exit_code)
+}
+
+fn format(comparison: &Comparison, format: Format, first: bool) -> String {
+    if let (Some(reason), true) = (&comparison.no_baseline, format != Format::Table) {
+        output::complain(&format!("note: no comparison with cuBLAS: {reason}"));
+    }
+    match format {
+        Format::Table => {
+            let table = report::table(comparison);
+            if first || table.is_empty() { table } else { format!("\n{table}") }
+        }
+        Format::Json => report::json_lines(&comparison.rows),
+        Format::Csv => report::csv(&comparison.rows, first),
+    }
+}
+
+/// `--list`: the name first, so that scripts can cut it out.
+fn list() -> String {
+    let steps = STEPS.iter().map(|step| (step.slug, step.summary));
+    let names: Vec<_> = steps.chain(kernels::GROUPS).collect();
+    let width = names.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    names.iter().map(|(name, summary)| format!("{name:width$}  {summary}\n")).collect()
+}

@@ -1,1 +1,4 @@
+//! What the workspace's tests share.
 
+pub mod contract;
+pub mod cpu;

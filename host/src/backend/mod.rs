@@ -4,6 +4,9 @@ use crate::{Error, Operands, Problem};
 use gpu_kernels::Step;
 
 pub mod cuda;
+mod open;
+
+pub use open::{BackendChoice, open};
 
 /// What can be run: a step of the ladder, or the library that it is measured against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,100 @@
+//! cuBLAS SGEMM, out of the library that the machine has, if any.
+
+use cudarc::cublas::result;
+use cudarc::cublas::sys::{self, cublasHandle_t, cublasMath_t, cublasOperation_t::CUBLAS_OP_N};
+use cust::stream::Stream;
+
+use super::operands::Gemm;
+use crate::{Error, Problem};
+
+/// The math mode that cuBLAS runs in, for reports: fp32 on the CUDA cores, no TF32, no emulation.
+pub const MATH_MODE: &str = "CUBLAS_DEFAULT_MATH";
+
+/// A handle of cuBLAS, bound to a stream.
+pub(super) struct Cublas {
+    handle: cublasHandle_t,
+}
+
+impl Cublas {
+    /// Loads cuBLAS and sets it up to queue fp32 products in `stream`.
+    ///
+    /// # Safety
+    /// It must be dropped before `stream`.
+    pub(super) unsafe fn load(stream: &Stream) -> Result<Self, Error> {
+        // SAFETY: loads the library by the names that every later call loads it by, and runs only what NVIDIA's library
+        // does when it is loaded. Those calls panic where it is missing.
+        if !unsafe { sys::is_culib_present() } {
+            let hint = if cfg!(windows) { "PATH" } else { "LD_LIBRARY_PATH" };
+            let reason = format!("the loader finds no cublas library; install CUDA, or put its folder into {hint}");
+            return Err(Error::NoCublas { reason });
+        }
+        let unusable = |error: result::CublasError| Error::NoCublas { reason: error.to_string() };
+        let cublas = Self { handle: result::create_handle().map_err(unusable)? };
+        // SAFETY: the handle was created above; the stream is alive, and the caller keeps it longer than the handle.
+        unsafe { result::set_stream(cublas.handle, stream.as_inner().cast()) }.map_err(unusable)?;
+        // SAFETY: the handle was created above.
+        unsafe { sys::cublasSetMathMode(cublas.handle, cublasMath_t::CUBLAS_DEFAULT_MATH) }
+            .result()
+            .map_err(unusable)?;
+        Ok(cublas)
+    }
+
+    /// The library's version, such as `13.1.0`.
+    pub(super) fn version(&self) -> Result<String, Error> {
+        let mut version = 0;
+        // SAFETY: the handle lives as long as `self`; `version` is a place to write an int to.
+        let status = unsafe { sys::cublasGetVersion_v2(self.handle, &raw mut version) };
+        status.result().map_err(|error| Error::NoCublas { reason: error.to_string() })?;
+        Ok(format_version(version))
+    }
+
+    /// Queues C = alpha*A*B + beta*C, where m and n are not 0.
+    ///
+    /// cuBLAS is column-major: our row-major A, B and C are its transposes, so it computes C^T = B^T * A^T.
+    pub(super) fn sgemm(&self, gemm: &Gemm) -> Result<(), Error> {
+        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. } = gemm.problem;
+        let (m, n, k) = (to_int(m)?, to_int(n)?, to_int(k)?);
+        let (lda, ldb, ldc) = (to_int(lda)?, to_int(ldb)?, to_int(ldc)?);
+        let (a, b, c) = (gemm.a(0).as_ptr(), gemm.b().as_ptr(), gemm.c(0).as_mut_ptr());
+        let (no, alpha, beta) = (CUBLAS_OP_N, &raw const alpha, &raw const beta);
+        // SAFETY: the handle lives as long as `self`. Read as row-major, A has m * lda elements, B k * ldb and C
+        // m * ldc, as `gemm` vouches for. The factors are read before the call returns, since cuBLAS's pointer mode is
+        // the host's by default. The product runs asynchronously, and freeing the operands waits for it.
+        unsafe { result::sgemm(self.handle, no, no, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc) }
+            .map_err(|error| Error::Cuda { what: "run cuBLAS".into(), reason: error.to_string() })
+    }
+}
+
+impl Drop for Cublas {
+    fn drop(&mut self) {
+        // SAFETY: the handle was created by `load`, and nothing uses it after this. A failure leaves nothing to do.
+        let _ = unsafe { result::destroy_handle(self.handle) };
+    }
+}
+
+/// A size as cuBLAS takes it.
+fn to_int(value: u32) -> Result<i32, Error> {
+    i32::try_from(value).map_err(|_| Error::CublasSize { value })
+}
+
+/// `130100` is 13.1.0.
+fn format_version(version: i32) -> String {
+    format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_formatted() {
+        assert_eq!(format_version(130_100), "13.1.0");
+        assert_eq!(format_version(120_804), "12.8.4");
+    }
+
+    #[test]
+    fn sizes_fit_an_int() {
+        assert_eq!(to_int(i32::MAX as u32).unwrap(), i32::MAX);
+        assert!(matches!(to_int(1 << 31), Err(Error::CublasSize { value: 0x8000_0000 })));
+    }
+}

@@ -1,0 +1,156 @@
+//! The CUDA backend: PTX loaded and launched through `cust`, with cuBLAS beside it. The only place that knows `cust`.
+//!
+//! The driver, cuBLAS and NVML are loaded at run time, so that one binary runs on machines with and without each of them.
+
+use cust::context::Context;
+use cust::stream::{Stream, StreamFlags};
+use gpu_kernels::Step;
+
+use crate::backend::{Backend, Conditions, Device, Kernel};
+use crate::ptx::PtxSource;
+use crate::{Error, Operands, Problem};
+
+mod cublas;
+mod device;
+mod failure;
+mod launch;
+mod module;
+mod nvml;
+mod operands;
+mod timer;
+
+pub use cublas::MATH_MODE;
+
+use cublas::Cublas;
+use failure::Context as _;
+use launch::Launch;
+use module::Modules;
+use nvml::Monitor;
+use operands::DeviceOperands;
+use timer::Timer;
+
+/// Runs kernels on one CUDA device, on the thread that made it.
+///
+/// It holds the device's primary context, which cuBLAS shares. Work is queued in one stream.
+pub struct CudaBackend {
+    // Fields are dropped in this order: what lives in the context goes before the stream, the context last.
+    operands: Option<DeviceOperands>,
+    timer: Timer,
+    cublas: Option<Cublas>,
+    modules: Modules,
+    stream: Stream,
+    device: Device,
+    monitor: Option<Monitor>,
+    _context: Context,
+}
+
+impl CudaBackend {
+    /// Opens device `ordinal`, counted as the driver counts, to run kernels out of `ptx`.
+    ///
+    /// # Errors
+    /// [`Error::NoDriver`] and [`Error::NoDevice`] where there is nothing to run on, [`Error::Cuda`] where the driver
+    /// refuses.
+    pub fn new(ordinal: usize, ptx: PtxSource) -> Result<Self, Error> {
+        let handle = device::open(ordinal)?;
+        let context = Context::new(handle).context("use the device")?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None).context("create a stream")?;
+        let monitor = Monitor::new(device::pci_bus_id(handle)?);
+        let device = device::describe(handle, monitor.as_ref())?;
+        let timer = Timer::new(device.l2_bytes)?;
+        Ok(Self {
+            operands: None,
+            timer,
+            cublas: None,
+            modules: Modules::new(ptx),
+            stream,
+            device,
+            monitor,
+            _context: context,
+        })
+    }
+
+    /// Loads cuBLAS where it is not loaded yet, and notes its version.
+    fn load_cublas(&mut self) -> Result<(), Error> {
+        if self.cublas.is_none() {
+            // SAFETY: `cublas` stands before `stream` in this struct, and so is dropped before it.
+            let cublas = unsafe { Cublas::load(&self.stream) }?;
+            self.device.cublas = Some(cublas.version()?);
+            self.cublas = Some(cublas);
+        }
+        Ok(())
+    }
+
+    /// Loads the step's kernel, if this device has what the step's target asks for.
+    fn load_step(&mut self, step: &'static Step) -> Result<(), Error> {
+        let (major, minor) = self.device.compute_capability;
+        if !step.target.runs_on(major, minor) {
+            return Err(Error::Unsupported {
+                slug: step.slug,
+                needs: step.target.devices(),
+                device: self.device.name.clone(),
+                compute_capability: (major, minor),
+            });
+        }
+        self.modules.load(step)
+    }
+}
+
+impl Backend for CudaBackend {
+    fn name(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn conditions(&self) -> Option<Conditions> {
+        self.monitor.as_ref()?.conditions()
+    }
+
+    fn prepare(&mut self, kernel: Kernel) -> Result<(), Error> {
+        match kernel {
+            Kernel::Step(step) => self.load_step(step),
+            Kernel::Cublas => self.load_cublas(),
+        }
+    }
+
+    fn upload(&mut self, operands: &Operands) -> Result<(), Error> {
+        // The old ones go first: peak memory is that of one problem.
+        self.operands = None;
+        self.operands = Some(DeviceOperands::upload(operands)?);
+        Ok(())
+    }
+
+    fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<(), Error> {
+        self.prepare(kernel)?;
+        let launch = Launch::new(kernel, &self.modules, self.cublas.as_ref(), self.operands.as_ref(), problem)?;
+        launch.enqueue(&self.stream)?;
+        self.stream.synchronize().context(launch.what())
+    }
+
+    fn download(&mut self, operands: &mut Operands) -> Result<(), Error> {
+        operands::uploaded(self.operands.as_ref())?.download(operands)
+    }
+
+    fn time(
+        &mut self,
+        kernel: Kernel,
+        problem: &Problem,
+        warmup: u32,
+        iterations: u32,
+        launched: &mut dyn FnMut(),
+    ) -> Result<Vec<f32>, Error> {
+        self.prepare(kernel)?;
+        let launch = Launch::new(kernel, &self.modules, self.cublas.as_ref(), self.operands.as_ref(), problem)?;
+        for _ in 0..warmup {
+            self.timer.time(&launch, &self.stream)?;
+        }
+        let timed = (0..iterations).map(|_| {
+            let time_ms = self.timer.time(&launch, &self.stream)?;
+            launched();
+            Ok(time_ms)
+        });
+        timed.collect()
+    }
+}

@@ -1,0 +1,213 @@
+//! Verifies and times kernels, cuBLAS beside them.
+
+use crate::backend::{Backend, Conditions};
+use crate::report::Row;
+use crate::{Error, Kernel, Operands, Problem, Verification, Verifier};
+
+/// GPU time that an automatic number of launches aims at, in milliseconds.
+const AUTO_TIME_MS: f32 = 500.0;
+
+/// The least and the most launches that are chosen automatically.
+const AUTO_ITERATIONS: (u32, u32) = (10, 200);
+
+/// How to time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// Untimed launches before the timed ones.
+    pub warmup: u32,
+    /// Timed launches; `None` chooses 10 to 200, for about half a second.
+    pub iterations: Option<u32>,
+}
+
+/// Times of one kernel, in milliseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Samples {
+    sorted: Vec<f64>,
+}
+
+impl Samples {
+    /// Samples of at least one launch.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn new(times_ms: &[f32]) -> Self {
+        assert!(!times_ms.is_empty(), "no launch was timed");
+        let mut sorted: Vec<f64> = times_ms.iter().map(|&time| time.into()).collect();
+        sorted.sort_by(f64::total_cmp);
+        Self { sorted }
+    }
+
+    /// The middle sample, or the mean of the two in the middle.
+    #[must_use]
+    pub fn median(&self) -> f64 {
+        let last = self.sorted.len() - 1;
+        (self.sorted[last / 2] + self.sorted[last.div_ceil(2)]) / 2.0
+    }
+
+    /// The fastest sample.
+    #[must_use]
+    pub fn min(&self) -> f64 {
+        self.sorted[0]
+    }
+
+    /// The slowest sample.
+    #[must_use]
+    pub fn max(&self) -> f64 {
+        self.sorted[self.sorted.len() - 1]
+    }
+
+    /// How many launches were timed.
+    #[must_use]
+    pub fn iterations(&self) -> usize {
+        self.sorted.len()
+    }
+}
+
+/// What one kernel did on one problem.
+#[derive(Debug, Clone)]
+pub struct Measurement {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Whether its result is right.
+    pub verification: Verification,
+    /// How long it took.
+    pub samples: Samples,
+    /// Clocks and power right after the timed launches.
+    pub conditions: Option<Conditions>,
+}
+
+/// What is going on, for a progress display.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Progress {
+    /// Operands and the f64 reference are being made.
+    Preparing(Problem),
+    /// The kernel's result is being checked.
+    Verifying(Kernel),
+    /// So many launches of the kernel will be timed.
+    Timing(Kernel, u32),
+    /// One more launch is done.
+    Launched,
+}
+
+/// The kernels of one problem, side by side.
+#[derive(Debug)]
+pub struct Comparison {
+    /// The kernels that were asked for and ran, in that order.
+    pub rows: Vec<Row>,
+    /// cuBLAS, where it was not asked for and ran.
+    pub baseline: Option<Row>,
+    /// Why there is no cuBLAS to compare with.
+    pub no_baseline: Option<String>,
+    /// Kernels that could not run, or whose result is wrong.
+    pub failures: Vec<Error>,
+}
+
+/// Verifies and times the kernels on one problem, and cuBLAS in any case. A kernel that fails does not stop the others.
+///
+/// # Errors
+/// What concerns all kernels: [`Error::OutOfMemory`] and [`Error::OutOfHostMemory`].
+pub fn compare(
+    backend: &mut dyn Backend,
+    kernels: &[Kernel],
+    problem: &Problem,
+    timing: Timing,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Comparison, Error> {
+    let (needed, available) = (problem.bytes(), backend.device().memory_bytes);
+    if needed > available {
+        return Err(Error::OutOfMemory { needed, available });
+    }
+    watch(Progress::Preparing(*problem));
+    let fresh = Operands::random(problem)?;
+    let verifier = Verifier::new(problem, &fresh);
+    let mut measure = |kernel| measure(backend, kernel, problem, &fresh, &verifier, timing, watch);
+
+    let mut comparison = Comparison { rows: Vec::new(), baseline: None, no_baseline: None, failures: Vec::new() };
+    let mut measurements = Vec::new();
+    let mut cublas = None;
+    match measure(Kernel::Cublas) {
+        Ok(measurement) => cublas = Some(measurement),
+        // The comparison goes on without it, unless nothing else was asked for.
+        Err(error) if kernels == [Kernel::Cublas] => comparison.failures.push(error),
+        Err(error) => comparison.no_baseline = Some(error.to_string()),
+    }
+    for &kernel in kernels {
+        match kernel {
+            Kernel::Cublas => measurements.extend(cublas.take()),
+            Kernel::Step(_) => match measure(kernel) {
+                Ok(measurement) => measurements.push(measurement),
+                Err(error) => comparison.failures.push(error),
+            },
+        }
+    }
+    let unasked = cublas.is_some();
+    measurements.extend(cublas);
+    comparison.failures.extend(measurements.iter().filter_map(|measurement| not_verified(measurement, problem)));
+    comparison.rows = Row::table(backend, problem, timing, &measurements);
+    if unasked {
+        comparison.baseline = comparison.rows.pop();
+    }
+    Ok(comparison)
+}
+
+fn measure(
+    backend: &mut dyn Backend,
+    kernel: Kernel,
+    problem: &Problem,
+    fresh: &Operands,
+    verifier: &Verifier<'_>,
+    timing: Timing,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Measurement, Error> {
+    watch(Progress::Verifying(kernel));
+    backend.prepare(kernel)?;
+    backend.upload(fresh)?;
+    backend.run(kernel, problem)?;
+    let mut result = fresh.clone();
+    backend.download(&mut result)?;
+    let verification = verifier.verify(&result);
+    drop(result);
+
+    let (warmup, iterations) = match timing.iterations {
+        Some(iterations) => (timing.warmup, iterations),
+        None => {
+            let first = backend.time(kernel, problem, timing.warmup, 1, &mut || {})?;
+            (0, automatic_iterations(first[0]))
+        }
+    };
+    watch(Progress::Timing(kernel, iterations));
+    let times = backend.time(kernel, problem, warmup, iterations, &mut || watch(Progress::Launched))?;
+    Ok(Measurement { kernel, verification, samples: Samples::new(&times), conditions: backend.conditions() })
+}
+
+fn automatic_iterations(launch_ms: f32) -> u32 {
+    ((AUTO_TIME_MS / launch_ms) as u32).clamp(AUTO_ITERATIONS.0, AUTO_ITERATIONS.1)
+}
+
+fn not_verified(measurement: &Measurement, problem: &Problem) -> Option<Error> {
+    let Problem { m, n, k, .. } = *problem;
+    let fault = measurement.verification.fault?;
+    Some(Error::NotVerified { kernel: measurement.kernel.name(), m, n, k, fault })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_of_odd_and_even_counts() {
+        let samples = Samples::new(&[3.0, 1.0, 2.0]);
+        assert_eq!((samples.min(), samples.median(), samples.max()), (1.0, 2.0, 3.0));
+        assert_eq!(Samples::new(&[4.0, 1.0, 2.0, 3.0]).median(), 2.5);
+        assert_eq!(Samples::new(&[7.0]).median(), 7.0);
+    }
+
+    #[test]
+    fn automatic_iterations_have_bounds() {
+        assert_eq!(automatic_iterations(5.0), 100);
+        assert_eq!(automatic_iterations(2000.0), 10);
+        assert_eq!(automatic_iterations(0.001), 200);
+        assert_eq!(automatic_iterations(0.0), 200);
+    }
+}

@@ -1,0 +1,171 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use host::backend::BackendChoice;
+use host::bench::Timing;
+use host::kernels::Selection;
+use host::{Error, Problem};
+
+/// The size where none is given.
+const DEFAULT_SIZE: u32 = 4096;
+
+/// More launches than this are a slip of the finger.
+const MAX_LAUNCHES: u32 = 1_000_000;
+
+const EXAMPLES: &str = "\
+Examples:
+  host                                         the fastest step that the device can run, at 4096 x 4096 x 4096
+  host --kernel 2d-tiling --size 4092          one step, its result verified, cuBLAS beside it
+  host --kernel all --size 1024,4096           the whole ladder at two sizes
+  host --kernel all --format json > rows.jsonl  one JSON object per kernel and size
+  host --m 1000 --n 7 --k 64 --beta -0.5       any shape: C = A*B - 0.5*C
+  host --list                                  the names that --kernel takes
+
+Exit codes:
+  0  every kernel ran and its result is right
+  1  something failed: no device, not enough memory, a kernel that cannot run here or whose result is wrong
+  2  the command line is wrong";
+
+/// Runs, verifies and times SGEMM kernels written in Rust, cuBLAS beside them.
+///
+/// Computes C = alpha*A*B + beta*C in fp32, row-major, on random operands. Every result is checked against f64 before
+/// it is timed; the times are medians, with the L2 cache flushed before each launch.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES, max_term_width = 110)]
+pub struct Args {
+    /// Kernels to run: slugs out of --list, `cublas`, `auto` or `all`; repeat it or separate them with commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "auto")]
+    pub kernel: Vec<String>,
+
+    /// Square sizes, m = n = k, in elements [default: 4096]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = size, allow_negative_numbers = true)]
+    pub size: Vec<u32>,
+
+    /// Rows of A and C, for a shape that is not square
+    #[arg(long, value_name = "M", value_parser = size, allow_negative_numbers = true, conflicts_with = "size", requires_all = ["n", "k"])]
+    pub m: Option<u32>,
+
+    /// Columns of B and C
+    #[arg(long, value_name = "N", value_parser = size, allow_negative_numbers = true, conflicts_with = "size", requires_all = ["m", "k"])]
+    pub n: Option<u32>,
+
+    /// Columns of A, rows of B
+    #[arg(long, value_name = "K", value_parser = size, allow_negative_numbers = true, conflicts_with = "size", requires_all = ["m", "n"])]
+    pub k: Option<u32>,
+
+    /// The factor of A*B
+    #[arg(long, value_name = "X", default_value = "1", value_parser = factor, allow_negative_numbers = true)]
+    pub alpha: f32,
+
+    /// The factor of the old C; at 0 it is not read
+    #[arg(long, value_name = "X", default_value = "0", value_parser = factor, allow_negative_numbers = true)]
+    pub beta: f32,
+
+    /// Timed launches per kernel [default: 10 to 200, for about half a second]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LAUNCHES)))]
+    pub iterations: Option<u32>,
+
+    /// Untimed launches before them
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=i64::from(MAX_LAUNCHES)))]
+    pub warmup: u32,
+
+    /// What the operands are drawn from: the same seed gives the same operands [default: a fresh one, shown]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// The CUDA device, counted from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub device: usize,
+
+    /// What runs the kernels
+    #[arg(long, value_enum, default_value_t = BackendName::Auto)]
+    pub backend: BackendName,
+
+    /// What to print: a table for people, one JSON object per line, or CSV
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Write the JSON lines to this file too, whatever --format says
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Run the kernels of this PTX file instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    pub ptx: Option<PathBuf>,
+
+    /// Print the names that --kernel takes, one per line, and stop
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// `--backend`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    /// The best that this machine has.
+    Auto,
+    /// A CUDA device.
+    Cuda,
+    /// The project's PTX emulator, on the CPU.
+    Emulator,
+}
+
+/// `--format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table.
+    Table,
+    /// One JSON object per line.
+    Json,
+    /// Comma-separated values under a line of names.
+    Csv,
+}
+
+impl From<BackendName> for BackendChoice {
+    fn from(name: BackendName) -> Self {
+        match name {
+            BackendName::Auto => Self::Auto,
+            BackendName::Cuda => Self::Cuda,
+            BackendName::Emulator => Self::Emulator,
+        }
+    }
+}
+
+impl Args {
+    /// The kernels that were asked for.
+    pub fn selection(&self) -> Result<Selection, Error> {
+        Selection::parse(&self.kernel)
+    }
+
+    /// The problems that were asked for, in order.
+    pub fn problems(&self) -> Result<Vec<Problem>, Error> {
+        let shapes = match (self.m, self.n, self.k) {
+            (Some(m), Some(n), Some(k)) => vec![(m, n, k)],
+            _ if self.size.is_empty() => vec![(DEFAULT_SIZE, DEFAULT_SIZE, DEFAULT_SIZE)],
+            _ => self.size.iter().map(|&size| (size, size, size)).collect(),
+        };
+        // 32 bits are enough to differ, and short enough to be typed again.
+        let seed = self.seed.unwrap_or_else(|| rand::random::<u32>().into());
+        let problem = |(m, n, k)| Ok(Problem::new(m, n, k)?.with_scalars(self.alpha, self.beta)?.with_seed(seed));
+        shapes.into_iter().map(problem).collect()
+    }
+
+    /// How to time.
+    pub fn timing(&self) -> Timing {
+        Timing { warmup: self.warmup, iterations: self.iterations }
+    }
+}
+
+fn size(text: &str) -> Result<u32, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits {
+        return Err(format!("'{text}' is not a size: give a whole number of elements, such as {DEFAULT_SIZE}"));
+    }
+    text.parse().map_err(|_| format!("'{text}' is too large: a size is at most {}", u32::MAX))
+}
+
+fn factor(text: &str) -> Result<f32, String> {
+    let value: Option<f32> = text.parse().ok().filter(|value: &f32| value.is_finite());
+    value.ok_or_else(|| format!("'{text}' is not a factor: give a finite number, such as 0.5"))
+}

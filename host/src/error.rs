@@ -1,0 +1,192 @@
+//! What can go wrong: one line each, which says what to do.
+
+use std::path::PathBuf;
+
+use crate::verify::Fault;
+
+/// An error of this crate. Its text is one line, fit to be shown to a user as it is.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// `--kernel` names nothing that is there.
+    #[error("unknown kernel '{name}'{} --list shows all", match suggestion {
+        Some(nearest) => format!(": did you mean '{nearest}'?"),
+        None => ";".to_owned(),
+    })]
+    UnknownKernel {
+        /// What was asked for.
+        name: String,
+        /// The nearest name that there is, if one is near.
+        suggestion: Option<String>,
+    },
+
+    /// The matrices of these sizes have more bytes than an address can count.
+    #[error("m = {m}, n = {n}, k = {k}: the matrices' bytes overflow; give smaller sizes")]
+    SizeOverflow {
+        /// Rows of A and C.
+        m: u32,
+        /// Columns of B and C.
+        n: u32,
+        /// Columns of A, rows of B.
+        k: u32,
+    },
+
+    /// A leading dimension is shorter than a row.
+    #[error("{name} = {value} is too small: a row of that matrix has {columns} elements")]
+    LeadingDimension {
+        /// `lda`, `ldb` or `ldc`.
+        name: &'static str,
+        /// What was asked for.
+        value: u32,
+        /// The least that would do.
+        columns: u32,
+    },
+
+    /// Alpha or beta with which fp32 overflows, or that is no number.
+    #[error("alpha = {alpha}, beta = {beta}: results would leave the range of fp32; give finite, smaller values")]
+    Scalars {
+        /// The factor of A*B.
+        alpha: f32,
+        /// The factor of C.
+        beta: f32,
+    },
+
+    /// A backend that this version does not have.
+    #[error("the {name} backend is not part of this version yet; use --backend cuda")]
+    UnavailableBackend {
+        /// Its name.
+        name: &'static str,
+    },
+
+    /// The CUDA driver's library cannot be loaded.
+    #[error(
+        "no CUDA device was found: the NVIDIA driver (libcuda) is not installed; \
+         run this on a machine with an NVIDIA GPU and its driver"
+    )]
+    NoDriver,
+
+    /// The driver is there, the device is not.
+    #[error("no CUDA device {ordinal}: {}", match count {
+        0 => "the driver sees no device; check nvidia-smi and CUDA_VISIBLE_DEVICES".to_owned(),
+        1 => "there is one, number 0; use --device 0".to_owned(),
+        _ => format!("there are {count}, numbered from 0; use --device 0 to {}", count - 1),
+    })]
+    NoDevice {
+        /// The number that was asked for.
+        ordinal: usize,
+        /// Devices that there are.
+        count: usize,
+    },
+
+    /// A call into the CUDA driver or a library of it failed.
+    #[error("cannot {what}: {reason}")]
+    Cuda {
+        /// What was tried, such as `launch sgemm_naive`.
+        what: String,
+        /// The driver's reason.
+        reason: String,
+    },
+
+    /// The operands do not fit into the device's memory.
+    #[error("not enough device memory: the matrices need {needed} bytes, {available} are there; give smaller sizes")]
+    OutOfMemory {
+        /// Bytes that the operands need.
+        needed: u64,
+        /// Bytes that the device has.
+        available: u64,
+    },
+
+    /// The operands do not fit into the host's memory.
+    #[error("not enough host memory for a matrix of {needed} bytes; give smaller sizes")]
+    OutOfHostMemory {
+        /// Bytes that the matrix needs.
+        needed: u64,
+    },
+
+    /// The device cannot run the step.
+    #[error(
+        "{slug} needs {needs}; {device} has {}.{}: choose another kernel, --list shows all",
+        compute_capability.0, compute_capability.1
+    )]
+    Unsupported {
+        /// The step.
+        slug: &'static str,
+        /// The devices that it needs, as [`gpu_kernels::Target::devices`] names them.
+        needs: &'static str,
+        /// The device's name.
+        device: String,
+        /// The device's compute capability: major, minor.
+        compute_capability: (u32, u32),
+    },
+
+    /// A PTX module is no PTX, or the driver does not accept it.
+    #[error("{path} is not a PTX module that can be used: {reason}")]
+    BadPtx {
+        /// The file, or the built-in module's name.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+
+    /// A PTX module without the entry that the step needs.
+    #[error("{path} has no kernel '{kernel}'; the file must hold the kernels that --kernel asks for")]
+    MissingKernel {
+        /// The file, or the built-in module's name.
+        path: String,
+        /// The entry point.
+        kernel: String,
+    },
+
+    /// cuBLAS cannot be loaded or started.
+    #[error("cuBLAS is not there: {reason}")]
+    NoCublas {
+        /// Why.
+        reason: String,
+    },
+
+    /// cuBLAS counts in 32-bit signed numbers.
+    #[error("cuBLAS takes sizes and leading dimensions up to {}; {value} is larger", i32::MAX)]
+    CublasSize {
+        /// The size that does not fit.
+        value: u32,
+    },
+
+    /// Output that cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Output {
+        /// The file, or `standard output`.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+
+    /// A kernel whose result is wrong.
+    #[error("{kernel} at m = {m}, n = {n}, k = {k} is not verified: {fault}")]
+    NotVerified {
+        /// The kernel.
+        kernel: &'static str,
+        /// Rows of C.
+        m: u32,
+        /// Columns of C.
+        n: u32,
+        /// Length of the sums.
+        k: u32,
+        /// The first thing found wrong.
+        fault: Fault,
+    },
+}
+
+impl Error {
+    /// The program's exit code for this error: 2 where the command line is at fault, 1 otherwise.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::UnknownKernel { .. }
+            | Self::SizeOverflow { .. }
+            | Self::LeadingDimension { .. }
+            | Self::Scalars { .. }
+            | Self::UnavailableBackend { .. } => 2,
+            _ => 1,
+        }
+    }
+}

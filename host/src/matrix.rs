@@ -1,0 +1,253 @@
+//! A matrix that notices when somebody writes beside it, and poisons whoever reads there.
+
+use std::ops::Range;
+
+use rand::{Rng, RngExt};
+
+use crate::Error;
+
+/// Length of the guard band before and after the elements: 64 floats, so that element (0, 0) stays 256-byte aligned.
+pub const GUARD: usize = 64;
+
+/// What guard bands and row padding hold: a NaN, so that a kernel that reads it spoils its result, with a payload that
+/// no arithmetic produces, so that a kernel that writes there is found out.
+const SENTINEL: u32 = 0x7fc5_ca1e;
+
+/// A row-major matrix of f32, `rows` x `columns`, with `ld` elements from one row to the next.
+///
+/// One buffer holds a guard band, `rows * ld` elements and another guard band. The bands and the padding between
+/// `columns` and `ld` hold a sentinel: see [`Matrix::damage`].
+#[derive(Debug, Clone)]
+pub struct Matrix {
+    rows: usize,
+    columns: usize,
+    ld: usize,
+    buffer: Vec<f32>,
+}
+
+impl Matrix {
+    /// A matrix of zeros, its guard bands and padding in place.
+    ///
+    /// # Errors
+    /// [`Error::OutOfHostMemory`] where the buffer cannot be had.
+    ///
+    /// # Panics
+    /// If `ld` is less than `columns`; [`crate::Problem::validate`] sees to that.
+    pub fn new(rows: u32, columns: u32, ld: u32) -> Result<Self, Error> {
+        assert!(ld >= columns, "a row of {columns} elements does not fit into a leading dimension of {ld}");
+        let (rows, columns, ld) = (rows as usize, columns as usize, ld as usize);
+        let needed = (rows as u64).saturating_mul(ld as u64).saturating_add(2 * GUARD as u64).saturating_mul(4);
+        let out_of_memory = || Error::OutOfHostMemory { needed };
+        let elements = rows.checked_mul(ld).and_then(|n| n.checked_add(2 * GUARD)).ok_or_else(out_of_memory)?;
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(elements).map_err(|_| out_of_memory())?;
+        buffer.resize(elements, f32::from_bits(SENTINEL));
+        let mut matrix = Self { rows, columns, ld, buffer };
+        matrix.fill(0.0);
+        Ok(matrix)
+    }
+
+    /// Rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Elements from one row to the next.
+    #[must_use]
+    pub fn ld(&self) -> usize {
+        self.ld
+    }
+
+    /// The whole buffer: guard band, rows with their padding, guard band.
+    #[must_use]
+    pub fn as_slice(&self) -> &[f32] {
+        &self.buffer
+    }
+
+    /// The whole buffer, to be overwritten by a copy that comes back from a device.
+    #[must_use]
+    pub fn as_mut_slice(&mut self) -> &mut [f32] {
+        &mut self.buffer
+    }
+
+    /// Where element (0, 0) lies in [`Self::as_slice`], in elements.
+    #[must_use]
+    pub fn interior_offset(&self) -> usize {
+        GUARD
+    }
+
+    /// Row `i`, without its padding.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn row(&self, i: usize) -> &[f32] {
+        &self.buffer[self.row_range(i)]
+    }
+
+    /// Row `i`, without its padding, to be written.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn row_mut(&mut self, i: usize) -> &mut [f32] {
+        let range = self.row_range(i);
+        &mut self.buffer[range]
+    }
+
+    /// Element (i, j).
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[must_use]
+    pub fn get(&self, i: usize, j: usize) -> f32 {
+        self.row(i)[j]
+    }
+
+    /// Sets element (i, j).
+    ///
+    /// # Panics
+    /// If there is no such element.
+    pub fn set(&mut self, i: usize, j: usize, value: f32) {
+        self.row_mut(i)[j] = value;
+    }
+
+    /// Sets every element to `value`.
+    pub fn fill(&mut self, value: f32) {
+        for i in 0..self.rows {
+            self.row_mut(i).fill(value);
+        }
+    }
+
+    /// Draws every element uniformly from [-1, 1).
+    pub fn fill_random(&mut self, rng: &mut impl Rng) {
+        for i in 0..self.rows {
+            for element in self.row_mut(i) {
+                *element = rng.random::<f32>() * 2.0 - 1.0;
+            }
+        }
+    }
+
+    /// The first place outside of the elements that no longer holds its sentinel; `None` where all do.
+    #[must_use]
+    pub fn damage(&self) -> Option<Damage> {
+        let intact = |x: &f32| x.to_bits() == SENTINEL;
+        let (before, rest) = self.buffer.split_at(GUARD);
+        let (interior, after) = rest.split_at(self.rows * self.ld);
+        if let Some(i) = before.iter().rposition(|x| !intact(x)) {
+            return Some(Damage::Before { distance: GUARD - i });
+        }
+        for (row, elements) in interior.chunks_exact(self.ld.max(1)).enumerate() {
+            if let Some(i) = elements[self.columns..].iter().position(|x| !intact(x)) {
+                return Some(Damage::Padding { row, column: self.columns + i });
+            }
+        }
+        after.iter().position(|x| !intact(x)).map(|i| Damage::After { distance: i + 1 })
+    }
+
+    /// The first element whose bits differ from those of `other`, which has the same shape.
+    #[must_use]
+    pub fn first_difference(&self, other: &Self) -> Option<(usize, usize)> {
+        (0..self.rows).find_map(|i| {
+            let same = |(x, y): (&f32, &f32)| x.to_bits() == y.to_bits();
+            let j = self.row(i).iter().zip(other.row(i)).position(|pair| !same(pair))?;
+            Some((i, j))
+        })
+    }
+
+    fn row_range(&self, i: usize) -> Range<usize> {
+        assert!(i < self.rows, "row {i} of a matrix of {} rows", self.rows);
+        let start = GUARD + i * self.ld;
+        start..start + self.columns
+    }
+}
+
+/// A write outside of a matrix, in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// Before the first element.
+    #[error("{distance} elements before its first")]
+    Before {
+        /// 1 is the element right before the first.
+        distance: usize,
+    },
+    /// Between the last column and the leading dimension.
+    #[error("row {row}, column {column}, which is padding")]
+    Padding {
+        /// The row.
+        row: usize,
+        /// The column, counted on beyond the last.
+        column: usize,
+    },
+    /// After the last row.
+    #[error("{distance} elements after its last row")]
+    After {
+        /// 1 is the element right after the last row's padding.
+        distance: usize,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{SeedableRng, rngs::SmallRng};
+
+    fn matrix() -> Matrix {
+        let mut matrix = Matrix::new(3, 4, 6).unwrap();
+        matrix.fill_random(&mut SmallRng::seed_from_u64(1));
+        matrix
+    }
+
+    #[test]
+    fn elements_are_in_range_and_differ() {
+        let matrix = matrix();
+        assert!((0..3).all(|i| matrix.row(i).iter().all(|x| (-1.0..1.0).contains(x))));
+        assert_ne!(matrix.row(0), matrix.row(1));
+    }
+
+    #[test]
+    fn filling_leaves_the_guards_alone() {
+        assert_eq!(matrix().damage(), None);
+        assert_eq!(matrix().as_slice().len(), 3 * 6 + 2 * GUARD);
+    }
+
+    #[test]
+    fn finds_every_write_beside_the_elements() {
+        let clean = matrix();
+        for i in 0..clean.as_slice().len() {
+            let inside = i.checked_sub(GUARD).is_some_and(|at| at < 18 && at % 6 < 4);
+            for value in [0.0, f32::NAN] {
+                let mut damaged = clean.clone();
+                damaged.as_mut_slice()[i] = value;
+                assert_eq!(damaged.damage().is_none(), inside, "element {i} of the buffer");
+            }
+        }
+    }
+
+    #[test]
+    fn says_where_the_damage_is() {
+        let at = |i| {
+            let mut damaged = matrix();
+            damaged.as_mut_slice()[i] = 0.0;
+            damaged.damage()
+        };
+        assert_eq!(at(GUARD - 1), Some(Damage::Before { distance: 1 }));
+        assert_eq!(at(GUARD + 6 + 5), Some(Damage::Padding { row: 1, column: 5 }));
+        assert_eq!(at(GUARD + 18), Some(Damage::After { distance: 1 }));
+    }
+
+    #[test]
+    fn empty_matrices_have_guards_only() {
+        assert_eq!(Matrix::new(0, 4, 4).unwrap().as_slice().len(), 2 * GUARD);
+        let mut no_columns = Matrix::new(2, 0, 1).unwrap();
+        no_columns.fill(1.0);
+        assert_eq!(no_columns.damage(), None);
+    }
+}

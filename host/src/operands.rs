@@ -1,0 +1,60 @@
+//! The three matrices of a problem.
+
+use rand::{SeedableRng, rngs::SmallRng};
+
+use crate::{Error, Matrix, Problem};
+
+/// A, B and C of one problem, with guard bands around each.
+#[derive(Debug, Clone)]
+pub struct Operands {
+    /// m x k.
+    pub a: Matrix,
+    /// k x n.
+    pub b: Matrix,
+    /// m x n.
+    pub c: Matrix,
+}
+
+impl Operands {
+    /// Operands drawn from the problem's seed, uniform in [-1, 1).
+    ///
+    /// Where beta is 0, C is all NaN instead: BLAS does not read it then, and a kernel that does is found out.
+    ///
+    /// # Errors
+    /// What [`Problem::validate`] finds, and [`Error::OutOfHostMemory`].
+    pub fn random(problem: &Problem) -> Result<Self, Error> {
+        problem.validate()?;
+        let Problem { m, n, k, lda, ldb, ldc, .. } = *problem;
+        let mut operands = Self { a: Matrix::new(m, k, lda)?, b: Matrix::new(k, n, ldb)?, c: Matrix::new(m, n, ldc)? };
+        let mut rng = SmallRng::seed_from_u64(problem.seed);
+        operands.a.fill_random(&mut rng);
+        operands.b.fill_random(&mut rng);
+        if problem.reads_c() {
+            operands.c.fill_random(&mut rng);
+        } else {
+            operands.c.fill(f32::NAN);
+        }
+        Ok(operands)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_decides() {
+        let problem = Problem::new(4, 5, 6).unwrap();
+        let [one, same, other] = [1, 1, 2].map(|seed| Operands::random(&problem.with_seed(seed)).unwrap());
+        assert_eq!(one.a.first_difference(&same.a), None);
+        assert!(one.a.first_difference(&other.a).is_some());
+    }
+
+    #[test]
+    fn c_is_poisoned_where_it_must_not_be_read() {
+        let problem = Problem::new(4, 5, 6).unwrap();
+        assert!(Operands::random(&problem).unwrap().c.get(3, 4).is_nan());
+        let problem = problem.with_scalars(1.0, 0.5).unwrap();
+        assert!(!Operands::random(&problem).unwrap().c.get(3, 4).is_nan());
+    }
+}

@@ -1,0 +1,166 @@
+//! The sizes and factors of one matrix product.
+
+use crate::Error;
+use crate::matrix::GUARD;
+
+/// One SGEMM: C = alpha\*A\*B + beta\*C, where A is m x k, B is k x n and C is m x n.
+///
+/// All three are row-major: element (i, j) of A lies at `i * lda + j`. Sizes and leading dimensions count elements.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Problem {
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Columns of A, rows of B.
+    pub k: u32,
+    /// The factor of A\*B. At 0, A and B are not read.
+    pub alpha: f32,
+    /// The factor of C. At 0, C is not read.
+    pub beta: f32,
+    /// Elements from one row of A to the next, at least k.
+    pub lda: u32,
+    /// Elements from one row of B to the next, at least n.
+    pub ldb: u32,
+    /// Elements from one row of C to the next, at least n.
+    pub ldc: u32,
+    /// What the operands are drawn from.
+    pub seed: u64,
+}
+
+impl Problem {
+    /// C = A\*B without gaps between the rows, seed 0.
+    ///
+    /// # Errors
+    /// [`Error::SizeOverflow`] where the bytes of the matrices cannot be counted.
+    pub fn new(m: u32, n: u32, k: u32) -> Result<Self, Error> {
+        // BLAS wants leading dimensions of at least 1, of empty matrices too.
+        let problem = Self { m, n, k, alpha: 1.0, beta: 0.0, lda: k.max(1), ldb: n.max(1), ldc: n.max(1), seed: 0 };
+        problem.validate()?;
+        Ok(problem)
+    }
+
+    /// The same problem with these factors.
+    ///
+    /// # Errors
+    /// [`Error::Scalars`] where fp32 would overflow.
+    pub fn with_scalars(self, alpha: f32, beta: f32) -> Result<Self, Error> {
+        let problem = Self { alpha, beta, ..self };
+        problem.validate()?;
+        Ok(problem)
+    }
+
+    /// The same problem with these leading dimensions.
+    ///
+    /// # Errors
+    /// [`Error::LeadingDimension`] where one is shorter than a row, [`Error::SizeOverflow`] as in [`Self::new`].
+    pub fn with_leading_dimensions(self, lda: u32, ldb: u32, ldc: u32) -> Result<Self, Error> {
+        let problem = Self { lda, ldb, ldc, ..self };
+        problem.validate()?;
+        Ok(problem)
+    }
+
+    /// The same problem with operands drawn from this seed.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Checks what the constructors check, for a problem whose fields were set by hand.
+    ///
+    /// # Errors
+    /// [`Error::LeadingDimension`], [`Error::SizeOverflow`] or [`Error::Scalars`], as of the constructors.
+    pub fn validate(&self) -> Result<(), Error> {
+        for (name, value, columns) in [("lda", self.lda, self.k), ("ldb", self.ldb, self.n), ("ldc", self.ldc, self.n)]
+        {
+            if value < columns.max(1) {
+                return Err(Error::LeadingDimension { name, value, columns: columns.max(1) });
+            }
+        }
+        if self.checked_bytes().is_none() {
+            return Err(Error::SizeOverflow { m: self.m, n: self.n, k: self.k });
+        }
+        // Elements are below 1 in magnitude, so that no partial sum passes this one; NaN fails the comparison as well.
+        let largest = f64::from(self.alpha.abs()) * f64::from(self.k.max(1)) + f64::from(self.beta.abs());
+        let fits = largest <= f64::from(f32::MAX);
+        if !fits {
+            return Err(Error::Scalars { alpha: self.alpha, beta: self.beta });
+        }
+        Ok(())
+    }
+
+    /// Floating-point operations: 2\*m\*n\*k.
+    #[must_use]
+    pub fn flops(&self) -> f64 {
+        2.0 * f64::from(self.m) * f64::from(self.n) * f64::from(self.k)
+    }
+
+    /// Bytes of device memory that the operands need, guard bands included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.checked_bytes().unwrap_or(u64::MAX)
+    }
+
+    /// Whether A\*B has any part in the result: BLAS reads neither A nor B otherwise.
+    #[must_use]
+    pub fn reads_inputs(&self) -> bool {
+        self.alpha != 0.0 && self.k != 0
+    }
+
+    /// Whether the old C has any part in the result: BLAS does not read it otherwise.
+    #[must_use]
+    pub fn reads_c(&self) -> bool {
+        self.beta != 0.0
+    }
+
+    /// `None` where the bytes are more than a pointer difference (an `isize`) can count.
+    fn checked_bytes(&self) -> Option<u64> {
+        let mut elements: u64 = 0;
+        for (rows, ld) in [(self.m, self.lda), (self.k, self.ldb), (self.m, self.ldc)] {
+            let interior = u64::from(rows) * u64::from(ld);
+            elements = elements.checked_add(interior)?.checked_add(2 * GUARD as u64)?;
+        }
+        elements.checked_mul(size_of::<f32>() as u64).filter(|bytes| isize::try_from(*bytes).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_operations_and_bytes() {
+        let problem = Problem::new(2, 3, 4).unwrap();
+        assert_eq!(problem.flops(), 48.0);
+        assert_eq!(problem.bytes(), 4 * (8 + 12 + 6 + 6 * GUARD as u64));
+    }
+
+    #[test]
+    fn empty_sizes_are_valid() {
+        for (m, n, k) in [(0, 5, 5), (5, 0, 5), (5, 5, 0), (0, 0, 0)] {
+            assert!(Problem::new(m, n, k).is_ok());
+        }
+    }
+
+    #[test]
+    fn refuses_bytes_that_overflow() {
+        let error = Problem::new(u32::MAX, 1, u32::MAX).unwrap_err();
+        assert!(matches!(error, Error::SizeOverflow { .. }));
+        assert_eq!(error.exit_code(), 2);
+    }
+
+    #[test]
+    fn refuses_short_leading_dimensions() {
+        let problem = Problem::new(4, 5, 6).unwrap();
+        assert!(matches!(problem.with_leading_dimensions(5, 5, 5), Err(Error::LeadingDimension { name: "lda", .. })));
+        assert!(matches!(problem.with_leading_dimensions(6, 5, 4), Err(Error::LeadingDimension { name: "ldc", .. })));
+    }
+
+    #[test]
+    fn refuses_scalars_that_overflow() {
+        let problem = Problem::new(4, 5, 6).unwrap();
+        for (alpha, beta) in [(f32::NAN, 0.0), (1.0, f32::INFINITY), (f32::MAX, 0.0)] {
+            assert!(matches!(problem.with_scalars(alpha, beta), Err(Error::Scalars { .. })));
+        }
+    }
+}

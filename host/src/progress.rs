@@ -1,0 +1,48 @@
+//! The progress bar: on standard error, and only where that is a terminal.
+
+use host::Problem;
+use host::bench::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Shows what is going on.
+pub struct Display {
+    bar: ProgressBar,
+    size: String,
+}
+
+impl Display {
+    /// A bar that shows nothing yet; nothing at all where standard error is no terminal.
+    pub fn new() -> Self {
+        let bar = ProgressBar::no_length();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {wide_bar} {pos}/{len}") {
+            bar.set_style(style);
+        }
+        Self { bar, size: String::new() }
+    }
+
+    /// Shows the next state.
+    pub fn show(&mut self, progress: Progress) {
+        match progress {
+            Progress::Preparing(Problem { m, n, k, .. }) => {
+                self.size = format!("{m}x{n}x{k}");
+                self.start(format!("{}: operands and reference", self.size), 1);
+            }
+            Progress::Verifying(kernel) => self.start(format!("{}: verifying {}", self.size, kernel.name()), 1),
+            Progress::Timing(kernel, launches) => {
+                self.start(format!("{}: timing {}", self.size, kernel.name()), launches.into());
+            }
+            Progress::Launched => self.bar.inc(1),
+        }
+    }
+
+    /// Removes the bar, so that text can follow.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn start(&self, message: String, steps: u64) {
+        self.bar.reset();
+        self.bar.set_length(steps);
+        self.bar.set_message(message);
+    }
+}

@@ -1,0 +1,9 @@
+//! JSON: one object per line.
+
+use super::Row;
+
+/// The rows as JSON Lines. Numbers that are not finite, such as the error of a result that holds NaN, are `null`.
+#[must_use]
+pub fn json_lines(rows: &[Row]) -> String {
+    rows.iter().filter_map(|row| serde_json::to_string(row).ok()).map(|line| line + "\n").collect()
+}

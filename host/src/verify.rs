@@ -1,0 +1,183 @@
+//! Whether a result is right. Every row and column is checked ([`crate::freivalds`]), chosen rows element by element
+//! ([`crate::reference`]), and everything around the elements bit by bit.
+
+use rand::{SeedableRng, rngs::SmallRng};
+
+use crate::freivalds::Freivalds;
+use crate::matrix::Damage;
+use crate::reference::{Reference, choose_rows};
+use crate::{Operands, Problem};
+
+/// The largest relative error of one fp32 rounding: 2^-24.
+pub const UNIT_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
+
+/// The smallest fp32 number: what underflow may cost an element on top.
+pub(crate) const UNDERFLOW: f64 = f32::from_bits(1) as f64;
+
+/// Checks results of one problem. Building it costs much more than a check.
+#[derive(Debug)]
+pub struct Verifier<'a> {
+    fresh: &'a Operands,
+    reference: Reference,
+    freivalds: Freivalds,
+    /// Allowed error of an element, as a share of its sum of absolute values.
+    tolerance: f64,
+}
+
+/// The outcome of a check.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verification {
+    /// ||C - reference|| / ||reference|| in the Frobenius norm, over the rows that were compared element by element.
+    pub rel_error: f64,
+    /// The largest error of an element, as a share of what is allowed: at most 1 in a right result.
+    pub max_scaled_error: f64,
+    /// Rows that were compared element by element.
+    pub rows_checked: usize,
+    /// The first thing found wrong; `None` where the result is right.
+    pub fault: Option<Fault>,
+}
+
+impl Verification {
+    /// Whether the result is right.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.fault.is_none()
+    }
+}
+
+/// What is wrong with a result.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Fault {
+    /// An element is too far from the f64 reference, or NaN.
+    #[error("C[{row}, {column}] is {got}, expected {expected} within {bound:.1e}")]
+    Element {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// What the kernel wrote.
+        got: f32,
+        /// The reference.
+        expected: f64,
+        /// The allowed error.
+        bound: f64,
+    },
+    /// A row's signed sum is off, by Freivalds' check.
+    #[error("row {row} of C is wrong: its signed sum is off by {error:.1e}, {bound:.1e} is allowed")]
+    Row {
+        /// The row.
+        row: usize,
+        /// The error of its sum.
+        error: f64,
+        /// The allowed error.
+        bound: f64,
+    },
+    /// A column's signed sum is off, by Freivalds' check.
+    #[error("column {column} of C is wrong: its signed sum is off by {error:.1e}, {bound:.1e} is allowed")]
+    Column {
+        /// The column.
+        column: usize,
+        /// The error of its sum.
+        error: f64,
+        /// The allowed error.
+        bound: f64,
+    },
+    /// Something was written beside a matrix.
+    #[error("a write beside {matrix}: {damage}")]
+    Guard {
+        /// `A`, `B` or `C`.
+        matrix: char,
+        /// Where.
+        damage: Damage,
+    },
+    /// An input was written.
+    #[error("{matrix}[{row}, {column}] was overwritten")]
+    Input {
+        /// `A` or `B`.
+        matrix: char,
+        /// The element's row.
+        row: usize,
+        /// The element's column.
+        column: usize,
+    },
+}
+
+impl<'a> Verifier<'a> {
+    /// Prepares the checks for a problem. `fresh` holds the operands as they are before a kernel runs, drawn by
+    /// [`Operands::random`]: the check of whole rows and columns relies on their distribution.
+    #[must_use]
+    pub fn new(problem: &Problem, fresh: &'a Operands) -> Self {
+        // Another stream than the operands'.
+        let mut rng = SmallRng::seed_from_u64(!problem.seed);
+        let rows = choose_rows(problem, &mut rng);
+        Self {
+            fresh,
+            reference: Reference::new(problem, fresh, rows),
+            freivalds: Freivalds::new(problem, fresh, &mut rng),
+            // A sum of k products, the factor alpha and the addition of beta*C round k + 2 times, in any order: the
+            // error is at most (k + 2) u times the sum of absolute values. Higham, "Accuracy and Stability of
+            // Numerical Algorithms", section 3.1.
+            tolerance: (f64::from(problem.k) + 2.0) * UNIT_ROUNDOFF,
+        }
+    }
+
+    /// Checks the operands as a kernel left them.
+    #[must_use]
+    pub fn verify(&self, result: &Operands) -> Verification {
+        let mut verification = self.compare_elements(result);
+        verification.fault = verification
+            .fault
+            .or_else(|| self.freivalds.check(&result.c))
+            .or_else(|| guard_fault(result))
+            .or_else(|| self.input_fault(result));
+        verification
+    }
+
+    fn compare_elements(&self, result: &Operands) -> Verification {
+        let n = result.c.columns();
+        let (mut fault, mut max_scaled_error) = (None, 0.0);
+        let (mut error_squares, mut squares) = (0.0, 0.0);
+        for (slot, &row) in self.reference.rows.iter().enumerate() {
+            for (column, &got) in result.c.row(row).iter().enumerate() {
+                let expected = self.reference.expected[slot * n + column];
+                let bound = self.tolerance * self.reference.magnitude[slot * n + column] + UNDERFLOW;
+                let error = (f64::from(got) - expected).abs();
+                if !within(error, bound) && fault.is_none() {
+                    fault = Some(Fault::Element { row, column, got, expected, bound });
+                }
+                let scaled = error / bound;
+                if scaled > max_scaled_error || scaled.is_nan() {
+                    max_scaled_error = scaled;
+                }
+                error_squares += error * error;
+                squares += expected * expected;
+            }
+        }
+        // A result that is 0 and must be 0, or has no elements, has no error.
+        let rel_error = if error_squares == 0.0 { 0.0 } else { (error_squares / squares).sqrt() };
+        Verification { rel_error, max_scaled_error, rows_checked: self.reference.rows.len(), fault }
+    }
+
+    fn input_fault(&self, result: &Operands) -> Option<Fault> {
+        [('A', &self.fresh.a, &result.a), ('B', &self.fresh.b, &result.b)].into_iter().find_map(
+            |(matrix, fresh, result)| {
+                let (row, column) = fresh.first_difference(result)?;
+                Some(Fault::Input { matrix, row, column })
+            },
+        )
+    }
+}
+
+/// Whether an error is allowed. NaN is not: it fails every comparison.
+pub(crate) fn within(error: f64, bound: f64) -> bool {
+    error <= bound
+}
+
+fn guard_fault(result: &Operands) -> Option<Fault> {
+    [('A', &result.a), ('B', &result.b), ('C', &result.c)]
+        .into_iter()
+        .find_map(|(matrix, elements)| Some(Fault::Guard { matrix, damage: elements.damage()? }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! The command line: what it prints, and that bad input is one clear line and an exit code, never a panic.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use gpu_kernels::STEPS;
+use host::{Error, PtxSource, backend};
+use tempfile::TempDir;
+
+const PTX_HEADER: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
+
+struct Outcome {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn host(arguments: &[&str]) -> Outcome {
+    let output = Command::new(env!("CARGO_BIN_EXE_host")).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Outcome { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Expects that exit code, one `error:` line that has all of these words, and no result.
+fn assert_fails(arguments: &[&str], code: i32, words: &[&str]) {
+    let Outcome { code: got, stdout, stderr } = host(arguments);
+    assert_eq!(got, code, "{arguments:?}: {stderr}");
+    assert_eq!(stdout, "", "{arguments:?}");
+    assert_eq!(stderr.matches("error:").count(), 1, "{arguments:?}: {stderr}");
+    assert!(stderr.starts_with("error:") && !stderr.contains("panicked"), "{arguments:?}: {stderr}");
+    let line = stderr.lines().next().unwrap();
+    for word in words {
+        assert!(line.contains(word), "{arguments:?}: '{word}' is missing in: {line}");
+    }
+}
+
+/// Why no device can be used here, if none can.
+fn no_device() -> Option<Error> {
+    backend::open(backend::BackendChoice::Auto, 0, PtxSource::BuiltIn).err()
+}
+
+fn write(folder: &TempDir, text: impl AsRef<[u8]>) -> String {
+    let path = folder.path().join("kernels.ptx");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn list_is_the_registry() {
+    let outcome = host(&["--list"]);
+    let names: Vec<_> = outcome.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    let expected: Vec<_> = STEPS.iter().map(|step| step.slug).chain(["cublas", "auto", "all"]).collect();
+    assert_eq!((outcome.code, names, outcome.stderr.as_str()), (0, expected, ""));
+}
+
+#[test]
+fn help_explains_every_option() {
+    let help = host(&["--help"]);
+    assert_eq!(help.code, 0);
+    for option in [
+        "--kernel",
+        "--size",
+        "--m ",
+        "--n ",
+        "--k ",
+        "--alpha",
+        "--beta",
+        "--iterations",
+        "--warmup",
+        "--seed",
+        "--device",
+        "--backend",
+        "--format",
+        "--json",
+        "--ptx",
+        "--list",
+        "Examples:",
+        "Exit codes:",
+    ] {
+        assert!(help.stdout.contains(option), "{option}");
+    }
+}
+
+#[test]
+fn unknown_kernels_get_a_suggestion() {
+    assert_fails(
+        &["--kernel", "vectorised"],
+        2,
+        &["unknown kernel 'vectorised'", "did you mean 'vectorized'?", "--list"],
+    );
+    assert_fails(&["--kernel", "naive,2dtiling"], 2, &["did you mean '2d-tiling'?"]);
+    assert_fails(&["--kernel", "xyz"], 2, &["unknown kernel 'xyz'; --list shows all"]);
+    assert_fails(&["--kernel", ""], 2, &["unknown kernel ''"]);
+}
+
+#[test]
+fn sizes_must_be_sizes() {
+    for size in ["4k", "-5", "1.5", "", "0x10", "+7", "1024,abc"] {
+        assert_fails(&["--size", size], 2, &["is not a size: give a whole number of elements, such as 4096"]);
+    }
+    assert_fails(&["--size", "4294967296"], 2, &["too large"]);
+    assert_fails(&["--m", "one", "--n", "1", "--k", "1"], 2, &["'one' is not a size"]);
+}
+
+#[test]
+fn shapes_are_given_one_way() {
+    assert_fails(&["--size", "4", "--m", "4", "--n", "4", "--k", "4"], 2, &["--size", "cannot be used with"]);
+    assert_fails(&["--m", "4", "--n", "4"], 2, &["required"]);
+}
+
+#[test]
+fn bytes_that_overflow_are_refused() {
+    let words = ["m = 4294967295, n = 4294967295, k = 4294967295", "overflow"];
+    assert_fails(&["--size", "4294967295"], 2, &words);
+    assert_fails(&["--m", "4294967295", "--n", "1", "--k", "4294967295"], 2, &["overflow"]);
+}
+
+#[test]
+fn options_must_be_in_range() {
+    assert_fails(&["--iterations", "0"], 2, &["--iterations"]);
+    assert_fails(&["--iterations", "4000000000"], 2, &["--iterations"]);
+    assert_fails(&["--warmup", "-1"], 2, &["-1"]);
+    assert_fails(&["--seed", "abc"], 2, &["--seed"]);
+    assert_fails(&["--device", "first"], 2, &["--device"]);
+    assert_fails(&["--format", "xml"], 2, &["xml"]);
+    assert_fails(&["--backend", "rocm"], 2, &["rocm"]);
+    assert_fails(&["--no-such-option"], 2, &["--no-such-option"]);
+    for factor in ["nan", "inf", "1e99", "one", ""] {
+        assert_fails(&["--alpha", factor], 2, &["is not a factor: give a finite number"]);
+        assert_fails(&["--beta", factor], 2, &["is not a factor: give a finite number"]);
+    }
+    assert_fails(&["--alpha", "3e38"], 2, &["range of fp32"]);
+}
+
+#[test]
+fn the_emulator_is_not_there_yet() {
+    assert_fails(&["--backend", "emulator"], 2, &["emulator", "--backend cuda"]);
+}
+
+#[test]
+fn corrupt_ptx_files_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let missing = folder.path().join("missing.ptx");
+    assert_fails(&["--ptx", missing.to_str().unwrap()], 1, &["missing.ptx", "No such file"]);
+    assert_fails(&["--ptx", folder.path().to_str().unwrap()], 1, &["directory"]);
+    let cases: [(&[u8], &str); 5] = [
+        (b"", "no .version"),
+        (b"\x7fELF\xff\xfe", "not text"),
+        (b".version 7.0\n", "no .target"),
+        (b".version 7.0\n.target sm_80\n.entry sgemm_naive() { ret;", "cut off"),
+        (b".version 7.0\n.target sm_80\n\0", "NUL"),
+    ];
+    for (bytes, word) in cases {
+        let path = write(&folder, bytes);
+        assert_fails(&["--kernel", "naive", "--ptx", &path], 1, &["kernels.ptx", word]);
+    }
+}
+
+#[test]
+fn kernels_missing_in_a_ptx_file_are_named() {
+    let folder = TempDir::new().unwrap();
+    let path = write(&folder, format!("{PTX_HEADER}.visible .entry sgemm_naive_too() {{ ret; }}\n"));
+    assert_fails(&["--kernel", "naive", "--ptx", &path], 1, &["kernels.ptx", "no kernel 'sgemm_naive'"]);
+}
+
+#[test]
+fn json_files_that_cannot_be_written_are_found_first() {
+    let folder = TempDir::new().unwrap();
+    let file = write(&folder, "");
+    assert_fails(&["--json", &format!("{file}/rows.jsonl")], 1, &["cannot write", "rows.jsonl"]);
+    assert_fails(&["--json", folder.path().to_str().unwrap()], 1, &["cannot write", "directory"]);
+}
+
+#[test]
+fn json_files_keep_their_rows_until_there_are_new_ones() {
+    if no_device().is_none() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let file = write(&folder, "rows");
+    host(&["--json", &file]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "rows");
+    let nested = folder.path().join("a/b/rows.jsonl");
+    host(&["--json", nested.to_str().unwrap()]);
+    assert!(nested.exists());
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_a_closed_pipe_is_none() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    for option in ["--list", "--help"] {
+        let command = format!("'{}' {option}", env!("CARGO_BIN_EXE_host"));
+        let full = Command::new("sh").args(["-c", &format!("{command} > /dev/full")]).output().unwrap();
+        let stderr = String::from_utf8(full.stderr).unwrap();
+        assert_eq!(full.status.code(), Some(1));
+        assert!(stderr.starts_with("error: cannot write standard output: ") && stderr.lines().count() == 1, "{stderr}");
+        // The reader has gone before anything is written.
+        let script = format!("(sleep 0.2; {command}; echo $? >&2) | true");
+        let closed = Command::new("sh").args(["-c", &script]).output().unwrap();
+        assert_eq!(String::from_utf8(closed.stderr).unwrap(), "0\n");
+        let mute = Command::new("sh").args(["-c", &format!("{command} --kernel 2>/dev/full")]).output().unwrap();
+        assert_eq!(mute.status.code(), Some(2));
+    }
+}
+
+#[test]
+fn a_missing_device_is_one_line() {
+    if let Some(error @ (Error::NoDriver | Error::NoDevice { .. })) = no_device() {
+        assert!(error.to_string().starts_with("no CUDA device"));
+        for arguments in
+            [&[][..], &["--kernel", "2d-tiling", "--size", "4092"], &["--kernel", "all", "--format", "json"]]
+        {
+            assert_fails(arguments, 1, &["no CUDA device"]);
+        }
+    }
+}
+
+#[test]
+fn devices_that_are_not_there_are_named() {
+    if no_device().is_none() {
+        assert_fails(&["--device", "99"], 1, &["no CUDA device 99"]);
+    }
+}
+
+#[test]
+fn sizes_beyond_the_devices_memory_are_refused() {
+    if no_device().is_none() {
+        assert_fails(&["--kernel", "naive", "--size", "1000000"], 1, &["not enough device memory"]);
+    }
+}
+
+#[test]
+fn the_json_stream_holds_nothing_but_json() {
+    if no_device().is_some() {
+        return;
+    }
+    let outcome = host(&["--kernel", "all", "--size", "64,65", "--iterations", "2", "--format", "json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for line in outcome.stdout.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!((&row["verified"], &row["backend"]), (&true.into(), &"cuda".into()));
+    }
+    assert!(outcome.stdout.lines().count() >= 2 * STEPS.len());
+}

@@ -1,0 +1,34 @@
+//! Shared memory: one copy per block, static ([`shared_array!`](crate::shared_array), `#[address_space(shared)]`) or
+//! sized at launch ([`dynamic_shared_mem`]).
+//!
+//! `cuda_builder` moves all of it to address space 3, and refuses a kernel in which an access to it is left generic.
+
+use crate::gpu_only;
+
+/// Allocates shared memory for `$len` elements of type `$element` and yields a `*mut $element` to the first one.
+/// `$len` is a constant expression. Each use of the macro is an allocation of its own; its content is uninitialised.
+///
+/// ```ignore
+/// let tile = shared_array![f32; 32 * 33];
+/// ```
+#[macro_export]
+macro_rules! shared_array {
+    ($element:ty; $len:expr) => {{
+        #[$crate::address_space(shared)]
+        static mut SHARED: ::core::mem::MaybeUninit<[$element; $len]> = ::core::mem::MaybeUninit::uninit();
+        (&raw mut SHARED).cast::<$element>()
+    }};
+}
+
+/// The dynamic shared memory that the launch asked for, aligned to 128 bytes and uninitialised. Every call yields the
+/// same pointer, whatever the type.
+#[gpu_only]
+#[inline(always)]
+#[must_use]
+pub fn dynamic_shared_mem<T>() -> *mut T {
+    unsafe extern "C" {
+        // `cuda_builder` knows this name and turns the symbol into PTX's `.extern .shared` array.
+        static mut __cuda_std_dynamic_shared_mem: [u8; 0];
+    }
+    (&raw mut __cuda_std_dynamic_shared_mem).cast()
+}

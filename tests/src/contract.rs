@@ -1,0 +1,142 @@
+//! The contract of every step: a complete SGEMM, as BLAS defines it. One table of cases, run on any backend.
+
+use std::fmt;
+
+use gpu_kernels::{STEPS, Step};
+use host::backend::{Backend, Kernel};
+use host::{Error, Operands, Problem, Verifier};
+
+/// A size and what is special about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// The problem, with its own seed.
+    pub problem: Problem,
+    /// Fill A and B with NaN: alpha or k is 0, and BLAS does not read them.
+    pub poison_inputs: bool,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. } = self.problem;
+        write!(f, "m = {m}, n = {n}, k = {k}, alpha = {alpha}, beta = {beta}, lda = {lda}, ldb = {ldb}, ldc = {ldc}")
+    }
+}
+
+/// The outcome of one case.
+#[derive(Debug)]
+pub struct CaseResult {
+    /// The step's slug.
+    pub step: &'static str,
+    /// What was run.
+    pub case: Case,
+    /// What is wrong; `None` where the step keeps its contract.
+    pub failure: Option<String>,
+}
+
+/// Runs every case on one step.
+///
+/// # Errors
+/// Where the case itself cannot be made: out of memory, or a size that is none.
+pub fn run(backend: &mut dyn Backend, step: &'static Step) -> Result<Vec<CaseResult>, Error> {
+    let result = |case: Case| {
+        let failure = check(backend, Kernel::Step(step), &case)?;
+        Ok(CaseResult { step: step.slug, case, failure })
+    };
+    cases(step)?.into_iter().map(result).collect()
+}
+
+/// Runs every case on every step that the device can run; the second list holds the slugs of those that it cannot.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_all(backend: &mut dyn Backend) -> Result<(Vec<CaseResult>, Vec<&'static str>), Error> {
+    let (mut results, mut skipped) = (Vec::new(), Vec::new());
+    let (major, minor) = backend.device().compute_capability;
+    for step in STEPS {
+        if step.target.runs_on(major, minor) {
+            results.extend(run(backend, step)?);
+        } else {
+            skipped.push(step.slug);
+        }
+    }
+    Ok((results, skipped))
+}
+
+fn check(backend: &mut dyn Backend, kernel: Kernel, case: &Case) -> Result<Option<String>, Error> {
+    let mut fresh = Operands::random(&case.problem)?;
+    if case.poison_inputs {
+        fresh.a.fill(f32::NAN);
+        fresh.b.fill(f32::NAN);
+    }
+    let mut result = fresh.clone();
+    let mut launch = || {
+        backend.prepare(kernel)?;
+        backend.upload(&fresh)?;
+        backend.run(kernel, &case.problem)?;
+        backend.download(&mut result)
+    };
+    Ok(match launch() {
+        Err(error) => Some(error.to_string()),
+        Ok(()) => Verifier::new(&case.problem, &fresh).verify(&result).fault.map(|fault| fault.to_string()),
+    })
+}
+
+/// The table.
+///
+/// # Errors
+/// Where a size is none; a mistake in the table.
+pub fn cases(step: &Step) -> Result<Vec<Case>, Error> {
+    let mut problems = Vec::new();
+    for (m, n, k) in shapes(step) {
+        problems.push(Problem::new(m, n, k)?);
+    }
+    let tile = step.tile;
+    let interior = Problem::new(2 * tile.bm, 2 * tile.bn, 4 * tile.bk)?;
+    let edge = Problem::new(tile.bm + 1, tile.bn + 3, 2 * tile.bk + 1)?;
+    for problem in [interior, edge, Problem::new(5, 6, 0)?] {
+        for (alpha, beta) in [(1.0, 1.0), (1.0, -0.5), (-0.75, 0.0), (2.5, 3.0), (0.0, 0.0), (0.0, 1.0), (0.0, -0.5)] {
+            problems.push(problem.with_scalars(alpha, beta)?);
+        }
+    }
+    for problem in [interior, edge] {
+        for (a, b, c) in [(1, 1, 1), (3, 3, 3), (4, 4, 4), (32, 32, 32), (0, 4, 0), (4, 0, 1), (8, 3, 32)] {
+            let Problem { lda, ldb, ldc, .. } = problem;
+            let padded = problem.with_leading_dimensions(lda + a, ldb + b, ldc + c)?;
+            problems.extend([padded, padded.with_scalars(1.0, -0.5)?]);
+        }
+    }
+    let case = |(seed, problem): (u64, Problem)| Case {
+        problem: problem.with_seed(seed),
+        poison_inputs: !problem.reads_inputs(),
+    };
+    Ok((1..).zip(problems).map(case).collect())
+}
+
+/// Sizes (m, n, k): fixed ones, and those around the step's own tile.
+fn shapes(step: &Step) -> Vec<(u32, u32, u32)> {
+    let tile = step.tile;
+    let mut shapes = vec![
+        (1, 1, 1),
+        (31, 37, 41),
+        (127, 131, 113),
+        (200, 72, 150),
+        (256, 256, 64),
+        (1, 500, 300),
+        (500, 1, 300),
+        (7, 1000, 2),
+        (2 * tile.bm, 3 * tile.bn, 4 * tile.bk),
+        (tile.bm, tile.bn, tile.bk / 2),
+        (tile.bm + 1, tile.bn, tile.bk.saturating_sub(1)),
+        (4, 4, 0),
+        (0, 4, 4),
+        (4, 0, 4),
+        (0, 0, 0),
+    ];
+    let around = |size: u32| [size - 1, size, size + 1];
+    for m in around(tile.bm) {
+        for n in around(tile.bn) {
+            shapes.extend(around(4 * tile.bk).map(|k| (m, n, k)));
+        }
+    }
+    shapes
+}

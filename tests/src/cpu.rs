@@ -1,0 +1,160 @@
+//! A backend of plain loops on the CPU, right or wrong on purpose: it shows that the contract holds for a right kernel
+//! and fails for wrong ones, without a GPU.
+
+use host::backend::{Backend, Conditions, Device, Kernel};
+use host::{Error, Matrix, Operands, Problem};
+
+/// A mistake that kernels make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mistake {
+    /// C is overwritten, whatever beta is.
+    IgnoresBeta,
+    /// beta\*C is added where beta is 0, too.
+    ReadsCAtBeta0,
+    /// A and B are read where alpha is 0, too.
+    ReadsInputsAtAlpha0,
+    /// The last product of each sum is left out.
+    ForgetsLastProduct,
+    /// One element more is written in each row.
+    WritesPastRow,
+    /// Rows of C are taken to follow each other without a gap.
+    IgnoresLdc,
+    /// Rows of B are taken to lie as far apart as those of A.
+    TakesLdaForLdb,
+    /// The last column is left as it was.
+    SkipsLastColumn,
+}
+
+impl Mistake {
+    /// Every mistake.
+    pub const ALL: [Self; 8] = [
+        Self::IgnoresBeta,
+        Self::ReadsCAtBeta0,
+        Self::ReadsInputsAtAlpha0,
+        Self::ForgetsLastProduct,
+        Self::WritesPastRow,
+        Self::IgnoresLdc,
+        Self::TakesLdaForLdb,
+        Self::SkipsLastColumn,
+    ];
+}
+
+/// Runs every kernel as the same three loops.
+#[derive(Debug)]
+pub struct CpuBackend {
+    device: Device,
+    operands: Option<Operands>,
+    mistake: Option<Mistake>,
+}
+
+impl CpuBackend {
+    /// A backend that makes this mistake, or none.
+    #[must_use]
+    pub fn new(mistake: Option<Mistake>) -> Self {
+        let device = Device {
+            name: "CPU".to_owned(),
+            compute_capability: (9, 0),
+            sm_count: 1,
+            max_clock_mhz: 1000,
+            l2_bytes: 0,
+            memory_bytes: 1 << 32,
+            driver: String::new(),
+            cuda: String::new(),
+            cublas: None,
+        };
+        Self { device, operands: None, mistake }
+    }
+}
+
+impl Backend for CpuBackend {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn conditions(&self) -> Option<Conditions> {
+        None
+    }
+
+    fn prepare(&mut self, kernel: Kernel) -> Result<(), Error> {
+        match kernel {
+            Kernel::Step(_) => Ok(()),
+            Kernel::Cublas => Err(Error::NoCublas { reason: "this is a CPU".to_owned() }),
+        }
+    }
+
+    fn upload(&mut self, operands: &Operands) -> Result<(), Error> {
+        self.operands = Some(operands.clone());
+        Ok(())
+    }
+
+    fn run(&mut self, _kernel: Kernel, problem: &Problem) -> Result<(), Error> {
+        if let Some(operands) = &mut self.operands {
+            sgemm(problem, operands, self.mistake);
+        }
+        Ok(())
+    }
+
+    fn download(&mut self, operands: &mut Operands) -> Result<(), Error> {
+        if let Some(uploaded) = &self.operands {
+            operands.clone_from(uploaded);
+        }
+        Ok(())
+    }
+
+    fn time(
+        &mut self,
+        _kernel: Kernel,
+        _problem: &Problem,
+        _warmup: u32,
+        iterations: u32,
+        launched: &mut dyn FnMut(),
+    ) -> Result<Vec<f32>, Error> {
+        let times = (0..iterations).map(|i| {
+            launched();
+            1.0 + i as f32
+        });
+        Ok(times.collect())
+    }
+}
+
+/// C = alpha\*A\*B + beta\*C on the whole buffers, so that a mistake can reach what lies beside the elements.
+fn sgemm(problem: &Problem, operands: &mut Operands, mistake: Option<Mistake>) {
+    let wrong = |which| mistake == Some(which);
+    let Problem { m, n, k, alpha, beta, .. } = *problem;
+    let [lda, ldb, ldc] = [problem.lda, problem.ldb, problem.ldc].map(|ld| ld as usize);
+    let (m, mut n, mut k) = (m as usize, n as usize, k as usize);
+    let ldb = if wrong(Mistake::TakesLdaForLdb) { lda } else { ldb };
+    let ldc = if wrong(Mistake::IgnoresLdc) { n } else { ldc };
+    if wrong(Mistake::ForgetsLastProduct) {
+        k = k.saturating_sub(1);
+    }
+    if wrong(Mistake::SkipsLastColumn) {
+        n = n.saturating_sub(1);
+    }
+    if wrong(Mistake::WritesPastRow) {
+        n += 1;
+    }
+    let reads_inputs = alpha != 0.0 || wrong(Mistake::ReadsInputsAtAlpha0);
+    let reads_c = (beta != 0.0 || wrong(Mistake::ReadsCAtBeta0)) && !wrong(Mistake::IgnoresBeta);
+    for i in 0..m {
+        let mut sums = vec![0.0f32; n];
+        for p in (0..k).filter(|_| reads_inputs) {
+            let a = at(&operands.a, i * lda + p);
+            sums.iter_mut().enumerate().for_each(|(j, sum)| *sum += a * at(&operands.b, p * ldb + j));
+        }
+        for (j, sum) in sums.into_iter().enumerate() {
+            let old = if reads_c { beta * at(&operands.c, i * ldc + j) } else { 0.0 };
+            let offset = operands.c.interior_offset();
+            operands.c.as_mut_slice()[offset + i * ldc + j] = alpha * sum + old;
+        }
+    }
+}
+
+/// The element at this distance from element (0, 0); NaN outside of the buffer.
+fn at(matrix: &Matrix, distance: usize) -> f32 {
+    matrix.as_slice().get(matrix.interior_offset() + distance).copied().unwrap_or(f32::NAN)
+}

@@ -1,0 +1,87 @@
+//! Measurements become rows, tables, JSON and CSV: on the CPU backend, whose times are made up.
+
+use host::backend::Kernel;
+use host::bench::{Comparison, Timing, compare};
+use host::{Error, Problem, report};
+use serde_json::Value;
+use tests::cpu::{CpuBackend, Mistake};
+
+fn comparison(kernels: &[Kernel], mistake: Option<Mistake>) -> Comparison {
+    let problem = Problem::new(40, 50, 60).unwrap().with_seed(1);
+    let timing = Timing { warmup: 0, iterations: Some(4) };
+    compare(&mut CpuBackend::new(mistake), kernels, &problem, timing, &mut |_| ()).unwrap()
+}
+
+fn steps() -> Vec<Kernel> {
+    gpu_kernels::STEPS.iter().map(Kernel::Step).collect()
+}
+
+#[test]
+fn json_has_the_fixed_keys() {
+    let lines = report::json_lines(&comparison(&steps(), None).rows);
+    assert_eq!(lines.lines().count(), steps().len());
+    for (line, step) in lines.lines().zip(gpu_kernels::STEPS) {
+        let row: Value = serde_json::from_str(line).unwrap();
+        for key in ["precision", "backend", "device"] {
+            assert!(row[key].is_string(), "{key}");
+        }
+        for key in ["m", "n", "k", "alpha", "beta", "iterations", "time_ms_min", "time_ms_max", "gflops", "rel_error"] {
+            assert!(row[key].is_number(), "{key}");
+        }
+        assert_eq!(row["kernel"], step.slug);
+        assert_eq!((&row["verified"], &row["modelled"]), (&Value::Bool(true), &Value::Bool(false)));
+        assert_eq!(row["time_ms"], 2.5);
+        assert_eq!(row["percent_of_cublas"], Value::Null);
+        let speedup = if step.base.is_some() { Value::from(1.0) } else { Value::Null };
+        assert_eq!(row["speedup_over_base"], speedup);
+    }
+}
+
+#[test]
+fn csv_has_one_header() {
+    let rows = comparison(&steps(), None).rows;
+    let text = report::csv(&rows, true) + &report::csv(&rows, false);
+    assert_eq!(text.lines().count(), 1 + 2 * rows.len());
+    assert!(text.starts_with("kernel,precision,backend,device,"));
+    let columns = text.lines().next().unwrap().split(',').count();
+    assert!(text.lines().all(|line| line.split(',').count() >= columns));
+}
+
+#[test]
+fn the_table_names_every_kernel_and_what_is_missing() {
+    let table = report::table(&comparison(&steps(), None));
+    assert!(gpu_kernels::STEPS.iter().all(|step| table.contains(step.slug)));
+    assert!(table.contains("No comparison with cuBLAS: cuBLAS is not there: this is a CPU"));
+}
+
+#[test]
+fn cublas_alone_must_be_there() {
+    let comparison = comparison(&[Kernel::Cublas], None);
+    assert!(matches!(comparison.failures[..], [Error::NoCublas { .. }]));
+    assert!(report::table(&comparison).is_empty());
+}
+
+#[test]
+fn a_wrong_result_is_shown_and_is_a_failure() {
+    let comparison = comparison(&steps(), Some(Mistake::ForgetsLastProduct));
+    assert_eq!(comparison.failures.len(), steps().len());
+    assert!(comparison.failures.iter().all(|error| matches!(error, Error::NotVerified { .. })));
+    assert!(comparison.rows.iter().all(|row| !row.verified));
+    assert!(report::table(&comparison).contains("NO"));
+}
+
+#[test]
+fn json_stays_json_where_a_result_is_nan() {
+    let lines = report::json_lines(&comparison(&steps(), Some(Mistake::ReadsCAtBeta0)).rows);
+    let row: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!((&row["rel_error"], &row["verified"]), (&Value::Null, &Value::Bool(false)));
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused_before_they_are_made() {
+    let problem = Problem::new(100_000, 100_000, 100_000).unwrap();
+    let timing = Timing { warmup: 0, iterations: Some(1) };
+    let error = compare(&mut CpuBackend::new(None), &steps(), &problem, timing, &mut |_| ()).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }));
+    assert_eq!(error.exit_code(), 1);
+}

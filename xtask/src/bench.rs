@@ -1,0 +1,73 @@
+//! `bench`: measures all steps at the default sizes, and writes the README's table from what was measured.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::results;
+use crate::workspace::{self, relative};
+
+/// What `host` runs unless its own arguments say otherwise.
+const DEFAULTS: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "1024,2048,4092,4096")];
+
+/// Measure every step beside cuBLAS
+///
+/// Prints the table and keeps its rows as JSON lines under target/bench/. Measure on a GPU that does nothing else.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Measure nothing: write the README's table of results from FILE, by default the newest in docs/results/
+    #[arg(long, value_name = "FILE.jsonl", conflicts_with = "host")]
+    write_readme: Option<Option<PathBuf>>,
+    /// Arguments of `host`, after `--`; they replace the defaults of the same name
+    #[arg(last = true)]
+    host: Vec<String>,
+}
+
+/// Runs `bench`.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    match &args.write_readme {
+        Some(file) => results::write_readme(file.as_deref()).map(|()| ExitCode::SUCCESS),
+        None => measure(&args.host),
+    }
+}
+
+fn measure(host: &[String]) -> Result<ExitCode> {
+    let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
+    let json = workspace::root().join(format!("target/bench/{time}.jsonl"));
+    fs::create_dir_all(json.with_file_name(""))?;
+
+    let mut command = workspace::cargo(["run", "--release", "--package", "host", "--"]);
+    for (name, value) in DEFAULTS.iter().filter(|(name, _)| !names(host, name)) {
+        command.args([name, value]);
+    }
+    if !names(host, "--json") {
+        command.arg("--json").arg(&json);
+    }
+    let status = workspace::status(command.args(host))?;
+    if status.success() && json.is_file() {
+        println!("rows: {}", relative(&json));
+    }
+    Ok(workspace::exit_code(status))
+}
+
+/// Whether `arguments` give the option `name`, as `--size 64` or `--size=64`.
+fn names(arguments: &[String], name: &str) -> bool {
+    arguments
+        .iter()
+        .any(|argument| argument.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn given_options_replace_the_defaults() {
+        let arguments = ["--size=64", "--kernel", "naive", "--sizes"].map(String::from);
+        assert!(names(&arguments, "--size") && names(&arguments, "--kernel"));
+        assert!(!names(&arguments, "--json"));
+        assert!(!names(&arguments[3..], "--size"));
+    }
+}

@@ -1,0 +1,121 @@
+//! `ptx`: regenerates the committed PTX, or with `--check` compares it with what the sources compile to.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Error, Result, bail, ensure};
+use cuda_builder::{CudaBuilder, Header, NvvmArch, Toolchain};
+use gpu_kernels::Target;
+
+use crate::workspace::{self, ptx_file, ptx_folder, relative};
+
+/// How many differing lines a report of drift shows of each file.
+const SHOWN_LINES: usize = 3;
+
+/// Compile the kernels and write gpu-kernels/ptx, one module for each target
+#[derive(clap::Args)]
+pub struct Args {
+    /// Write nothing: fail if a committed module is not what the sources compile to
+    #[arg(long)]
+    check: bool,
+}
+
+/// Runs `ptx`.
+pub fn run(args: &Args) -> Result<()> {
+    if args.check { check() } else { generate() }
+}
+
+fn generate() -> Result<()> {
+    fs::create_dir_all(ptx_folder())?;
+    for target in gpu_kernels::targets() {
+        compile(target, &ptx_file(target))?;
+        println!("wrote {}", relative(&ptx_file(target)));
+    }
+    for name in superfluous()? {
+        fs::remove_file(ptx_folder().join(&name))?;
+        println!("removed {name}, which no step's target needs");
+    }
+    Ok(())
+}
+
+/// Fails if the committed PTX is not what the sources compile to.
+pub fn check() -> Result<()> {
+    let toolchain = Toolchain::find(workspace::kernels())?;
+    let folder = tempfile::tempdir()?;
+    for target in gpu_kernels::targets() {
+        let file = ptx_file(target);
+        ensure!(file.is_file(), "{} is missing: run `cargo xtask ptx`", relative(&file));
+        let compiler = Header::read(&file)?.compiler;
+        ensure!(
+            compiler == toolchain.version(),
+            "{} was compiled by {compiler}, and the device toolchain here is {}: \
+             run `cargo xtask setup`, or `cargo xtask ptx` to move to this compiler",
+            relative(&file),
+            toolchain.version()
+        );
+        let fresh = folder.path().join(target.name());
+        compile(target, &fresh)?;
+        let [committed, compiled] = [file.as_path(), &fresh].map(fs::read_to_string);
+        if let Some(difference) = difference(&committed?, &compiled?) {
+            bail!("{} is not what the sources compile to: run `cargo xtask ptx`\n{difference}", relative(&file));
+        }
+        println!("{} is up to date", relative(&file));
+    }
+    if let Some(name) = superfluous()?.first() {
+        bail!("gpu-kernels/ptx/{name} belongs to no step's target: run `cargo xtask ptx`");
+    }
+    Ok(())
+}
+
+/// Compiles the kernels of `target` to `file`.
+pub fn compile(target: Target, file: &Path) -> Result<()> {
+    CudaBuilder::new(workspace::kernels()).arch(arch(target)?).copy_to(file).build()?;
+    Ok(())
+}
+
+/// `target` as cuda_builder knows it.
+pub fn arch(target: Target) -> Result<NvvmArch> {
+    target.name().parse().map_err(Error::msg)
+}
+
+/// The committed PTX files that belong to no target.
+fn superfluous() -> Result<Vec<String>> {
+    let expected: Vec<_> = gpu_kernels::targets().map(|target| format!("{}.ptx", target.name())).collect();
+    let mut names = Vec::new();
+    for entry in fs::read_dir(ptx_folder()).with_context(|| format!("cannot list {}", relative(&ptx_folder())))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".ptx") && !expected.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The first lines in which `compiled` differs from `committed`; `None` if they are equal.
+fn difference(committed: &str, compiled: &str) -> Option<String> {
+    if committed == compiled {
+        return None;
+    }
+    let same = committed.lines().zip(compiled.lines()).take_while(|(a, b)| a == b).count();
+    let shown = |sign: char, text: &str| -> String {
+        text.lines().skip(same).take(SHOWN_LINES).map(|line| format!("\n  {sign} {line}")).collect()
+    };
+    Some(format!("  line {}:{}{}", same + 1, shown('-', committed), shown('+', compiled)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difference;
+
+    #[test]
+    fn equal_modules_do_not_differ() {
+        assert_eq!(difference("a\nb\n", "a\nb\n"), None);
+    }
+
+    #[test]
+    fn the_first_differing_lines_are_shown() {
+        let text = difference("a\nb\nc\n", "a\nx\nc\nd\n").unwrap();
+        assert_eq!(text, "  line 2:\n  - b\n  - c\n  + x\n  + c\n  + d");
+    }
+}

@@ -1,0 +1,144 @@
+//! `setup`: makes the device toolchain present, and on request NVIDIA's assembler.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use cuda_builder::toolchain::{Toolchain, pinned_version};
+use cuda_builder::tools;
+
+use crate::workspace;
+
+/// Debian's packages of a newer Rust: the compiler, cargo, the sources of `core`, and LLVM's own tools.
+const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-llvm"];
+
+/// NVIDIA's assembler and disassembler, as they lie on the Python Package Index.
+const PTXAS_PACKAGES: [&str; 2] = ["nvidia-cuda-nvcc==13.*", "nvidia-cuda-nvdisasm==13.*"];
+
+/// Install what compiles kernels, if it is not there yet
+///
+/// That is the Rust version that gpu-kernels pins, with the sources of `core` and LLVM's tools. Where it is missing, it
+/// is installed with apt (Debian as root, where apt offers that version) or with rustup; otherwise setup says what to
+/// install. It is needed to change kernels: unchanged ones come with their PTX.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Also install ptxas and nvdisasm under target/, with pip: for `sass` and the tests of registers and spills
+    #[arg(long)]
+    ptxas: bool,
+}
+
+/// Runs `setup`.
+pub fn run(args: &Args) -> Result<()> {
+    toolchain()?;
+    if args.ptxas { ptxas() } else { Ok(()) }
+}
+
+/// Makes the device toolchain present.
+pub fn toolchain() -> Result<()> {
+    if let Ok(toolchain) = Toolchain::find(workspace::kernels()) {
+        println!("device toolchain: {toolchain}");
+        return Ok(());
+    }
+    let version = pinned_version(&workspace::kernels())?;
+    match Way::choose(&version) {
+        Some(Way::Apt) => apt_get(["install", "-y", "--no-install-recommends"].into_iter().chain(DEBIAN_PACKAGES))?,
+        Some(Way::Rustup) => {
+            let components = ["--component", "rust-src", "--component", "llvm-tools"];
+            let install = ["toolchain", "install", &version, "--profile", "minimal"];
+            workspace::run(Command::new("rustup").args(install).args(components))?;
+        }
+        None => bail!(
+            "kernels are compiled by Rust {version} with rust-src and llvm-tools, which is not here; \
+             install rustup (https://rustup.rs) and run `cargo xtask setup` again"
+        ),
+    }
+    let toolchain = Toolchain::find(workspace::kernels()).context("installed, but still not complete")?;
+    println!("device toolchain: {toolchain}");
+    Ok(())
+}
+
+/// Makes `ptxas` and `nvdisasm` present.
+pub fn ptxas() -> Result<()> {
+    if let (Some(ptxas), Some(_)) = (tools::find("ptxas"), tools::find("nvdisasm")) {
+        println!("ptxas: {}", workspace::relative(&ptxas));
+        return Ok(());
+    }
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target"]);
+    pip.arg(workspace::root().join("target").join(tools::TOOLS_FOLDER))
+        .args(PTXAS_PACKAGES)
+        .env("PIP_ROOT_USER_ACTION", "ignore");
+    workspace::run(&mut pip).context("ptxas comes with the CUDA toolkit, or by pip where Python 3 has it")?;
+    let ptxas = tools::find("ptxas").context("installed, but ptxas is not where it was expected")?;
+    println!("ptxas: {}", workspace::relative(&ptxas));
+    Ok(())
+}
+
+/// How the device toolchain can be installed here.
+enum Way {
+    /// Debian's packages, as root.
+    Apt,
+    /// rustup's toolchain of the pinned version.
+    Rustup,
+}
+
+impl Way {
+    /// apt before rustup: a root shell with apt is a container or a CI machine, where it is the quicker one.
+    fn choose(version: &str) -> Option<Self> {
+        if Path::new("/etc/debian_version").exists() && is_root() && apt_offers(version) {
+            Some(Self::Apt)
+        } else {
+            succeeds(Command::new("rustup").arg("--version")).then_some(Self::Rustup)
+        }
+    }
+}
+
+/// Whether apt, with fresh lists, offers `version` of the compiler.
+fn apt_offers(version: &str) -> bool {
+    if let Err(error) = apt_get(["update", "--quiet"]) {
+        eprintln!("warning: {error:#}");
+    }
+    let policy = workspace::capture(Command::new("apt-cache").args(["policy", DEBIAN_PACKAGES[0]]));
+    policy.is_ok_and(|(text, _)| candidate(&text).is_some_and(|offered| is_release(offered, version)))
+}
+
+/// Runs `apt-get`: no questions, several tries, and patience with another that holds its lock.
+fn apt_get<'a>(args: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    let options = ["-o", "Acquire::Retries=3", "-o", "DPkg::Lock::Timeout=120"];
+    workspace::run(Command::new("apt-get").args(options).args(args).env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+/// The version that `apt-cache policy` would install.
+fn candidate(policy: &str) -> Option<&str> {
+    policy.lines().find_map(|line| line.trim().strip_prefix("Candidate:")).map(str::trim)
+}
+
+/// Whether a Debian version such as `1.96.0+dfsg1-1` packages the upstream release `release`.
+fn is_release(debian: &str, release: &str) -> bool {
+    debian.strip_prefix(release).is_some_and(|rest| rest.starts_with(['+', '-', '~']))
+}
+
+/// Whether this process is root's.
+fn is_root() -> bool {
+    workspace::capture(Command::new("id").arg("-u")).is_ok_and(|(uid, _)| uid.trim() == "0")
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apt_policy_is_read() {
+        let policy = "rustc-web:\n  Installed: (none)\n  Candidate: 1.96.0+dfsg1-1~deb12u2\n  Version table:\n";
+        assert_eq!(candidate(policy), Some("1.96.0+dfsg1-1~deb12u2"));
+        assert!(is_release("1.96.0+dfsg1-1~deb12u2", "1.96.0"));
+        assert!(!is_release("1.96.01", "1.96.0"));
+        assert!(!is_release("1.85.0+dfsg3-1", "1.96.0"));
+        assert_eq!(candidate("N: Unable to locate package rustc-web"), None);
+    }
+}

@@ -1,0 +1,32 @@
+//! `test`: sets up what the tests can use, then runs all of the workspace's.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{setup, workspace};
+
+/// Run every test of the workspace
+///
+/// Sets up the device toolchain and ptxas first, as `setup --ptxas` does. Where that cannot be done, a line says so and
+/// the tests run on the committed PTX. Tests that need a GPU say that they were skipped where there is none.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Arguments of `cargo test`, after `--`
+    #[arg(last = true)]
+    cargo: Vec<String>,
+}
+
+/// Runs `test`.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    for (set_up, consequence) in [
+        (setup::toolchain as fn() -> Result<()>, "kernels are tested as committed, not compiled"),
+        (setup::ptxas, "registers and spills are not tested"),
+    ] {
+        if let Err(error) = set_up() {
+            eprintln!("warning: {consequence}: {error:#}");
+        }
+    }
+    let mut test = workspace::cargo(["test", "--workspace"]);
+    Ok(workspace::exit_code(workspace::status(test.args(&args.cargo))?))
+}
