@@ -64,34 +64,22 @@ impl Gemm {
         }
     }
 
-    /// The address of A[row][col].
-    ///
-    /// # Safety
-    /// `row < m` and `col < k`.
+    /// The address of A[row][col], which may lie outside: it is the access that must not.
     #[inline(always)]
-    pub unsafe fn a(&self, row: u32, col: u32) -> *const f32 {
-        // SAFETY: inside A by the caller's promise.
-        unsafe { self.a.add(row as usize * self.lda + col as usize) }
+    pub fn a(&self, row: u32, col: u32) -> *const f32 {
+        self.a.wrapping_add(row as usize * self.lda + col as usize)
     }
 
-    /// The address of B[row][col].
-    ///
-    /// # Safety
-    /// `row < k` and `col < n`.
+    /// The address of B[row][col], which may lie outside: it is the access that must not.
     #[inline(always)]
-    pub unsafe fn b(&self, row: u32, col: u32) -> *const f32 {
-        // SAFETY: inside B by the caller's promise.
-        unsafe { self.b.add(row as usize * self.ldb + col as usize) }
+    pub fn b(&self, row: u32, col: u32) -> *const f32 {
+        self.b.wrapping_add(row as usize * self.ldb + col as usize)
     }
 
-    /// The address of C[row][col].
-    ///
-    /// # Safety
-    /// `row < m` and `col < n`.
+    /// The address of C[row][col], which may lie outside: it is the access that must not.
     #[inline(always)]
-    pub unsafe fn c(&self, row: u32, col: u32) -> *mut f32 {
-        // SAFETY: inside C by the caller's promise.
-        unsafe { self.c.add(row as usize * self.ldc + col as usize) }
+    pub fn c(&self, row: u32, col: u32) -> *mut f32 {
+        self.c.wrapping_add(row as usize * self.ldc + col as usize)
     }
 
     /// alpha*sum + beta*old; `old` does not matter if beta is 0, not even a NaN.

@@ -16,16 +16,16 @@ const MAX_LAUNCHES: u32 = 1_000_000;
 
 const EXAMPLES: &str = "\
 Examples:
-  host                                         the fastest step that the device can run, at 4096 x 4096 x 4096
-  host --kernel 2d-tiling --size 4092          one step, its result verified, cuBLAS beside it
-  host --kernel all --size 1024,4096           the whole ladder at two sizes
-  host --kernel all --format json > rows.jsonl  one JSON object per kernel and size
-  host --m 1000 --n 7 --k 64 --beta -0.5       any shape: C = A*B - 0.5*C
-  host --list                                  the names that --kernel takes
+  host                                       the last step that runs here, at 4096 x 4096 x 4096
+  host --kernel 2d-tiling --size 4092        one step, its result verified, cuBLAS beside it
+  host --kernel all --size 1024,4096         the whole ladder at two sizes
+  host --kernel all --format json            one JSON object per kernel and size
+  host --m 1000 --n 7 --k 64 --beta -0.5     any shape: C = A*B - 0.5*C
+  host --list                                the names that --kernel takes
 
 Exit codes:
   0  every kernel ran and its result is right
-  1  something failed: no device, not enough memory, a kernel that cannot run here or whose result is wrong
+  1  something failed: no device, too little memory, a kernel that cannot run or is wrong
   2  the command line is wrong";
 
 /// Runs, verifies and times SGEMM kernels written in Rust, cuBLAS beside them.
@@ -107,7 +107,7 @@ pub enum BackendName {
     Auto,
     /// A CUDA device.
     Cuda,
-    /// The project's PTX emulator, on the CPU.
+    /// The project's PTX emulator, on the CPU; not part of this version yet.
     Emulator,
 }
 

@@ -1,7 +1,7 @@
 //! Runs, verifies and times SGEMM kernels: C = alpha\*A\*B + beta\*C in fp32, row-major.
 //!
 //! A [`Problem`] gives sizes and factors, [`Operands`] are its matrices, a [`backend::Backend`] runs a [`Kernel`] on
-//! them, a [`Verifier`] compares the result with f64, and [`bench`] and [`report`] make numbers and tables of it.
+//! them, a [`Verifier`] compares the result with f64, and [`mod@bench`] and [`report`] make numbers and tables of it.
 
 pub mod backend;
 pub mod bench;

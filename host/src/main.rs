@@ -76,7 +76,7 @@ fn run(args: &Args) -> Result<u8, Error> {
 
 fn format(comparison: &Comparison, format: Format, first: bool) -> String {
     if let (Some(reason), true) = (&comparison.no_baseline, format != Format::Table) {
-        output::complain(&format!("note: no comparison with cuBLAS: {reason}"));
+        output::complain(&format!("note: no comparison: {reason}"));
     }
     match format {
         Format::Table => {

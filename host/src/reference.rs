@@ -72,7 +72,7 @@ fn widen_rows(matrix: &Matrix, start: usize, count: usize) -> Vec<f64> {
 /// c += a\*b in f64, where a is m x k, b is k x n and c is m x n, row-major without gaps.
 fn accumulate(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) {
     assert!(c.len() == m * n && a.len() == m * k && b.len() == k * n);
-    let (row, column) = (|ld: usize| ld as isize, 1);
+    let (n_stride, k_stride) = (n as isize, k as isize);
     // SAFETY: the assertion above: each pointer's rows and columns, at these strides, lie within its slice; c is
     // borrowed exclusively.
     unsafe {
@@ -81,15 +81,15 @@ fn accumulate(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) {
             n,
             k,
             c.as_mut_ptr(),
-            column,
-            row(n),
+            1,
+            n_stride,
             true,
             a.as_ptr(),
-            column,
-            row(k),
+            1,
+            k_stride,
             b.as_ptr(),
-            column,
-            row(n),
+            1,
+            n_stride,
             1.0,
             1.0,
             false,

@@ -1,4 +1,4 @@
-//! Whether a result is right. Every row and column is checked ([`crate::freivalds`]), chosen rows element by element
+//! Whether a result is right. Every row and column is checked (Freivalds, in f64), chosen rows element by element
 //! ([`crate::reference`]), and everything around the elements bit by bit.
 
 use rand::{SeedableRng, rngs::SmallRng};

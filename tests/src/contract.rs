@@ -36,13 +36,9 @@ pub struct CaseResult {
 /// Runs every case on one step.
 ///
 /// # Errors
-/// Where the case itself cannot be made: out of memory, or a size that is none.
+/// Where a case itself cannot be made: out of memory, or a size that is none.
 pub fn run(backend: &mut dyn Backend, step: &'static Step) -> Result<Vec<CaseResult>, Error> {
-    let result = |case: Case| {
-        let failure = check(backend, Kernel::Step(step), &case)?;
-        Ok(CaseResult { step: step.slug, case, failure })
-    };
-    cases(step)?.into_iter().map(result).collect()
+    cases(step)?.into_iter().map(|case| check(backend, step, case)).collect()
 }
 
 /// Runs every case on every step that the device can run; the second list holds the slugs of those that it cannot.
@@ -62,7 +58,12 @@ pub fn run_all(backend: &mut dyn Backend) -> Result<(Vec<CaseResult>, Vec<&'stat
     Ok((results, skipped))
 }
 
-fn check(backend: &mut dyn Backend, kernel: Kernel, case: &Case) -> Result<Option<String>, Error> {
+/// Runs one case on one step, from fresh operands, and verifies the result.
+///
+/// # Errors
+/// As of [`run`].
+pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Result<CaseResult, Error> {
+    let kernel = Kernel::Step(step);
     let mut fresh = Operands::random(&case.problem)?;
     if case.poison_inputs {
         fresh.a.fill(f32::NAN);
@@ -75,10 +76,11 @@ fn check(backend: &mut dyn Backend, kernel: Kernel, case: &Case) -> Result<Optio
         backend.run(kernel, &case.problem)?;
         backend.download(&mut result)
     };
-    Ok(match launch() {
+    let failure = match launch() {
         Err(error) => Some(error.to_string()),
         Ok(()) => Verifier::new(&case.problem, &fresh).verify(&result).fault.map(|fault| fault.to_string()),
-    })
+    };
+    Ok(CaseResult { step: step.slug, case, failure })
 }
 
 /// The table.

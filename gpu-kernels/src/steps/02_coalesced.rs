@@ -65,11 +65,13 @@ pub unsafe fn sgemm_coalesced(
         return;
     }
 
-    // SAFETY: row < m, col < n, and p < k.
+    // SAFETY: row < m and col < n, and the pointers are read k times: A's along its row, B's down its column.
     unsafe {
+        let (mut a, mut b) = (g.a(row, 0), g.b(0, col));
         let mut acc = 0.0f32;
-        for p in 0..g.k {
-            acc = (*g.a(row, p)).mul_add(*g.b(p, col), acc);
+        for _ in 0..g.k {
+            acc = (*a).mul_add(*b, acc);
+            (a, b) = (a.wrapping_add(1), b.wrapping_add(g.ldb));
         }
         g.store(row, col, acc);
     }

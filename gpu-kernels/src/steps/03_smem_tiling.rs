@@ -51,7 +51,7 @@ static mut B_SMEM: MaybeUninit<[f32; (BK * BN) as usize]> = MaybeUninit::uninit(
 /// # Safety
 /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions; launched as [`STEP`] says.
 #[kernel]
-#[launch_bounds(THREADS)]
+#[launch_bounds(THREADS, 2)]
 pub unsafe fn sgemm_smem_tiling(
     m: u32,
     n: u32,
@@ -93,25 +93,29 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut f
     let b_smem = (&raw mut B_SMEM).cast::<f32>(); // (BK, BN)
 
     let (row, col) = (thread::thread_idx_x() / BN, thread::thread_idx_x() % BN);
+    let mut a_gmem = g.a(row, from + col);
+    let mut b_gmem = g.b(from + row, col);
     let mut p = from;
     while p < to {
         // SAFETY: inside A and B by the caller's promise, or guarded; row, col and d are below BM = BN = BK.
         unsafe {
             // Load.
-            let a = if !EDGE || row < g.m && p + col < g.k { *g.a(row, p + col) } else { 0.0 };
-            let b = if !EDGE || p + row < g.k && col < g.n { *g.b(p + row, col) } else { 0.0 };
+            let a = if !EDGE || row < g.m && p + col < g.k { *a_gmem } else { 0.0 };
+            let b = if !EDGE || p + row < g.k && col < g.n { *b_gmem } else { 0.0 };
             *a_smem.add((row * BK + col) as usize) = a;
             *b_smem.add((row * BN + col) as usize) = b;
             thread::sync_threads(); // the slices are complete
 
             // Compute.
-            for d in 0..BK {
-                let a = *a_smem.add((row * BK + d) as usize);
-                let b = *b_smem.add((d * BN + col) as usize);
-                *acc = a.mul_add(b, *acc);
+            let a_row = a_smem.add((row * BK) as usize); // (1, BK)
+            let b_col = b_smem.add(col as usize); // (BK, 1)
+            for d in 0..BK as usize {
+                *acc = (*a_row.add(d)).mul_add(*b_col.add(d * BN as usize), *acc);
             }
             thread::sync_threads(); // the slices are free for the next ones
         }
+        a_gmem = a_gmem.wrapping_add(BK as usize);
+        b_gmem = b_gmem.wrapping_add(BK as usize * g.ldb);
         p += BK;
     }
 }

@@ -52,7 +52,7 @@ static mut B_SMEM: MaybeUninit<[f32; (BK * BN) as usize]> = MaybeUninit::uninit(
 /// # Safety
 /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions; launched as [`STEP`] says.
 #[kernel]
-#[launch_bounds(THREADS, 3)]
+#[launch_bounds(THREADS, 4)]
 pub unsafe fn sgemm_tiling_1d(
     m: u32,
     n: u32,
@@ -100,14 +100,16 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [
     let a_smem = (&raw mut A_SMEM).cast::<f32>(); // (BM, BK)
     let b_smem = (&raw mut B_SMEM).cast::<f32>(); // (BK, BN)
 
+    let a_gmem = g.a(a_row, a_col);
+    let mut b_gmem = g.b(from + b_row, b_col);
     let mut p = from;
     while p < to {
         // SAFETY: inside A and B by the caller's promise, or guarded; tid is below BM * BK = BK * BN, a thread's rows
         // below BM and its column below BN.
         unsafe {
             // Load.
-            let a = if !EDGE || a_row < g.m && p + a_col < g.k { *g.a(a_row, p + a_col) } else { 0.0 };
-            let b = if !EDGE || p + b_row < g.k && b_col < g.n { *g.b(p + b_row, b_col) } else { 0.0 };
+            let a = if !EDGE || a_row < g.m && p + a_col < g.k { *a_gmem.wrapping_add(p as usize) } else { 0.0 };
+            let b = if !EDGE || p + b_row < g.k && b_col < g.n { *b_gmem } else { 0.0 };
             *a_smem.add(tid as usize) = a;
             *b_smem.add(tid as usize) = b;
             thread::sync_threads(); // the slices are complete
@@ -117,12 +119,13 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [
             let b_cols = b_smem.add(thread_col as usize); // (BK, 1)
             for d in 0..BK as usize {
                 let b = *b_cols.add(d * BN as usize);
-                for i in 0..TM as usize {
-                    acc[i] = (*a_rows.add(i * BK as usize + d)).mul_add(b, acc[i]);
+                for (i, acc) in acc.iter_mut().enumerate() {
+                    *acc = (*a_rows.add(i * BK as usize + d)).mul_add(b, *acc);
                 }
             }
             thread::sync_threads(); // the slices are free for the next ones
         }
+        b_gmem = b_gmem.wrapping_add(BK as usize * g.ldb);
         p += BK;
     }
 }

@@ -25,10 +25,11 @@ const BK: u32 = 8;
 const TM: u32 = 8;
 const TN: u32 = 8;
 const THREADS: u32 = (BM / TM) * (BN / TN);
-/// Rows of A that the block copies at once, and rows of B.
+/// Rows of A that the block copies at once, BK columns of each.
 const A_ROWS: u32 = THREADS / BK;
-const B_ROWS: u32 = THREADS / BN;
-const _: () = assert!(BM.is_multiple_of(A_ROWS) && BK.is_multiple_of(B_ROWS), "the copies come out even");
+/// Columns of B that the block copies at once, BK rows of each.
+const B_COLS: u32 = THREADS / BK;
+const _: () = assert!(BM.is_multiple_of(A_ROWS) && BN.is_multiple_of(B_COLS), "the copies come out even");
 
 /// This step's entry in the registry.
 pub const STEP: Step = Step {
@@ -105,27 +106,41 @@ fn placement() -> (u32, u32) {
 #[inline(always)]
 unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [[f32; TN as usize]; TM as usize]) {
     let tid = thread::thread_idx_x();
+    let (a_row, a_col) = (tid / BK, tid % BK);
+    let (b_row, b_col) = (tid / B_COLS, tid % B_COLS);
     let (thread_row, thread_col) = placement();
 
     // Shared memory.
     let a_smem = (&raw mut A_SMEM).cast::<f32>(); // (BM, BK)
     let b_smem = (&raw mut B_SMEM).cast::<f32>(); // (BK, BN)
+    let a_copy = a_smem.wrapping_add((a_row * BK + a_col) as usize); // every A_ROWS-th row
+    let b_copy = b_smem.wrapping_add((b_row * BN + b_col) as usize); // every B_COLS-th column
 
+    let mut a_gmem = g.a(a_row, from + a_col);
+    let mut b_gmem = g.b(from + b_row, b_col);
     let mut p = from;
     while p < to {
-        // SAFETY: inside A and B by the caller's promise, or guarded; tid + i * THREADS is below BM * BK and BK * BN, a
-        // thread's rows are below BM and its columns below BN.
+        // SAFETY: inside A and B by the caller's promise, or guarded; what a thread copies is below BM * BK and
+        // BK * BN, its rows below BM and its columns below BN.
         unsafe {
             // Load.
             for i in 0..BM / A_ROWS {
-                let (row, col) = (tid / BK + i * A_ROWS, p + tid % BK);
-                let a = if !EDGE || row < g.m && col < g.k { *g.a(row, col) } else { 0.0 };
-                *a_smem.add((tid + i * THREADS) as usize) = a;
+                let row = a_row + i * A_ROWS;
+                let a = if !EDGE || row < g.m && p + a_col < g.k {
+                    *a_gmem.wrapping_add((i * A_ROWS) as usize * g.lda)
+                } else {
+                    0.0
+                };
+                *a_copy.add((i * A_ROWS * BK) as usize) = a;
             }
-            for i in 0..BK / B_ROWS {
-                let (row, col) = (p + tid / BN + i * B_ROWS, tid % BN);
-                let b = if !EDGE || row < g.k && col < g.n { *g.b(row, col) } else { 0.0 };
-                *b_smem.add((tid + i * THREADS) as usize) = b;
+            for i in 0..BN / B_COLS {
+                let col = b_col + i * B_COLS;
+                let b = if !EDGE || p + b_row < g.k && col < g.n {
+                    *b_gmem.wrapping_add((i * B_COLS) as usize)
+                } else {
+                    0.0
+                };
+                *b_copy.add((i * B_COLS) as usize) = b;
             }
             thread::sync_threads(); // the slices are complete
 
@@ -143,6 +158,8 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [
             }
             thread::sync_threads(); // the slices are free for the next ones
         }
+        a_gmem = a_gmem.wrapping_add(BK as usize);
+        b_gmem = b_gmem.wrapping_add(BK as usize * g.ldb);
         p += BK;
     }
 }

@@ -122,16 +122,18 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [
     let a_smem = (&raw mut A_SMEM).cast::<f32>(); // (BK, BM)
     let b_smem = (&raw mut B_SMEM).cast::<f32>(); // (BK, BN)
 
+    let mut a_gmem = g.a(a_row, from + a_col);
+    let mut b_gmem = g.b(from + b_row, b_col);
     let mut p = from;
     while p < to {
         // SAFETY: inside A and B by the caller's promise, or guarded; a thread's VEC of A are below BM * BK, its VEC of B
         // below BK * BN, its rows below BM and its columns below BN.
         unsafe {
             // Load.
-            let a = load::<EDGE>(g.a, g.lda, (a_row, p + a_col), (g.m, g.k));
-            let b = load::<EDGE>(g.b, g.ldb, (p + b_row, b_col), (g.k, g.n));
-            for v in 0..VEC {
-                *a_smem.add(((a_col + v) * BM + a_row) as usize) = a[v as usize];
+            let a = load::<EDGE>(a_gmem, a_row < g.m, g.k.saturating_sub(p + a_col));
+            let b = load::<EDGE>(b_gmem, p + b_row < g.k, g.n.saturating_sub(b_col));
+            for v in 0..VEC as usize {
+                *a_smem.add(((a_col + v as u32) * BM + a_row) as usize) = a[v];
             }
             f32x4::store(b_smem.add((b_row * BN + b_col) as usize), b);
             thread::sync_threads(); // the slices are complete
@@ -150,25 +152,23 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [
             }
             thread::sync_threads(); // the slices are free for the next ones
         }
+        a_gmem = a_gmem.wrapping_add(BK as usize);
+        b_gmem = b_gmem.wrapping_add(BK as usize * g.ldb);
         p += BK;
     }
 }
 
-/// Loads VEC neighbours of a row. On an EDGE, zeros stand for those outside the matrix of that size.
+/// Loads VEC neighbours of a row. On an EDGE, zeros stand for those that lie outside: all of them if the row does, or
+/// those from `left` on.
 #[inline(always)]
-unsafe fn load<const EDGE: bool>(
-    matrix: *const f32,
-    ld: usize,
-    (row, col): (u32, u32),
-    (rows, cols): (u32, u32),
-) -> [f32; VEC as usize] {
+unsafe fn load<const EDGE: bool>(source: *const f32, row_inside: bool, left: u32) -> [f32; VEC as usize] {
     // SAFETY: inside the matrix and aligned by the caller's promise, or guarded.
     unsafe {
-        let source = matrix.add(row as usize * ld + col as usize);
-        if !EDGE {
-            return f32x4::load(source);
+        if EDGE {
+            core::array::from_fn(|v| if row_inside && (v as u32) < left { *source.add(v) } else { 0.0 })
+        } else {
+            f32x4::load(source)
         }
-        core::array::from_fn(|v| if row < rows && col + (v as u32) < cols { *source.add(v) } else { 0.0 })
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::Step;
 
-#[path = "01_naive.rs"]
-pub mod naive;
 #[path = "02_coalesced.rs"]
 pub mod coalesced;
+#[path = "01_naive.rs"]
+pub mod naive;
 #[path = "03_smem_tiling.rs"]
 pub mod smem_tiling;
 #[path = "04_tiling_1d.rs"]
@@ -16,11 +16,5 @@ pub mod tiling_2d;
 pub mod vectorized;
 
 /// The registry: the only list of steps. The command line, tests, benchmarks and documentation iterate it.
-pub const STEPS: &[Step] = &[
-    naive::STEP,
-    coalesced::STEP,
-    smem_tiling::STEP,
-    tiling_1d::STEP,
-    tiling_2d::STEP,
-    vectorized::STEP,
-];
+pub const STEPS: &[Step] =
+    &[naive::STEP, coalesced::STEP, smem_tiling::STEP, tiling_1d::STEP, tiling_2d::STEP, vectorized::STEP];

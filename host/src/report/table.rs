@@ -1,12 +1,16 @@
 //! The table for people.
 
-use comfy_table::{Cell, CellAlignment, Table, presets};
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 use super::Row;
 use crate::bench::Comparison;
 
 const HEADER: [&str; 10] =
     ["kernel", "precision", "ms", "min..max", "GFLOPS", "% cuBLAS", "% peak", "x base", "rel. error", "verified"];
+
+const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
+
+const STYLE: TableStyle = TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 
 /// Columns of text; the others hold numbers.
 const TEXT_COLUMNS: [usize; 2] = [0, 1];
@@ -17,16 +21,13 @@ pub fn table(comparison: &Comparison) -> String {
     let rows: Vec<&Row> = comparison.rows.iter().chain(&comparison.baseline).collect();
     let Some(first) = rows.first() else { return String::new() };
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(HEADER);
+    table.load_style(STYLE).set_header(aligned(HEADER.map(str::to_owned)));
     for row in &rows {
-        table.add_row(cells(row).into_iter().enumerate().map(|(column, text)| {
-            let left = TEXT_COLUMNS.contains(&column);
-            Cell::new(text).set_alignment(if left { CellAlignment::Left } else { CellAlignment::Right })
-        }));
+        table.add_row(aligned(cells(row)));
     }
     let mut text = format!("{}\n{}\n{table}\n", title(first), setting(&rows));
     if let Some(reason) = &comparison.no_baseline {
-        text += &format!("No comparison with cuBLAS: {reason}\n");
+        text += &format!("No comparison: {reason}\n");
     }
     text
 }
@@ -51,6 +52,13 @@ fn setting(rows: &[&Row]) -> String {
         parts.push(if low == high { format!("SM clock {low} MHz") } else { format!("SM clock {low}..{high} MHz") });
     }
     parts.join("; ")
+}
+
+fn aligned(texts: [String; HEADER.len()]) -> impl Iterator<Item = Cell> {
+    texts.into_iter().enumerate().map(|(column, text)| {
+        let left = TEXT_COLUMNS.contains(&column);
+        Cell::new(text).set_alignment(if left { CellAlignment::Left } else { CellAlignment::Right })
+    })
 }
 
 fn cells(row: &Row) -> [String; HEADER.len()] {

@@ -129,9 +129,8 @@ impl Package {
             .arg("--target-dir")
             .arg(self.target_dir()?)
             .args(args);
-        let output = command
-            .output()
-            .map_err(|source| CudaBuilderError::Io { path: toolchain.cargo.clone(), source })?;
+        let output =
+            command.output().map_err(|source| CudaBuilderError::Io { path: toolchain.cargo.clone(), source })?;
         if !output.status.success() {
             return Err(CudaBuilderError::BuildFailed(String::from_utf8_lossy(&output.stderr).into_owned()));
         }
@@ -153,7 +152,8 @@ struct Artifact {
 impl Artifact {
     /// The bitcode of a crate for the GPU, beside its metadata; `None` for what runs on the host.
     fn bitcode(&self) -> Option<PathBuf> {
-        let metadata = self.filenames.iter().find(|path| path.extension().is_some_and(|extension| extension == "rmeta"))?;
+        let metadata =
+            self.filenames.iter().find(|path| path.extension().is_some_and(|extension| extension == "rmeta"))?;
         let on_gpu = metadata.components().any(|part| part.as_os_str() == TARGET);
         let stem = metadata.file_stem()?.to_str()?.strip_prefix("lib")?;
         on_gpu.then(|| metadata.with_file_name(stem).with_extension("bc"))

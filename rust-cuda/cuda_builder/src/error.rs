@@ -40,7 +40,9 @@ pub enum CudaBuilderError {
     #[error("the crate has no kernels: mark one with `#[kernel]`")]
     NoKernels,
     /// A static in shared memory has an initial value.
-    #[error("`{0}` is in shared memory, which cannot be initialised: make it `MaybeUninit<..> = MaybeUninit::uninit()`")]
+    #[error(
+        "`{0}` is in shared memory, which cannot be initialised: make it `MaybeUninit<..> = MaybeUninit::uninit()`"
+    )]
     InitialisedShared(String),
     /// An access to shared memory that the compiler could not prove to be one, and left generic: several times slower.
     #[error(

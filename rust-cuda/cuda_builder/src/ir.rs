@@ -71,7 +71,8 @@ impl<'a> SharedArray<'a> {
         let Some((definition, after)) = value.split_once(", section \".shared\"") else { return Ok(None) };
         let uninitialised = definition.split_once(" global ").and_then(|(_, typed)| typed.strip_suffix(" undef"));
         let ty = uninitialised.ok_or_else(|| CudaBuilderError::InitialisedShared(demangle(symbol)))?;
-        let align = after.split_once("align ").and_then(|(_, align)| align.split(',').next()?.parse().ok()).unwrap_or(1);
+        let align =
+            after.split_once("align ").and_then(|(_, align)| align.split(',').next()?.parse().ok()).unwrap_or(1);
         Ok(Some(Self { symbol, ty: Some(ty), align: align.max(STATIC_SHARED_MIN_ALIGN) }))
     }
 
@@ -172,8 +173,7 @@ fn demangle(symbol: &str) -> String {
 mod tests {
     use super::*;
 
-    const SHARED: &str =
-        "@_RNvNtCsabc_3gpu4tile1X = internal global [4096 x i8] undef, section \".shared\", align 4\n\
+    const SHARED: &str = "@_RNvNtCsabc_3gpu4tile1X = internal global [4096 x i8] undef, section \".shared\", align 4\n\
          define ptx_kernel void @k(ptr %p) unnamed_addr #0 {\n  store i8 0, ptr @_RNvNtCsabc_3gpu4tile1X\n  ret void\n}";
 
     #[test]
@@ -192,7 +192,8 @@ mod tests {
 
     #[test]
     fn launch_bounds_become_function_attributes() {
-        let mark = "@B = constant [8 x i8] c\"\\00\\01\\00\\00\\02\\00\\00\\00\", section \".launch_bounds.k\", align 4\n";
+        let mark =
+            "@B = constant [8 x i8] c\"\\00\\01\\00\\00\\02\\00\\00\\00\", section \".launch_bounds.k\", align 4\n";
         let module = rewrite(&format!("{mark}{SHARED}")).unwrap();
         assert!(module.text.contains("unnamed_addr #0 \"nvvm.maxntid\"=\"256\" \"nvvm.minctasm\"=\"2\" {"));
         assert!(!module.text.contains(".launch_bounds"));

@@ -15,6 +15,10 @@ const UNROLL_THRESHOLD: &str = "-unroll-threshold=3000";
 const PASSES: &str = "-passes=internalize,globaldce,always-inline,function(sroa,infer-address-spaces),default<O3>,\
                       function(infer-address-spaces,infer-alignment)";
 
+/// Loop strength reduction would keep a 64-bit pointer alive for each load of a loop. A register tile needs those
+/// registers: with it, kernels at the limit of 128 spill.
+const NO_STRENGTH_REDUCTION: &str = "-disable-lsr";
+
 /// Links the first file and what it needs of the others into one module, as text.
 pub(crate) fn link(toolchain: &Toolchain, bitcode: &[PathBuf], scratch: &Path) -> Result<String, CudaBuilderError> {
     let folder = scratch_folder(scratch)?;
@@ -37,7 +41,8 @@ pub(crate) fn compile(
 ) -> Result<String, CudaBuilderError> {
     let folder = scratch_folder(scratch)?;
     let [source, optimised, ptx] = ["module.ll", "optimised.bc", "module.ptx"].map(|name| folder.path().join(name));
-    std::fs::write(&source, &module.text).map_err(|error| CudaBuilderError::Io { path: source.clone(), source: error })?;
+    std::fs::write(&source, &module.text)
+        .map_err(|error| CudaBuilderError::Io { path: source.clone(), source: error })?;
     let cpu = format!("-mcpu={arch}");
     run(toolchain, "opt", |command| {
         command
@@ -47,7 +52,9 @@ pub(crate) fn compile(
             .arg("-o")
             .arg(&optimised)
     })?;
-    run(toolchain, "llc", |command| command.args(["-O3", &cpu]).arg(&optimised).arg("-o").arg(&ptx))?;
+    run(toolchain, "llc", |command| {
+        command.args(["-O3", NO_STRENGTH_REDUCTION, &cpu]).arg(&optimised).arg("-o").arg(&ptx)
+    })?;
     read(&ptx)
 }
 

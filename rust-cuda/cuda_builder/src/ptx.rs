@@ -22,7 +22,8 @@ impl Header {
     /// If the file cannot be read, or lacks a line of the header.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, CudaBuilderError> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|source| CudaBuilderError::Io { path: path.into(), source })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|source| CudaBuilderError::Io { path: path.into(), source })?;
         let field = |field: &'static str| {
             let mut lines = text.lines().take_while(|line| line.starts_with("//"));
             let value = lines.find_map(|line| line.strip_prefix(&format!("// {field}: ")));
@@ -103,6 +104,9 @@ mod tests {
     fn a_generic_shared_address_is_refused_with_kernel_and_line() {
         let ptx = ".visible .entry k(\n)\n{\n\tcvta.shared.u64 \t%rd1, %rd2;\n}\n";
         let error = refuse_generic_shared(ptx).unwrap_err().to_string();
-        assert!(error.starts_with("kernel `k` accesses shared memory through a generic pointer, PTX line 4"), "{error}");
+        assert!(
+            error.starts_with("kernel `k` accesses shared memory through a generic pointer, PTX line 4"),
+            "{error}"
+        );
     }
 }

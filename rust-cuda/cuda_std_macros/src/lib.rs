@@ -83,7 +83,10 @@ impl Parse for LaunchBounds {
 fn expand_kernel(mut function: ItemFn) -> syn::Result<Tokens> {
     let signature = &function.sig;
     if signature.unsafety.is_none() {
-        return Err(Error::new_spanned(signature, "a kernel is an `unsafe fn`: nothing checks what it is launched with"));
+        return Err(Error::new_spanned(
+            signature,
+            "a kernel is an `unsafe fn`: nothing checks what it is launched with",
+        ));
     }
     if !matches!(signature.output, ReturnType::Default) {
         return Err(Error::new_spanned(&signature.output, "a kernel returns nothing"));
