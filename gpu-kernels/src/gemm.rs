@@ -85,7 +85,7 @@ impl Gemm {
     /// alpha*sum + beta*old; `old` does not matter if beta is 0, not even a NaN.
     #[inline(always)]
     pub fn blend(&self, sum: f32, old: f32) -> f32 {
-        if self.beta == 0.0 { self.alpha * sum } else { self.beta.mul_add(old, self.alpha * sum) }
+        if self.beta == 0.0 { self.alpha * sum } else { GpuFloat::mul_add(self.beta, old, self.alpha * sum) }
     }
 
     /// C[row][col] = alpha*sum + beta*C[row][col], where C is not read if beta is 0. Nothing happens outside C.

@@ -10,7 +10,7 @@ mod gemm;
 pub mod step;
 pub mod steps;
 
-pub use step::{KERNEL_ARGUMENTS, Precision, Step, Target, Tile};
+pub use step::{KERNEL_ARGUMENTS, MAX_SIZE, Precision, Step, Target, Tile};
 pub use steps::STEPS;
 
 /// The step of that slug.

@@ -48,6 +48,10 @@ pub const KERNEL_ARGUMENTS: [(&str, &str); 11] = [
     ("ldc", "u32"),
 ];
 
+/// The largest m, n, k or leading dimension, as in BLAS with its signed 32-bit integers: kernels count in 32 bits, and
+/// the end of a tile beyond the end of a matrix must not wrap around.
+pub const MAX_SIZE: u32 = i32::MAX as u32;
+
 /// The arithmetic of a kernel, as the tables name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use gpu_kernels::MAX_SIZE;
 use host::backend::BackendChoice;
 use host::bench::Timing;
 use host::kernels::Selection;
@@ -162,7 +163,8 @@ fn size(text: &str) -> Result<u32, String> {
     if !digits {
         return Err(format!("'{text}' is not a size: give a whole number of elements, such as {DEFAULT_SIZE}"));
     }
-    text.parse().map_err(|_| format!("'{text}' is too large: a size is at most {}", u32::MAX))
+    let size: Option<u32> = text.parse().ok().filter(|size| *size <= MAX_SIZE);
+    size.ok_or_else(|| format!("'{text}' is too large: a size is at most {MAX_SIZE}"))
 }
 
 fn factor(text: &str) -> Result<f32, String> {

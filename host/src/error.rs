@@ -20,6 +20,15 @@ pub enum Error {
         suggestion: Option<String>,
     },
 
+    /// A size or leading dimension above [`gpu_kernels::MAX_SIZE`].
+    #[error("{name} = {value} is too large: a size is at most {}", gpu_kernels::MAX_SIZE)]
+    TooLarge {
+        /// `m`, `n`, `k`, `lda`, `ldb` or `ldc`.
+        name: &'static str,
+        /// What was asked for.
+        value: u32,
+    },
+
     /// The matrices of these sizes have more bytes than an address can count.
     #[error("m = {m}, n = {n}, k = {k}: the matrices' bytes overflow; give smaller sizes")]
     SizeOverflow {
@@ -182,6 +191,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownKernel { .. }
+            | Self::TooLarge { .. }
             | Self::SizeOverflow { .. }
             | Self::LeadingDimension { .. }
             | Self::Scalars { .. }

@@ -1,5 +1,7 @@
 //! The sizes and factors of one matrix product.
 
+use gpu_kernels::MAX_SIZE;
+
 use crate::Error;
 use crate::matrix::GUARD;
 
@@ -32,7 +34,7 @@ impl Problem {
     /// C = A\*B without gaps between the rows, seed 0.
     ///
     /// # Errors
-    /// [`Error::SizeOverflow`] where the bytes of the matrices cannot be counted.
+    /// [`Error::TooLarge`] above [`MAX_SIZE`], [`Error::SizeOverflow`] where the bytes of the matrices cannot be counted.
     pub fn new(m: u32, n: u32, k: u32) -> Result<Self, Error> {
         // BLAS wants leading dimensions of at least 1, of empty matrices too.
         let problem = Self { m, n, k, alpha: 1.0, beta: 0.0, lda: k.max(1), ldb: n.max(1), ldc: n.max(1), seed: 0 };
@@ -69,8 +71,14 @@ impl Problem {
     /// Checks what the constructors check, for a problem whose fields were set by hand.
     ///
     /// # Errors
-    /// [`Error::LeadingDimension`], [`Error::SizeOverflow`] or [`Error::Scalars`], as of the constructors.
+    /// [`Error::TooLarge`], [`Error::LeadingDimension`], [`Error::SizeOverflow`] or [`Error::Scalars`], as of the
+    /// constructors.
     pub fn validate(&self) -> Result<(), Error> {
+        let sizes =
+            [("m", self.m), ("n", self.n), ("k", self.k), ("lda", self.lda), ("ldb", self.ldb), ("ldc", self.ldc)];
+        if let Some((name, value)) = sizes.into_iter().find(|(_, value)| *value > MAX_SIZE) {
+            return Err(Error::TooLarge { name, value });
+        }
         for (name, value, columns) in [("lda", self.lda, self.k), ("ldb", self.ldb, self.n), ("ldc", self.ldc, self.n)]
         {
             if value < columns.max(1) {
@@ -144,8 +152,15 @@ mod tests {
 
     #[test]
     fn refuses_bytes_that_overflow() {
-        let error = Problem::new(u32::MAX, 1, u32::MAX).unwrap_err();
+        let error = Problem::new(MAX_SIZE, 1, MAX_SIZE).unwrap_err();
         assert!(matches!(error, Error::SizeOverflow { .. }));
+        assert_eq!(error.exit_code(), 2);
+    }
+
+    #[test]
+    fn refuses_sizes_above_the_largest() {
+        let error = Problem::new(1, 1, MAX_SIZE + 1).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { name: "k", value: 2147483648 }));
         assert_eq!(error.exit_code(), 2);
     }
 

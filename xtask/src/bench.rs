@@ -38,7 +38,7 @@ fn measure(host: &[String]) -> Result<ExitCode> {
     let json = workspace::root().join(format!("target/bench/{time}.jsonl"));
     fs::create_dir_all(json.with_file_name(""))?;
 
-    let mut command = workspace::cargo(["run", "--release", "--package", "host", "--"]);
+    let mut command = workspace::cargo(["run", "--package", "host", "--"]);
     for (name, value) in DEFAULTS.iter().filter(|(name, _)| !names(host, name)) {
         command.args([name, value]);
     }

@@ -132,8 +132,8 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [
             // Load.
             let a = load::<EDGE>(a_gmem, a_row < g.m, g.k.saturating_sub(p + a_col));
             let b = load::<EDGE>(b_gmem, p + b_row < g.k, g.n.saturating_sub(b_col));
-            for v in 0..VEC as usize {
-                *a_smem.add(((a_col + v as u32) * BM + a_row) as usize) = a[v];
+            for v in 0..VEC {
+                *a_smem.add(((a_col + v) * BM + a_row) as usize) = a[v as usize];
             }
             f32x4::store(b_smem.add((b_row * BN + b_col) as usize), b);
             thread::sync_threads(); // the slices are complete
