@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gpu_kernels::{STEPS, Step};
+use gpu_kernels::Step;
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, Verifier};
 
@@ -17,8 +17,9 @@ pub struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. } = self.problem;
-        write!(f, "m = {m}, n = {n}, k = {k}, alpha = {alpha}, beta = {beta}, lda = {lda}, ldb = {ldb}, ldc = {ldc}")
+        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, seed } = self.problem;
+        write!(f, "m = {m}, n = {n}, k = {k}, alpha = {alpha}, beta = {beta}, ")?;
+        write!(f, "lda = {lda}, ldb = {ldb}, ldc = {ldc}, seed = {seed}")
     }
 }
 
@@ -41,21 +42,11 @@ pub fn run(backend: &mut dyn Backend, step: &'static Step) -> Result<Vec<CaseRes
     cases(step)?.into_iter().map(|case| check(backend, step, case)).collect()
 }
 
-/// Runs every case on every step that the device can run; the second list holds the slugs of those that it cannot.
-///
-/// # Errors
-/// As of [`run`].
-pub fn run_all(backend: &mut dyn Backend) -> Result<(Vec<CaseResult>, Vec<&'static str>), Error> {
-    let (mut results, mut skipped) = (Vec::new(), Vec::new());
-    let (major, minor) = backend.device().compute_capability;
-    for step in STEPS {
-        if step.target.runs_on(major, minor) {
-            results.extend(run(backend, step)?);
-        } else {
-            skipped.push(step.slug);
-        }
-    }
-    Ok((results, skipped))
+/// The failures among the results, one line each.
+#[must_use]
+pub fn failures(results: &[CaseResult]) -> Vec<String> {
+    let failure = |result: &CaseResult| Some(format!("{}: {}: {}", result.step, result.case, result.failure.as_ref()?));
+    results.iter().filter_map(failure).collect()
 }
 
 /// Runs one case on one step, from fresh operands, and verifies the result.
@@ -83,7 +74,7 @@ pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Resu
     Ok(CaseResult { step: step.slug, case, failure })
 }
 
-/// The table.
+/// The table, with fresh seeds.
 ///
 /// # Errors
 /// Where a size is none; a mistake in the table.
@@ -111,7 +102,8 @@ pub fn cases(step: &Step) -> Result<Vec<Case>, Error> {
         problem: problem.with_seed(seed),
         poison_inputs: !problem.reads_inputs(),
     };
-    Ok((1..).zip(problems).map(case).collect())
+    let first_seed = rand::random::<u32>().into();
+    Ok((first_seed..).zip(problems).map(case).collect())
 }
 
 /// Sizes (m, n, k): fixed ones, and those around the step's own tile.

@@ -1,6 +1,6 @@
 //! The README's table of results: generated from a file of JSON lines that `host` wrote, never typed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,9 @@ use crate::workspace::{relative, root};
 
 /// The square sizes that the table shows; ratios and errors are those of the last.
 const SIZES: [u64; 2] = [4092, 4096];
+
+/// Kernels in CUDA C++ that the steps stand beside.
+const PEERS: &str = "docs/results/peers.json";
 
 const BEGIN: &str = "<!-- results:begin -->";
 const END: &str = "<!-- results:end -->";
@@ -46,6 +49,24 @@ impl Row {
     }
 }
 
+/// Someone else's kernels of the same ideas, measured in a run of their own.
+#[derive(Debug, Deserialize)]
+struct Peers {
+    /// What they are.
+    what: String,
+    /// When and how they were measured.
+    measured: String,
+    /// By the slug of the step with the same idea, at the last of [`SIZES`].
+    gflops: BTreeMap<String, f64>,
+}
+
+impl Peers {
+    fn read() -> Result<Self> {
+        let text = fs::read_to_string(root().join(PEERS)).with_context(|| format!("cannot read {PEERS}"))?;
+        serde_json::from_str(&text).context(PEERS)
+    }
+}
+
 /// Writes the table of `file`, by default the newest in docs/results, into the README.
 pub fn write_readme(file: Option<&Path>) -> Result<()> {
     let file = match file {
@@ -54,7 +75,7 @@ pub fn write_readme(file: Option<&Path>) -> Result<()> {
             newest()?.context("there are no results in docs/results: name a file that `cargo xtask bench` wrote")?
         }
     };
-    let readme = replace_table(&read_readme()?, &table(&read_rows(&file)?, &file)?)?;
+    let readme = replace_table(&read_readme()?, &table(&read_rows(&file)?, &Peers::read()?, &file)?)?;
     fs::write(readme_file(), readme)?;
     println!("wrote the table of {} into README.md", relative(&file));
     Ok(())
@@ -67,7 +88,7 @@ pub fn check_readme() -> Result<()> {
         return Ok(());
     };
     let readme = read_readme()?;
-    let expected = replace_table(&readme, &table(&read_rows(&file)?, &file)?)?;
+    let expected = replace_table(&readme, &table(&read_rows(&file)?, &Peers::read()?, &file)?)?;
     let name = relative(&file);
     ensure!(readme == expected, "the table is not that of {name}: run `cargo xtask bench --write-readme`");
     println!("README.md shows {name}");
@@ -114,7 +135,7 @@ fn replace_table(readme: &str, table: &str) -> Result<String> {
 }
 
 /// The table in Markdown, with a caption that says where, when and how `rows`, those of `file`, came about.
-fn table(rows: &[Row], file: &Path) -> Result<String> {
+fn table(rows: &[Row], peers: &Peers, file: &Path) -> Result<String> {
     let rows: Vec<_> = rows.iter().filter(|row| SIZES.iter().any(|size| row.is_square(*size))).collect();
     ensure!(!rows.is_empty(), "{} has no rows at {SIZES:?}", relative(file));
     if let Some(row) = rows.iter().find(|row| !row.verified) {
@@ -123,8 +144,8 @@ fn table(rows: &[Row], file: &Path) -> Result<String> {
     let [first, last] = SIZES;
     let mut text = format!(
         "| Step | Precision | GFLOPS at {first} | GFLOPS at {last} | of cuBLAS | of FMA peak \
-         | over the step before | rel. error |\n\
-         |---|---|---:|---:|---:|---:|---:|---:|\n"
+         | of CUDA C++ | over the step before | rel. error |\n\
+         |---|---|---:|---:|---:|---:|---:|---:|---:|\n"
     );
     let mut shown = BTreeSet::new();
     for row in &rows {
@@ -133,14 +154,14 @@ fn table(rows: &[Row], file: &Path) -> Result<String> {
                 let same = |other: &&&Row| other.kernel == row.kernel && other.precision == row.precision;
                 rows.iter().filter(same).find(|other| other.is_square(size)).copied()
             };
-            text += &line(row, at(first), at(last));
+            text += &line(row, at(first), at(last), peers);
         }
     }
-    Ok(format!("{text}\n{}\n", caption(&rows, file)))
+    Ok(format!("{text}\n{}\n", caption(&rows, peers, file)))
 }
 
 /// The table's line of one kernel, from its rows at both sizes.
-fn line(any: &Row, first: Option<&Row>, last: Option<&Row>) -> String {
+fn line(any: &Row, first: Option<&Row>, last: Option<&Row>, peers: &Peers) -> String {
     let label = if any.modelled { " (modelled)" } else { "" };
     let name = if any.kernel == "cublas" { "cuBLAS".into() } else { format!("`{}`", any.kernel) };
     let gflops = |row: Option<&Row>| cell(row.and_then(|row| row.gflops), |value| format!("{value:.0}"));
@@ -152,6 +173,7 @@ fn line(any: &Row, first: Option<&Row>, last: Option<&Row>) -> String {
         gflops(last),
         percent(last.and_then(|row| row.percent_of_cublas)),
         percent(last.and_then(|row| row.percent_of_peak)),
+        percent(last.and_then(|row| Some(100.0 * row.gflops? / peers.gflops.get(&row.kernel)?))),
         cell(last.and_then(|row| row.speedup_over_base), |value| format!("{value:.2} x")),
         cell(last.and_then(|row| row.rel_error), |value| format!("{value:.1e}")),
     ];
@@ -163,7 +185,7 @@ fn cell(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
 }
 
 /// Where, when and how `rows` came about.
-fn caption(rows: &[&Row], file: &Path) -> String {
+fn caption(rows: &[&Row], peers: &Peers, file: &Path) -> String {
     let name = relative(file);
     let parts = [
         Some(distinct(rows, |row| Some(row.device.clone()))),
@@ -182,7 +204,8 @@ fn caption(rows: &[&Row], file: &Path) -> String {
         _ => "Measured, but for the rows labelled modelled",
     };
     let ratios = format!("Percentages, speed-up and error are those at {}.", SIZES[1]);
-    format!("{how}: {}. {ratios} Every row: [{name}]({name}).", parts.join("; "))
+    let peers = format!("CUDA C++ is [{}]({PEERS}), measured {}.", peers.what, peers.measured);
+    format!("{how}: {}. {ratios} {peers} Every row: [{name}]({name}).", parts.join("; "))
 }
 
 fn labelled(label: &str, value: String) -> Option<String> {
@@ -219,12 +242,17 @@ mod tests {
         vec![row("naive", 1024, 1.0), row("naive", 4092, 480.2), row("naive", 4096, 499.0), row("cublas", 4096, 998.0)]
     }
 
+    fn peers() -> Peers {
+        let text = r#"{"what": "theirs", "measured": "once", "gflops": {"naive": 499.0}}"#;
+        serde_json::from_str(text).unwrap()
+    }
+
     #[test]
     fn the_table_has_a_line_for_each_kernel_and_a_caption() {
-        let text = table(&ladder(), Path::new("docs/results/h200.jsonl")).unwrap();
+        let text = table(&ladder(), &peers(), Path::new("docs/results/h200.jsonl")).unwrap();
         let lines: Vec<_> = text.lines().collect();
-        assert_eq!(lines[2], "| `naive` | fp32 | 480 | 499 | 50.0 % | - | - | 1.5e-7 |");
-        assert_eq!(lines[3], "| cuBLAS | fp32 | - | 998 | 50.0 % | - | - | 1.5e-7 |");
+        assert_eq!(lines[2], "| `naive` | fp32 | 480 | 499 | 50.0 % | - | 100.0 % | - | 1.5e-7 |");
+        assert_eq!(lines[3], "| cuBLAS | fp32 | - | 998 | 50.0 % | - | - | - | 1.5e-7 |");
         assert!(lines[5].starts_with("Measured: H200; SM clock 4092 to 4096 MHz; 2026-05-04. "), "{}", lines[5]);
     }
 
@@ -232,10 +260,15 @@ mod tests {
     fn modelled_rows_are_labelled_and_unverified_ones_refused() {
         let mut rows = ladder();
         rows[1].modelled = true;
-        let text = table(&rows, Path::new("x.jsonl")).unwrap();
+        let text = table(&rows, &peers(), Path::new("x.jsonl")).unwrap();
         assert!(text.contains("`naive` (modelled)") && text.contains("but for the rows labelled modelled"));
         rows[1].verified = false;
-        assert!(table(&rows, Path::new("x.jsonl")).unwrap_err().to_string().contains("naive at 4092 is not verified"));
+        assert!(
+            table(&rows, &peers(), Path::new("x.jsonl"))
+                .unwrap_err()
+                .to_string()
+                .contains("naive at 4092 is not verified")
+        );
     }
 
     #[test]

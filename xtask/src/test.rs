@@ -8,8 +8,8 @@ use crate::{setup, workspace};
 
 /// Run every test of the workspace
 ///
-/// Sets up the device toolchain and ptxas first, as `setup --ptxas` does. Where that cannot be done, a line says so and
-/// the tests run on the committed PTX. Tests that need a GPU say that they were skipped where there is none.
+/// Sets up the device toolchain and ptxas first, as `setup --ptxas` does; where that cannot be done, a line says so.
+/// Tests that need a GPU are ignored where there is none.
 #[derive(clap::Args)]
 pub struct Args {
     /// Arguments of `cargo test`, after `--`
@@ -20,7 +20,7 @@ pub struct Args {
 /// Runs `test`.
 pub fn run(args: &Args) -> Result<ExitCode> {
     for (set_up, consequence) in [
-        (setup::toolchain as fn() -> Result<()>, "kernels are tested as committed, not compiled"),
+        (setup::toolchain as fn() -> Result<()>, "the tests that compile kernels will fail"),
         (setup::ptxas, "registers and spills are not tested"),
     ] {
         if let Err(error) = set_up() {

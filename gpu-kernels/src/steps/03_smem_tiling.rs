@@ -51,7 +51,7 @@ static mut B_SMEM: MaybeUninit<[f32; (BK * BN) as usize]> = MaybeUninit::uninit(
 /// # Safety
 /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions; launched as [`STEP`] says.
 #[kernel]
-#[launch_bounds(THREADS, 2)]
+#[launch_bounds(THREADS, 2)] // two blocks of 32 warps fill a multiprocessor: 32 registers a thread
 pub unsafe fn sgemm_smem_tiling(
     m: u32,
     n: u32,

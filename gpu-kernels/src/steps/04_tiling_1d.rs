@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Changed since smem-tiling: a thread computes TM elements of a column. For each d it reads one value of B and TM of A
-//! from shared memory for TM FMAs: 1.125 loads per FMA instead of 2. The slices become thin, BK = 8, and C's tile large.
+//! from shared memory for TM FMAs: 1.125 values loaded per FMA instead of 2. The slices become thin, BK = 8, and C's tile
+//! large.
 //!
 //! Source: the worklog's kernel 4, which found 2.9 times its kernel 3; the tutorial's kernel 3.
 
@@ -52,7 +53,7 @@ static mut B_SMEM: MaybeUninit<[f32; (BK * BN) as usize]> = MaybeUninit::uninit(
 /// # Safety
 /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions; launched as [`STEP`] says.
 #[kernel]
-#[launch_bounds(THREADS, 4)]
+#[launch_bounds(THREADS, 4)] // four blocks of 16 warps fill a multiprocessor: 32 registers a thread
 pub unsafe fn sgemm_tiling_1d(
     m: u32,
     n: u32,

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Changed since 1d-tiling: a thread computes a square. For each d it reads TM values of A and TN of B into registers and
-//! does TM x TN FMAs: 0.25 loads per FMA instead of 1.125. Fewer threads copy larger slices, several elements each.
+//! does TM x TN FMAs: 0.25 values loaded per FMA instead of 1.125. Fewer threads copy larger slices, several elements
+//! each.
 //!
 //! Source: the worklog's kernel 5, which found 1.9 times its kernel 4; the tutorial's kernel 6.
 
@@ -57,7 +58,7 @@ static mut B_SMEM: MaybeUninit<[f32; (BK * BN) as usize]> = MaybeUninit::uninit(
 /// # Safety
 /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions; launched as [`STEP`] says.
 #[kernel]
-#[launch_bounds(THREADS, 2)]
+#[launch_bounds(THREADS, 2)] // 128 registers a thread, so that one block computes while the other waits
 pub unsafe fn sgemm_tiling_2d(
     m: u32,
     n: u32,

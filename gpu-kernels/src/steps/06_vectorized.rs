@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Changed since 2d-tiling: A's slice lies transposed in shared memory, so that a thread's TM values are neighbours as its
-//! TN values of B are; fragments, the copies from global memory and the stores of C go four values at a time. Where rows
-//! do not start at multiples of 16 bytes, or reach over an edge, the copy goes one value at a time.
+//! TN values of B are; fragments, the copies from global memory and the stores of C go four values at a time. (In the steps
+//! before, the compiler already joins A's values along k, for four d at once; it cannot know that global rows are aligned.)
+//! Where rows do not start at multiples of 16 bytes, or reach over an edge, the copy goes one value at a time.
 //!
 //! Source: the worklog's kernel 6 (1.26 times its kernel 5); the tutorial's kernels 4 and 7.
 
@@ -52,7 +53,7 @@ static mut B_SMEM: MaybeUninit<[f32; (BK * BN) as usize]> = MaybeUninit::uninit(
 /// # Safety
 /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions; launched as [`STEP`] says.
 #[kernel]
-#[launch_bounds(THREADS, 2)]
+#[launch_bounds(THREADS, 2)] // 128 registers a thread, so that one block computes while the other waits
 pub unsafe fn sgemm_vectorized(
     m: u32,
     n: u32,
