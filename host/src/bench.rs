@@ -2,7 +2,7 @@
 
 use crate::backend::{Backend, Conditions};
 use crate::report::Row;
-use crate::{Error, Kernel, Operands, Problem, Verification, Verifier};
+use crate::{Error, Kernel, Operands, Problem, Verification, Verifier, memory};
 
 /// GPU time that an automatic number of launches aims at, in milliseconds.
 const AUTO_TIME_MS: f32 = 500.0;
@@ -117,6 +117,11 @@ pub fn compare(
     let (needed, available) = (problem.bytes(), backend.device().memory_bytes);
     if needed > available {
         return Err(Error::OutOfMemory { needed, available });
+    }
+    // The operands are there twice: as they were drawn, and as a kernel left them.
+    let (needed, available) = (needed.saturating_mul(2), memory::available());
+    if needed > available {
+        return Err(Error::OutOfHostMemory { needed, available });
     }
     watch(Progress::Preparing(*problem));
     let fresh = Operands::random(problem)?;

@@ -105,11 +105,13 @@ pub enum Error {
         available: u64,
     },
 
-    /// The operands do not fit into the host's memory.
-    #[error("not enough host memory for a matrix of {needed} bytes; give smaller sizes")]
+    /// The operands, fresh and as a kernel left them, do not fit into the host's memory.
+    #[error("not enough host memory: the matrices need {needed} bytes, {available} are there; give smaller sizes")]
     OutOfHostMemory {
-        /// Bytes that the matrix needs.
+        /// Bytes that are needed.
         needed: u64,
+        /// Bytes that the machine has to spare.
+        available: u64,
     },
 
     /// The device cannot run the step.

@@ -9,6 +9,7 @@ mod error;
 mod freivalds;
 pub mod kernels;
 pub mod matrix;
+mod memory;
 mod operands;
 pub mod peak;
 mod problem;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rand::{Rng, RngExt};
 
-use crate::Error;
+use crate::{Error, memory};
 
 /// Length of the guard band before and after the elements: 64 floats, so that element (0, 0) stays 256-byte aligned.
 pub const GUARD: usize = 64;
@@ -37,7 +37,7 @@ impl Matrix {
         assert!(ld >= columns, "a row of {columns} elements does not fit into a leading dimension of {ld}");
         let (rows, columns, ld) = (rows as usize, columns as usize, ld as usize);
         let needed = (rows as u64).saturating_mul(ld as u64).saturating_add(2 * GUARD as u64).saturating_mul(4);
-        let out_of_memory = || Error::OutOfHostMemory { needed };
+        let out_of_memory = || Error::OutOfHostMemory { needed, available: memory::available() };
         let elements = rows.checked_mul(ld).and_then(|n| n.checked_add(2 * GUARD)).ok_or_else(out_of_memory)?;
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(elements).map_err(|_| out_of_memory())?;

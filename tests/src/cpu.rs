@@ -64,6 +64,13 @@ impl CpuBackend {
         };
         Self { device, operands: None, mistake }
     }
+
+    /// The same backend, on a device with so much memory.
+    #[must_use]
+    pub fn with_memory_bytes(mut self, memory_bytes: u64) -> Self {
+        self.device.memory_bytes = memory_bytes;
+        self
+    }
 }
 
 impl Backend for CpuBackend {

@@ -79,9 +79,12 @@ fn json_stays_json_where_a_result_is_nan() {
 
 #[test]
 fn operands_that_do_not_fit_are_refused_before_they_are_made() {
-    let problem = Problem::new(100_000, 100_000, 100_000).unwrap();
+    let problem = Problem::new(10_000_000, 10_000_000, 10_000_000).unwrap();
     let timing = Timing { warmup: 0, iterations: Some(1) };
-    let error = compare(&mut CpuBackend::new(None), &steps(), &problem, timing, &mut |_| ()).unwrap_err();
-    assert!(matches!(error, Error::OutOfMemory { .. }));
-    assert_eq!(error.exit_code(), 1);
+    let refusal = |backend: CpuBackend| compare(&mut { backend }, &steps(), &problem, timing, &mut |_| ()).unwrap_err();
+    let small_device = refusal(CpuBackend::new(None));
+    assert!(matches!(small_device, Error::OutOfMemory { .. }));
+    let small_host = refusal(CpuBackend::new(None).with_memory_bytes(u64::MAX));
+    assert!(matches!(small_host, Error::OutOfHostMemory { .. }));
+    assert_eq!((small_device.exit_code(), small_host.exit_code()), (1, 1));
 }

@@ -40,6 +40,25 @@ pub struct Device {
     pub cublas: Option<String>,
 }
 
+impl Device {
+    /// Whether this device has what the step's target asks for.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where it has not.
+    pub fn check_runs(&self, step: &Step) -> Result<(), Error> {
+        let (major, minor) = self.compute_capability;
+        if step.target.runs_on(major, minor) {
+            return Ok(());
+        }
+        Err(Error::Unsupported {
+            slug: step.slug,
+            needs: step.target.devices(),
+            device: self.name.clone(),
+            compute_capability: self.compute_capability,
+        })
+    }
+}
+
 /// Clocks and power, read during a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conditions {
@@ -86,4 +105,50 @@ pub trait Backend {
         iterations: u32,
         launched: &mut dyn FnMut(),
     ) -> Result<Vec<f32>, Error>;
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_kernels::{STEPS, Target};
+
+    use super::*;
+
+    fn device(compute_capability: (u32, u32)) -> Device {
+        Device {
+            name: "Test GPU".into(),
+            compute_capability,
+            sm_count: 1,
+            max_clock_mhz: 1000,
+            l2_bytes: 0,
+            memory_bytes: 0,
+            driver: String::new(),
+            cuda: String::new(),
+            cublas: None,
+        }
+    }
+
+    #[test]
+    fn a_step_runs_where_its_target_does() {
+        let hopper = Step { slug: "hopper", target: Target::Sm90a, ..STEPS[0] };
+        for (capability, baseline_runs, hopper_runs) in [
+            ((7, 5), false, false),
+            ((8, 0), true, false),
+            ((8, 9), true, false),
+            ((9, 0), true, true),
+            ((10, 0), true, false),
+        ] {
+            assert_eq!(device(capability).check_runs(&STEPS[0]).is_ok(), baseline_runs, "{capability:?}");
+            assert_eq!(device(capability).check_runs(&hopper).is_ok(), hopper_runs, "{capability:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_is_too_old_is_named_with_what_is_needed() {
+        let error = device((7, 5)).check_runs(&STEPS[0]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "naive needs compute capability 8.0 or later; Test GPU has 7.5: choose another kernel, --list shows all"
+        );
+        assert_eq!(error.exit_code(), 1);
+    }
 }

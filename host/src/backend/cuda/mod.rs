@@ -82,15 +82,7 @@ impl CudaBackend {
 
     /// Loads the step's kernel, if this device has what the step's target asks for.
     fn load_step(&mut self, step: &'static Step) -> Result<(), Error> {
-        let (major, minor) = self.device.compute_capability;
-        if !step.target.runs_on(major, minor) {
-            return Err(Error::Unsupported {
-                slug: step.slug,
-                needs: step.target.devices(),
-                device: self.device.name.clone(),
-                compute_capability: (major, minor),
-            });
-        }
+        self.device.check_runs(step)?;
         self.modules.load(step)
     }
 }
