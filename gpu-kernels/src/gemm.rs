@@ -50,7 +50,7 @@ impl Gemm {
     /// # Safety
     /// `row < m` and `col < n`.
     #[inline(always)]
-    pub unsafe fn from(self, row: u32, col: u32) -> Self {
+    pub unsafe fn block_at(self, row: u32, col: u32) -> Self {
         // SAFETY: row and col are inside A, B and C by the caller's promise.
         unsafe {
             Self {

@@ -52,3 +52,29 @@ fn main() -> ExitCode {
         ExitCode::FAILURE
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::Cli;
+
+    /// What the README and CONTRIBUTING.md tell a newcomer to type is understood.
+    #[test]
+    fn the_documents_commands_are_understood() {
+        let documents = [include_str!("../../README.md"), include_str!("../../CONTRIBUTING.md")];
+        let commands = documents.iter().flat_map(|text| text.lines());
+        let commands = commands.filter_map(|line| line.strip_prefix("    cargo xtask ")).map(|line| {
+            let command = line.split('#').next().unwrap_or_default();
+            // `name` stands for the reader's own step.
+            command.split_whitespace().map(|word| if word == "name" { "vectorized" } else { word })
+        });
+        let mut count = 0;
+        for command in commands {
+            let words: Vec<_> = ["cargo xtask"].into_iter().chain(command).collect();
+            assert!(Cli::try_parse_from(&words).is_ok(), "{words:?}");
+            count += 1;
+        }
+        assert!(count >= 4, "bench, test, diff and sass are shown");
+    }
+}

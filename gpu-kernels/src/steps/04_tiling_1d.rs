@@ -71,7 +71,7 @@ pub unsafe fn sgemm_tiling_1d(
     unsafe {
         // Placement.
         let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-            .from(thread::block_idx_y() * BM, thread::block_idx_x() * BN);
+            .block_at(thread::block_idx_y() * BM, thread::block_idx_x() * BN);
         let inside = if g.m >= BM && g.n >= BN { g.k - g.k % BK } else { 0 };
 
         let mut acc = [0.0f32; TM as usize];

@@ -71,7 +71,7 @@ pub unsafe fn sgemm_vectorized(
     unsafe {
         // Placement.
         let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-            .from(thread::block_idx_y() * BM, thread::block_idx_x() * BN);
+            .block_at(thread::block_idx_y() * BM, thread::block_idx_x() * BN);
         let aligned = f32x4::aligned(g.a, g.lda) && f32x4::aligned(g.b, g.ldb) && f32x4::aligned(g.c, g.ldc);
         let fits = g.m >= BM && g.n >= BN && aligned;
         let inside = if fits { g.k - g.k % BK } else { 0 };

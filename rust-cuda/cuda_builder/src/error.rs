@@ -25,6 +25,14 @@ pub enum CudaBuilderError {
         /// Each place that was looked at, and what it lacks.
         looked_at: Vec<String>,
     },
+    /// The prebuilt module is of other sources, and nothing here can compile these.
+    #[error("{} was compiled from other sources than these, and there is {reason}", prebuilt.display())]
+    Stale {
+        /// The prebuilt module.
+        prebuilt: PathBuf,
+        /// [`CudaBuilderError::NoToolchain`].
+        reason: Box<CudaBuilderError>,
+    },
     /// rustc or cargo refused the crate: their own words.
     #[error("the kernels did not compile:\n{0}")]
     BuildFailed(String),

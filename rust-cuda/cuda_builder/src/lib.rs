@@ -112,7 +112,12 @@ impl CudaBuilder {
     }
 
     fn compile(&self, package: &cargo::Package, sources: String) -> Result<String, CudaBuilderError> {
-        let toolchain = Toolchain::find(&self.path_to_crate)?;
+        let toolchain = Toolchain::find(&self.path_to_crate).map_err(|reason| match &self.prebuilt {
+            Some(prebuilt) if prebuilt.exists() => {
+                CudaBuilderError::Stale { prebuilt: prebuilt.clone(), reason: Box::new(reason) }
+            }
+            _ => reason,
+        })?;
         let bitcode = package.build(&toolchain, self.arch, &self.build_args)?;
         let linked = llvm::link(&toolchain, &bitcode, &package.target_dir()?)?;
         let module = ir::rewrite(&linked)?;

@@ -155,6 +155,21 @@ fn without_a_toolchain_it_says_what_to_run() {
 }
 
 #[test]
+fn a_prebuilt_module_of_other_sources_is_refused_without_a_toolchain() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    std::fs::create_dir(folder.path().join("src")).expect("a folder");
+    write("src/lib.rs", "#![no_std]\n");
+    write("Cargo.toml", "[package]\nname = \"kernels\"\nedition = \"2024\"\n[workspace]\n");
+    write("rust-toolchain.toml", "[toolchain]\nchannel = \"1.2.3\"\n");
+    write("old.ptx", "// crate: kernels\n// sources: 0000\n// compiler: rustc 1.2.3\n.version 7.0\n");
+    let prebuilt = folder.path().join("old.ptx");
+    let error = CudaBuilder::new(folder.path()).prebuilt(&prebuilt).build().expect_err("it is stale").to_string();
+    assert!(error.contains("old.ptx was compiled from other sources than these"), "{error}");
+    assert!(error.contains("`cargo xtask setup`"), "{error}");
+}
+
+#[test]
 fn a_prebuilt_module_is_used_while_its_sources_are_the_same() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [prebuilt, copy] = ["prebuilt.ptx", "copy.ptx"].map(|name| folder.path().join(name));

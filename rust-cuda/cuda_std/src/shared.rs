@@ -8,8 +8,10 @@ use crate::gpu_only;
 /// Allocates shared memory for `$len` elements of type `$element` and yields a `*mut $element` to the first one.
 /// `$len` is a constant expression. Each use of the macro is an allocation of its own; its content is uninitialised.
 ///
-/// ```ignore
-/// let tile = shared_array![f32; 32 * 33];
+/// ```
+/// use cuda_std::shared_array;
+///
+/// let tile: *mut f32 = shared_array![f32; 32 * 33];
 /// ```
 #[macro_export]
 macro_rules! shared_array {

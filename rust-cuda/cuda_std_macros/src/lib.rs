@@ -17,6 +17,40 @@ use syn::{Error, Expr, FnArg, Ident, ItemFn, ItemStatic, Pat, ReturnType, Token,
 /// for that many resident blocks per multiprocessor; both are constant expressions of type `u32`.
 ///
 /// On the host the function is an ordinary one, so that tools see and check its body; calling it there makes no sense.
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// const THREADS: u32 = 256;
+///
+/// /// y = a*x + y
+/// ///
+/// /// # Safety
+/// /// Launched with THREADS threads a block.
+/// #[kernel]
+/// #[launch_bounds(THREADS, 2)]
+/// pub unsafe fn saxpy(a: f32, x: &[f32], y: &mut [f32]) {
+///     let i = thread::index_1d() as usize;
+///     if i < y.len() {
+///         y[i] = a.mul_add(x[i], y[i]);
+///     }
+/// }
+/// ```
+///
+/// What is no kernel does not compile: a safe function, a generic one, one that returns something.
+///
+/// ```compile_fail
+/// #[cuda_std::kernel]
+/// pub fn safe(x: u32) {}
+/// ```
+/// ```compile_fail
+/// #[cuda_std::kernel]
+/// pub unsafe fn generic<T>(x: T) {}
+/// ```
+/// ```compile_fail
+/// #[cuda_std::kernel]
+/// pub unsafe fn returns(x: u32) -> u32 { x }
+/// ```
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let function = parse_macro_input!(item as ItemFn);
@@ -28,7 +62,18 @@ pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// Places a `static` in an address space of the GPU. The only one is `shared`: one copy per block, never initialised,
-/// so the type is a `MaybeUninit` and the value `MaybeUninit::uninit()`.
+/// so the type is a `MaybeUninit` and the value `MaybeUninit::uninit()`. Arrays start at multiples of 16 bytes at least.
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// #[address_space(shared)]
+/// static mut TILE: MaybeUninit<[f32; 1024]> = MaybeUninit::uninit();
+/// ```
+/// ```compile_fail
+/// #[cuda_std::address_space(constant)]
+/// static TABLE: [f32; 4] = [0.0; 4];
+/// ```
 #[proc_macro_attribute]
 pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
     let space = parse_macro_input!(space as Ident);
