@@ -155,13 +155,6 @@ pub enum Error {
         reason: String,
     },
 
-    /// cuBLAS counts in 32-bit signed numbers.
-    #[error("cuBLAS takes sizes and leading dimensions up to {}; {value} is larger", i32::MAX)]
-    CublasSize {
-        /// The size that does not fit.
-        value: u32,
-    },
-
     /// Output that cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Output {

@@ -17,6 +17,9 @@ pub enum Kernel {
     Cublas,
 }
 
+/// What cuBLAS runs as, for reports: its default math mode is fp32 on the CUDA cores, without TF32 or emulation.
+pub const CUBLAS_MATH: &str = "fp32, default math";
+
 /// The device that a backend runs on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Device {

@@ -3,7 +3,7 @@
 use jiff::{Timestamp, Unit};
 use serde::Serialize;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, CUBLAS_MATH};
 use crate::bench::{Measurement, Timing};
 use crate::{Kernel, Problem, peak};
 
@@ -116,7 +116,7 @@ impl Row {
             driver: device.driver.clone(),
             cuda: device.cuda.clone(),
             cublas: device.cublas.clone(),
-            cublas_math: device.cublas.is_some().then_some("fp32, default math"),
+            cublas_math: device.cublas.is_some().then_some(CUBLAS_MATH),
             l2: "flushed before each launch",
             modelled: false,
             m,

@@ -7,9 +7,6 @@ use cust::stream::Stream;
 use super::operands::Gemm;
 use crate::{Error, Problem};
 
-/// The math mode that cuBLAS runs in, for reports: fp32 on the CUDA cores, no TF32, no emulation.
-pub const MATH_MODE: &str = "CUBLAS_DEFAULT_MATH";
-
 /// A handle of cuBLAS, bound to a stream.
 pub(super) struct Cublas {
     handle: cublasHandle_t,
@@ -53,8 +50,8 @@ impl Cublas {
     /// cuBLAS is column-major: our row-major A, B and C are its transposes, so it computes C^T = B^T * A^T.
     pub(super) fn sgemm(&self, gemm: &Gemm) -> Result<(), Error> {
         let Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. } = gemm.problem;
-        let (m, n, k) = (to_int(m)?, to_int(n)?, to_int(k)?);
-        let (lda, ldb, ldc) = (to_int(lda)?, to_int(ldb)?, to_int(ldc)?);
+        // `gemm` checked that none is above `gpu_kernels::MAX_SIZE`, the largest i32.
+        let [m, n, k, lda, ldb, ldc] = [m, n, k, lda, ldb, ldc].map(|size| size as i32);
         let (a, b, c) = (gemm.a(0).as_ptr(), gemm.b().as_ptr(), gemm.c(0).as_mut_ptr());
         let (no, alpha, beta) = (CUBLAS_OP_N, &raw const alpha, &raw const beta);
         // SAFETY: the handle lives as long as `self`. Read as row-major, A has m * lda elements, B k * ldb and C
@@ -72,11 +69,6 @@ impl Drop for Cublas {
     }
 }
 
-/// A size as cuBLAS takes it.
-fn to_int(value: u32) -> Result<i32, Error> {
-    i32::try_from(value).map_err(|_| Error::CublasSize { value })
-}
-
 /// `130100` is 13.1.0.
 fn format_version(version: i32) -> String {
     format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
@@ -90,11 +82,5 @@ mod tests {
     fn versions_are_formatted() {
         assert_eq!(format_version(130_100), "13.1.0");
         assert_eq!(format_version(120_804), "12.8.4");
-    }
-
-    #[test]
-    fn sizes_fit_an_int() {
-        assert_eq!(to_int(i32::MAX as u32).unwrap(), i32::MAX);
-        assert!(matches!(to_int(1 << 31), Err(Error::CublasSize { value: 0x8000_0000 })));
     }
 }

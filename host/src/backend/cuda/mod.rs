@@ -19,8 +19,6 @@ mod nvml;
 mod operands;
 mod timer;
 
-pub use cublas::MATH_MODE;
-
 use cublas::Cublas;
 use failure::Context as _;
 use launch::Launch;
