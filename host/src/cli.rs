@@ -17,7 +17,7 @@ const MAX_LAUNCHES: u32 = 1_000_000;
 
 const EXAMPLES: &str = "\
 Examples:
-  host                                       the last step that runs here, at 4096 x 4096 x 4096
+  host                                       the step that suits this device, at 4096 x 4096 x 4096
   host --kernel 2d-tiling --size 4092        one step, its result verified, cuBLAS beside it
   host --kernel all --size 1024,4096         the whole ladder at two sizes
   host --kernel all --format json            one JSON object per kernel and size

@@ -2,12 +2,13 @@
 
 use gpu_kernels::{STEPS, Step};
 
-use crate::{Error, Kernel};
+use crate::backend::Device;
+use crate::{Error, Kernel, Problem};
 
 /// Names that `--kernel` takes beside the slugs, with what they stand for.
 pub const GROUPS: [(&str, &str); 3] = [
     ("cublas", "NVIDIA's library: the baseline, fp32 in its default math mode"),
-    ("auto", "the last step of the ladder that the device can run"),
+    ("auto", "the last step of the ladder whose blocks fill the device at that size"),
     ("all", "every step, and cublas"),
 ];
 
@@ -79,14 +80,14 @@ impl Selection {
         })
     }
 
-    /// The kernels to run on a device of this compute capability, each once, in the order in which they were named.
+    /// The kernels to run on this device and problem, each once, in the order in which they were named.
     #[must_use]
-    pub fn resolve(&self, compute_capability: (u32, u32)) -> Vec<Kernel> {
+    pub fn resolve(&self, device: &Device, problem: &Problem) -> Vec<Kernel> {
         let mut kernels = Vec::new();
         for choice in &self.0 {
             let kernel = match choice {
                 Choice::Kernel(kernel) => Some(*kernel),
-                Choice::Auto => fastest(compute_capability).map(Kernel::Step),
+                Choice::Auto => choose(device, problem).map(Kernel::Step),
             };
             kernels.extend(kernel.filter(|kernel| !kernels.contains(kernel)));
         }
@@ -94,9 +95,14 @@ impl Selection {
     }
 }
 
-/// The last step that the device can run; on a device that can run none, the last one there is, whose error will say so.
-fn fastest((major, minor): (u32, u32)) -> Option<&'static Step> {
-    STEPS.iter().rfind(|step| step.target.runs_on(major, minor)).or(STEPS.last())
+/// What `auto` stands for: the last step that has a block for every multiprocessor, since a step's tiles grow along the
+/// ladder and idle multiprocessors cost more than a better tile gains. Where no step has so many, the one with the most;
+/// on a device that can run none, the last one there is, whose error will say so.
+fn choose(device: &Device, problem: &Problem) -> Option<&'static Step> {
+    let blocks = |step: &&Step| step.grid(problem.m, problem.n).into_iter().map(u64::from).product::<u64>();
+    let runs = || STEPS.iter().filter(|step| device.check_runs(step).is_ok());
+    let full = runs().rfind(|step| blocks(step) >= u64::from(device.sm_count));
+    full.or_else(|| runs().max_by_key(blocks)).or(STEPS.last())
 }
 
 fn find(slug: &str) -> Result<&'static Step, Error> {
@@ -114,7 +120,9 @@ mod tests {
     use super::*;
 
     fn names(selection: &[&str]) -> Vec<&'static str> {
-        Selection::parse(selection).unwrap().resolve((9, 0)).into_iter().map(Kernel::name).collect()
+        let problem = Problem::new(4096, 4096, 4096).unwrap();
+        let kernels = Selection::parse(selection).unwrap().resolve(&Device::of_capability((9, 0)), &problem);
+        kernels.into_iter().map(Kernel::name).collect()
     }
 
     #[test]
@@ -131,9 +139,22 @@ mod tests {
     }
 
     #[test]
-    fn auto_is_the_last_step_that_runs() {
-        let last = STEPS.iter().rfind(|step| step.target.runs_on(8, 0)).unwrap();
-        assert_eq!(Selection::parse(&["auto"]).unwrap().resolve((8, 0)), [Kernel::Step(last)]);
+    fn auto_is_the_last_step_whose_blocks_fill_the_device() {
+        let auto = |compute_capability, size| {
+            let step =
+                choose(&Device::of_capability(compute_capability), &Problem::new(size, size, size).unwrap()).unwrap();
+            (step, step.grid(size, size).into_iter().product::<u32>())
+        };
+        assert_eq!(auto((9, 0), 16384).0.slug, STEPS.last().unwrap().slug);
+        for size in [512, 1024, 2048, 4096] {
+            let (step, blocks) = auto((9, 0), size);
+            assert!(blocks >= 132, "{} at {size}", step.slug);
+            let next = STEPS.iter().skip_while(|other| other.slug != step.slug).skip(1);
+            assert!(next.into_iter().all(|next| next.grid(size, size).into_iter().product::<u32>() < 132));
+        }
+        let most = STEPS.iter().map(|step| step.grid(64, 64).into_iter().product::<u32>()).max().unwrap();
+        assert_eq!(auto((9, 0), 64).1, most);
+        assert_eq!(auto((7, 5), 4096).0.slug, STEPS.last().unwrap().slug, "its error will say what it needs");
     }
 
     #[test]

@@ -46,11 +46,11 @@ fn run(args: &Args) -> Result<u8, Error> {
     let mut json = args.json.as_deref().map(JsonFile::open).transpose()?;
 
     let mut backend = backend::open(args.backend.into(), args.device, ptx)?;
-    let kernels = selection.resolve(backend.device().compute_capability);
     let mut display = Display::new();
     let mut exit_code = 0;
     let mut first = true;
     for problem in &problems {
+        let kernels = selection.resolve(backend.device(), problem);
         let comparison =
             bench::compare(backend.as_mut(), &kernels, problem, args.timing(), &mut |progress| display.show(progress));
         display.clear();

@@ -25,29 +25,16 @@ fn fp32_lanes_per_sm(compute_capability: (u32, u32)) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn device(compute_capability: (u32, u32), sm_count: u32, max_clock_mhz: u32) -> Device {
-        Device {
-            name: String::new(),
-            compute_capability,
-            sm_count,
-            max_clock_mhz,
-            l2_bytes: 0,
-            memory_bytes: 0,
-            driver: String::new(),
-            cuda: String::new(),
-            cublas: None,
-        }
-    }
-
     #[test]
     fn matches_the_data_sheets() {
         // H200: 67 TFLOPS; A100: 19.5 TFLOPS.
-        assert_eq!(fma_gflops(&device((9, 0), 132, 1980)).unwrap().round(), 66908.0);
-        assert_eq!(fma_gflops(&device((8, 0), 108, 1410)).unwrap().round(), 19492.0);
+        assert_eq!(fma_gflops(&Device::of_capability((9, 0))).unwrap().round(), 66908.0);
+        let a100 = Device { sm_count: 108, max_clock_mhz: 1410, ..Device::of_capability((8, 0)) };
+        assert_eq!(fma_gflops(&a100).unwrap().round(), 19492.0);
     }
 
     #[test]
     fn unknown_devices_have_no_peak() {
-        assert_eq!(fma_gflops(&device((99, 0), 132, 1980)), None);
+        assert_eq!(fma_gflops(&Device::of_capability((99, 0))), None);
     }
 }

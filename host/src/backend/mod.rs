@@ -111,17 +111,14 @@ pub trait Backend {
 }
 
 #[cfg(test)]
-mod tests {
-    use gpu_kernels::{STEPS, Target};
-
-    use super::*;
-
-    fn device(compute_capability: (u32, u32)) -> Device {
-        Device {
+impl Device {
+    /// A device as large and as fast as an H200, of some compute capability.
+    pub(crate) fn of_capability(compute_capability: (u32, u32)) -> Self {
+        Self {
             name: "Test GPU".into(),
             compute_capability,
-            sm_count: 1,
-            max_clock_mhz: 1000,
+            sm_count: 132,
+            max_clock_mhz: 1980,
             l2_bytes: 0,
             memory_bytes: 0,
             driver: String::new(),
@@ -129,6 +126,13 @@ mod tests {
             cublas: None,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_kernels::{STEPS, Target};
+
+    use super::*;
 
     #[test]
     fn a_step_runs_where_its_target_does() {
@@ -140,14 +144,18 @@ mod tests {
             ((9, 0), true, true),
             ((10, 0), true, false),
         ] {
-            assert_eq!(device(capability).check_runs(&STEPS[0]).is_ok(), baseline_runs, "{capability:?}");
-            assert_eq!(device(capability).check_runs(&hopper).is_ok(), hopper_runs, "{capability:?}");
+            assert_eq!(
+                Device::of_capability(capability).check_runs(&STEPS[0]).is_ok(),
+                baseline_runs,
+                "{capability:?}"
+            );
+            assert_eq!(Device::of_capability(capability).check_runs(&hopper).is_ok(), hopper_runs, "{capability:?}");
         }
     }
 
     #[test]
     fn a_device_that_is_too_old_is_named_with_what_is_needed() {
-        let error = device((7, 5)).check_runs(&STEPS[0]).unwrap_err();
+        let error = Device::of_capability((7, 5)).check_runs(&STEPS[0]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "naive needs compute capability 8.0 or later; Test GPU has 7.5: choose another kernel, --list shows all"
