@@ -161,6 +161,9 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [
 
 /// Loads VEC neighbours of a row. On an EDGE, zeros stand for those that lie outside: all of them if the row does, or
 /// those from `left` on.
+///
+/// # Safety
+/// What is not said to lie outside is inside the matrix. Without EDGE all of it is, at a multiple of 16 bytes.
 #[inline(always)]
 unsafe fn load<const EDGE: bool>(source: *const f32, row_inside: bool, left: u32) -> [f32; VEC as usize] {
     // SAFETY: inside the matrix and aligned by the caller's promise, or guarded.
@@ -174,6 +177,9 @@ unsafe fn load<const EDGE: bool>(source: *const f32, row_inside: bool, left: u32
 }
 
 /// Loads N neighbours from shared memory, VEC at a time.
+///
+/// # Safety
+/// All N are inside the array, the first at a multiple of 16 bytes.
 #[inline(always)]
 unsafe fn fragment<const N: usize>(smem: *const f32) -> [f32; N] {
     let mut frag = [0.0; N];

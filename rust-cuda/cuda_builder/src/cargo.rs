@@ -13,7 +13,7 @@ const TARGET: &str = "nvptx64-nvidia-cuda";
 pub(crate) struct Package {
     pub name: String,
     folder: PathBuf,
-    /// Its own folder and those of its dependencies by path, relative to the workspace and in order.
+    /// Its own folder and those of its dependencies by path, in order.
     local_folders: Vec<PathBuf>,
     workspace_root: PathBuf,
     target_directory: PathBuf,
@@ -108,6 +108,7 @@ impl Package {
         toolchain: &Toolchain,
         arch: NvvmArch,
         args: &[String],
+        target_dir: &Path,
     ) -> Result<Vec<PathBuf>, CudaBuilderError> {
         let flags = [
             format!("-Ctarget-cpu={arch}"),
@@ -127,7 +128,7 @@ impl Package {
             .args(["build", "--lib", "--release", "-Zbuild-std=core", "--message-format=json-render-diagnostics"])
             .args(["--target", TARGET])
             .arg("--target-dir")
-            .arg(self.target_dir()?)
+            .arg(target_dir)
             .args(args);
         let output =
             command.output().map_err(|source| CudaBuilderError::Io { path: toolchain.cargo.clone(), source })?;

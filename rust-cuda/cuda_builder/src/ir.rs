@@ -121,15 +121,11 @@ fn kernel_name(line: &str) -> Option<&str> {
     after.split('(').next()
 }
 
-/// Adds function attributes to a definition, behind its group (` #0`).
+/// Adds function attributes to a definition, at the end of its head. There is no debug information, which would have to
+/// stand behind them.
 fn with_attributes(define: &str, attributes: &str) -> String {
-    match define.rfind(" #") {
-        Some(group) => {
-            let end = define[group + 2..].find(' ').map_or(define.len(), |length| group + 2 + length);
-            format!("{} {attributes}{}", &define[..end], &define[end..])
-        }
-        None => define.replacen(") ", &format!(") {attributes} "), 1),
-    }
+    let (head, body) = define.rsplit_once(" {").unwrap_or((define, ""));
+    format!("{head} {attributes} {{{body}")
 }
 
 /// Replaces each use of a shared array by a cast of it to the generic address space.

@@ -118,10 +118,11 @@ impl CudaBuilder {
             }
             _ => reason,
         })?;
-        let bitcode = package.build(&toolchain, self.arch, &self.build_args)?;
-        let linked = llvm::link(&toolchain, &bitcode, &package.target_dir()?)?;
+        let target_dir = package.target_dir()?;
+        let bitcode = package.build(&toolchain, self.arch, &self.build_args, &target_dir)?;
+        let linked = llvm::link(&toolchain, &bitcode, &target_dir)?;
         let module = ir::rewrite(&linked)?;
-        let ptx = llvm::compile(&toolchain, &module, self.arch, &package.target_dir()?)?;
+        let ptx = llvm::compile(&toolchain, &module, self.arch, &target_dir)?;
         ptx::refuse_generic_shared(&ptx)?;
         let header = Header { crate_name: package.name.clone(), sources, compiler: toolchain.version().to_owned() };
         Ok(format!("{header}{}", ptx::tidy(&ptx)))
