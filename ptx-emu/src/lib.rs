@@ -1,6 +1,10 @@
 //! Runs PTX on the CPU.
 #![forbid(unsafe_code)]
 
+mod lanes;
+mod lower;
+mod registers;
+mod special;
 pub mod syntax;
 mod types;
 

@@ -1,0 +1,126 @@
+//! Where everything lies: registers and constants in rows, variables in their state spaces.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use super::Unsupported;
+use super::operands::rows;
+use crate::registers::{Condition, PredSlot, Slot};
+use crate::special::Special;
+use crate::syntax::{RegisterId, Symbol};
+
+/// Where a register is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// From this row on, so many bits.
+    Rows(Slot, u32),
+    /// A predicate.
+    Predicate(PredSlot),
+}
+
+/// The layout of one kernel's registers and variables.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    /// By [`RegisterId`].
+    pub locations: Vec<Location>,
+    /// Addresses of the kernel's own variables, by `VariableId`: offsets into their spaces.
+    pub variables: Vec<u64>,
+    /// Offsets of the kernel's parameters.
+    pub params: Vec<u64>,
+    /// Addresses of the module's variables.
+    pub module: HashMap<String, u64>,
+    /// What comes on top of the registers: constants and special registers, filled in before the kernel starts.
+    pub preset: RefCell<Preset>,
+}
+
+/// Rows whose contents are known before the kernel starts, and how many rows and predicates there are in all.
+#[derive(Debug, Default)]
+pub(crate) struct Preset {
+    /// Rows in use.
+    pub rows: u32,
+    /// Predicates in use.
+    pub predicates: u32,
+    /// Constants: bits and width, and where they are.
+    pub constants: HashMap<(u128, u32), Slot>,
+    /// Special registers, and where they are.
+    pub specials: HashMap<(Special, u32), Slot>,
+    /// The predicate that is always true.
+    pub always: Option<PredSlot>,
+    scratch: Option<Slot>,
+}
+
+impl Preset {
+    fn take_rows(&mut self, count: u32) -> Slot {
+        let slot = Slot(self.rows);
+        self.rows += count;
+        slot
+    }
+}
+
+impl Layout {
+    pub(crate) fn location(&self, id: RegisterId) -> Location {
+        self.locations[id.0 as usize]
+    }
+
+    /// A row that holds the constant in every lane.
+    pub(crate) fn constant(&self, value: u128, bits: u32) -> Slot {
+        let mut preset = self.preset.borrow_mut();
+        let width = rows(bits);
+        if let Some(slot) = preset.constants.get(&(value, width)) {
+            return *slot;
+        }
+        let slot = preset.take_rows(width);
+        preset.constants.insert((value, width), slot);
+        slot
+    }
+
+    /// A row that holds the special register, such as `tid.x`.
+    pub(crate) fn special(&self, name: &str, bits: u32) -> Result<Slot, Unsupported> {
+        let special = Special::from_name(name)
+            .ok_or_else(|| Unsupported::new(format!("the special register %{name} is not known")))?;
+        let mut preset = self.preset.borrow_mut();
+        let width = rows(bits);
+        if let Some(slot) = preset.specials.get(&(special, width)) {
+            return Ok(*slot);
+        }
+        let slot = preset.take_rows(width);
+        preset.specials.insert((special, width), slot);
+        Ok(slot)
+    }
+
+    /// A predicate that is always true, or its opposite.
+    pub(crate) fn constant_predicate(&self, value: bool) -> Condition {
+        let mut preset = self.preset.borrow_mut();
+        let next = PredSlot(preset.predicates);
+        let slot = *preset.always.get_or_insert(next);
+        if slot == next {
+            preset.predicates += 1;
+        }
+        Condition { slot, negate: !value }
+    }
+
+    /// Rows that nobody reads.
+    pub(crate) fn scratch(&self) -> Slot {
+        let mut preset = self.preset.borrow_mut();
+        if let Some(slot) = preset.scratch {
+            return slot;
+        }
+        let slot = preset.take_rows(rows(128));
+        preset.scratch = Some(slot);
+        slot
+    }
+
+    /// The address of a variable or parameter, within its state space.
+    pub(crate) fn address(&self, symbol: &Symbol) -> Result<u64, Unsupported> {
+        match symbol {
+            Symbol::Local(id) => Ok(self.variables[id.0 as usize]),
+            Symbol::Param(index) => Ok(self.params[*index]),
+            Symbol::Return(_) => Err(Unsupported::new("a kernel returns nothing")),
+            Symbol::Module(name) => self
+                .module
+                .get(name)
+                .copied()
+                .ok_or_else(|| Unsupported::new(format!("`{name}` is not a variable of this module"))),
+        }
+    }
+}

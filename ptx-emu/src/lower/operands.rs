@@ -1,0 +1,155 @@
+//! An instruction's operands, as places in a warp's registers.
+
+use super::Unsupported;
+use super::layout::{Layout, Location};
+use crate::Type;
+use crate::registers::{Condition, PredSlot, Slot};
+use crate::syntax::{Instruction, Operand};
+
+/// The operands of one instruction.
+pub(crate) struct Operands<'a> {
+    instruction: &'a Instruction,
+    layout: &'a Layout,
+}
+
+impl<'a> Operands<'a> {
+    pub(crate) fn new(instruction: &'a Instruction, layout: &'a Layout) -> Self {
+        Self { instruction, layout }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.instruction.operands.len()
+    }
+
+    /// The operand of that place, as it is written.
+    pub(crate) fn get(&self, index: usize) -> Result<&'a Operand, Unsupported> {
+        self.instruction
+            .operands
+            .get(index)
+            .ok_or_else(|| Unsupported::new(format!("operand {} is missing", index + 1)))
+    }
+
+    /// Fails if there are more or fewer than `count`.
+    pub(crate) fn expect(&self, count: usize) -> Result<(), Unsupported> {
+        if self.count() == count {
+            return Ok(());
+        }
+        Err(Unsupported::new(format!("{count} operands are expected, {} are there", self.count())))
+    }
+
+    /// Where the result of that place goes: a register of so many rows as the type takes, or nowhere.
+    pub(crate) fn dst(&self, index: usize, ty: Type) -> Result<Slot, Unsupported> {
+        self.dst_of(self.get(index)?, ty)
+    }
+
+    /// As [`Self::dst`], of an operand inside of a vector or pair.
+    pub(crate) fn dst_of(&self, operand: &Operand, ty: Type) -> Result<Slot, Unsupported> {
+        match operand {
+            Operand::Register(_) => self.src_of(operand, ty),
+            Operand::Sink => Ok(self.layout.scratch()),
+            _ => Err(Unsupported::new("the result must be a register")),
+        }
+    }
+
+    /// Where the value of that place is: a register, a special register, a constant or an address, of so many rows as
+    /// the type takes.
+    pub(crate) fn src(&self, index: usize, ty: Type) -> Result<Slot, Unsupported> {
+        self.src_of(self.get(index)?, ty)
+    }
+
+    /// As [`Self::src`], of an operand inside of a vector or pair.
+    pub(crate) fn src_of(&self, operand: &Operand, ty: Type) -> Result<Slot, Unsupported> {
+        let bits = ty.bits();
+        match operand {
+            Operand::Register(id) => match self.layout.location(*id) {
+                Location::Rows(slot, width) if rows(width) == rows(bits) => Ok(slot),
+                Location::Rows(_, width) => {
+                    Err(Unsupported::new(format!("a register of {width} bits stands for a {ty} of {bits}")))
+                }
+                Location::Predicate(_) => Err(Unsupported::new("a predicate stands for a number")),
+            },
+            Operand::Integer(value) => Ok(self.layout.constant(truncate(*value, bits).into(), bits)),
+            Operand::Single(value) => Ok(self.layout.constant((*value).into(), bits)),
+            Operand::Double(value) if matches!(ty, Type::F32 | Type::B32) => {
+                Ok(self.layout.constant((f64::from_bits(*value) as f32).to_bits().into(), bits))
+            }
+            Operand::Double(value) => Ok(self.layout.constant((*value).into(), bits)),
+            Operand::Special(name) => self.layout.special(name, bits),
+            Operand::Symbol { symbol, offset } => {
+                let address = self.layout.address(symbol)?.wrapping_add_signed(*offset);
+                Ok(self.layout.constant(truncate(address, bits).into(), bits))
+            }
+            _ => Err(Unsupported::new("a register or a number is expected")),
+        }
+    }
+
+    /// The predicate of that place, which is written; `None` for `_`.
+    pub(crate) fn pred_dst(&self, index: usize) -> Result<Option<PredSlot>, Unsupported> {
+        self.pred_dst_of(self.get(index)?)
+    }
+
+    /// As [`Self::pred_dst`], of an operand inside of a pair.
+    pub(crate) fn pred_dst_of(&self, operand: &Operand) -> Result<Option<PredSlot>, Unsupported> {
+        match operand {
+            Operand::Sink => Ok(None),
+            operand => Ok(Some(self.pred_of(operand)?.slot)),
+        }
+    }
+
+    /// The predicate of that place, `p` or `!p`, which is read.
+    pub(crate) fn pred(&self, index: usize) -> Result<Condition, Unsupported> {
+        self.pred_of(self.get(index)?)
+    }
+
+    /// As [`Self::pred`], of an operand inside of a pair.
+    pub(crate) fn pred_of(&self, operand: &Operand) -> Result<Condition, Unsupported> {
+        let (id, negate) = match operand {
+            Operand::Register(id) => (*id, false),
+            Operand::Not(id) => (*id, true),
+            Operand::Integer(value) => return Ok(self.layout.constant_predicate(*value != 0)),
+            _ => return Err(Unsupported::new("a predicate is expected")),
+        };
+        match self.layout.location(id) {
+            Location::Predicate(slot) => Ok(Condition { slot, negate }),
+            Location::Rows(..) => Err(Unsupported::new("a predicate is expected, a register of bits is there")),
+        }
+    }
+
+    /// Whether that place is a predicate register, or the opposite of one.
+    pub(crate) fn is_pred(&self, index: usize) -> bool {
+        self.get(index).is_ok_and(|operand| match operand {
+            Operand::Register(id) | Operand::Not(id) => matches!(self.layout.location(*id), Location::Predicate(_)),
+            _ => false,
+        })
+    }
+
+    /// The width in bits of the register of that place: instructions such as `cvt` take registers that are wider than
+    /// the type. `None` where there is no register.
+    pub(crate) fn register_bits(&self, operand: &Operand) -> Option<u32> {
+        match operand {
+            Operand::Register(id) => match self.layout.location(*id) {
+                Location::Rows(_, bits) => Some(bits),
+                Location::Predicate(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The integer of that place.
+    pub(crate) fn integer(&self, index: usize) -> Result<u64, Unsupported> {
+        match self.get(index)? {
+            Operand::Integer(value) => Ok(*value),
+            _ => Err(Unsupported::new("a constant is expected")),
+        }
+    }
+}
+
+/// Rows of a register of so many bits.
+pub(crate) const fn rows(bits: u32) -> u32 {
+    bits.div_ceil(32)
+}
+
+fn truncate(value: u64, bits: u32) -> u64 {
+    if bits >= 64 { value } else { value & ((1 << bits) - 1) }
+}

@@ -1,0 +1,188 @@
+//! The registers of a warp: 32 lanes side by side, so that one instruction is one vectorised loop.
+
+use bytemuck::{Pod, Zeroable};
+use half::{bf16, f16};
+
+/// Lanes of a warp.
+pub(crate) const LANES: usize = 32;
+
+/// Which lanes: bit i stands for lane i.
+pub(crate) type Mask = u32;
+
+/// Every lane.
+pub(crate) const ALL_LANES: Mask = u32::MAX;
+
+/// 32 bits of each lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroable, Pod)]
+#[repr(C, align(128))]
+pub(crate) struct Row([u32; LANES]);
+
+impl Row {
+    /// The same value in every lane.
+    pub(crate) const fn splat(value: u32) -> Self {
+        Self([value; LANES])
+    }
+}
+
+/// The first row of a register. Up to 32 bits take one row, zero-extended; 64 bits take two, 128 bits four, which hold
+/// the lanes' values one after another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Slot(pub u32);
+
+/// A predicate register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct PredSlot(pub u32);
+
+/// A predicate that is read, perhaps as its opposite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Condition {
+    pub slot: PredSlot,
+    pub negate: bool,
+}
+
+/// What a warp's instructions compute with.
+#[derive(Debug, Clone)]
+pub(crate) struct Registers {
+    pub rows: Vec<Row>,
+    pub predicates: Vec<Mask>,
+    /// The carry flag `CC.CF` of the extended-precision instructions.
+    pub carry: Mask,
+    /// Instructions that the warp has run: what `%clock` reads.
+    pub clock: u64,
+    pub simd: pulp::Arch,
+}
+
+impl Registers {
+    pub(crate) fn new(rows: usize, predicates: usize) -> Self {
+        Self {
+            rows: vec![Row::zeroed(); rows],
+            predicates: vec![0; predicates],
+            carry: 0,
+            clock: 0,
+            simd: pulp::Arch::new(),
+        }
+    }
+
+    /// The lanes in which the condition holds.
+    pub(crate) fn test(&self, condition: Condition) -> Mask {
+        let mask = self.predicates[condition.slot.0 as usize];
+        if condition.negate { !mask } else { mask }
+    }
+
+    /// Sets the predicate in the lanes of `mask`, and leaves it in the others.
+    pub(crate) fn set_predicate(&mut self, slot: PredSlot, value: Mask, mask: Mask) {
+        let predicate = &mut self.predicates[slot.0 as usize];
+        *predicate = *predicate & !mask | value & mask;
+    }
+
+    /// All lanes of a register.
+    #[inline(always)]
+    pub(crate) fn read<T: Lane>(&self, slot: Slot) -> [T; LANES] {
+        T::load(&self.rows, slot)
+    }
+
+    /// Writes the lanes of `mask`.
+    #[inline(always)]
+    pub(crate) fn write<T: Lane>(&mut self, slot: Slot, values: &[T; LANES], mask: Mask) {
+        T::store(&mut self.rows, slot, values, mask);
+    }
+}
+
+/// A type that a register's lanes can be read and written as.
+pub(crate) trait Lane: Copy + Default + Send + Sync + 'static {
+    fn load(rows: &[Row], slot: Slot) -> [Self; LANES];
+    fn store(rows: &mut [Row], slot: Slot, values: &[Self; LANES], mask: Mask);
+}
+
+/// Types that are rows as they lie in memory.
+macro_rules! whole_rows {
+    ($($ty:ty, $rows:literal;)*) => {$(
+        impl Lane for $ty {
+            #[inline(always)]
+            fn load(rows: &[Row], slot: Slot) -> [Self; LANES] {
+                let rows: [Row; $rows] = std::array::from_fn(|i| rows[slot.0 as usize + i]);
+                bytemuck::cast(rows)
+            }
+
+            #[inline(always)]
+            fn store(rows: &mut [Row], slot: Slot, values: &[Self; LANES], mask: Mask) {
+                let rows = &mut rows[slot.0 as usize..][..$rows];
+                let lanes: &mut [$ty] = bytemuck::cast_slice_mut(rows);
+                if mask == ALL_LANES {
+                    lanes.copy_from_slice(values);
+                } else {
+                    for (lane, (old, new)) in lanes.iter_mut().zip(values).enumerate() {
+                        *old = if mask >> lane & 1 != 0 { *new } else { *old };
+                    }
+                }
+            }
+        }
+    )*};
+}
+
+whole_rows! {
+    u32, 1;
+    i32, 1;
+    f32, 1;
+    u64, 2;
+    i64, 2;
+    f64, 2;
+    u128, 4;
+}
+
+/// Types that are narrower than a row's 32 bits.
+macro_rules! parts_of_a_row {
+    ($($ty:ty, $from:expr, $to:expr;)*) => {$(
+        impl Lane for $ty {
+            #[inline(always)]
+            fn load(rows: &[Row], slot: Slot) -> [Self; LANES] {
+                let from: fn(u32) -> $ty = $from;
+                u32::load(rows, slot).map(from)
+            }
+
+            #[inline(always)]
+            fn store(rows: &mut [Row], slot: Slot, values: &[Self; LANES], mask: Mask) {
+                let to: fn($ty) -> u32 = $to;
+                u32::store(rows, slot, &values.map(to), mask);
+            }
+        }
+    )*};
+}
+
+parts_of_a_row! {
+    u8, |bits| bits as u8, |x| x.into();
+    i8, |bits| bits as i8, |x| (x as u8).into();
+    u16, |bits| bits as u16, |x| x.into();
+    i16, |bits| bits as i16, |x| (x as u16).into();
+    f16, |bits| f16::from_bits(bits as u16), |x| x.to_bits().into();
+    bf16, |bits| bf16::from_bits(bits as u16), |x| x.to_bits().into();
+    [f16; 2], |bits| [f16::from_bits(bits as u16), f16::from_bits((bits >> 16) as u16)],
+        |x| u32::from(x[0].to_bits()) | u32::from(x[1].to_bits()) << 16;
+    [bf16; 2], |bits| [bf16::from_bits(bits as u16), bf16::from_bits((bits >> 16) as u16)],
+        |x| u32::from(x[0].to_bits()) | u32::from(x[1].to_bits()) << 16;
+    [u16; 2], |bits| [bits as u16, (bits >> 16) as u16], |x| u32::from(x[0]) | u32::from(x[1]) << 16;
+    [i16; 2], |bits| [bits as i16, (bits >> 16) as i16], |x| u32::from(x[0] as u16) | u32::from(x[1] as u16) << 16;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masked_writes_leave_the_other_lanes() {
+        let mut registers = Registers::new(4, 1);
+        registers.write(Slot(0), &[7u32; LANES], ALL_LANES);
+        registers.write(Slot(0), &[9u32; LANES], 0b110);
+        assert_eq!(registers.read::<u32>(Slot(0))[..4], [7, 9, 9, 7]);
+        registers.write(Slot(2), &std::array::from_fn::<u64, LANES, _>(|lane| (lane as u64) << 40), ALL_LANES);
+        assert_eq!(registers.read::<u64>(Slot(2))[31], 31 << 40);
+    }
+
+    #[test]
+    fn narrow_types_are_zero_extended() {
+        let mut registers = Registers::new(1, 0);
+        registers.write(Slot(0), &[-1i16; LANES], ALL_LANES);
+        assert_eq!(registers.read::<u32>(Slot(0))[0], 0xffff);
+        assert_eq!(registers.read::<i16>(Slot(0))[0], -1);
+    }
+}
