@@ -38,6 +38,9 @@ fn access(op: &Opcode<'_>, o: &Operands<'_>, address: usize, data: usize) -> Res
     if ty.bytes() * count > MAX_BYTES {
         return Err(Unsupported::new(format!("more than {MAX_BYTES} bytes at once")));
     }
+    if ty.bytes() > 8 {
+        return Err(Unsupported::new(format!("elements of the type {ty} are not known here")));
+    }
     let (address, of_variable) = o.address(address)?;
     let operands = match o.get(data)? {
         Operand::Vector(operands) => operands.as_slice(),

@@ -49,7 +49,7 @@ pub(crate) struct Preset {
     pub specials: HashMap<(Special, u32), Slot>,
     /// The predicate that is always true.
     pub always: Option<PredSlot>,
-    scratch: Option<Slot>,
+    pub scratch: Option<Slot>,
 }
 
 impl Preset {
