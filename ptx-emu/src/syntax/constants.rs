@@ -144,7 +144,9 @@ impl Cursor<'_> {
             Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
                 return Err(self.error(format!("{} does not fit into 64 bits", quoted(text))));
             }
-            Err(_) => decimal(text).ok_or_else(|| self.malformed())?,
+            // `1e5`; without an exponent it would have been an integer.
+            Err(_) if text.contains(['e', 'E']) => decimal(text).ok_or_else(|| self.malformed())?,
+            Err(_) => return Err(self.malformed()),
         };
         self.advance();
         Ok(value)

@@ -113,9 +113,10 @@ impl Cursor<'_> {
         self.skip_group(Kind::LeftBrace, Kind::RightBrace, "`{` of a section")
     }
 
-    /// Passes all up to the next `;`, and that.
+    /// Passes all up to the next `;`, and that. Neither scopes nor labels can stand before it.
     pub fn skip_to_semicolon(&mut self, what: &str) -> Result<()> {
-        while !matches!(self.kind(), Kind::Semicolon | Kind::End) {
+        const STOPS: [Kind; 5] = [Kind::Semicolon, Kind::LeftBrace, Kind::RightBrace, Kind::Colon, Kind::End];
+        while !STOPS.contains(&self.kind()) {
             self.advance();
         }
         self.semicolon(what)
