@@ -1,17 +1,15 @@
 //! Bodies of functions: scopes, declarations, labels and instructions.
 
-use std::collections::HashMap;
-
 use super::cursor::{Cursor, MAX_DEPTH, Result, quoted};
+use super::globals::Globals;
 use super::lexer::Kind;
-use super::parser::Global;
 use super::scope::{Labels, Name, Scopes, duplicate};
 use super::{Body, Function, Guard, Instruction, LabelId, Param, RegisterId, Statement, SyntaxError, VariableId};
 use crate::{Space, Type};
 
 pub(super) struct BodyParser<'p, 'a> {
     pub cursor: &'p mut Cursor<'a>,
-    pub globals: &'p HashMap<&'a str, Global>,
+    pub globals: &'p Globals<'a>,
     pub scopes: Scopes<'a>,
     labels: Labels<'a>,
     body: Body,
@@ -24,7 +22,7 @@ pub(super) struct Signature<'a> {
 }
 
 impl<'p, 'a> BodyParser<'p, 'a> {
-    pub fn new(cursor: &'p mut Cursor<'a>, globals: &'p HashMap<&'a str, Global>) -> Self {
+    pub fn new(cursor: &'p mut Cursor<'a>, globals: &'p Globals<'a>) -> Self {
         let labels = Labels::find(cursor);
         Self { cursor, globals, scopes: Scopes::default(), labels, body: Body::default() }
     }
@@ -39,7 +37,7 @@ impl<'p, 'a> BodyParser<'p, 'a> {
         while self.scopes.depth() > 1 {
             if self.cursor.kind() == Kind::End {
                 let message = format!("the body of {} is never closed", quoted(&function.name));
-                return Err(SyntaxError { line, message });
+                return Err(SyntaxError::new(line, message));
             }
             self.statement()?;
         }
@@ -113,7 +111,7 @@ impl<'p, 'a> BodyParser<'p, 'a> {
         self.cursor.advance();
         let head = self.cursor.declaration_head()?;
         if head.lanes > 1 {
-            return Err(self.cursor.error("vector registers are not supported"));
+            return Err(self.cursor.error_behind("vector registers are not supported"));
         }
         loop {
             self.register_names(head.ty)?;
@@ -182,7 +180,7 @@ impl<'p, 'a> BodyParser<'p, 'a> {
         let name = self.cursor.name("a label")?;
         match self.scopes.resolve(name) {
             Some(Name::Label(label)) => Ok(label),
-            _ => Err(SyntaxError { line, message: format!("unknown label {}", quoted(name)) }),
+            _ => Err(SyntaxError::new(line, format!("unknown label {}", quoted(name)))),
         }
     }
 

@@ -45,9 +45,8 @@ impl Cursor<'_> {
     pub fn small(&mut self, what: &str) -> Result<u32> {
         let line = self.line();
         let value = self.integer(what)?;
-        u32::try_from(value).map_err(|_| SyntaxError {
-            line,
-            message: format!("{what} is {}, which does not fit into 32 bits", value.cast_signed()),
+        u32::try_from(value).map_err(|_| {
+            SyntaxError::new(line, format!("{what} is {}, which does not fit into 32 bits", value.cast_signed()))
         })
     }
 
@@ -73,7 +72,7 @@ impl Cursor<'_> {
         }
         match self.expression(least, 0)? {
             Constant::Integer { bits, .. } => Ok(bits),
-            _ => Err(SyntaxError { line, message: format!("{what} is no integer") }),
+            _ => Err(SyntaxError::new(line, format!("{what} is no integer"))),
         }
     }
 
@@ -93,7 +92,8 @@ impl Cursor<'_> {
             let operator = self.kind();
             let text = self.advance();
             let right = self.expression(tightness + 1, depth + 1)?;
-            left = binary(operator, left, right).ok_or_else(|| self.error(format!("`{text}` has no value here")))?;
+            left = binary(operator, left, right)
+                .ok_or_else(|| self.error_behind(format!("`{text}` has no value here")))?;
         }
         Ok(left)
     }
@@ -122,7 +122,7 @@ impl Cursor<'_> {
             operator @ (Kind::Plus | Kind::Minus | Kind::Not | Kind::Complement) => {
                 let text = self.advance();
                 let value = self.unary(depth + 1)?;
-                unary(operator, value).ok_or_else(|| self.error(format!("`{text}` needs an integer")))
+                unary(operator, value).ok_or_else(|| self.error_behind(format!("`{text}` needs an integer")))
             }
             _ => Err(self.expected("a constant")),
         }
@@ -144,7 +144,9 @@ impl Cursor<'_> {
             Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
                 return Err(self.error(format!("{} does not fit into 64 bits", quoted(text))));
             }
-            Err(_) => decimal(text).ok_or_else(|| self.malformed())?,
+            // `1e5`; without an exponent it would have been an integer.
+            Err(_) if text.contains(['e', 'E']) => decimal(text).ok_or_else(|| self.malformed())?,
+            Err(_) => return Err(self.malformed()),
         };
         self.advance();
         Ok(value)

@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
         let mut depth = 1_usize;
         while depth > 0 {
             match self.kind() {
-                Kind::End => return Err(SyntaxError { line, message: format!("{what} is never closed") }),
+                Kind::End => return Err(SyntaxError::new(line, format!("{what} is never closed"))),
                 kind if kind == open => depth += 1,
                 kind if kind == close => depth -= 1,
                 _ => {}
@@ -109,9 +109,14 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
+    /// An error at the token before that at hand: a value that is read but does not fit.
+    pub fn error_behind(&self, message: impl Into<String>) -> SyntaxError {
+        SyntaxError::new(self.tokens[self.next.saturating_sub(1)].line, message)
+    }
+
     /// An error at the token at hand.
     pub fn error(&self, message: impl Into<String>) -> SyntaxError {
-        SyntaxError { line: self.line(), message: message.into() }
+        SyntaxError::new(self.line(), message)
     }
 
     pub fn expected(&self, what: &str) -> SyntaxError {

@@ -1,6 +1,7 @@
 //! What declarations of variables, parameters and registers share: alignment, type, name and dimensions.
 
 use super::cursor::{Cursor, MAX_DEPTH, Result, quoted};
+use super::globals::Globals;
 use super::lexer::Kind;
 use super::{Initial, Variable};
 use crate::{Space, Type};
@@ -58,19 +59,18 @@ impl<'a> Cursor<'a> {
         if align.is_power_of_two() {
             Ok(align)
         } else {
-            Err(self.error(format!("alignment {align} is no power of two")))
+            Err(self.error_behind(format!("alignment {align} is no power of two")))
         }
     }
 
     /// A type that a declaration may have: the alternate formats are for instructions alone.
     fn fundamental_type(&mut self, word: &str) -> Result<Type> {
         let unsupported = match word {
-            "texref" | "samplerref" | "surfref" => "textures and surfaces",
-            "v3" => "vectors of 3 components",
-            "tex" | "sampler" | "surf" => "textures and surfaces",
-            _ => "",
+            "texref" | "samplerref" | "surfref" => Some("textures and surfaces"),
+            "v3" => Some("vectors of 3 components"),
+            _ => None,
         };
-        if !unsupported.is_empty() {
+        if let Some(unsupported) = unsupported {
             return Err(self.error(format!("{unsupported} (`.{word}`) are not supported")));
         }
         match Type::from_name(word) {
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
             }
             let size = self.integer("the size of an array")?;
             if size == 0 || size > i64::MAX as u64 {
-                return Err(self.error(format!("{} is no size of an array", size.cast_signed())));
+                return Err(self.error_behind(format!("{} is no size of an array", size.cast_signed())));
             }
             self.expect(Kind::RightBracket, "`]`")?;
             dimensions.push(Some(size));
@@ -104,21 +104,21 @@ impl<'a> Cursor<'a> {
         Ok(dimensions)
     }
 
-    /// The variables of a declaration after its state space, up to the `;`. `initial` says whether a name is one of the
-    /// module, which an initialiser may refer to; without it, there is none.
+    /// The variables of a declaration after its state space, up to the `;`. An initial value may name
+    /// `globals`; without them, there is none.
     pub fn variables(
         &mut self,
         space: Space,
         is_extern: bool,
-        known: Option<&dyn Fn(&str) -> bool>,
+        globals: Option<&Globals<'a>>,
     ) -> Result<Vec<(&'a str, Variable)>> {
         let head = self.declaration_head()?;
         if head.ty == Type::Pred {
-            return Err(self.error("a variable in memory cannot be a `.pred`"));
+            return Err(self.error_behind("a variable in memory cannot be a `.pred`"));
         }
         let mut variables = Vec::new();
         loop {
-            variables.push(self.variable(head, space, is_extern, known)?);
+            variables.push(self.variable(head, space, is_extern, globals)?);
             if !self.accept(Kind::Comma) {
                 break;
             }
@@ -132,17 +132,17 @@ impl<'a> Cursor<'a> {
         head: Head,
         space: Space,
         is_extern: bool,
-        known: Option<&dyn Fn(&str) -> bool>,
+        globals: Option<&Globals<'a>>,
     ) -> Result<(&'a str, Variable)> {
         let line = self.line();
         let name = self.name("the name of a variable")?;
         let mut dimensions = self.dimensions()?;
-        let initial = self.initial(name, head, &mut dimensions, known)?;
+        let initial = self.initial(name, head, &mut dimensions, globals)?;
         if dimensions.first() == Some(&None) && !is_extern {
-            return Err(self.error(format!("the array {} has no size", quoted(name))));
+            return Err(self.error_behind(format!("the array {} has no size", quoted(name))));
         }
         let Some(bytes) = head.bytes_of(&dimensions) else {
-            return Err(self.error(format!("{} is too large", quoted(name))));
+            return Err(self.error_behind(format!("{} is too large", quoted(name))));
         };
         Ok((name, Variable { name: name.into(), space, bytes, align: head.align(), initial, is_extern, line }))
     }
@@ -152,16 +152,16 @@ impl<'a> Cursor<'a> {
         name: &str,
         head: Head,
         dimensions: &mut [Option<u64>],
-        known: Option<&dyn Fn(&str) -> bool>,
+        globals: Option<&Globals<'a>>,
     ) -> Result<Vec<Initial>> {
         if self.kind() != Kind::Equals {
             return Ok(Vec::new());
         }
-        let Some(known) = known else {
+        let Some(globals) = globals else {
             return Err(self.error(format!("{} cannot have an initial value", quoted(name))));
         };
         self.advance();
-        self.initialiser(head, dimensions, known)
+        self.initialiser(head, dimensions, globals)
     }
 }
 

@@ -54,22 +54,23 @@ impl<'a> Cursor<'a> {
         self.advance();
         let head = self.declaration_head()?;
         if is_register && head.lanes > 1 {
-            return Err(self.error("vector registers are not supported"));
+            return Err(self.error_behind("vector registers are not supported"));
         }
         if !is_register && head.ty == Type::Pred {
-            return Err(self.error("a parameter in memory cannot be a `.pred`"));
+            return Err(self.error_behind("a parameter in memory cannot be a `.pred`"));
         }
         self.pointer_attributes()?;
         let name = if self.kind() == Kind::Sink { self.advance() } else { self.name("the name of a parameter")? };
         let dimensions = self.dimensions()?;
         if is_register && !dimensions.is_empty() {
-            return Err(self.error(format!("the register {} cannot be an array", quoted(name))));
+            return Err(self.error_behind(format!("the register {} cannot be an array", quoted(name))));
         }
-        if dimensions.first() == Some(&None) {
-            return Err(self.error(format!("the array {} has no size", quoted(name))));
+        // The last parameter of a device function may be an array of any size: what `...` of C becomes.
+        if dimensions.first() == Some(&None) && kind == FunctionKind::Entry {
+            return Err(self.error_behind(format!("the array {} has no size", quoted(name))));
         }
         let Some(bytes) = head.bytes_of(&dimensions).and_then(|bytes| u32::try_from(bytes).ok()) else {
-            return Err(self.error(format!("{} is too large", quoted(name))));
+            return Err(self.error_behind(format!("{} is too large", quoted(name))));
         };
         // The body gives it its number.
         let register = is_register.then_some(RegisterId(0));
@@ -110,7 +111,7 @@ impl<'a> Cursor<'a> {
                     self.small("a number")?;
                 }
                 "noreturn" | "explicitcluster" | "blocksareclusters" => {}
-                _ => return Err(self.error(format!("unknown directive `.{word}` of a function"))),
+                _ => return Err(self.error_behind(format!("unknown directive `.{word}` of a function"))),
             }
         }
         Ok(bounds)

@@ -4,26 +4,26 @@ use super::Initial;
 use super::constants::Constant;
 use super::cursor::{Cursor, Result, quoted};
 use super::declarations::Head;
+use super::globals::Globals;
 use super::lexer::Kind;
 use crate::Type;
 
 struct Initialiser<'p, 'a> {
     cursor: &'p mut Cursor<'a>,
     ty: Type,
-    /// Whether the module has a name.
-    known: &'p dyn Fn(&str) -> bool,
+    globals: &'p Globals<'a>,
     /// At which element, from the start of the variable.
     element: u64,
     parts: Vec<Initial>,
 }
 
-impl Cursor<'_> {
+impl<'a> Cursor<'a> {
     /// What stands behind the `=`. An unsized first dimension gets its size.
     pub fn initialiser(
         &mut self,
         head: Head,
         dimensions: &mut [Option<u64>],
-        known: &dyn Fn(&str) -> bool,
+        globals: &Globals<'a>,
     ) -> Result<Vec<Initial>> {
         if head.bytes_of(dimensions).is_none() {
             return Err(self.error("the variable is too large"));
@@ -32,7 +32,7 @@ impl Cursor<'_> {
         if head.lanes > 1 {
             sizes.push(head.lanes.into());
         }
-        let mut initialiser = Initialiser { cursor: self, ty: head.ty, known, element: 0, parts: Vec::new() };
+        let mut initialiser = Initialiser { cursor: self, ty: head.ty, globals, element: 0, parts: Vec::new() };
         match sizes.as_slice() {
             [] => initialiser.value()?,
             sizes => initialiser.braces(sizes)?,
@@ -87,11 +87,11 @@ impl Initialiser<'_, '_> {
         let text = self.cursor.text();
         let constant = self.cursor.constant()?;
         if self.cursor.kind() == Kind::LeftParen {
-            return Err(self.cursor.error(format!("{} as a mask of an address is not supported", quoted(text))));
+            return Err(self.cursor.error_behind(format!("{} as a mask of an address is not supported", quoted(text))));
         }
         let Some(bits) = bits(constant, self.ty) else {
             let message = format!("the initial value {} does not fit a `{}`", shown(constant), self.ty);
-            return Err(self.cursor.error(message));
+            return Err(self.cursor.error_behind(message));
         };
         self.bytes(&bits.to_le_bytes()[..self.ty.bytes() as usize]);
         Ok(())
@@ -113,10 +113,11 @@ impl Initialiser<'_, '_> {
             self.cursor.advance();
             self.cursor.advance();
         }
-        let symbol = self.cursor.name("a variable or function")?;
-        if !(self.known)(symbol) {
-            return Err(self.cursor.error(format!("unknown name {}", quoted(symbol))));
+        if self.cursor.kind() != Kind::Name {
+            return Err(self.cursor.expected("a variable or function"));
         }
+        let symbol = self.globals.symbol(self.cursor)?;
+        self.cursor.advance();
         let mut addend = self.cursor.offset()?;
         if generic {
             self.cursor.expect(Kind::RightParen, "`)`")?;
@@ -124,9 +125,13 @@ impl Initialiser<'_, '_> {
         }
         let width = self.ty.bytes();
         if !matches!(width, 4 | 8) {
-            return Err(self.cursor.error(format!("the address of {} does not fit a `{}`", quoted(symbol), self.ty)));
+            return Err(self.cursor.error_behind(format!(
+                "the address of {} does not fit a `{}`",
+                quoted(&symbol),
+                self.ty
+            )));
         }
-        self.parts.push(Initial::Address { offset: self.offset(), width, symbol: symbol.into(), addend, generic });
+        self.parts.push(Initial::Address { offset: self.offset(), width, symbol, addend, generic });
         self.element += 1;
         Ok(())
     }

@@ -99,7 +99,7 @@ fn block_comment(lexer: &mut Lexer<Kind>) -> FilterResult<(), ()> {
 /// The tokens of a text, with [`Kind::End`] behind the last.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
     let Ok(end) = u32::try_from(text.len()) else {
-        return Err(SyntaxError { line: 1, message: "a text of more than 4 GiB cannot be read".into() });
+        return Err(SyntaxError::new(1, "a text of more than 4 GiB cannot be read"));
     };
     let (mut line, mut counted) = (1, 0);
     let mut line_at = |place: usize| {
@@ -110,7 +110,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
     let mut tokens = Vec::new();
     for (kind, span) in Kind::lexer(text).spanned() {
         let line = line_at(span.start);
-        let kind = kind.map_err(|()| SyntaxError { line, message: unreadable(&text[span.start..]) })?;
+        let kind = kind.map_err(|()| SyntaxError::new(line, unreadable(&text[span.start..])))?;
         tokens.push(Token { kind, start: span.start as u32, end: span.end as u32, line });
     }
     tokens.push(Token { kind: Kind::End, start: end, end, line: line_at(text.len()) });

@@ -6,6 +6,7 @@ mod constants;
 mod cursor;
 mod declarations;
 mod functions;
+mod globals;
 mod initial;
 mod lexer;
 mod operands;
@@ -27,6 +28,12 @@ pub struct SyntaxError {
     pub message: String,
 }
 
+impl SyntaxError {
+    fn new(line: u32, message: impl Into<String>) -> Self {
+        Self { line, message: message.into() }
+    }
+}
+
 /// Reads a translation unit.
 ///
 /// # Errors
@@ -43,7 +50,7 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Module, SyntaxError> {
     let text = str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() as u32 + 1;
-        SyntaxError { line, message: "the text is not UTF-8".into() }
+        SyntaxError::new(line, "the text is not UTF-8")
     })?;
     parse(text.trim_end_matches('\0'))
 }

@@ -5,12 +5,12 @@ use super::constants::Constant;
 use super::cursor::{Result, quoted};
 use super::lexer::Kind;
 use super::scope::Name;
-use super::{Address, AddressBase, Operand, RegisterId, Symbol};
+use super::{Address, AddressBase, LabelId, Operand, RegisterId, Symbol, SyntaxError};
 
 /// What a name in the text is.
 enum Named {
     Register(RegisterId),
-    Label(super::LabelId),
+    Label(LabelId),
     Symbol(Symbol),
 }
 
@@ -112,7 +112,7 @@ impl<'a> BodyParser<'_, 'a> {
         {
             return Ok(register);
         }
-        Err(super::SyntaxError { line, message: format!("expected a register, found {}", quoted(name)) })
+        Err(SyntaxError::new(line, format!("expected a register, found {}", quoted(name))))
     }
 
     /// What the name at hand stands for, the innermost scope first.
@@ -124,8 +124,7 @@ impl<'a> BodyParser<'_, 'a> {
             Some(Name::Variable(variable)) => Named::Symbol(Symbol::Local(variable)),
             Some(Name::Param(place)) => Named::Symbol(Symbol::Param(place)),
             Some(Name::Return(place)) => Named::Symbol(Symbol::Return(place)),
-            None if self.globals.contains_key(name) => Named::Symbol(Symbol::Module(name.into())),
-            None => return Err(self.cursor.error(format!("unknown name {}", quoted(name)))),
+            None => Named::Symbol(Symbol::Module(self.globals.symbol(self.cursor)?)),
         };
         self.cursor.advance();
         match self.cursor.word() {
@@ -160,7 +159,9 @@ impl<'a> BodyParser<'_, 'a> {
         let base = match self.named()? {
             Named::Register(register) => AddressBase::Register(register),
             Named::Symbol(symbol) => AddressBase::Symbol(symbol),
-            Named::Label(_) => return Err(self.cursor.error(format!("the label {} has no address", quoted(name)))),
+            Named::Label(_) => {
+                return Err(self.cursor.error_behind(format!("the label {} has no address", quoted(name))));
+            }
         };
         Ok((base, self.cursor.offset()?))
     }

@@ -1,31 +1,24 @@
 //! The module: its header, variables and functions.
 
-use std::collections::HashMap;
-
 use super::body::{BodyParser, Signature};
 use super::cursor::{Cursor, Result, quoted};
+use super::globals::{Global, Globals};
 use super::lexer::Kind;
 use super::scope::duplicate;
-use super::{Function, FunctionKind, Module, SyntaxError, Variable};
+use super::{Function, FunctionKind, Module, Variable};
 use crate::Space;
-
-/// What a name of the module stands for, by its place there.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Global {
-    Variable(usize),
-    Function(usize),
-}
 
 struct Parser<'a> {
     cursor: Cursor<'a>,
-    globals: HashMap<&'a str, Global>,
+    globals: Globals<'a>,
     module: Module,
 }
 
 pub(super) fn parse(text: &str) -> Result<Module> {
     let mut cursor = Cursor::new(text)?;
     let module = cursor.header()?;
-    let mut parser = Parser { cursor, globals: HashMap::new(), module };
+    let globals = Globals::new(&cursor);
+    let mut parser = Parser { cursor, globals, module };
     while parser.cursor.kind() != Kind::End {
         parser.directive()?;
     }
@@ -46,7 +39,7 @@ impl Cursor<'_> {
         if self.accept_word("address_size") {
             address_size = self.small("the size of an address")?;
             if !matches!(address_size, 32 | 64) {
-                return Err(self.error(format!("`.address_size` is {address_size}, which is neither 32 nor 64")));
+                return Err(self.error_behind(format!("`.address_size` is {address_size}, which is neither 32 nor 64")));
             }
         }
         Ok(Module { version, target, address_size, variables: Vec::new(), functions: Vec::new() })
@@ -85,7 +78,7 @@ impl Cursor<'_> {
                     self.offset()?;
                 }
                 "inlined_at" => self.place()?,
-                other => return Err(self.error(format!("unknown attribute {} of `.loc`", quoted(other)))),
+                other => return Err(self.error_behind(format!("unknown attribute {} of `.loc`", quoted(other)))),
             }
         }
         Ok(())
@@ -120,9 +113,10 @@ impl Cursor<'_> {
         self.skip_group(Kind::LeftBrace, Kind::RightBrace, "`{` of a section")
     }
 
-    /// Passes all up to the next `;`, and that.
+    /// Passes all up to the next `;`, and that. Neither scopes nor labels can stand before it.
     pub fn skip_to_semicolon(&mut self, what: &str) -> Result<()> {
-        while !matches!(self.kind(), Kind::Semicolon | Kind::End) {
+        const STOPS: [Kind; 5] = [Kind::Semicolon, Kind::LeftBrace, Kind::RightBrace, Kind::Colon, Kind::End];
+        while !STOPS.contains(&self.kind()) {
             self.advance();
         }
         self.semicolon(what)
@@ -169,25 +163,22 @@ impl<'a> Parser<'a> {
 
     fn variables(&mut self, space: Space, is_extern: bool) -> Result<()> {
         self.cursor.advance();
-        let globals = &self.globals;
-        let known = |name: &str| globals.contains_key(name);
         let may_begin = !is_extern && space != Space::Shared;
-        let variables = self.cursor.variables(space, is_extern, may_begin.then_some(&known as _))?;
+        let variables = self.cursor.variables(space, is_extern, may_begin.then_some(&self.globals))?;
         variables.into_iter().try_for_each(|(name, variable)| self.add_variable(name, variable))
     }
 
     /// A definition takes the place of an `.extern` declaration.
     fn add_variable(&mut self, name: &'a str, variable: Variable) -> Result<()> {
-        match self.globals.get(name) {
-            None => {
-                self.globals.insert(name, Global::Variable(self.module.variables.len()));
-                self.module.variables.push(variable);
-            }
-            Some(Global::Variable(place)) if self.module.variables[*place].is_extern => {
-                self.module.variables[*place] = variable;
-            }
-            Some(Global::Variable(_)) if variable.is_extern => {}
-            Some(_) => return Err(duplicate(variable.line, name)),
+        let next = Global::Variable(self.module.variables.len());
+        match *self.globals.entry(name).or_insert(next) {
+            Global::Variable(place) => match self.module.variables.get_mut(place) {
+                None => self.module.variables.push(variable),
+                Some(known) if known.is_extern => *known = variable,
+                Some(_) if variable.is_extern => {}
+                Some(_) => return Err(duplicate(variable.line, name)),
+            },
+            Global::Function(_) => return Err(duplicate(variable.line, name)),
         }
         Ok(())
     }
@@ -227,27 +218,20 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `.alias name, function;`: the name gets the function's body.
+    /// `.alias name, function;`: [`Globals`] knows it already.
     fn alias(&mut self) -> Result<()> {
         self.cursor.advance();
-        let line = self.cursor.line();
-        let alias = self.cursor.name("a function")?;
+        self.function_name()?;
         self.cursor.expect(Kind::Comma, "`,` after the alias")?;
-        let target = self.cursor.name("a function")?;
-        self.cursor.semicolon("`.alias`")?;
-        let (Some(place), Some(target)) = (self.function_named(alias), self.function_named(target)) else {
-            let message = format!("`.alias` of {} needs two functions that are declared before", quoted(alias));
-            return Err(SyntaxError { line, message });
-        };
-        let name = std::mem::take(&mut self.module.functions[place].name);
-        self.module.functions[place] = Function { name, ..self.module.functions[target].clone() };
-        Ok(())
+        self.function_name()?;
+        self.cursor.semicolon("`.alias`")
     }
 
-    fn function_named(&self, name: &str) -> Option<usize> {
+    fn function_name(&mut self) -> Result<()> {
+        let name = self.cursor.name("a function")?;
         match self.globals.get(name) {
-            Some(Global::Function(place)) => Some(*place),
-            _ => None,
+            Some(Global::Function(_)) => Ok(()),
+            _ => Err(self.cursor.error_behind(format!("`.alias` needs functions, and {} is none", quoted(name)))),
         }
     }
 }

@@ -50,16 +50,16 @@ impl<'a> Scope<'a> {
 
     /// The type of the range that has the name: `%r12` is in `%r<20>`, or in `%r1<3>`.
     fn in_range(&self, name: &str) -> Option<Type> {
-        const LONGEST: usize = 19;
+        const LONGEST: usize = 10;
         if self.ranges.is_empty() {
             return None;
         }
         let digits = name.bytes().rev().take(LONGEST).take_while(u8::is_ascii_digit).count();
         (name.len() - digits..name.len()).find_map(|split| {
             let (prefix, number) = name.split_at(split);
-            let range = self.ranges.get(prefix)?;
             let canonical = number == "0" || !number.starts_with('0');
-            (canonical && number.parse::<u64>().ok()? < range.count).then_some(range.ty)
+            let index = canonical.then(|| number.parse::<u64>().ok())??;
+            self.ranges.get(prefix).filter(|range| index < range.count).map(|range| range.ty)
         })
     }
 
@@ -168,5 +168,5 @@ impl<'a> Labels<'a> {
 }
 
 pub(super) fn duplicate(line: u32, name: &str) -> SyntaxError {
-    SyntaxError { line, message: format!("{} is declared twice", quoted(name)) }
+    SyntaxError::new(line, format!("{} is declared twice", quoted(name)))
 }
