@@ -3,6 +3,7 @@
 
 mod lanes;
 mod lower;
+mod ops;
 mod registers;
 mod special;
 pub mod syntax;
