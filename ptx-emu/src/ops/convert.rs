@@ -77,9 +77,7 @@ impl Conversion {
         let bits = match value {
             Value::Integer(x) if self.sat => round::from_integer(format, self.round, x.clamp(0, 1)),
             Value::Integer(x) => round::from_integer(format, self.round, x),
-            Value::Float(x) if self.sat => {
-                round::from_f64(format, self.round, if x > 0.0 { x.min(1.0) } else { 0.0 })
-            }
+            Value::Float(x) if self.sat => round::from_f64(format, self.round, if x > 0.0 { x.min(1.0) } else { 0.0 }),
             Value::Float(x) if self.relu && x <= 0.0 => 0,
             Value::Float(x) => round::from_f64(format, self.round, x),
         };

@@ -58,11 +58,7 @@ impl Modes {
 
     /// As [`output`].
     pub(crate) fn output(self, x: f32) -> f32 {
-        if self.sat {
-            output::<false, true>(self.input(x))
-        } else {
-            canonical(self.input(x))
-        }
+        if self.sat { output::<false, true>(self.input(x)) } else { canonical(self.input(x)) }
     }
 
     fn single(self, x: f32) -> Single {
@@ -181,7 +177,13 @@ pub(crate) fn sqrt64(round: Round, a: f64) -> f64 {
 pub(crate) fn min_max(a: f32, b: f32, is_min: bool, nan: bool) -> f32 {
     let (ka, kb) = (order(a), order(b));
     let chosen = if (ka < kb) == is_min { a } else { b };
-    let other = if nan { a + b } else if a.is_nan() { b } else { a };
+    let other = if nan {
+        a + b
+    } else if a.is_nan() {
+        b
+    } else {
+        a
+    };
     canonical(if a.is_nan() | b.is_nan() { other } else { chosen })
 }
 

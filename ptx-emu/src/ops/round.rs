@@ -27,14 +27,8 @@ pub(crate) const F64: Format = Format {
     infinity: 0x7ff0_0000_0000_0000,
     nan: 0x7fff_ffff_ffff_ffff,
 };
-pub(crate) const F32: Format = Format {
-    bits: 32,
-    mantissa: 23,
-    min_exponent: -126,
-    max: 0x7f7f_ffff,
-    infinity: 0x7f80_0000,
-    nan: 0x7fff_ffff,
-};
+pub(crate) const F32: Format =
+    Format { bits: 32, mantissa: 23, min_exponent: -126, max: 0x7f7f_ffff, infinity: 0x7f80_0000, nan: 0x7fff_ffff };
 /// As the upper 19 bits of a single.
 pub(crate) const TF32: Format =
     Format { bits: 19, mantissa: 10, min_exponent: -126, max: 0x3_fbff, infinity: 0x3_fc00, nan: 0x3_ffff };
@@ -44,8 +38,7 @@ pub(crate) const BF16: Format =
     Format { bits: 16, mantissa: 7, min_exponent: -126, max: 0x7f7f, infinity: 0x7f80, nan: 0x7fff };
 pub(crate) const E5M2: Format =
     Format { bits: 8, mantissa: 2, min_exponent: -14, max: 0x7b, infinity: 0x7c, nan: 0x7f };
-pub(crate) const E4M3: Format =
-    Format { bits: 8, mantissa: 3, min_exponent: -6, max: 0x7e, infinity: 0x7e, nan: 0x7f };
+pub(crate) const E4M3: Format = Format { bits: 8, mantissa: 3, min_exponent: -6, max: 0x7e, infinity: 0x7e, nan: 0x7f };
 
 /// Whether what is cut off moves a magnitude up: `rest` of `half + half`, after a digit that is odd or not.
 fn rounds_up(round: Round, negative: bool, odd: bool, rest: u64, half: u64) -> bool {

@@ -53,7 +53,8 @@ fn conversion(op: &Opcode<'_>, to: Type, from: Type) -> Result<Conversion, Unsup
         return Err(Unsupported::new(".rna is for .tf32"));
     }
     let single = to == Type::F32 || from == Type::F32;
-    let small = matches!(to, Type::F16 | Type::Bf16 | Type::F16x2 | Type::Bf16x2 | Type::Tf32 | Type::E4m3x2 | Type::E5m2x2);
+    let small =
+        matches!(to, Type::F16 | Type::Bf16 | Type::F16x2 | Type::Bf16x2 | Type::Tf32 | Type::E4m3x2 | Type::E5m2x2);
     Ok(Conversion {
         from,
         to,

@@ -9,6 +9,8 @@ mod logic;
 mod moves;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 use super::Unsupported;
 use super::opcode::Opcode;

@@ -35,7 +35,8 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
 /// What a special register that changes holds at the time of the instruction.
 fn counter(op: &Opcode<'_>, o: &Operands<'_>, ty: Type, name: &str) -> Result<Compute, Unsupported> {
     let d = o.dst(0, ty)?;
-    let shift = if matches!(Special::from_name(name), Some(Special::ClockHi | Special::GlobalTimerHi)) { 32 } else { 0 };
+    let shift =
+        if matches!(Special::from_name(name), Some(Special::ClockHi | Special::GlobalTimerHi)) { 32 } else { 0 };
     match ty.bits() {
         32 => Ok(Box::new(move |registers, mask| {
             let value = (registers.clock >> shift) as u32;

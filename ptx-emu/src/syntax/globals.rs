@@ -1,0 +1,53 @@
+//! Names of the module.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::cursor::{Cursor, Result, quoted};
+use super::lexer::Kind;
+
+/// What a name of the module stands for, by its place there.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Global {
+    Variable(usize),
+    Function(usize),
+}
+
+pub(super) struct Globals<'a> {
+    names: HashMap<&'a str, Global>,
+    /// Functions that stand for another one. LLVM writes `.alias` at the end, behind the calls.
+    aliases: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Globals<'a> {
+    /// No names yet, but all the aliases of the text.
+    pub fn new(cursor: &Cursor<'a>) -> Self {
+        let mut aliases = HashMap::new();
+        for tokens in cursor.rest().windows(4) {
+            if let [word, alias, comma, function] = tokens
+                && (word.kind, comma.kind) == (Kind::Word, Kind::Comma)
+                && cursor.text_of(*word) == ".alias"
+            {
+                aliases.insert(cursor.text_of(*alias), cursor.text_of(*function));
+            }
+        }
+        Self { names: HashMap::new(), aliases }
+    }
+
+    pub fn get(&self, name: &str) -> Option<Global> {
+        self.names.get(name).copied()
+    }
+
+    pub fn entry(&mut self, name: &'a str) -> Entry<'_, &'a str, Global> {
+        self.names.entry(name)
+    }
+
+    /// The name at hand, which is one of the module, or that for which it stands.
+    pub fn symbol(&self, cursor: &Cursor<'a>) -> Result<String> {
+        let name = cursor.text();
+        if !self.names.contains_key(name) {
+            return Err(cursor.error(format!("unknown name {}", quoted(name))));
+        }
+        Ok(self.aliases.get(name).copied().unwrap_or(name).to_owned())
+    }
+}
