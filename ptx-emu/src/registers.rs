@@ -118,12 +118,13 @@ macro_rules! whole_rows {
             #[inline(always)]
             fn store(rows: &mut [Row], slot: Slot, values: &[Self; LANES], mask: Mask) {
                 let rows = &mut rows[slot.0 as usize..][..$rows];
-                let lanes: &mut [$ty] = bytemuck::cast_slice_mut(rows);
+                let lanes: &mut [[$ty; LANES]] = bytemuck::cast_slice_mut(rows);
+                let lanes = &mut lanes[0];
                 if mask == ALL_LANES {
-                    lanes.copy_from_slice(values);
+                    *lanes = *values;
                 } else {
-                    for (lane, (old, new)) in lanes.iter_mut().zip(values).enumerate() {
-                        *old = if mask >> lane & 1 != 0 { *new } else { *old };
+                    for lane in 0..LANES {
+                        lanes[lane] = if mask >> lane & 1 != 0 { values[lane] } else { lanes[lane] };
                     }
                 }
             }
