@@ -1,20 +1,25 @@
 //! The emulator gives what an H200 gave, bit for bit: one test per instruction, and one per step of the ladder.
 
 use std::collections::HashSet;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
+use cuda_builder::tools;
 use gpu_kernels::STEPS;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tests::conformance::data::Recording;
-use tests::conformance::{Bound, Case, Columns, bound_distance, emulator, families, folder, steps};
+use tests::conformance::{Bound, Case, Columns, bound_distance, emulator, families, folder, ptx, steps};
 
 /// Rows that a failure shows.
 const SHOWN: usize = 4;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let mut trials = vec![Trial::test("names are unique", names_are_unique)];
+    let mut trials = vec![
+        Trial::test("names are unique", names_are_unique),
+        Trial::test("ptxas takes every kernel", ptxas_takes_every_kernel),
+        Trial::test("files are read as they were written", files_are_read_as_written),
+    ];
     for family in families() {
         let kind = family.name;
         match Recording::read(&family) {
@@ -42,6 +47,38 @@ fn names_are_unique() -> Result<(), Failed> {
     let cases = families().into_iter().flat_map(|family| family.cases);
     let twice: Vec<String> = cases.map(|case| case.name).filter(|name| !seen.insert(name.clone())).collect();
     if twice.is_empty() { Ok(()) } else { Err(format!("twice in the table: {}", twice.join(", ")).into()) }
+}
+
+fn ptxas_takes_every_kernel() -> Result<(), Failed> {
+    let Some(ptxas) = tools::find("ptxas") else {
+        eprintln!("skipped: no ptxas (`cargo xtask setup --ptxas`)");
+        return Ok(());
+    };
+    let folder = tempfile::tempdir()?;
+    for family in families() {
+        let path = folder.path().join("module.ptx");
+        std::fs::write(&path, ptx::module(&family.cases))?;
+        let output = Command::new(&ptxas).args(["-arch=sm_90a", "-o", "/dev/null"]).arg(&path).output()?;
+        if !output.status.success() {
+            return Err(format!("{}: {}", family.name, String::from_utf8_lossy(&output.stderr)).into());
+        }
+    }
+    Ok(())
+}
+
+fn files_are_read_as_written() -> Result<(), Failed> {
+    for family in families() {
+        let bytes = std::fs::read(folder().join(format!("{}.bin", family.name)))?;
+        let recording = Recording::decode(&bytes).ok_or("no recording")?;
+        if recording.encode(&family) != bytes {
+            return Err(format!("{}: written, it is another", family.name).into());
+        }
+        let cut = (0..bytes.len()).step_by(bytes.len() / 50 + 1).find(|end| Recording::decode(&bytes[..*end]).is_some());
+        if let Some(end) = cut {
+            return Err(format!("{}: {end} bytes of it pass for the whole", family.name).into());
+        }
+    }
+    Ok(())
 }
 
 fn compare(case: &Case, inputs: &Columns, expected: &Columns) -> Result<(), Failed> {

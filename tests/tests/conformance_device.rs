@@ -68,9 +68,6 @@ fn record(folder: &Path) -> Outcome {
 fn write_ptx(folder: &Path) -> Outcome {
     std::fs::create_dir_all(folder)?;
     for family in families() {
-        let (sets, set_of) = tests::conformance::data::sets(&family.cases);
-        let size: usize = family.cases.iter().zip(set_of).map(|(c, s)| 100 + sets[s].rows() * c.results.iter().map(|b| b.div_ceil(8) as usize).sum::<usize>()).sum();
-        println!("{} {} cases {} bytes", family.name, family.cases.len(), size);
         std::fs::write(folder.join(format!("{}.ptx", family.name)), ptx::module(&family.cases))?;
     }
     Ok(())

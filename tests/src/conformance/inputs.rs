@@ -65,8 +65,16 @@ fn random_row(kinds: &[Kind], rng: &mut Rng) -> Vec<u64> {
         .iter()
         .map(|kind| if rng.below(5) == 0 { rng.pick(&kind.specials()) } else { kind.random(rng) })
         .collect();
-    // Operands that are near each other, or that nearly cancel.
-    match (kinds, rng.below(4)) {
+    // Operands that are near each other, that nearly cancel, or whose product nearly vanishes.
+    match (kinds, rng.below(5)) {
+        ([first, second, ..], 4) if first == second => {
+            if let Some(pair) = first.nearly_tiny(rng) {
+                row[..2].copy_from_slice(&pair);
+                if row.len() > 2 && rng.below(4) > 0 {
+                    row[2] = rng.below(4) | rng.below(2) << (first.bits() - 1);
+                }
+            }
+        }
         ([first, second, ..], 0) if first == second && first.bits() > 1 => {
             let mask = u64::MAX >> (64 - first.bits());
             row[1] = row[0].wrapping_add(rng.below(5)).wrapping_sub(2) & mask;

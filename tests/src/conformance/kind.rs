@@ -194,7 +194,36 @@ fn floats(format: Format) -> Vec<u64> {
         one - 1,
         one + 1,
         (unit - 1) & !3,
+        one << 1 & infinity | 1,
+        infinity - 2 * unit,
+        infinity - 2 * unit + 1,
+        infinity - 2 * unit - 1,
+        infinity - unit,
+        infinity - unit + 1,
     ]
+}
+
+impl Kind {
+    /// Two numbers whose product, or quotient, is near the smallest normal number; `None` of other kinds.
+    pub fn nearly_tiny(self, rng: &mut Rng) -> Option<[u64; 2]> {
+        let Format { bits, mantissa } = match self {
+            Self::F16 => F16,
+            Self::F32 => F32,
+            Self::F64 => F64,
+            _ => return None,
+        };
+        let bias = (1i64 << (bits - 2 - mantissa)) - 1;
+        let least = 1 - bias;
+        let mut near_power = |exponent: i64| {
+            let (sign, step) = (rng.below(2) << (bits - 1), rng.below(12) as i64 - 6);
+            let power = ((exponent + bias).max(1) as u64) << mantissa;
+            sign | power.wrapping_add_signed(step)
+        };
+        let first = least / 2;
+        let product = [near_power(first), near_power(least - first)];
+        let quotient = [near_power(least), near_power(0)];
+        Some(if rng.below(4) == 0 { quotient } else { product })
+    }
 }
 
 /// A random number: any bits, or near 1, or with few digits, so that it lies halfway between shorter ones.

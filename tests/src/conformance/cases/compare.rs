@@ -34,13 +34,14 @@ pub(super) fn fill(table: &mut Table) {
             let opcode = format!("setp.{operator}.{combine}.{ty}");
             table.code(&opcode, &[1, 1], &[kind, kind, Pred], &format!("{opcode} %d|%e, %a, %b, {q};"));
         }
-        for operator in [operators[1], operators[operators.len() / 2]] {
+        let (ftz, plain) = ty.strip_prefix("ftz.").map_or(("", ty), |plain| (".ftz", plain));
+        let middle = operators[operators.len() / 2];
+        for operator in [operators[1], middle].into_iter().skip(usize::from(middle == operators[1])) {
             for to in ["u32", "s32", "f32"] {
-                table.op(&format!("set.{operator}.{to}.{}", ty.trim_start_matches("ftz.")), 32, &[kind; 2]);
+                table.op(&format!("set.{operator}{ftz}.{to}.{plain}"), 32, &[kind; 2]);
             }
         }
-        let opcode = format!("set.{last}.and.u32.{}", ty.trim_start_matches("ftz."));
-        table.op(&opcode, 32, &[kind, kind, Pred]);
+        table.op(&format!("set.{last}.and{ftz}.u32.{plain}"), 32, &[kind, kind, Pred]);
     }
     halves(table);
     for (ty, kind) in BITS.into_iter().chain(INTEGERS).chain([("f32", F32), ("f64", F64)]) {
@@ -52,7 +53,6 @@ pub(super) fn fill(table: &mut Table) {
             table.op(&format!("slct.ftz.{ty}.f32"), kind.bits(), &[kind, kind, F32]);
         }
     }
-    table.cases.dedup_by(|a, b| a.name == b.name);
 }
 
 fn halves(table: &mut Table) {
