@@ -5,6 +5,8 @@ mod layout;
 mod opcode;
 mod operands;
 
+pub(crate) use compute::Outcome;
+
 /// Why an instruction cannot be lowered; the line and the instruction are added where they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unsupported {

@@ -5,6 +5,7 @@ mod approximate;
 mod bits;
 mod carry;
 mod compare;
+mod comparison;
 mod convert;
 mod extreme;
 mod float;
@@ -17,6 +18,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use comparison::Outcome;
+
 use super::Unsupported;
 use super::opcode::Opcode;
 use super::operands::Operands;
@@ -28,6 +31,8 @@ use crate::registers::Slot;
 pub(crate) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Compute>, Unsupported> {
     let compute = match op.name() {
         "setp" => compare::setp(op, o)?,
+        "set" => compare::set(op, o)?,
+        "slct" => compare::slct(op, o)?,
         "selp" => compare::selp(op, o)?,
         "mov" => moves::lower(op, o)?,
         "cvt" => convert::lower(op, o)?,
