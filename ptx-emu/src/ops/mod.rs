@@ -8,3 +8,4 @@ pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod round;
+pub(crate) mod shuffle;
