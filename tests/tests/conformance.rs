@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cuda_builder::tools;
 use gpu_kernels::STEPS;
 use libtest_mimic::{Arguments, Failed, Trial};
-use tests::conformance::data::Recording;
+use tests::conformance::data::{Recording, sets};
 use tests::conformance::{Bound, Case, Columns, bound_distance, emulator, families, folder, ptx, steps};
 
 /// Rows that a failure shows.
@@ -70,6 +70,10 @@ fn files_are_read_as_written() -> Result<(), Failed> {
     for family in families() {
         let bytes = std::fs::read(folder().join(format!("{}.bin", family.name)))?;
         let recording = Recording::decode(&bytes).ok_or("no recording")?;
+        let (sets, _) = sets(&family.cases);
+        if !recording.inputs.iter().eq(sets.iter().map(|set| &set.columns)) {
+            return Err(format!("{}: other inputs than those of the table: record again", family.name).into());
+        }
         if recording.encode(&family) != bytes {
             return Err(format!("{}: written, it is another", family.name).into());
         }
