@@ -105,14 +105,15 @@ pub(crate) fn from_integer(format: &Format, round: Round, x: i128) -> u64 {
     from_parts(format, round, x < 0, x.unsigned_abs() as u64, 0)
 }
 
-/// A number of a format, exactly. Formats without infinities have only the one NaN.
+/// A number of a format, exactly. NaN keeps its sign and payload, and becomes quiet.
 pub(crate) fn to_f64(format: &Format, bits: u64) -> f64 {
     let sign = bits >> (format.bits - 1) & 1 != 0;
     let code = bits & ((1 << (format.bits - 1)) - 1);
     let magnitude = if code > format.max && code == format.infinity {
         f64::INFINITY
     } else if code > format.max {
-        return f64::NAN;
+        let payload = code & ((1 << format.mantissa) - 1);
+        f64::from_bits(f64::INFINITY.to_bits() | 1 << 51 | payload << (52 - format.mantissa))
     } else {
         let biased = (code >> format.mantissa) as i32;
         let fraction = code & ((1 << format.mantissa) - 1);
