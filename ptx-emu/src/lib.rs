@@ -12,6 +12,7 @@ mod lanes;
 mod lower;
 mod memory;
 pub mod occupancy;
+mod ops;
 mod program;
 mod registers;
 mod sample;
