@@ -10,6 +10,7 @@ mod kernel;
 mod lanes;
 mod lower;
 mod memory;
+mod ops;
 mod program;
 mod registers;
 mod sample;
