@@ -28,9 +28,6 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// Whoever read the output has gone, as `head` does: no failure of ours.
-    #[error("nobody reads the output")]
-    ReaderGone,
 }
 
 impl Error {
@@ -40,7 +37,6 @@ impl Error {
         match self {
             Self::Usage(_) | Self::Read { .. } => 2,
             Self::Ptx(_) | Self::Write { .. } => 1,
-            Self::ReaderGone => 0,
         }
     }
 }

@@ -19,7 +19,6 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Args, Command};
-use error::Error;
 
 /// Does what the command line says. Whatever is wrong ends in one line on standard error and an exit code.
 pub fn main() -> ExitCode {
@@ -33,7 +32,6 @@ pub fn main() -> ExitCode {
     };
     match result {
         Ok(code) => code.into(),
-        Err(Error::ReaderGone) => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&format!("error: {error}"));
             error.exit_code().into()

@@ -6,20 +6,17 @@ use std::path::{Path, PathBuf};
 
 use super::error::Error;
 
-/// Writes to standard output.
+/// Writes to standard output. That its reader has gone, as `head` does, is no failure of ours.
 pub fn print(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(stdout_error)
+    written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
 }
 
 /// Writes what the parser of the command line has to say: help to standard output, errors to standard error. Returns
 /// the exit code.
 pub fn print_clap(message: &clap::Error) -> Result<u8, Error> {
-    match message.print() {
-        _ if message.use_stderr() => Ok(2),
-        Ok(()) => Ok(0),
-        Err(source) => Err(stdout_error(source)),
-    }
+    let result = message.print();
+    if message.use_stderr() { Ok(2) } else { written(result).map(|()| 0) }
 }
 
 /// Writes a line to standard error; where that cannot be written there is nobody left to tell.
@@ -27,10 +24,12 @@ pub fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-fn stdout_error(source: io::Error) -> Error {
-    match source.kind() {
-        io::ErrorKind::BrokenPipe => Error::ReaderGone,
-        _ => Error::Write { path: "standard output".into(), source },
+fn written(result: io::Result<()>) -> Result<(), Error> {
+    match result {
+        Err(source) if source.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::Write { path: "standard output".into(), source })
+        }
+        _ => Ok(()),
     }
 }
 
