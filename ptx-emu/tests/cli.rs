@@ -52,8 +52,24 @@ fn help_explains_every_option_and_spec() {
     let help = emu(&["run", "--help"]);
     assert_eq!(help.code, 0);
     for word in [
-        "--entry", "--grid", "--block", "--shared", "--arg", "--check", "--counters", "--print", "--threads",
-        "--max-instructions", "--sample", "--seed", "SPEC", "TYPE:VALUE", "inout:", "fill=", "Examples:", "Exit codes:",
+        "--entry",
+        "--grid",
+        "--block",
+        "--shared",
+        "--arg",
+        "--check",
+        "--counters",
+        "--print",
+        "--threads",
+        "--max-instructions",
+        "--sample",
+        "--seed",
+        "SPEC",
+        "TYPE:VALUE",
+        "inout:",
+        "fill=",
+        "Examples:",
+        "Exit codes:",
     ] {
         assert!(help.stdout.contains(word), "{word}");
     }
@@ -110,7 +126,11 @@ fn findings_and_faults_are_exit_code_1_and_name_the_line() {
     assert_eq!((clean.code, clean.stdout.as_str()), (0, "argument 2: u32[1] = 256\n"), "{}", clean.stderr);
     let racy = run(REDUCTION, "--entry reduction_racy --grid 1 --block 256", specs);
     assert_eq!(racy.code, 1);
-    assert!(racy.stderr.contains(&format!("{REDUCTION}:")) && racy.stderr.contains(": race: `"), "{}", racy.stderr);
+    let load =
+        fs::read_to_string(REDUCTION).unwrap().lines().position(|line| line.contains("reduction_racy")).unwrap() + 30;
+    let found = racy.stderr.lines().filter(|line| line.starts_with(&format!("{REDUCTION}:{load}: "))).count();
+    assert!(found >= 1 && racy.stderr.contains(": `ld.shared.u32`, thread ("), "{load}: {}", racy.stderr);
+    assert!(racy.stderr.lines().last().unwrap().contains(" finding"), "{}", racy.stderr);
     assert!(racy.stdout.starts_with("argument 2: u32[1] = "), "{}", racy.stdout);
     let unwatched = run(REDUCTION, "--entry reduction_racy --grid 1 --block 256 --check memory,barriers", specs);
     assert_eq!(unwatched.code, 0, "{}", unwatched.stderr);
@@ -147,7 +167,8 @@ fn json_is_one_object_and_nothing_else() {
 
     let racy = run(REDUCTION, "--entry reduction_racy --grid 1 --block 64 --counters json", "in:u32:64 out:u32:1");
     let json: serde_json::Value = serde_json::from_str(&racy.stdout).unwrap();
-    assert_eq!((racy.code, &json["clean"], &json["findings"][0]["kind"]), (1, &false.into(), &"race".into()));
+    assert_eq!((racy.code, &json["clean"], &json["fault"]), (1, &false.into(), &serde_json::Value::Null));
+    assert_eq!(json["findings"][0]["instruction"], "ld.shared.u32");
 }
 
 #[test]
@@ -155,7 +176,9 @@ fn tables_show_totals_and_lines() {
     let specs = "u32:1000 f32:2 in:f32:1000 inout:f32:1000";
     let outcome = run(SAXPY, "--grid 2 --block 128 --counters lines", specs);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    for word in ["argument 4: f32[1000] =", "grid 2 x 1 x 1", "global loads", "integer arithmetic", "fma.rn.f32 %f4", "$done:"] {
+    for word in
+        ["argument 4: f32[1000] =", "grid 2 x 1 x 1", "global loads", "integer arithmetic", "fma.rn.f32 %f4", "$done:"]
+    {
         assert!(outcome.stdout.contains(word), "'{word}' is missing in: {}", outcome.stdout);
     }
     let totals = run(SAXPY, "--grid 2 --block 128 --counters table", specs);
@@ -176,7 +199,9 @@ fn a_sample_is_scaled_up() {
 fn kernels_are_listed_and_checked() {
     let list = emu(&["list", REDUCTION]);
     assert_eq!((list.code, list.stderr.as_str()), (0, ""));
-    assert!(list.stdout.contains("reduction_racy") && list.stdout.contains(".u64 .u64") && list.stdout.contains("1 024"));
+    assert!(
+        list.stdout.contains("reduction_racy") && list.stdout.contains(".u64 .u64") && list.stdout.contains("1 024")
+    );
     let list = emu(&["list", SAXPY]);
     assert!(list.stdout.contains(".u32 .f32 .u64 .u64") && list.stdout.contains("maxntid 256,1,1"), "{}", list.stdout);
     let check = emu(&["check", REDUCTION]);
@@ -188,12 +213,12 @@ fn kernels_are_listed_and_checked() {
     fs::write(&path, text).unwrap();
     let check = emu(&["check", path.to_str().unwrap()]);
     assert_eq!((check.code, check.stdout.as_str()), (1, "0 of 1 kernels can be run\n"));
-    assert!(check.stderr.contains("unknown.ptx:33: `multiply.u32` cannot be run: "), "{}", check.stderr);
+    assert!(check.stderr.contains("unknown.ptx:32: `multiply.u32` cannot be run: "), "{}", check.stderr);
     assert!(check.stderr.ends_with("(in saxpy)\n"), "{}", check.stderr);
     let list = emu(&["list", path.to_str().unwrap()]);
     assert!(list.code == 0 && list.stderr.starts_with("note: "), "{}", list.stderr);
     let specs = "u32:1 f32:1 in:f32:1 inout:f32:1";
-    assert_error(&run(path.to_str().unwrap(), "--grid 1 --block 1", specs), 1, &["unknown.ptx:33", "multiply.u32"]);
+    assert_error(&run(path.to_str().unwrap(), "--grid 1 --block 1", specs), 1, &["unknown.ptx:32", "multiply.u32"]);
 }
 
 #[test]
@@ -249,7 +274,9 @@ fn options_must_make_sense() {
     for options in ["--grid 0", "--grid 1,2,3,4", "--grid x", "--grid -1"] {
         assert_error(&saxpy(&format!("{options} --block 1")), 2, &[]);
     }
-    for options in ["--check some", "--counters xml", "--threads 0", "--max-instructions 0", "--sample -1", "--sample 1e99"] {
+    for options in
+        ["--check some", "--counters xml", "--threads 0", "--max-instructions 0", "--sample -1", "--sample 1e99"]
+    {
         assert_error(&saxpy(&format!("--grid 1 --block 1 {options}")), 2, &[]);
     }
 }

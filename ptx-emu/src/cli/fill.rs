@@ -24,9 +24,9 @@ impl Fill {
             "uniform" => Ok(Self::Uniform),
             "zeros" => Ok(Self::Value(0)),
             "iota" => Ok(Self::Iota),
-            number => value::parse(ty, number).map(Self::Value).map_err(|error| {
-                format!("{error}, so that it is no fill: give uniform, zeros, iota or a number")
-            }),
+            number => value::parse(ty, number)
+                .map(Self::Value)
+                .map_err(|error| format!("{error}, so that it is no fill: give uniform, zeros, iota or a number")),
         }
     }
 

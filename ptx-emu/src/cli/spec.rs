@@ -60,7 +60,8 @@ impl Spec {
             "bytes" => Argument::Bytes(hex(rest)?),
             "in" | "out" | "inout" => Argument::Buffer(Buffer::parse(kind, rest)?),
             name => {
-                let ty = value::type_of(name).map_err(|_| format!("'{name}' is no type and no kind of buffer: {forms}"))?;
+                let ty =
+                    value::type_of(name).map_err(|_| format!("'{name}' is no type and no kind of buffer: {forms}"))?;
                 Argument::Value(ty, value::parse(ty, rest)?)
             }
         };
@@ -113,7 +114,9 @@ fn contents(kind: &str, ty: Type, text: &str) -> Result<Contents, String> {
                 seed = Some(value::parse(Type::U64, number).map_err(|_| format!("'{number}' is no seed"))?);
             }
             Some(("fill", name)) if kind != "out" && fill.is_none() => fill = Some(Fill::parse(ty, name)?),
-            _ if kind == "out" => return Err(format!("'{part}' does not belong here: out:TYPE:LEN or out:TYPE:LEN:@FILE")),
+            _ if kind == "out" => {
+                return Err(format!("'{part}' does not belong here: out:TYPE:LEN or out:TYPE:LEN:@FILE"));
+            }
             _ => return Err(format!("'{part}' does not belong here: seed=N or fill=FILL, each once")),
         }
     }
@@ -130,7 +133,8 @@ fn path(text: &str) -> Result<PathBuf, String> {
 fn hex(text: &str) -> Result<Vec<u8>, String> {
     let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).map(|digit| digit as u8)).collect();
     let digits = digits.filter(|digits| !digits.is_empty() && digits.len() % 2 == 0);
-    let digits = digits.ok_or_else(|| format!("'{text}' is no sequence of bytes: give two hexadecimal digits for each"))?;
+    let digits =
+        digits.ok_or_else(|| format!("'{text}' is no sequence of bytes: give two hexadecimal digits for each"))?;
     Ok(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
@@ -160,10 +164,7 @@ mod tests {
         assert_eq!(parsed("bytes:00Ff"), Argument::Bytes(vec![0, 0xff]));
         assert_eq!(parsed("in:f32:8"), buffer(Type::F32, filled(8, Fill::Uniform, None), None));
         assert_eq!(parsed("in:f32:0x10:seed=1"), buffer(Type::F32, filled(16, Fill::Uniform, Some(1)), None));
-        assert_eq!(
-            parsed("in:s8:8:fill=-2:seed=3"),
-            buffer(Type::S8, filled(8, Fill::Value(0xfe), Some(3)), None)
-        );
+        assert_eq!(parsed("in:s8:8:fill=-2:seed=3"), buffer(Type::S8, filled(8, Fill::Value(0xfe), Some(3)), None));
         assert_eq!(parsed("in:f16:@a:b.bin"), buffer(Type::F16, Contents::File("a:b.bin".into()), None));
         assert_eq!(parsed("in:f16:@a:@b"), buffer(Type::F16, Contents::File("a:@b".into()), None));
         assert_eq!(parsed("out:u64:3"), buffer(Type::U64, Contents::Poison(3), None));
