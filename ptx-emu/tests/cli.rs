@@ -126,8 +126,9 @@ fn findings_and_faults_are_exit_code_1_and_name_the_line() {
     assert_eq!((clean.code, clean.stdout.as_str()), (0, "argument 2: u32[1] = 256\n"), "{}", clean.stderr);
     let racy = run(REDUCTION, "--entry reduction_racy --grid 1 --block 256", specs);
     assert_eq!(racy.code, 1);
-    let load =
-        fs::read_to_string(REDUCTION).unwrap().lines().position(|line| line.contains("reduction_racy")).unwrap() + 30;
+    let text = fs::read_to_string(REDUCTION).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let load = 1 + lines.iter().rposition(|line| line.contains("ld.shared.u32 %r8")).unwrap();
     let found = racy.stderr.lines().filter(|line| line.starts_with(&format!("{REDUCTION}:{load}: "))).count();
     assert!(found >= 1 && racy.stderr.contains(": `ld.shared.u32`, thread ("), "{load}: {}", racy.stderr);
     assert!(racy.stderr.lines().last().unwrap().contains(" finding"), "{}", racy.stderr);
@@ -137,7 +138,7 @@ fn findings_and_faults_are_exit_code_1_and_name_the_line() {
 
     let outside = run(VECTOR_ADD, "--grid 1 --block 64", "in:f32:32 in:f32:64 out:f32:64 u32:64");
     assert_eq!(outside.code, 1);
-    let found = outside.stderr.lines().any(|line| line.starts_with(&format!("{VECTOR_ADD}:32: out of bounds: `")));
+    let found = outside.stderr.lines().any(|line| line.starts_with(&format!("{VECTOR_ADD}:33: out of bounds: `")));
     assert!(found, "{}", outside.stderr);
     assert_eq!(run(VECTOR_ADD, "--grid 1 --block 64 --check none", "in:f32:32 in:f32:64 out:f32:64 u32:64").code, 0);
 }
