@@ -179,6 +179,19 @@ fn ternary_dyn<A: Lane, B: Lane, C: Lane, R: Lane>(
     })
 }
 
+/// e = f(a, b, c, d); see [`unary_slow`].
+pub(crate) fn quaternary_slow<T: Lane>(
+    e: Slot,
+    (a, b, c, d): (Slot, Slot, Slot, Slot),
+    f: fn(T, T, u32, u32) -> T,
+) -> Compute {
+    Box::new(move |registers, mask| {
+        let (a, b): ([T; LANES], [T; LANES]) = (registers.read(a), registers.read(b));
+        let (c, d): ([u32; LANES], [u32; LANES]) = (registers.read(c), registers.read(d));
+        registers.write(e, &std::array::from_fn(|lane| f(a[lane], b[lane], c[lane], d[lane])), mask);
+    })
+}
+
 /// (d, carry) = f(a, b, c, carry): extended-precision arithmetic. The carry flag is written only if `sets_carry`.
 pub(crate) fn carry<T: Lane>(
     d: Slot,
@@ -205,6 +218,11 @@ pub(crate) fn carry<T: Lane>(
 #[inline(always)]
 pub(crate) fn pack(lanes: &[bool; LANES]) -> Mask {
     lanes.iter().enumerate().fold(0, |mask, (lane, &holds)| mask | u32::from(holds) << lane)
+}
+
+/// The lanes for which the condition holds.
+pub(crate) fn lanes_where(condition: impl Fn(usize) -> bool) -> Mask {
+    pack(&std::array::from_fn(condition))
 }
 
 /// The numbers of the lanes of a mask.
