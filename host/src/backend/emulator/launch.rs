@@ -1,0 +1,115 @@
+//! Launching kernels in the emulator: the only place where one is.
+
+use std::time::Duration;
+
+use gpu_kernels::Step;
+use ptx_emu::{Blocks, Kernel, Launch, Report};
+
+use super::operands::EmulatedOperands;
+use crate::backend::slabs::{Slab, slabs};
+use crate::backend::{Coverage, Region};
+use crate::{Error, Problem};
+
+/// Multiply-adds that one core emulates in a second, roughly and rather too few: a problem that takes less than the
+/// budget at this rate runs as a whole.
+const WORK_PER_SECOND: f64 = 1e8;
+
+/// What an element of C costs beside its multiply-adds, in multiply-adds.
+const WORK_PER_ELEMENT: f64 = 64.0;
+
+/// A launch and what it did.
+pub(super) struct Launched {
+    slab: Slab,
+    /// Blocks, by dimension.
+    pub(super) grid: [u32; 3],
+    /// What it did.
+    pub(super) report: Report,
+}
+
+/// Runs the step on the problem; nothing where m or n is 0. All blocks run if `budget` is `None` or seems to be enough.
+pub(super) fn run(
+    kernel: &Kernel,
+    step: &Step,
+    problem: &Problem,
+    operands: &mut EmulatedOperands,
+    sm_count: u32,
+    budget: Option<Duration>,
+) -> Result<Vec<Launched>, Error> {
+    if problem.m == 0 || problem.n == 0 {
+        return Ok(Vec::new());
+    }
+    let slabs = slabs(problem.m, step.tile.bm);
+    let blocks = match budget {
+        Some(budget) if work(step, problem) > work_within(budget) => {
+            Blocks::Sample { budget: budget / slabs.len() as u32, seed: problem.seed }
+        }
+        _ => Blocks::All,
+    };
+    let launched = |slab| {
+        let launch = Launch { sm_count, blocks, ..launch(step, problem, operands, slab) };
+        let what =
+            |error: ptx_emu::Error| Error::Emulator { what: format!("run {}", step.slug), reason: error.to_string() };
+        let report = kernel.launch(&mut operands.memory, &launch).map_err(what)?;
+        match report.fault.iter().chain(&report.findings).next() {
+            None => Ok(Launched { slab, grid: launch.grid, report }),
+            Some(finding) => Err(Error::Emulated { kernel: step.slug, finding: finding.to_string() }),
+        }
+    };
+    slabs.map(launched).collect()
+}
+
+/// The launch that computes the rows of one slab, with every checker on.
+fn launch(step: &Step, problem: &Problem, operands: &EmulatedOperands, slab: Slab) -> Launch {
+    let Problem { n, k, alpha, beta, lda, ldb, ldc, .. } = *problem;
+    let [a, b, c] = operands.rows(slab.first_row);
+    // The parameters of `gpu_kernels::KERNEL_ARGUMENTS`, in that order.
+    let launch = Launch::new(step.grid(slab.rows, n), step.block)
+        .argument(slab.rows.to_le_bytes())
+        .argument(n.to_le_bytes())
+        .argument(k.to_le_bytes())
+        .argument(alpha.to_le_bytes())
+        .argument(a.to_le_bytes())
+        .argument(lda.to_le_bytes())
+        .argument(b.to_le_bytes())
+        .argument(ldb.to_le_bytes())
+        .argument(beta.to_le_bytes())
+        .argument(c.to_le_bytes())
+        .argument(ldc.to_le_bytes());
+    // Far more than a kernel needs that does a few instructions for each multiply-add of its tile.
+    let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + WORK_PER_ELEMENT as u64);
+    let max_instructions = tile_work.saturating_add(1 << 24);
+    Launch { dynamic_shared_bytes: step.dynamic_smem_bytes, max_instructions, ..launch }
+}
+
+/// Multiply-adds of the whole problem; a block computes its whole tile, whatever lies outside of C.
+fn work(step: &Step, problem: &Problem) -> f64 {
+    let blocks: f64 = step.grid(problem.m, problem.n).into_iter().map(f64::from).product();
+    let elements = blocks * f64::from(step.tile.bm) * f64::from(step.tile.bn);
+    elements * (f64::from(problem.k) + WORK_PER_ELEMENT)
+}
+
+fn work_within(budget: Duration) -> f64 {
+    let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
+    budget.as_secs_f64() * cores * WORK_PER_SECOND
+}
+
+/// What of C the launches computed: a block computes the tile of C at its place in the grid.
+pub(super) fn coverage(step: &Step, problem: &Problem, launches: &[Launched]) -> Coverage {
+    let total = |count: fn(&Report) -> u64| launches.iter().map(|launched| count(&launched.report)).sum::<u64>();
+    let blocks = total(|report| report.blocks);
+    if total(|report| report.blocks_run) == blocks {
+        return Coverage::Whole { blocks: Some(blocks) };
+    }
+    let part = |index: u32, size: u32, first: u32, end: u32| {
+        let start = first as usize + index as usize * size as usize;
+        start..(start + size as usize).min(end as usize)
+    };
+    let regions = launches.iter().flat_map(|Launched { slab, report, .. }| {
+        let end = slab.first_row + slab.rows;
+        report.sample.iter().map(move |&[x, y, _]| Region {
+            rows: part(y, step.tile.bm, slab.first_row, end),
+            columns: part(x, step.tile.bn, 0, problem.n),
+        })
+    });
+    Coverage::Sample { regions: regions.collect(), blocks }
+}
