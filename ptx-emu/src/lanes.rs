@@ -8,14 +8,39 @@ use crate::registers::{Condition, LANES, Lane, Mask, PredSlot, Registers, Slot};
 /// What an instruction that only knows registers does, in the lanes of the mask.
 pub(crate) type Compute = Box<dyn Fn(&mut Registers, Mask) + Send + Sync>;
 
+struct Vectorized<F>(F);
+
+impl<R, F: FnMut() -> R> pulp::WithSimd for Vectorized<F> {
+    type Output = R;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(mut self, _: S) -> R {
+        (self.0)()
+    }
+}
+
+/// Runs the function, compiled for the processor's vectors if it is marked `#[inline(always)]`. As an `FnOnce`, which
+/// pulp takes as it is, it would be called through a function of its own, which knows nothing of these vectors.
+#[inline(always)]
+fn vectorized<R>(simd: pulp::Arch, f: impl FnMut() -> R) -> R {
+    simd.dispatch(Vectorized(f))
+}
+
 /// d = f(a)
 pub(crate) fn unary<A: Lane, R: Lane>(d: Slot, a: Slot, f: impl Fn(A) -> R + Copy + Send + Sync + 'static) -> Compute {
     Box::new(move |registers, mask| {
-        registers.simd.dispatch(|| {
-            let a: [A; LANES] = registers.read(a);
-            let result: [R; LANES] = std::array::from_fn(|lane| f(a[lane]));
-            registers.write(d, &result, mask);
-        });
+        vectorized(
+            registers.simd,
+            #[inline(always)]
+            || {
+                let a: [A; LANES] = registers.read(a);
+                let mut result = [R::default(); LANES];
+                for lane in 0..LANES {
+                    result[lane] = f(a[lane]);
+                }
+                registers.write(d, &result, mask);
+            },
+        );
     })
 }
 
@@ -26,11 +51,18 @@ pub(crate) fn binary<A: Lane, B: Lane, R: Lane>(
     f: impl Fn(A, B) -> R + Copy + Send + Sync + 'static,
 ) -> Compute {
     Box::new(move |registers, mask| {
-        registers.simd.dispatch(|| {
-            let (a, b): ([A; LANES], [B; LANES]) = (registers.read(a), registers.read(b));
-            let result: [R; LANES] = std::array::from_fn(|lane| f(a[lane], b[lane]));
-            registers.write(d, &result, mask);
-        });
+        vectorized(
+            registers.simd,
+            #[inline(always)]
+            || {
+                let (a, b): ([A; LANES], [B; LANES]) = (registers.read(a), registers.read(b));
+                let mut result = [R::default(); LANES];
+                for lane in 0..LANES {
+                    result[lane] = f(a[lane], b[lane]);
+                }
+                registers.write(d, &result, mask);
+            },
+        );
     })
 }
 
@@ -41,12 +73,19 @@ pub(crate) fn ternary<A: Lane, B: Lane, C: Lane, R: Lane>(
     f: impl Fn(A, B, C) -> R + Copy + Send + Sync + 'static,
 ) -> Compute {
     Box::new(move |registers, mask| {
-        registers.simd.dispatch(|| {
-            let (a, b): ([A; LANES], [B; LANES]) = (registers.read(a), registers.read(b));
-            let c: [C; LANES] = registers.read(c);
-            let result: [R; LANES] = std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]));
-            registers.write(d, &result, mask);
-        });
+        vectorized(
+            registers.simd,
+            #[inline(always)]
+            || {
+                let (a, b): ([A; LANES], [B; LANES]) = (registers.read(a), registers.read(b));
+                let c: [C; LANES] = registers.read(c);
+                let mut result = [R::default(); LANES];
+                for lane in 0..LANES {
+                    result[lane] = f(a[lane], b[lane], c[lane]);
+                }
+                registers.write(d, &result, mask);
+            },
+        );
     })
 }
 
@@ -57,10 +96,18 @@ pub(crate) fn compare<A: Lane>(
     then: impl Fn(&mut Registers, Mask, Mask) + Send + Sync + 'static,
 ) -> Compute {
     Box::new(move |registers, mask| {
-        let holds = registers.simd.dispatch(|| {
-            let (a, b): ([A; LANES], [A; LANES]) = (registers.read(a), registers.read(b));
-            pack(&std::array::from_fn(|lane| f(a[lane], b[lane])))
-        });
+        let holds = vectorized(
+            registers.simd,
+            #[inline(always)]
+            || {
+                let (a, b): ([A; LANES], [A; LANES]) = (registers.read(a), registers.read(b));
+                let mut holds = [false; LANES];
+                for lane in 0..LANES {
+                    holds[lane] = f(a[lane], b[lane]);
+                }
+                pack(&holds)
+            },
+        );
         then(registers, holds, mask);
     })
 }
@@ -69,11 +116,18 @@ pub(crate) fn compare<A: Lane>(
 pub(crate) fn select<T: Lane>(d: Slot, (a, b): (Slot, Slot), p: Condition) -> Compute {
     Box::new(move |registers, mask| {
         let p = registers.test(p);
-        registers.simd.dispatch(|| {
-            let (a, b): ([T; LANES], [T; LANES]) = (registers.read(a), registers.read(b));
-            let result: [T; LANES] = std::array::from_fn(|lane| if p >> lane & 1 != 0 { a[lane] } else { b[lane] });
-            registers.write(d, &result, mask);
-        });
+        vectorized(
+            registers.simd,
+            #[inline(always)]
+            || {
+                let (a, b): ([T; LANES], [T; LANES]) = (registers.read(a), registers.read(b));
+                let mut result = [T::default(); LANES];
+                for lane in 0..LANES {
+                    result[lane] = if p >> lane & 1 != 0 { a[lane] } else { b[lane] };
+                }
+                registers.write(d, &result, mask);
+            },
+        );
     })
 }
 
@@ -82,6 +136,68 @@ pub(crate) fn predicate(p: PredSlot, f: impl Fn(&Registers, Mask) -> Mask + Send
     Box::new(move |registers, mask| {
         let value = f(registers, mask);
         registers.set_predicate(p, value, mask);
+    })
+}
+
+/// d = f(a), lane by lane, only in the lanes that run: for functions too long to be worth a copy per vector width.
+pub(crate) fn unary_slow<A: Lane, R: Lane>(d: Slot, a: Slot, f: impl Fn(A) -> R + Send + Sync + 'static) -> Compute {
+    ternary_dyn(d, (a, d, d), Box::new(move |a, (): (), (): ()| f(a)))
+}
+
+/// d = f(a, b); see [`unary_slow`].
+pub(crate) fn binary_slow<A: Lane, B: Lane, R: Lane>(
+    d: Slot,
+    (a, b): (Slot, Slot),
+    f: impl Fn(A, B) -> R + Send + Sync + 'static,
+) -> Compute {
+    ternary_dyn(d, (a, b, d), Box::new(move |a, b, (): ()| f(a, b)))
+}
+
+/// d = f(a, b, c); see [`unary_slow`].
+pub(crate) fn ternary_slow<A: Lane, B: Lane, C: Lane, R: Lane>(
+    d: Slot,
+    abc: (Slot, Slot, Slot),
+    f: impl Fn(A, B, C) -> R + Send + Sync + 'static,
+) -> Compute {
+    ternary_dyn(d, abc, Box::new(f))
+}
+
+/// One copy per combination of types instead of one per function.
+fn ternary_dyn<A: Lane, B: Lane, C: Lane, R: Lane>(
+    d: Slot,
+    (a, b, c): (Slot, Slot, Slot),
+    f: Box<dyn Fn(A, B, C) -> R + Send + Sync>,
+) -> Compute {
+    Box::new(move |registers, mask| {
+        let (a, b): ([A; LANES], [B; LANES]) = (registers.read(a), registers.read(b));
+        let c: [C; LANES] = registers.read(c);
+        let mut result = [R::default(); LANES];
+        for lane in lanes_of(mask) {
+            result[lane] = f(a[lane], b[lane], c[lane]);
+        }
+        registers.write(d, &result, mask);
+    })
+}
+
+/// (d, carry) = f(a, b, c, carry): extended-precision arithmetic. The carry flag is written only if `sets_carry`.
+pub(crate) fn carry<T: Lane>(
+    d: Slot,
+    (a, b, c): (Slot, Slot, Slot),
+    sets_carry: bool,
+    f: fn(T, T, T, bool) -> (T, bool),
+) -> Compute {
+    Box::new(move |registers, mask| {
+        let (a, b): ([T; LANES], [T; LANES]) = (registers.read(a), registers.read(b));
+        let c: [T; LANES] = registers.read(c);
+        let mut result = [T::default(); LANES];
+        for lane in lanes_of(mask) {
+            let (value, carry) = f(a[lane], b[lane], c[lane], registers.carry >> lane & 1 != 0);
+            result[lane] = value;
+            if sets_carry {
+                registers.carry = registers.carry & !(1 << lane) | u32::from(carry) << lane;
+            }
+        }
+        registers.write(d, &result, mask);
     })
 }
 

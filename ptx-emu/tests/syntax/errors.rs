@@ -83,6 +83,7 @@ fn initial_values() {
     assert_eq!(module(".global .u8 x = 256;"), "line 2: the initial value 256 does not fit a `.u8`");
     assert_eq!(module(".global .u8 x = -129;"), "line 2: the initial value -129 does not fit a `.u8`");
     assert_eq!(module(".global .b32 x = 1.5;"), "line 2: the initial value 1.5 does not fit a `.b32`");
+    assert_eq!(module(".global .b16 x = 0d3FF0000000000000;"), "line 2: the initial value 1.0 does not fit a `.b16`");
     assert_eq!(module(".global .b128 x = 1;"), "line 2: the initial value 1 does not fit a `.b128`");
     assert_eq!(module(".global .b8 x[2] = {1,2,3};"), "line 2: an initial value has more parts than its variable");
     let braces = "line 2: the braces of an initial value do not fit the dimensions";
@@ -153,8 +154,8 @@ fn constants() {
     assert_eq!(body("x 0d3F800000;"), "line 3: `0d3F800000` needs 16 hexadecimal digits");
     assert_eq!(body("x 12ab;"), "line 3: `12ab` is no number");
     assert_eq!(body("x 09;"), "line 3: `09` is no number");
-    assert_eq!(body("x 1/0;"), "line 3: `/` has no value here");
-    assert_eq!(body("x 1.5+1;"), "line 3: `+` has no value here");
+    assert_eq!(body("x 1/0;"), "line 3: `/` needs integers, and a divisor that is not 0");
+    assert_eq!(body("x 1.5+1;"), "line 3: `+` needs integers");
     assert_eq!(body("x ~1.5;"), "line 3: `~` needs an integer");
     assert_eq!(body(&format!("x {}1;", "-".repeat(100_000))), "line 3: a constant expression nests too deeply");
 }
