@@ -10,13 +10,6 @@ use crate::backend::slabs::{Slab, slabs};
 use crate::backend::{Coverage, Region};
 use crate::{Error, Problem};
 
-/// Multiply-adds that one core emulates in a second, roughly and rather too few: a problem that takes less than the
-/// budget at this rate runs as a whole.
-const WORK_PER_SECOND: f64 = 1e8;
-
-/// What an element of C costs beside its multiply-adds, in multiply-adds.
-const WORK_PER_ELEMENT: f64 = 64.0;
-
 /// A launch and what it did.
 pub(super) struct Launched {
     slab: Slab,
@@ -26,7 +19,7 @@ pub(super) struct Launched {
     pub(super) report: Report,
 }
 
-/// Runs the step on the problem; nothing where m or n is 0. All blocks run if `budget` is `None` or seems to be enough.
+/// Runs the step on the problem; nothing where m or n is 0. All blocks run if `budget` is `None`.
 pub(super) fn run(
     kernel: &Kernel,
     step: &Step,
@@ -40,10 +33,9 @@ pub(super) fn run(
     }
     let slabs = slabs(problem.m, step.tile.bm);
     let blocks = match budget {
-        Some(budget) if work(step, problem) > work_within(budget) => {
-            Blocks::Sample { budget: budget / slabs.len() as u32, seed: problem.seed }
-        }
-        _ => Blocks::All,
+        // Where there is time for all of them, all of them run.
+        Some(budget) => Blocks::Sample { budget: budget / slabs.len() as u32, seed: problem.seed },
+        None => Blocks::All,
     };
     let launched = |slab| {
         let launch = Launch { sm_count, blocks, ..launch(step, problem, operands, slab) };
@@ -76,21 +68,9 @@ fn launch(step: &Step, problem: &Problem, operands: &EmulatedOperands, slab: Sla
         .argument(c.to_le_bytes())
         .argument(ldc.to_le_bytes());
     // Far more than a kernel needs that does a few instructions for each multiply-add of its tile.
-    let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + WORK_PER_ELEMENT as u64);
+    let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + 64);
     let max_instructions = tile_work.saturating_add(1 << 24);
     Launch { dynamic_shared_bytes: step.dynamic_smem_bytes, max_instructions, ..launch }
-}
-
-/// Multiply-adds of the whole problem; a block computes its whole tile, whatever lies outside of C.
-fn work(step: &Step, problem: &Problem) -> f64 {
-    let blocks: f64 = step.grid(problem.m, problem.n).into_iter().map(f64::from).product();
-    let elements = blocks * f64::from(step.tile.bm) * f64::from(step.tile.bn);
-    elements * (f64::from(problem.k) + WORK_PER_ELEMENT)
-}
-
-fn work_within(budget: Duration) -> f64 {
-    let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-    budget.as_secs_f64() * cores * WORK_PER_SECOND
 }
 
 /// What of C the launches computed: a block computes the tile of C at its place in the grid.
