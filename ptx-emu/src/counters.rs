@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 use serde::Serialize;
 
 use crate::Space;
+use crate::exec::ClassCounts;
 use crate::program::{Action, Instruction, Program};
 
 /// What one instruction of the PTX did, over all warps.
@@ -17,10 +18,10 @@ pub(crate) struct Count {
     pub lanes: u64,
     /// Of an access to memory: warps that had a lane to access for.
     pub requests: u64,
-    /// Of an access to global or local memory, sectors of 32 bytes; of one to shared memory, wavefronts.
-    pub transactions: u64,
-    /// Of an access to global or local memory: cycles that looking up its cache lines takes; see `coalesce`.
-    pub tags: u64,
+    /// Of an access to global or local memory: sectors of 32 bytes.
+    pub sectors: u64,
+    /// Of an access: passes through the first-level cache, which shared memory is part of; see `coalesce`.
+    pub wavefronts: u64,
     /// Branches that lanes left in both directions.
     pub diverged: u64,
 }
@@ -30,8 +31,8 @@ impl AddAssign for Count {
         self.warps += other.warps;
         self.lanes += other.lanes;
         self.requests += other.requests;
-        self.transactions += other.transactions;
-        self.tags += other.tags;
+        self.sectors += other.sectors;
+        self.wavefronts += other.wavefronts;
         self.diverged += other.diverged;
     }
 }
@@ -59,6 +60,11 @@ pub struct Counters {
     pub barriers: u64,
     /// Branches at which the lanes of a warp went different ways.
     pub divergent_branches: u64,
+    /// Distinct sectors of global memory that each block touched, added up over the blocks: what must pass between the
+    /// multiprocessors and the L2 cache at the least. Measured in some blocks and scaled up.
+    pub block_sectors: u64,
+    /// Bytes of the allocations that were touched.
+    pub touched_bytes: u64,
     /// Line by line, for the lines that some warp ran.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineCounters>,
@@ -73,8 +79,9 @@ pub struct GlobalCounters {
     pub sectors: u64,
     /// Bytes that their lanes asked for.
     pub bytes: u64,
-    /// Cycles in which the first-level cache looked up the lines that they touched.
-    pub tags: u64,
+    /// Passes through the first-level cache that they took: more than the least where lanes met in a bank of its data or
+    /// of its tags.
+    pub wavefronts: u64,
 }
 
 /// Accesses to shared memory.
@@ -103,8 +110,10 @@ pub struct LineCounters {
     pub lanes: u64,
     /// Of an access: warps that had a lane to access for.
     pub requests: u64,
-    /// Of an access: sectors, or wavefronts for shared memory.
-    pub transactions: u64,
+    /// Of an access to global or local memory: sectors.
+    pub sectors: u64,
+    /// Of an access: wavefronts.
+    pub wavefronts: u64,
     /// Of a branch: how often lanes of a warp went different ways.
     pub diverged: u64,
 }
@@ -185,20 +194,24 @@ impl Class {
 
 impl Counters {
     /// Adds up counts by instruction, each times a factor.
-    pub(crate) fn new<'a>(program: &Program, classes: impl Iterator<Item = (f64, &'a Vec<Count>)>) -> Self {
+    pub(crate) fn new<'a>(program: &Program, classes: impl Iterator<Item = (f64, &'a ClassCounts)>) -> Self {
         let mut sums = vec![[0f64; 6]; program.instructions.len()];
-        for (factor, counts) in classes.filter(|(factor, _)| *factor > 0.0) {
-            for (sum, count) in sums.iter_mut().zip(counts) {
-                let Count { warps, lanes, requests, transactions, tags, diverged } = *count;
-                let values = [warps, lanes, requests, transactions, tags, diverged];
+        let (mut block_sectors, mut touched_bytes) = (0.0, 0);
+        for (factor, class) in classes.filter(|(factor, _)| *factor > 0.0) {
+            let (sectors, noted) = class.sectors;
+            block_sectors += factor * class.blocks as f64 * sectors as f64 / noted.max(1) as f64;
+            touched_bytes = class.touched_bytes.max(touched_bytes);
+            for (sum, count) in sums.iter_mut().zip(&class.counts) {
+                let Count { warps, lanes, requests, sectors, wavefronts, diverged } = *count;
+                let values = [warps, lanes, requests, sectors, wavefronts, diverged];
                 sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * value as f64);
             }
         }
-        let mut counters = Self::default();
+        let mut counters = Self { block_sectors: block_sectors.round() as u64, touched_bytes, ..Self::default() };
         for (instruction, sum) in program.instructions.iter().zip(sums) {
-            let [warps, lanes, requests, transactions, tags, diverged] = sum.map(|value| value.round() as u64);
+            let [warps, lanes, requests, sectors, wavefronts, diverged] = sum.map(|value| value.round() as u64);
             if warps > 0 {
-                counters.add(instruction, &Count { warps, lanes, requests, transactions, tags, diverged });
+                counters.add(instruction, &Count { warps, lanes, requests, sectors, wavefronts, diverged });
             }
         }
         counters
@@ -206,7 +219,7 @@ impl Counters {
 
     fn add(&mut self, instruction: &Instruction, count: &Count) {
         let class = Class::of(instruction);
-        let Count { warps, lanes, requests, transactions, tags, diverged } = *count;
+        let Count { warps, lanes, requests, sectors, wavefronts, diverged } = *count;
         *self.instructions.entry(class).or_default() += warps;
         self.thread_instructions += lanes;
         self.thread_fmas += if class == Class::Fma { lanes } else { 0 };
@@ -221,8 +234,8 @@ impl Counters {
                 }
                 _ => 0,
             };
-        let global = GlobalCounters { requests, sectors: transactions, bytes, tags };
-        let shared = SharedCounters { requests, wavefronts: transactions, bytes };
+        let global = GlobalCounters { requests, sectors, bytes, wavefronts };
+        let shared = SharedCounters { requests, wavefronts, bytes };
         match class {
             Class::GlobalLoad | Class::GenericAccess => self.global_loads += global,
             Class::GlobalStore => self.global_stores += global,
@@ -239,7 +252,8 @@ impl Counters {
             warps,
             lanes,
             requests,
-            transactions,
+            sectors,
+            wavefronts,
             diverged,
         });
     }
@@ -262,7 +276,7 @@ impl AddAssign for GlobalCounters {
         self.requests += other.requests;
         self.sectors += other.sectors;
         self.bytes += other.bytes;
-        self.tags += other.tags;
+        self.wavefronts += other.wavefronts;
     }
 }
 
