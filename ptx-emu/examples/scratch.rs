@@ -42,6 +42,9 @@ fn main() {
         .argument(0f32.to_le_bytes())
         .argument(pc.to_le_bytes())
         .argument(n.to_le_bytes());
+    if n > 512 {
+        l.blocks = Blocks::Sample { budget: std::time::Duration::from_millis(300), seed: 1 };
+    }
     let t = std::time::Instant::now();
     let r = kernel.launch(&mut memory, &l).unwrap();
     let dt = t.elapsed().as_secs_f64();
@@ -66,15 +69,24 @@ fn main() {
     println!("worst {worst:e}");
     let k = &r.counters;
     println!(
-        "{:?}\n{:?}\n{:?} {:?} {:?} {:?} fma {} bar {} div {}",
-        k.instructions,
+        "JSON {{\"step\":\"{slug}\",\"n\":{n},\"blocks\":{},\"threads\":{},\"machine\":{},\"ptx\":{},\"fma\":{},\"wf\":{},\"req\":{},\"ldreq\":{},\"bar\":{},\"bsec\":{},\"touched\":{}, \"live\":{},\"regs\":{}}}",
+        r.blocks,
+        block[0] * block[1],
+        k.machine_instructions,
         k.warp_instructions(),
-        k.global_loads,
-        k.global_stores,
-        k.shared_loads,
-        k.shared_stores,
         k.thread_fmas,
+        k.global_loads.wavefronts + k.global_stores.wavefronts + k.shared_loads.wavefronts + k.shared_stores.wavefronts,
+        k.global_loads.requests + k.global_stores.requests + k.shared_loads.requests + k.shared_stores.requests,
+        k.global_loads.requests,
         k.barriers,
-        k.divergent_branches
+        k.block_sectors,
+        k.touched_bytes,
+        kernel.live_registers(),
+        occupancy::estimate_registers(
+            &device::DEVICES[0],
+            kernel.live_registers(),
+            block[0] * block[1],
+            kernel.bounds()
+        )
     );
 }

@@ -18,7 +18,7 @@ const BANKS: u64 = 32;
 const TAG_BANKS: usize = 4;
 
 /// Which tag bank a line is in: the exclusive or of these values over the bits of its address, bit 7 first.
-const TAG_HASH: [u8; 18] = [1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1, 3, 2, 1, 3];
+const TAG_HASH: [u8; 25] = [1, 2, 1, 2, 3, 1, 2, 3, 2, 1, 2, 1, 3, 1, 3, 2, 1, 3, 1, 3, 2, 3, 1, 3, 1];
 
 /// Sectors that the lanes touch.
 pub(crate) fn sectors(addresses: &[u64; LANES], mask: Mask, bytes: u32) -> u32 {

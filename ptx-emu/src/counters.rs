@@ -42,6 +42,9 @@ impl AddAssign for Count {
 pub struct Counters {
     /// Warp instructions, by class.
     pub instructions: BTreeMap<Class, u64>,
+    /// Warp instructions of the GPU's own code, estimated: an operation on 64-bit integers is two of them, a jump to what
+    /// follows and a parameter that is only read are none.
+    pub machine_instructions: u64,
     /// Instructions, counted once for each lane that ran one, its guard holding.
     pub thread_instructions: u64,
     /// Fused multiply-adds of fp32, counted once for each lane.
@@ -192,6 +195,19 @@ impl Class {
     }
 }
 
+impl Class {
+    /// Instructions of the GPU's own code that an instruction of the PTX becomes, roughly.
+    fn machine_instructions(self, mnemonic: &str) -> u64 {
+        let is_wide = ["s64", "u64", "b64"].iter().any(|ty| mnemonic.ends_with(ty));
+        match self {
+            Self::IntegerArithmetic | Self::Logic if is_wide => 2,
+            Self::Branch if mnemonic == "bra.uni" => 0,
+            Self::OtherLoad => 0,
+            _ => 1,
+        }
+    }
+}
+
 impl Counters {
     /// Adds up counts by instruction, each times a factor.
     pub(crate) fn new<'a>(program: &Program, classes: impl Iterator<Item = (f64, &'a ClassCounts)>) -> Self {
@@ -221,6 +237,7 @@ impl Counters {
         let class = Class::of(instruction);
         let Count { warps, lanes, requests, sectors, wavefronts, diverged } = *count;
         *self.instructions.entry(class).or_default() += warps;
+        self.machine_instructions += warps * class.machine_instructions(&instruction.mnemonic);
         self.thread_instructions += lanes;
         self.thread_fmas += if class == Class::Fma { lanes } else { 0 };
         self.divergent_branches += diverged;

@@ -3,6 +3,7 @@
 //! Each combinator takes where the operands are and what happens in a lane, and gives back what happens in a warp. The
 //! loops over lanes are compiled for the processor's widest vectors, chosen at run time.
 
+use crate::lower::Outcome;
 use crate::registers::{Condition, LANES, Lane, Mask, PredSlot, Registers, Slot};
 
 /// What an instruction that only knows registers does, in the lanes of the mask.
@@ -89,11 +90,11 @@ pub(crate) fn ternary<A: Lane, B: Lane, C: Lane, R: Lane>(
     })
 }
 
-/// The lanes in which f(a, b) holds go to `then`, with all lanes that run: `setp` and what is like it.
+/// The lanes in which f(a, b) holds go to the outcome: `setp` and what is like it.
 pub(crate) fn compare<A: Lane>(
     (a, b): (Slot, Slot),
     f: impl Fn(A, A) -> bool + Copy + Send + Sync + 'static,
-    then: impl Fn(&mut Registers, Mask, Mask) + Send + Sync + 'static,
+    outcome: Outcome,
 ) -> Compute {
     Box::new(move |registers, mask| {
         let holds = vectorized(
@@ -108,7 +109,7 @@ pub(crate) fn compare<A: Lane>(
                 pack(&holds)
             },
         );
-        then(registers, holds, mask);
+        outcome.store(registers, holds, mask);
     })
 }
 
@@ -179,6 +180,19 @@ fn ternary_dyn<A: Lane, B: Lane, C: Lane, R: Lane>(
     })
 }
 
+/// e = f(a, b, c, d); see [`unary_slow`].
+pub(crate) fn quaternary_slow<T: Lane>(
+    e: Slot,
+    (a, b, c, d): (Slot, Slot, Slot, Slot),
+    f: fn(T, T, u32, u32) -> T,
+) -> Compute {
+    Box::new(move |registers, mask| {
+        let (a, b): ([T; LANES], [T; LANES]) = (registers.read(a), registers.read(b));
+        let (c, d): ([u32; LANES], [u32; LANES]) = (registers.read(c), registers.read(d));
+        registers.write(e, &std::array::from_fn(|lane| f(a[lane], b[lane], c[lane], d[lane])), mask);
+    })
+}
+
 /// (d, carry) = f(a, b, c, carry): extended-precision arithmetic. The carry flag is written only if `sets_carry`.
 pub(crate) fn carry<T: Lane>(
     d: Slot,
@@ -205,6 +219,11 @@ pub(crate) fn carry<T: Lane>(
 #[inline(always)]
 pub(crate) fn pack(lanes: &[bool; LANES]) -> Mask {
     lanes.iter().enumerate().fold(0, |mask, (lane, &holds)| mask | u32::from(holds) << lane)
+}
+
+/// The lanes for which the condition holds.
+pub(crate) fn lanes_where(condition: impl Fn(usize) -> bool) -> Mask {
+    pack(&std::array::from_fn(condition))
 }
 
 /// The numbers of the lanes of a mask.

@@ -11,6 +11,7 @@ mod kernel;
 mod lanes;
 mod lower;
 mod memory;
+pub mod model;
 pub mod occupancy;
 mod ops;
 mod program;
