@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 use gpu_kernels::MAX_SIZE;
-use host::backend::emulator::{BUDGET, MODELS, Model};
+use host::backend::emulator::{BUDGET, MODELS, find_model};
 use host::backend::{BackendChoice, Options};
 use host::bench::Timing;
 use host::kernels::Selection;
@@ -91,7 +91,7 @@ pub struct Args {
     #[arg(long)]
     pub full: bool,
 
-    /// The device whose times the emulator models
+    /// The device whose times the emulator models: h200, a100, rtx3090, rtx4090 or b200
     #[arg(long, value_name = "NAME", default_value = MODELS[0].slug)]
     pub model: String,
 
@@ -165,7 +165,7 @@ impl Args {
 
     /// What to open the backend with.
     pub fn options(&self) -> Result<Options, Error> {
-        let model = Model::find(&self.model)?;
+        let model = find_model(&self.model)?;
         let ptx = match &self.ptx {
             Some(path) => PtxSource::from_file(path)?,
             None => PtxSource::BuiltIn,

@@ -46,7 +46,7 @@ fn every_class_of_blocks_runs_and_is_verified() {
         assert_eq!((row.sampled_blocks, row.blocks), (Some(9), Some(25)), "{}", step.slug);
         assert!(row.time_ms > 0.0 && row.rel_error < 1e-6);
         assert!(report::table(&comparison).contains("9 of 25"));
-        assert_eq!(backend.reports(step).map(|report| report.blocks_run).sum::<u64>(), 9);
+        assert_eq!(backend.launches(step)[0].report.blocks_run, 9);
     }
 }
 
@@ -60,7 +60,7 @@ fn a_full_run_counts_what_a_sample_estimates() {
         let row = &comparison.rows[0];
         assert_eq!(row.sampled_blocks, budget.map(|_| 9));
         assert_eq!((row.blocks, row.verified), (Some(64), true));
-        let counters = backend.reports(step).next().unwrap().counters.clone();
+        let counters = backend.launches(step)[0].report.counters.clone();
         (counters, row.time_ms)
     };
     let (full, full_ms) = counters(None);
@@ -86,7 +86,7 @@ fn tall_problems_run_slab_by_slab() {
     backend.upload(&fresh).unwrap();
     let coverage = backend.run(Kernel::Step(step), &problem).unwrap();
     let Coverage::Sample { regions, blocks } = coverage else { panic!("all blocks ran") };
-    assert_eq!((blocks, backend.reports(step).count()), (u64::from(m.div_ceil(step.tile.bm)), 2));
+    assert_eq!((blocks, backend.launches(step).len()), (u64::from(m.div_ceil(step.tile.bm)), 2));
     let last = regions.iter().map(|region| region.rows.end).max();
     assert_eq!(last, Some(m as usize));
     assert_eq!(regions.iter().collect::<HashSet<_>>().len(), regions.len());

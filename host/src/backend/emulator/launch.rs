@@ -3,20 +3,26 @@
 use std::time::Duration;
 
 use gpu_kernels::Step;
+use ptx_emu::device::Device as Model;
+use ptx_emu::model::Prediction;
 use ptx_emu::{Blocks, Kernel, Launch, Report};
 
+use super::model::predict;
 use super::operands::EmulatedOperands;
 use crate::backend::slabs::{Slab, slabs};
 use crate::backend::{Coverage, Region};
 use crate::{Error, Problem};
 
-/// A launch and what it did.
-pub(super) struct Launched {
+/// A launch, what it did, and what it would come to on the device that is modelled.
+#[derive(Debug)]
+pub struct Launched {
     slab: Slab,
     /// Blocks, by dimension.
-    pub(super) grid: [u32; 3],
+    pub grid: [u32; 3],
     /// What it did.
-    pub(super) report: Report,
+    pub report: Report,
+    /// What it would come to.
+    pub prediction: Prediction,
 }
 
 /// Runs the step on the problem; nothing where m or n is 0. All blocks run if `budget` is `None`.
@@ -25,7 +31,7 @@ pub(super) fn run(
     step: &Step,
     problem: &Problem,
     operands: &mut EmulatedOperands,
-    sm_count: u32,
+    model: &Model,
     budget: Option<Duration>,
 ) -> Result<Vec<Launched>, Error> {
     if problem.m == 0 || problem.n == 0 {
@@ -38,14 +44,15 @@ pub(super) fn run(
         None => Blocks::All,
     };
     let launched = |slab| {
-        let launch = Launch { sm_count, blocks, ..launch(step, problem, operands, slab) };
+        let launch = Launch { sm_count: model.sm_count, blocks, ..launch(step, problem, operands, slab) };
         let what =
             |error: ptx_emu::Error| Error::Emulator { what: format!("run {}", step.slug), reason: error.to_string() };
         let report = kernel.launch(&mut operands.memory, &launch).map_err(what)?;
-        match report.fault.iter().chain(&report.findings).next() {
-            None => Ok(Launched { slab, grid: launch.grid, report }),
-            Some(finding) => Err(Error::Emulated { kernel: step.slug, finding: finding.to_string() }),
+        if let Some(finding) = report.fault.iter().chain(&report.findings).next() {
+            return Err(Error::Emulated { kernel: step.slug, finding: finding.to_string() });
         }
+        let prediction = predict(kernel, step, &report, model)?;
+        Ok(Launched { slab, grid: launch.grid, report, prediction })
     };
     slabs.map(launched).collect()
 }

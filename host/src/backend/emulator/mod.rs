@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use gpu_kernels::Step;
-use ptx_emu::Report;
+pub use ptx_emu::device::{DEVICES as MODELS, Device as Model};
 
 use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
 use crate::ptx::PtxSource;
@@ -14,10 +14,9 @@ mod launch;
 mod model;
 mod modules;
 mod operands;
-mod time;
 
-use launch::Launched;
-pub use model::{MODELS, Model};
+pub use launch::Launched;
+pub use model::find_model;
 use modules::Modules;
 use operands::EmulatedOperands;
 
@@ -29,6 +28,7 @@ pub const BUDGET: Duration = Duration::from_secs(3);
 /// Where a problem is too large for its budget of time, a sample of blocks runs: one of each kind of edge and corner,
 /// and random ones until the time is up.
 pub struct EmulatorBackend {
+    model: &'static Model,
     device: Device,
     modules: Modules,
     budget: Option<Duration>,
@@ -41,22 +41,30 @@ impl EmulatorBackend {
     /// An emulator that stands for a device, to run kernels out of `ptx`: as many blocks as there is time for in
     /// `budget`, or all.
     #[must_use]
-    pub fn new(ptx: PtxSource, model: &Model, budget: Option<Duration>) -> Self {
-        Self { device: model.device(), modules: Modules::new(ptx), budget, operands: None, runs: Vec::new() }
+    pub fn new(ptx: PtxSource, model: &'static Model, budget: Option<Duration>) -> Self {
+        Self {
+            model,
+            device: model::describe(model),
+            modules: Modules::new(ptx),
+            budget,
+            operands: None,
+            runs: Vec::new(),
+        }
     }
 
     /// What the last run of the step did, launch by launch: one, but for problems that are taller than a grid. Empty
     /// where there was nothing to launch.
-    pub fn reports(&self, step: &Step) -> impl Iterator<Item = &Report> {
+    #[must_use]
+    pub fn launches(&self, step: &Step) -> &[Launched] {
         let run = self.runs.iter().find(|(ran, ..)| ran.slug == step.slug);
-        run.into_iter().flat_map(|(_, _, launches)| launches).map(|launched| &launched.report)
+        run.map_or(&[], |(_, _, launches)| launches)
     }
 
     fn run_step(&mut self, step: &'static Step, problem: &Problem) -> Result<Coverage, Error> {
         self.load(step)?;
         let operands = operands::uploaded(self.operands.as_mut(), problem)?;
         let kernel = self.modules.kernel(step)?;
-        let launches = launch::run(kernel, step, problem, operands, self.device.sm_count, self.budget);
+        let launches = launch::run(kernel, step, problem, operands, self.model, self.budget);
         self.runs.retain(|(ran, ..)| ran.slug != step.slug);
         let launches = launches?;
         let coverage = launch::coverage(step, problem, &launches);
@@ -129,8 +137,7 @@ impl Backend for EmulatorBackend {
         let run = self.runs.iter().find(|(ran, of, _)| ran.slug == step.slug && of == problem);
         let not_run = || Error::Emulator { what: format!("time {}", step.slug), reason: "it was not run".into() };
         let (_, _, launches) = run.ok_or_else(not_run)?;
-        let kernel = self.modules.kernel(step)?;
-        let time_ms: f64 = launches.iter().map(|launch| time::modelled_time_ms(kernel, launch, &self.device)).sum();
+        let time_ms: f64 = launches.iter().map(|launched| launched.prediction.time_ms).sum();
         Ok((0..iterations).map(|_| launched()).map(|()| time_ms as f32).collect())
     }
 }
