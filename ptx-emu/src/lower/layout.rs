@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::Unsupported;
 use super::operands::rows;
+use crate::Space;
 use crate::registers::{Condition, PredSlot, Slot};
 use crate::special::Special;
 use crate::syntax::{RegisterId, Symbol};
@@ -25,10 +26,12 @@ pub(crate) struct Layout {
     pub locations: Vec<Location>,
     /// Addresses of the kernel's own variables, by `VariableId`: offsets into their spaces.
     pub variables: Vec<u64>,
+    /// Their spaces, by `VariableId`.
+    pub spaces: Vec<Space>,
     /// Offsets of the kernel's parameters.
     pub params: Vec<u64>,
-    /// Addresses of the module's variables.
-    pub module: HashMap<String, u64>,
+    /// Spaces and addresses of the module's variables.
+    pub module: HashMap<String, (Space, u64)>,
     /// What comes on top of the registers: constants and special registers, filled in before the kernel starts.
     pub preset: RefCell<Preset>,
 }
@@ -46,7 +49,7 @@ pub(crate) struct Preset {
     pub specials: HashMap<(Special, u32), Slot>,
     /// The predicate that is always true.
     pub always: Option<PredSlot>,
-    scratch: Option<Slot>,
+    pub scratch: Option<Slot>,
 }
 
 impl Preset {
@@ -112,9 +115,14 @@ impl Layout {
 
     /// The address of a variable or parameter, within its state space.
     pub(crate) fn address(&self, symbol: &Symbol) -> Result<u64, Unsupported> {
+        self.place(symbol).map(|(_, address)| address)
+    }
+
+    /// The state space of a variable or parameter, and its address there.
+    pub(crate) fn place(&self, symbol: &Symbol) -> Result<(Space, u64), Unsupported> {
         match symbol {
-            Symbol::Local(id) => Ok(self.variables[id.0 as usize]),
-            Symbol::Param(index) => Ok(self.params[*index]),
+            Symbol::Local(id) => Ok((self.spaces[id.0 as usize], self.variables[id.0 as usize])),
+            Symbol::Param(index) => Ok((Space::Param, self.params[*index])),
             Symbol::Return(_) => Err(Unsupported::new("a kernel returns nothing")),
             Symbol::Module(name) => self
                 .module

@@ -1,9 +1,27 @@
-//! From the syntax tree to what an executor runs.
+//! From the syntax tree to what an executor runs: calls inlined, registers in rows, opcodes as functions.
 
+mod access;
+mod atomic;
 mod compute;
+mod control;
+mod flatten;
+mod flow;
 mod layout;
 mod opcode;
 mod operands;
+mod slots;
+
+use std::sync::Arc;
+
+use flow::Flow;
+use layout::{Layout, Preset};
+use opcode::Opcode;
+use operands::{Operands, rows};
+
+use crate::memory::Image;
+use crate::program::{Action, Instruction, ParamInfo, Program};
+use crate::syntax::{self, Body, Function, Module, Param, Variable};
+use crate::{Space, Type};
 
 pub(crate) use compute::Outcome;
 
@@ -17,4 +35,211 @@ impl Unsupported {
     pub(crate) fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into() }
     }
+}
+
+/// An instruction that cannot be run, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: `{instruction}` cannot be run: {reason}")]
+pub struct LowerError {
+    /// Counted from 1.
+    pub line: u32,
+    /// Its opcode, or what else stands there.
+    pub instruction: String,
+    /// What is not supported.
+    pub reason: String,
+}
+
+impl LowerError {
+    fn new(instruction: &syntax::Instruction, error: Unsupported) -> Self {
+        Self { line: instruction.line, instruction: instruction.mnemonic(), reason: error.reason }
+    }
+
+    fn of_variable(variable: &Variable, reason: impl Into<String>) -> Self {
+        Self { line: variable.line, instruction: variable.name.clone(), reason: reason.into() }
+    }
+}
+
+/// Memory that a block's variables, or a thread's, may take.
+const MAX_SHARED_BYTES: u64 = 256 << 10;
+const MAX_LOCAL_BYTES: u64 = 512 << 10;
+
+/// Lowers one kernel of the module.
+pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Result<Program, LowerError> {
+    if module.address_size != 64 {
+        let reason = "the module's addresses have 32 bits; only 64 are supported".to_owned();
+        return Err(LowerError { line: 1, instruction: ".address_size".into(), reason });
+    }
+    let body = flatten::flatten(module, kernel)?;
+    let flow = Flow::new(&body)?;
+    let slots = slots::assign(&body, &flow);
+    let variables = Variables::new(module, &body)?;
+    let (params, param_bytes) = params(&kernel.params);
+    let mut layout = Layout { locations: slots.locations, variables: variables.addresses, ..Layout::default() };
+    layout.spaces = variables.spaces;
+    layout.params = params.iter().map(|param| param.offset.into()).collect();
+    layout.module = image.addresses.iter().map(|(name, address)| (name.clone(), *address)).collect();
+    layout.module.extend(variables.module);
+    layout.preset = Preset { rows: slots.rows, predicates: slots.predicates, ..Preset::default() }.into();
+
+    let instructions = instructions(&flow, &layout)?;
+    let preset = layout.preset.into_inner();
+    Ok(Program {
+        name: kernel.name.clone(),
+        has_narrow_shared: has_narrow_shared(&instructions),
+        instructions,
+        rows: preset.rows as usize,
+        predicates: preset.predicates as usize,
+        constants: preset.constants.into_iter().map(|((value, rows), slot)| (slot, value, rows)).collect(),
+        specials: preset.specials.into_iter().map(|((special, rows), slot)| (special, slot, rows)).collect(),
+        always: preset.always.map(|slot| slot.0 as usize),
+        params,
+        param_bytes,
+        bounds: kernel.bounds,
+        shared_bytes: variables.shared_bytes,
+        dynamic_shared_offset: variables.dynamic_shared_offset,
+        local_bytes: variables.local_bytes,
+        registers: slots.live,
+        image,
+    })
+}
+
+fn instructions(flow: &Flow<'_>, layout: &Layout) -> Result<Vec<Instruction>, LowerError> {
+    let mut instructions = Vec::with_capacity(flow.code.len() + 1);
+    for block in &flow.blocks {
+        for pc in block.first..block.end {
+            let source = flow.code[pc];
+            let lowered = instruction(source, flow, layout).map_err(|error| LowerError::new(source, error))?;
+            instructions.push(Instruction { is_join: pc == block.first, order: block.order, ..lowered });
+        }
+    }
+    let line = flow.code.last().map_or(0, |last| last.line);
+    let order = flow.blocks.last().map_or(0, |block| block.order);
+    let end = Instruction { guard: None, action: Action::Exit, is_join: true, order, line, mnemonic: "exit".into() };
+    instructions.push(end);
+    Ok(instructions)
+}
+
+fn instruction(source: &syntax::Instruction, flow: &Flow<'_>, layout: &Layout) -> Result<Instruction, Unsupported> {
+    let guard = source.guard.map(|guard| match layout.location(guard.register) {
+        layout::Location::Predicate(slot) => Ok(crate::registers::Condition { slot, negate: guard.negate }),
+        layout::Location::Rows(..) => Err(Unsupported::new("the guard is no predicate")),
+    });
+    let (op, o) = (Opcode::new(source), Operands::new(source, layout));
+    let action = action(&op, &o, source, flow)?;
+    op.finish()?;
+    let mnemonic = source.mnemonic().into();
+    Ok(Instruction { guard: guard.transpose()?, action, is_join: false, order: 0, line: source.line, mnemonic })
+}
+
+fn action(
+    op: &Opcode<'_>,
+    o: &Operands<'_>,
+    source: &syntax::Instruction,
+    flow: &Flow<'_>,
+) -> Result<Action, Unsupported> {
+    if let Some(action) = control::lower(op, o, source, flow)? {
+        return Ok(action);
+    }
+    if let Some(action) = access::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = atomic::lower(op, o)? {
+        return Ok(action);
+    }
+    let Some(compute) = compute::lower(op, o)? else {
+        return Err(Unsupported::new("the instruction is not known"));
+    };
+    if source.opcode.iter().any(|part| part == "sync") {
+        let members = o.src(o.count().saturating_sub(1), Type::B32)?;
+        return Ok(Action::Converge(compute, members));
+    }
+    Ok(Action::Compute(compute))
+}
+
+fn params(params: &[Param]) -> (Vec<ParamInfo>, u32) {
+    let mut end = 0u32;
+    let infos = params.iter().map(|param| {
+        let offset = end.next_multiple_of(param.align.max(1));
+        end = offset + param.bytes;
+        ParamInfo { ty: param.ty, offset, bytes: param.bytes }
+    });
+    (infos.collect(), end)
+}
+
+fn has_narrow_shared(instructions: &[Instruction]) -> bool {
+    instructions.iter().any(|instruction| match &instruction.action {
+        Action::Load(access) | Action::Store(access) => {
+            access.width < 4 && matches!(access.space, Space::Shared | Space::Generic)
+        }
+        _ => false,
+    })
+}
+
+/// Where the variables lie that belong to a block or a thread.
+#[derive(Default)]
+struct Variables {
+    /// By `VariableId`.
+    addresses: Vec<u64>,
+    spaces: Vec<Space>,
+    /// `.shared` variables of the module.
+    module: Vec<(String, (Space, u64))>,
+    shared_bytes: u32,
+    dynamic_shared_offset: u32,
+    local_bytes: u32,
+}
+
+impl Variables {
+    fn new(module: &Module, body: &Body) -> Result<Self, LowerError> {
+        let mut variables = Self::default();
+        let (mut shared, mut local) = (0u64, 0u64);
+        let is_static = |variable: &Variable| variable.space == Space::Shared && variable.bytes > 0;
+        for variable in &body.variables {
+            let end = match variable.space {
+                Space::Shared if is_static(variable) => &mut shared,
+                Space::Local => &mut local,
+                Space::Shared => {
+                    variables.push(Space::Shared, u64::MAX);
+                    continue;
+                }
+                space => return Err(LowerError::of_variable(variable, format!("a .{space} variable in a body"))),
+            };
+            let address = place(end, variable);
+            variables.push(variable.space, address);
+        }
+        let of_module = || module.variables.iter().filter(|variable| variable.space == Space::Shared);
+        for variable in of_module().filter(|variable| is_static(variable)) {
+            let address = place(&mut shared, variable);
+            variables.module.push((variable.name.clone(), (Space::Shared, address)));
+        }
+        let dynamic = || of_module().chain(&body.variables).filter(|v| v.space == Space::Shared && v.bytes == 0);
+        let align = dynamic().map(|variable| variable.align).max().unwrap_or(16).max(16);
+        let start = shared.next_multiple_of(align.into());
+        for variable in of_module().filter(|variable| variable.bytes == 0) {
+            variables.module.push((variable.name.clone(), (Space::Shared, start)));
+        }
+        variables.addresses.iter_mut().filter(|address| **address == u64::MAX).for_each(|address| *address = start);
+        if shared > MAX_SHARED_BYTES || local > MAX_LOCAL_BYTES {
+            let reason = format!("{shared} bytes of shared and {local} of local memory are more than there are");
+            return Err(LowerError { line: 0, instruction: "variables".into(), reason });
+        }
+        (variables.shared_bytes, variables.dynamic_shared_offset) = (shared as u32, start as u32);
+        variables.local_bytes = local as u32;
+        Ok(variables)
+    }
+
+    fn push(&mut self, space: Space, address: u64) {
+        self.addresses.push(address);
+        self.spaces.push(space);
+    }
+}
+
+fn place(end: &mut u64, variable: &Variable) -> u64 {
+    let address = end.next_multiple_of(variable.align.max(1).into());
+    *end = address.saturating_add(variable.bytes).min(1 << 40);
+    address
+}
+
+/// Rows that the register of an element takes.
+fn register_rows(o: &Operands<'_>, operand: &syntax::Operand, ty: Type) -> u32 {
+    rows(o.register_bits(operand).unwrap_or(ty.bits()))
 }

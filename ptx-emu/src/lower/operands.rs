@@ -2,9 +2,10 @@
 
 use super::Unsupported;
 use super::layout::{Layout, Location};
-use crate::Type;
+use crate::program::{AddressExpr, Base};
 use crate::registers::{Condition, PredSlot, Slot};
-use crate::syntax::{Instruction, Operand};
+use crate::syntax::{AddressBase, Instruction, Operand};
+use crate::{Space, Type};
 
 /// The operands of one instruction.
 pub(crate) struct Operands<'a> {
@@ -84,6 +85,11 @@ impl<'a> Operands<'a> {
         }
     }
 
+    /// As [`Self::src_of`], where `_` stands for an element that nobody wants.
+    pub(crate) fn src_of_sink(&self, operand: &Operand, ty: Type) -> Result<Slot, Unsupported> {
+        if *operand == Operand::Sink { Ok(self.layout.scratch()) } else { self.src_of(operand, ty) }
+    }
+
     /// The predicate of that place, which is written; `None` for `_`.
     pub(crate) fn pred_dst(&self, index: usize) -> Result<Option<PredSlot>, Unsupported> {
         self.pred_dst_of(self.get(index)?)
@@ -133,6 +139,30 @@ impl<'a> Operands<'a> {
                 Location::Predicate(_) => None,
             },
             _ => None,
+        }
+    }
+
+    /// What the address of that place is made of, and the state space of the variable that it names, if it names one.
+    pub(crate) fn address(&self, index: usize) -> Result<(AddressExpr, Option<Space>), Unsupported> {
+        let Operand::Address(address) = self.get(index)? else {
+            return Err(Unsupported::new("an address in brackets is expected"));
+        };
+        if !address.coordinates.is_empty() {
+            return Err(Unsupported::new("coordinates are not known here"));
+        }
+        let offset = address.offset;
+        match &address.base {
+            AddressBase::Immediate => Ok((AddressExpr { base: None, offset }, None)),
+            AddressBase::Symbol(symbol) => {
+                let (space, start) = self.layout.place(symbol)?;
+                Ok((AddressExpr { base: None, offset: offset.wrapping_add_unsigned(start) }, Some(space)))
+            }
+            AddressBase::Register(id) => match self.layout.location(*id) {
+                Location::Rows(slot, bits @ (32 | 64)) => {
+                    Ok((AddressExpr { base: Some(Base { slot, is_64: bits == 64 }), offset }, None))
+                }
+                _ => Err(Unsupported::new("an address has 32 or 64 bits")),
+            },
         }
     }
 

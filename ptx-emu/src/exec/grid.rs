@@ -1,0 +1,138 @@
+//! A launch: which blocks run, on how many cores, and what comes of it.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+use super::block::Block;
+use crate::check::Checks;
+use crate::counters::Count;
+use crate::finding::Finding;
+use crate::memory::GlobalMemory;
+use crate::program::Program;
+use crate::registers::LANES;
+use crate::sample::BlockIndex;
+
+/// Everything about a launch that its blocks share.
+pub(crate) struct Grid<'a> {
+    pub program: &'a Program,
+    pub memory: &'a GlobalMemory,
+    /// The kernel's parameters, as bytes.
+    pub params: &'a [u8],
+    /// Blocks, and threads of a block, by dimension.
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub dynamic_shared: u32,
+    pub sm_count: u32,
+    pub checks: Checks,
+    /// Held while a value in global memory is replaced that is no single word.
+    pub wide_atomics: Mutex<()>,
+    /// Instructions that the warps of one block may run.
+    pub max_instructions: u64,
+}
+
+impl Grid<'_> {
+    pub(super) fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    pub(super) fn warps(&self) -> usize {
+        (self.threads() as usize).div_ceil(LANES)
+    }
+
+    /// x, y, z of a thread, counted from 0 in its block.
+    pub(super) fn thread(&self, thread: u32) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        [thread % x, thread / x % y, thread / x / y]
+    }
+
+    pub(super) fn shared_bytes(&self) -> usize {
+        match self.dynamic_shared {
+            0 => self.program.shared_bytes as usize,
+            dynamic => self.program.dynamic_shared_offset as usize + dynamic as usize,
+        }
+    }
+}
+
+/// What a launch did.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// By class of block.
+    pub classes: Vec<ClassCounts>,
+    /// The blocks that ran.
+    pub blocks: Vec<BlockIndex>,
+    pub findings: Vec<Finding>,
+    /// What ended the launch before its time.
+    pub fault: Option<Finding>,
+}
+
+/// What the blocks of one class did.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ClassCounts {
+    /// Blocks that ran.
+    pub blocks: u64,
+    /// Counts by instruction; empty where none ran.
+    pub counts: Vec<Count>,
+    /// Distinct sectors of global memory that a block touched: their sum over the blocks in which that was noted, and how
+    /// many those were.
+    pub sectors: (u64, u64),
+    /// Bytes of the allocations that a block touched, at the most.
+    pub touched_bytes: u64,
+}
+
+impl ClassCounts {
+    fn add(&mut self, other: &Self) {
+        self.blocks += other.blocks;
+        self.counts.resize(self.counts.len().max(other.counts.len()), Count::default());
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, other)| *count += *other);
+        self.sectors = (self.sectors.0 + other.sectors.0, self.sectors.1 + other.sectors.1);
+        self.touched_bytes = self.touched_bytes.max(other.touched_bytes);
+    }
+}
+
+/// One block in so many has its footprint noted, and the first of each class that a thread comes to.
+const NOTED: u64 = 64;
+
+/// Runs blocks, given with the class that each is counted in, on `threads` threads; `go_on` is asked before each.
+pub(crate) fn run(
+    grid: &Grid<'_>,
+    blocks: &(dyn Fn(usize) -> Option<(BlockIndex, usize)> + Sync),
+    classes: usize,
+    threads: usize,
+    go_on: &(dyn Fn(usize) -> bool + Sync),
+) -> Outcome {
+    let outcome = Mutex::new(Outcome { classes: vec![ClassCounts::default(); classes], ..Outcome::default() });
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = || {
+        let mut block = Block::new(grid);
+        let (mut own, mut ran) = (vec![ClassCounts::default(); classes], Vec::new());
+        loop {
+            let index = next.fetch_add(1, Relaxed);
+            let Some((place, class)) = blocks(index).filter(|_| !stop.load(Relaxed) && go_on(index)) else { break };
+            let class = &mut own[class];
+            class.counts.resize(grid.program.instructions.len(), Count::default());
+            let note = class.blocks % NOTED == 0;
+            if let Err(fault) = block.run(grid, place, note, &mut class.counts) {
+                stop.store(true, Relaxed);
+                let mut outcome = outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                outcome.fault.get_or_insert(*fault);
+            }
+            class.blocks += 1;
+            ran.push(place);
+            if let Some((sectors, bytes)) = block.footprint() {
+                class.sectors = (class.sectors.0 + sectors, class.sectors.1 + 1);
+                class.touched_bytes = class.touched_bytes.max(bytes);
+            }
+        }
+        let mut outcome = outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        outcome.classes.iter_mut().zip(&own).for_each(|(class, own)| class.add(own));
+        outcome.blocks.append(&mut ran);
+        outcome.findings.append(&mut block.take_findings());
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    outcome.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

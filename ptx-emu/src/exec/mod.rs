@@ -1,0 +1,10 @@
+//! Runs kernels: blocks spread over the processor's cores, the warps of a block in turn, the lanes of a warp at once.
+
+mod access;
+mod barrier;
+mod block;
+mod footprint;
+mod grid;
+mod warp;
+
+pub(crate) use grid::{ClassCounts, Grid, run};

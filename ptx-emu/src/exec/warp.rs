@@ -1,0 +1,175 @@
+//! A warp: its registers, and which of its lanes are where.
+
+use crate::lanes::lanes_of;
+use crate::program::{AddressExpr, Pc, Program};
+use crate::registers::{ALL_LANES, LANES, Mask, Registers, Slot};
+use crate::special::Special;
+
+use super::grid::Grid;
+
+/// Lanes that are at the same place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Split {
+    pub pc: Pc,
+    pub mask: Mask,
+    pub wait: Wait,
+}
+
+/// What lanes wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    Nothing,
+    /// The barrier of that number, to open once more than so often.
+    Barrier(usize, u64),
+    /// These lanes of the warp, to come to the same place.
+    Lanes(Mask),
+}
+
+/// A warp of a block.
+#[derive(Debug)]
+pub(super) struct Warp {
+    /// Its number in the block.
+    pub index: usize,
+    pub registers: Registers,
+    /// Lanes that have not left the kernel, by place. No two are at one place and wait for nothing.
+    pub splits: Vec<Split>,
+    /// Local memory, one lane's after the other's.
+    pub local: Vec<u8>,
+    /// Instructions that lanes of this warp ran in a row while others of it could have run.
+    pub alone: u64,
+}
+
+impl Warp {
+    pub(super) fn new(program: &Program, index: usize) -> Self {
+        let mut registers = Registers::new(program.rows, program.predicates);
+        for &(slot, value, rows) in &program.constants {
+            match rows {
+                1 => registers.write(slot, &[value as u32; LANES], ALL_LANES),
+                2 => registers.write(slot, &[value as u64; LANES], ALL_LANES),
+                _ => registers.write(slot, &[value; LANES], ALL_LANES),
+            }
+        }
+        if let Some(always) = program.always {
+            registers.predicates[always] = ALL_LANES;
+        }
+        let local = vec![0; program.local_bytes as usize * LANES];
+        Self { index, registers, splits: vec![], local, alone: 0 }
+    }
+
+    /// Puts the warp at the beginning of the kernel, for a block of the grid.
+    pub(super) fn start(&mut self, grid: &Grid<'_>, block: [u32; 3]) {
+        let threads = grid.threads();
+        let first = (self.index * LANES) as u32;
+        let lanes = threads.saturating_sub(first).min(LANES as u32);
+        let mask = if lanes == LANES as u32 { ALL_LANES } else { (1 << lanes) - 1 };
+        self.splits = vec![Split { pc: 0, mask, wait: Wait::Nothing }];
+        for &(special, slot, rows) in &grid.program.specials {
+            let values: [u64; LANES] =
+                std::array::from_fn(|lane| grid.special(special, block, self.index, first + lane as u32));
+            self.set(slot, rows, &values);
+        }
+    }
+
+    fn set(&mut self, slot: Slot, rows: u32, values: &[u64; LANES]) {
+        match rows {
+            1 => self.registers.write(slot, &values.map(|value| value as u32), ALL_LANES),
+            _ => self.registers.write(slot, values, ALL_LANES),
+        }
+    }
+
+    /// The lanes that have not left the kernel.
+    pub(super) fn live(&self) -> Mask {
+        self.splits.iter().fold(0, |mask, split| mask | split.mask)
+    }
+
+    /// The address in each lane.
+    pub(super) fn addresses(&self, address: &AddressExpr) -> [u64; LANES] {
+        let offset = address.offset as u64;
+        match address.base {
+            None => [offset; LANES],
+            Some(base) if base.is_64 => self.registers.read::<u64>(base.slot).map(|base| base.wrapping_add(offset)),
+            Some(base) => self.registers.read::<u32>(base.slot).map(|base| u64::from(base.wrapping_add(offset as u32))),
+        }
+    }
+
+    /// Joins lanes that have come to the same place, and chooses which to run: those that come first in the program's
+    /// order, or others than `not`. `None` where all of them wait.
+    pub(super) fn choose(&mut self, program: &Program, not: Mask) -> Option<usize> {
+        let mut index = 0;
+        while index < self.splits.len() {
+            let split = self.splits[index];
+            let is_free = |split: &Split| !matches!(split.wait, Wait::Barrier(..));
+            let twin =
+                self.splits[..index].iter().position(|other| other.pc == split.pc && is_free(other) && is_free(&split));
+            match twin {
+                Some(twin) => {
+                    self.splits[twin].mask |= split.mask;
+                    self.splits[twin].wait = Wait::Nothing;
+                    self.splits.swap_remove(index);
+                }
+                None => index += 1,
+            }
+        }
+        let order = |split: &Split| program.instructions[split.pc].order;
+        let ready = || self.splits.iter().enumerate().filter(|(_, split)| split.wait == Wait::Nothing);
+        let others = ready().filter(|(_, split)| split.mask & not == 0).min_by_key(|(_, split)| order(split));
+        others.or_else(|| ready().min_by_key(|(_, split)| order(split))).map(|(index, _)| index)
+    }
+
+    /// Takes lanes out: they have left the kernel.
+    pub(super) fn exit(&mut self, index: usize, mask: Mask) {
+        self.splits[index].mask &= !mask;
+        if self.splits[index].mask == 0 {
+            self.splits.swap_remove(index);
+        }
+    }
+
+    /// The first lane that is not in `mask` and has not left, and where it is.
+    pub(super) fn elsewhere(&self, mask: Mask) -> Option<(usize, Pc)> {
+        let split = self.splits.iter().find(|split| split.mask & !mask != 0)?;
+        Some((lanes_of(split.mask & !mask).next()?, split.pc))
+    }
+}
+
+impl Grid<'_> {
+    /// The special register of a thread, counted from 0 in its block.
+    fn special(&self, special: Special, block: [u32; 3], warp: usize, thread: u32) -> u64 {
+        use Special as S;
+        let [tx, ty, _] = self.block;
+        let tid = self.thread(thread);
+        let lane = thread % LANES as u32;
+        let value = match special {
+            S::TidX => tid[0],
+            S::TidY => tid[1],
+            S::TidZ => tid[2],
+            S::NtidX => tx,
+            S::NtidY => ty,
+            S::NtidZ => self.block[2],
+            S::CtaidX | S::ClusterIdX => block[0],
+            S::CtaidY | S::ClusterIdY => block[1],
+            S::CtaidZ | S::ClusterIdZ => block[2],
+            S::NctaidX | S::NclusterIdX => self.grid[0],
+            S::NctaidY | S::NclusterIdY => self.grid[1],
+            S::NctaidZ | S::NclusterIdZ => self.grid[2],
+            S::LaneId => lane,
+            S::WarpId => warp as u32,
+            S::NwarpId => self.warps() as u32,
+            S::LanemaskEq => 1 << lane,
+            S::LanemaskLe => u32::MAX >> (31 - lane),
+            S::LanemaskLt => !(u32::MAX << lane),
+            S::LanemaskGe => u32::MAX << lane,
+            S::LanemaskGt => !(u32::MAX >> (31 - lane)),
+            S::NsmId => self.sm_count,
+            S::SmId => (block[0] + block[1] * self.grid[0]) % self.sm_count.max(1),
+            S::ClusterNctaidX | S::ClusterNctaidY | S::ClusterNctaidZ | S::ClusterNctarank => 1,
+            S::TotalSmemSize => self.shared_bytes() as u32,
+            S::DynamicSmemSize => self.dynamic_shared,
+            S::AggrSmemSize => self.shared_bytes() as u32,
+            S::GridId | S::ClusterCtaidX | S::ClusterCtaidY | S::ClusterCtaidZ => 0,
+            S::ClusterCtarank | S::IsExplicitCluster => 0,
+            // Read anew by each instruction.
+            S::Clock | S::ClockHi | S::Clock64 | S::GlobalTimer | S::GlobalTimerLo | S::GlobalTimerHi => 0,
+        };
+        value.into()
+    }
+}

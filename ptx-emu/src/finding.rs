@@ -1,0 +1,79 @@
+//! What is wrong with a kernel, found while it ran.
+
+use std::fmt;
+
+/// Something that a kernel must not do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What kind of mistake it is.
+    pub kind: FindingKind,
+    /// The line of the PTX, counted from 1.
+    pub line: u32,
+    /// The instruction there.
+    pub instruction: String,
+    /// The thread that ran it, and its block.
+    pub thread: Thread,
+    /// What happened, in words.
+    pub what: String,
+}
+
+/// A thread of a grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Thread {
+    /// x, y, z of the thread in its block.
+    pub thread: [u32; 3],
+    /// x, y, z of the block in the grid.
+    pub block: [u32; 3],
+}
+
+/// The kinds of mistakes, by the checker that finds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FindingKind {
+    /// An access to memory that is not there, or no longer.
+    OutOfBounds,
+    /// An address that is no multiple of the access's size.
+    Misaligned,
+    /// A read of memory that nobody wrote.
+    Uninitialized,
+    /// Two accesses, one of them a write, that nothing puts in an order.
+    Race,
+    /// A barrier that not all threads reach.
+    Barrier,
+    /// Threads that wait for each other for ever.
+    Deadlock,
+    /// More instructions than were allowed.
+    Runaway,
+    /// `trap`
+    Trap,
+}
+
+impl FindingKind {
+    /// What stands before the description.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OutOfBounds => "out of bounds",
+            Self::Misaligned => "misaligned",
+            Self::Uninitialized => "uninitialised",
+            Self::Race => "race",
+            Self::Barrier => "barrier",
+            Self::Deadlock => "deadlock",
+            Self::Runaway => "runaway",
+            Self::Trap => "trap",
+        }
+    }
+}
+
+impl fmt::Display for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([tx, ty, tz], [bx, by, bz]) = (self.thread, self.block);
+        write!(f, "thread ({tx}, {ty}, {tz}) of block ({bx}, {by}, {bz})")
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, line, instruction, thread, what } = self;
+        write!(f, "{}: line {line}, `{instruction}`, {thread}: {what}", kind.name())
+    }
+}

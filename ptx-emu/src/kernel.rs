@@ -1,0 +1,295 @@
+//! The public face: modules, kernels, launches.
+
+use std::sync::{Arc, Mutex};
+
+use crate::check::Checks;
+use crate::counters::{Counters, LineCounters};
+use crate::exec::{Grid, run};
+use crate::finding::Finding;
+use crate::lower::{LowerError, lower};
+use crate::memory::{GlobalMemory, Image};
+use crate::program::{ParamInfo, Program};
+use crate::sample::{BlockIndex, Blocks, CLASSES, Plan, class_of, population};
+use crate::syntax::{self, FunctionKind, LaunchBounds, SyntaxError};
+
+/// Threads that a block may have.
+pub const MAX_THREADS: u32 = 1024;
+
+/// Dynamic shared memory that a block may ask for, in bytes.
+pub const MAX_SHARED_BYTES: u32 = 227 << 10;
+
+/// What can go wrong before or while a kernel runs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The text is no PTX.
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    /// The kernel has an instruction that cannot be run.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// The module's variables cannot be laid out.
+    #[error("line {line}: {reason}")]
+    Variable {
+        /// Counted from 1.
+        line: u32,
+        /// Why.
+        reason: String,
+    },
+    /// There is no such kernel.
+    #[error("there is no kernel `{name}`; the module has {}", if kernels.is_empty() { "none".to_owned() } else { kernels.join(", ") })]
+    NoKernel {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        kernels: Vec<String>,
+    },
+    /// The launch does not fit the kernel.
+    #[error("{0}")]
+    Launch(String),
+}
+
+/// A PTX module that can be run.
+#[derive(Debug)]
+pub struct Module {
+    syntax: syntax::Module,
+    image: Arc<Image>,
+}
+
+impl Module {
+    /// Reads PTX.
+    ///
+    /// # Errors
+    /// [`Error::Syntax`] and [`Error::Variable`].
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let syntax = syntax::parse(text)?;
+        let image = Image::new(&syntax).map_err(|(line, reason)| Error::Variable { line, reason })?;
+        Ok(Self { syntax, image: Arc::new(image) })
+    }
+
+    /// The names of its kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        let entries = self.syntax.functions.iter().filter(|function| function.kind == FunctionKind::Entry);
+        entries.map(|function| function.name.as_str())
+    }
+
+    /// A kernel, ready to run: each of its instructions is known.
+    ///
+    /// # Errors
+    /// [`Error::NoKernel`], and [`Error::Lower`] for the first instruction that is not known.
+    pub fn kernel(&self, name: &str) -> Result<Kernel, Error> {
+        let is_it = |function: &&syntax::Function| function.kind == FunctionKind::Entry && function.name == name;
+        let Some(function) = self.syntax.functions.iter().find(is_it) else {
+            let kernels = self.kernels().map(str::to_owned).collect();
+            return Err(Error::NoKernel { name: name.to_owned(), kernels });
+        };
+        Ok(Kernel { program: lower(&self.syntax, function, Arc::clone(&self.image))? })
+    }
+}
+
+/// A kernel of a [`Module`].
+pub struct Kernel {
+    pub(crate) program: Program,
+}
+
+/// How to launch a kernel.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// Blocks, by dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block, by dimension.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block, in bytes.
+    pub dynamic_shared_bytes: u32,
+    /// The kernel's arguments, each as its bytes.
+    pub arguments: Vec<Vec<u8>>,
+    /// Which checkers watch.
+    pub checks: Checks,
+    /// Which blocks run.
+    pub blocks: Blocks,
+    /// Threads of the host that run them; 0 for as many as there are cores.
+    pub threads: usize,
+    /// Instructions that the warps of one block may run before it counts as run away.
+    pub max_instructions: u64,
+    /// Multiprocessors of the device, which kernels can ask for.
+    pub sm_count: u32,
+}
+
+impl Launch {
+    /// All blocks of the grid, every checker on.
+    #[must_use]
+    pub fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
+        Self {
+            grid,
+            block,
+            dynamic_shared_bytes: 0,
+            arguments: vec![],
+            checks: Checks::ALL,
+            blocks: Blocks::All,
+            threads: 0,
+            max_instructions: 1 << 30,
+            sm_count: 132,
+        }
+    }
+
+    /// Adds an argument, as its little-endian bytes.
+    #[must_use]
+    pub fn argument<const N: usize>(mut self, bytes: [u8; N]) -> Self {
+        self.arguments.push(bytes.to_vec());
+        self
+    }
+}
+
+/// What a launch did.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// What was counted, scaled up to the whole grid where a sample ran.
+    pub counters: Counters,
+    /// What the checkers found, by line.
+    pub findings: Vec<Finding>,
+    /// What ended the launch before its time.
+    pub fault: Option<Finding>,
+    /// The blocks that ran, where a sample did; empty where all did.
+    pub sample: Vec<BlockIndex>,
+    /// How many blocks ran.
+    pub blocks_run: u64,
+    /// How many blocks the grid has.
+    pub blocks: u64,
+}
+
+impl Report {
+    /// Whether nothing is wrong with the kernel, as far as was looked.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.fault.is_none() && self.findings.is_empty()
+    }
+}
+
+impl Kernel {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.program.name
+    }
+
+    /// Its parameters.
+    #[must_use]
+    pub fn params(&self) -> &[ParamInfo] {
+        &self.program.params
+    }
+
+    /// What it says about its launch.
+    #[must_use]
+    pub fn bounds(&self) -> &LaunchBounds {
+        &self.program.bounds
+    }
+
+    /// Static shared memory of a block, in bytes.
+    #[must_use]
+    pub fn shared_bytes(&self) -> u32 {
+        self.program.shared_bytes
+    }
+
+    /// Local memory of a thread, in bytes.
+    #[must_use]
+    pub fn local_bytes(&self) -> u32 {
+        self.program.local_bytes
+    }
+
+    /// The most 32-bit registers of a thread that hold something at once.
+    #[must_use]
+    pub fn live_registers(&self) -> u32 {
+        self.program.registers
+    }
+
+    /// Runs the kernel.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] where the launch does not fit the kernel. What the kernel itself does wrong is in the report.
+    pub fn launch(&self, memory: &mut GlobalMemory, launch: &Launch) -> Result<Report, Error> {
+        let params = self.check(launch)?;
+        memory.set_variables(&self.program.image.global);
+        let grid = Grid {
+            program: &self.program,
+            memory,
+            params: &params,
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared: launch.dynamic_shared_bytes,
+            sm_count: launch.sm_count,
+            checks: launch.checks,
+            wide_atomics: Mutex::new(()),
+            max_instructions: launch.max_instructions,
+        };
+        let plan = Plan::new(launch.blocks, launch.grid);
+        let is_sample = launch.blocks != Blocks::All;
+        let class = |block| if is_sample { class_of(block, launch.grid) } else { 0 };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let outcome = run(
+            &grid,
+            &|index| plan.block(index).map(|block| (block, class(block))),
+            if is_sample { CLASSES } else { 1 },
+            if launch.threads == 0 { cores } else { launch.threads },
+            &|index| plan.has_time(index),
+        );
+        let blocks = launch.grid.into_iter().map(u64::from).product();
+        let blocks_run = outcome.classes.iter().map(|class| class.blocks).sum();
+        let factor = |class: usize, run: u64| match run {
+            0 => 0.0,
+            run if is_sample => population(class, launch.grid) as f64 / run as f64,
+            _ => 1.0,
+        };
+        let scaled = outcome.classes.iter().enumerate().map(|(index, class)| (factor(index, class.blocks), class));
+        let counters = Counters::new(&self.program, scaled);
+        let mut findings = outcome.findings;
+        findings.sort_by(|a, b| (a.line, a.kind, &a.what).cmp(&(b.line, b.kind, &b.what)));
+        findings.dedup_by(|a, b| (a.line, a.kind) == (b.line, b.kind));
+        let sample = if is_sample { outcome.blocks } else { vec![] };
+        Ok(Report { counters, findings, fault: outcome.fault, sample, blocks_run, blocks })
+    }
+
+    /// The bytes of the parameters, if the launch fits the kernel.
+    fn check(&self, launch: &Launch) -> Result<Vec<u8>, Error> {
+        let Program { name, params, bounds, .. } = &self.program;
+        let fail = |text: String| Err(Error::Launch(format!("{name} cannot be launched: {text}")));
+        let product = |sizes: [u32; 3]| sizes.into_iter().fold(1u64, |all, size| all.saturating_mul(size.into()));
+        let threads = product(launch.block);
+        let [x, y, z] = launch.block;
+        if threads == 0 || threads > MAX_THREADS.into() || launch.grid.contains(&0) {
+            return fail(format!(
+                "a block of {x} x {y} x {z} threads; it has 1 to {MAX_THREADS}, and a grid has blocks"
+            ));
+        }
+        if launch.grid[1] > 65_535 || launch.grid[2] > 65_535 {
+            return fail("a grid has at most 65535 blocks along y and z".into());
+        }
+        if bounds.required_threads.is_some_and(|required| required != launch.block) {
+            return fail(format!("its .reqntid is not {x} x {y} x {z}"));
+        }
+        if bounds.max_threads.is_some_and(|most| threads > product(most)) {
+            return fail(format!("{threads} threads a block are more than its .maxntid"));
+        }
+        if launch.dynamic_shared_bytes > MAX_SHARED_BYTES {
+            return fail(format!("a block has at most {MAX_SHARED_BYTES} bytes of dynamic shared memory"));
+        }
+        if params.len() != launch.arguments.len() {
+            return fail(format!("it takes {} arguments, {} are given", params.len(), launch.arguments.len()));
+        }
+        let mut bytes = vec![0; self.program.param_bytes as usize];
+        for (index, (param, argument)) in params.iter().zip(&launch.arguments).enumerate() {
+            if argument.len() != param.bytes as usize {
+                let (number, given) = (index + 1, argument.len());
+                return fail(format!("argument {number} has {} bytes, {given} are given", param.bytes));
+            }
+            bytes[param.offset as usize..][..argument.len()].copy_from_slice(argument);
+        }
+        Ok(bytes)
+    }
+}
+
+impl Report {
+    /// What was counted at each line of the PTX that did anything.
+    #[must_use]
+    pub fn lines(&self) -> &[LineCounters] {
+        &self.counters.lines
+    }
+}

@@ -1,0 +1,123 @@
+//! Loads, stores, and what is done with addresses. PTX ISA, "Data Movement and Conversion Instructions".
+
+use super::opcode::Opcode;
+use super::operands::Operands;
+use super::{Outcome, Unsupported, register_rows};
+use crate::lanes::{compare, unary};
+use crate::memory::window;
+use crate::program::{Access, Action, Element};
+use crate::syntax::Operand;
+use crate::{Space, Type};
+
+/// The most bytes that one lane moves at once.
+const MAX_BYTES: u32 = 32;
+
+pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
+    Ok(Some(match op.name() {
+        "ld" | "ldu" => Action::Load(access(op, o, 1, 0)?),
+        "st" => Action::Store(access(op, o, 0, 1)?),
+        "cvta" => cvta(op, o)?,
+        "isspacep" => isspacep(op, o)?,
+        "prefetch" | "prefetchu" | "discard" | "applypriority" | "createpolicy" => {
+            while op.take_if(|_| true).is_some() {}
+            Action::Nop
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn access(op: &Opcode<'_>, o: &Operands<'_>, address: usize, data: usize) -> Result<Box<Access>, Unsupported> {
+    let is_strong = take_semantics(op);
+    let space = take_space(op);
+    while op.take_if(is_cache_hint).is_some() {}
+    let count = match op.take_first(&["v2", "v4", "v8"]) {
+        Some(vector) => vector[1..].parse().unwrap_or(1),
+        None => 1,
+    };
+    let ty = op.ty(0)?;
+    if ty.bytes() * count > MAX_BYTES {
+        return Err(Unsupported::new(format!("more than {MAX_BYTES} bytes at once")));
+    }
+    if ty.bytes() > 8 {
+        return Err(Unsupported::new(format!("elements of the type {ty} are not known here")));
+    }
+    let (address, of_variable) = o.address(address)?;
+    let operands = match o.get(data)? {
+        Operand::Vector(operands) => operands.as_slice(),
+        operand => std::slice::from_ref(operand),
+    };
+    if operands.len() != count as usize {
+        return Err(Unsupported::new(format!("{count} registers are expected, {} are there", operands.len())));
+    }
+    let elements = operands.iter().map(|operand| element(o, operand, ty)).collect::<Result<_, _>>()?;
+    let space = match (space, of_variable) {
+        // `.param` is also what a call's parameters are in, which are the thread's own.
+        (Space::Generic | Space::Param, Some(space)) => space,
+        (space, _) => space,
+    };
+    Ok(Box::new(Access { space, address, width: ty.bytes(), elements, is_strong }))
+}
+
+/// The register of an element, which may be wider than the element.
+fn element(o: &Operands<'_>, operand: &Operand, ty: Type) -> Result<Element, Unsupported> {
+    let wide = match o.register_bits(operand) {
+        Some(bits) if bits > ty.bits() => match bits {
+            64 => Type::B64,
+            128 => Type::B128,
+            _ => ty,
+        },
+        _ => ty,
+    };
+    let slot = o.src_of_sink(operand, wide)?;
+    Ok(Element { slot, rows: register_rows(o, operand, ty), sign_extend: ty.is_signed() })
+}
+
+/// Takes the memory-ordering semantics and their scope. Whether accesses of this kind may meet without a race.
+pub(super) fn take_semantics(op: &Opcode<'_>) -> bool {
+    op.take("weak");
+    let is_strong = op.take_first(&["volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"]).is_some();
+    op.take_first(&["cta", "cluster", "gpu", "sys"]);
+    is_strong
+}
+
+/// Takes the state space; generic where none is named.
+pub(super) fn take_space(op: &Opcode<'_>) -> Space {
+    let spaces = [
+        (Space::Global, &["global"][..]),
+        (Space::Shared, &["shared", "shared::cta", "shared::cluster"]),
+        (Space::Local, &["local"]),
+        (Space::Const, &["const"]),
+        (Space::Param, &["param", "param::entry", "param::func"]),
+    ];
+    let found = spaces.into_iter().find(|(_, names)| op.take_first(names).is_some());
+    found.map_or(Space::Generic, |(space, _)| space)
+}
+
+/// Hints about caches, which change no result.
+pub(super) fn is_cache_hint(part: &str) -> bool {
+    ["ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "unified"].contains(&part)
+        || ["L1::", "L2::", "level::"].iter().any(|prefix| part.starts_with(prefix))
+}
+
+/// `cvta.space` makes an address in a state space generic, `cvta.to.space` does the opposite.
+fn cvta(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
+    let to_space = op.take("to");
+    let base = window::base(take_space(op));
+    let ty = op.ty(0)?;
+    o.expect(2)?;
+    if ty != Type::U64 {
+        return Err(Unsupported::new("addresses have 64 bits"));
+    }
+    let difference = if to_space { base.wrapping_neg() } else { base };
+    let (d, a) = (o.dst(0, ty)?, o.src(1, ty)?);
+    Ok(Action::Compute(unary(d, a, move |address: u64| address.wrapping_add(difference))))
+}
+
+fn isspacep(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
+    let space = take_space(op);
+    o.expect(2)?;
+    let Some(p) = o.pred_dst(0)? else { return Ok(Action::Nop) };
+    let a = o.src(1, Type::U64)?;
+    let is_in = move |address: u64, _| window::resolve(address).0 == space;
+    Ok(Action::Compute(compare((a, a), is_in, Outcome::of(p))))
+}

@@ -1,0 +1,109 @@
+//! Atomic operations: `atom`, and `red`, which has no result. PTX ISA, "Parallel Synchronization and Communication
+//! Instructions".
+
+use half::{bf16, f16};
+
+use super::Unsupported;
+use super::access::{is_cache_hint, take_semantics, take_space};
+use super::opcode::Opcode;
+use super::operands::Operands;
+use crate::Type;
+use crate::program::{Action, Atomic, AtomicElement};
+use crate::syntax::Operand;
+
+/// The new value from the old one and the operands, as bits.
+type Apply = fn(u64, u64, u64) -> u64;
+
+pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
+    let has_result = match op.name() {
+        "atom" => true,
+        "red" if !op.take("async") => false,
+        _ => return Ok(None),
+    };
+    take_semantics(op);
+    let space = take_space(op);
+    while op.take_if(is_cache_hint).is_some() {}
+    op.take("noftz");
+    let operations = ["and", "or", "xor", "exch", "add", "inc", "dec", "min", "max", "cas"];
+    let operation = op.take_first(&operations).ok_or_else(|| Unsupported::new("the operation is not known"))?;
+    let ty = op.ty(0)?;
+    let apply = apply(operation, ty)
+        .ok_or_else(|| Unsupported::new(format!("the operation .{operation} on {ty} is not known")))?;
+    let first = usize::from(has_result);
+    let (address, of_variable) = o.address(first)?;
+    let space = of_variable.unwrap_or(space);
+    let count = op.take_first(&["v2", "v4", "v8"]).map_or(1, |vector| vector[1..].parse().unwrap_or(1));
+    let part = |index: usize, place: usize| -> Result<&Operand, Unsupported> {
+        match o.get(index)? {
+            Operand::Vector(parts) if count > 1 && parts.len() == count => Ok(&parts[place]),
+            operand if count == 1 => Ok(operand),
+            _ => Err(Unsupported::new(format!("{count} registers are expected"))),
+        }
+    };
+    let mut elements = Vec::new();
+    for place in 0..count {
+        let result = match has_result.then(|| part(0, place)).transpose()? {
+            None | Some(Operand::Sink) => None,
+            Some(operand) => Some(o.dst_of(operand, ty)?),
+        };
+        let a = o.src_of(part(first + 1, place)?, ty)?;
+        let b = if operation == "cas" { Some(o.src_of(part(first + 2, place)?, ty)?) } else { None };
+        elements.push(AtomicElement { result, a, b });
+    }
+    Ok(Some(Action::Atomic(Box::new(Atomic {
+        space,
+        address,
+        ty,
+        width: ty.bytes(),
+        elements: elements.into(),
+        apply,
+    }))))
+}
+
+fn apply(operation: &str, ty: Type) -> Option<Apply> {
+    use Type::{B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, S32, S64, U32, U64};
+    Some(match (operation, ty) {
+        ("and", B32 | B64) => |old, a, _| old & a,
+        ("or", B32 | B64) => |old, a, _| old | a,
+        ("xor", B32 | B64) => |old, a, _| old ^ a,
+        ("exch", B32 | B64) => |_, a, _| a,
+        ("cas", B16 | B32 | B64) => |old, a, b| if old == a { b } else { old },
+        ("add", U32 | S32) => |old, a, _| (old as u32).wrapping_add(a as u32).into(),
+        ("add", U64 | S64) => |old, a, _| old.wrapping_add(a),
+        ("add", F32) => |old, a, _| add_f32(old as u32, a as u32).into(),
+        ("add", F64) => |old, a, _| (f64::from_bits(old) + f64::from_bits(a)).to_bits(),
+        ("add", F16) => |old, a, _| add_f16(old as u16, a as u16).into(),
+        ("add", Bf16) => |old, a, _| add_bf16(old as u16, a as u16).into(),
+        ("add", F16x2) => |old, a, _| halves(old, a, add_f16),
+        ("add", Bf16x2) => |old, a, _| halves(old, a, add_bf16),
+        ("inc", U32) => |old, a, _| if old >= a { 0 } else { old + 1 },
+        ("dec", U32) => |old, a, _| if old == 0 || old > a { a } else { old - 1 },
+        ("min", U32 | U64) => |old, a, _| old.min(a),
+        ("max", U32 | U64) => |old, a, _| old.max(a),
+        ("min", S32) => |old, a, _| (old as i32).min(a as i32) as u32 as u64,
+        ("max", S32) => |old, a, _| (old as i32).max(a as i32) as u32 as u64,
+        ("min", S64) => |old, a, _| (old as i64).min(a as i64) as u64,
+        ("max", S64) => |old, a, _| (old as i64).max(a as i64) as u64,
+        _ => return None,
+    })
+}
+
+/// A sum of f32, with the one NaN that the hardware gives.
+fn add_f32(a: u32, b: u32) -> u32 {
+    let sum = f32::from_bits(a) + f32::from_bits(b);
+    if sum.is_nan() { 0x7fff_ffff } else { sum.to_bits() }
+}
+
+fn add_f16(a: u16, b: u16) -> u16 {
+    let sum = f16::from_f32(f16::from_bits(a).to_f32() + f16::from_bits(b).to_f32());
+    if sum.is_nan() { 0x7fff } else { sum.to_bits() }
+}
+
+fn add_bf16(a: u16, b: u16) -> u16 {
+    let sum = bf16::from_f32(bf16::from_bits(a).to_f32() + bf16::from_bits(b).to_f32());
+    if sum.is_nan() { 0x7fff } else { sum.to_bits() }
+}
+
+fn halves(a: u64, b: u64, add: fn(u16, u16) -> u16) -> u64 {
+    u64::from(add(a as u16, b as u16)) | u64::from(add((a >> 16) as u16, (b >> 16) as u16)) << 16
+}

@@ -1,0 +1,83 @@
+//! Branches, barriers and fences. PTX ISA, "Control Flow Instructions" and "Parallel Synchronization and Communication
+//! Instructions".
+
+use super::Unsupported;
+use super::flow::Flow;
+use super::opcode::Opcode;
+use super::operands::Operands;
+use crate::Type;
+use crate::program::{Action, Barrier, BarrierKind, Reduced, Reduction};
+use crate::syntax::Instruction;
+
+pub(super) fn lower(
+    op: &Opcode<'_>,
+    o: &Operands<'_>,
+    source: &Instruction,
+    flow: &Flow<'_>,
+) -> Result<Option<Action>, Unsupported> {
+    Ok(Some(match op.name() {
+        "bra" => {
+            op.take("uni");
+            Action::Branch(flow.place(source.operands.first())?)
+        }
+        "brx" => {
+            op.take("idx");
+            op.take("uni");
+            Action::BranchIndex(o.src(0, Type::U32)?, flow.places(source.operands.get(1))?.into())
+        }
+        "exit" => Action::Exit,
+        "trap" => Action::Trap,
+        "bar" if op.take("warp") => {
+            op.take("sync");
+            Action::WarpBarrier(o.src(0, Type::B32)?)
+        }
+        "bar" => barrier(op, o, true)?,
+        "barrier" if op.take("cluster") => return Err(Unsupported::new("clusters are not supported")),
+        "barrier" => {
+            let aligned = op.take("aligned");
+            barrier(op, o, aligned)?
+        }
+        "membar" | "fence" => {
+            while op.take_if(|part| part != "proxy").is_some() {}
+            Action::Fence
+        }
+        "nanosleep" | "pmevent" | "griddepcontrol" | "brkpt" => {
+            while op.take_if(|_| true).is_some() {}
+            Action::Nop
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// `bar` and `barrier`: `.sync a{, b}`, `.arrive a, b`, `.red.op d, a{, b}, p`.
+fn barrier(op: &Opcode<'_>, o: &Operands<'_>, aligned: bool) -> Result<Action, Unsupported> {
+    op.take("cta");
+    let kind = op.take_first(&["sync", "arrive", "red"]).ok_or_else(|| Unsupported::new("sync, arrive or red?"))?;
+    let (kind, first, last) = match kind {
+        "sync" => (BarrierKind::Sync, 0, o.count()),
+        "arrive" => (BarrierKind::Arrive, 0, o.count()),
+        _ => (reduction(op, o)?, 1, o.count().saturating_sub(1)),
+    };
+    if matches!(kind, BarrierKind::Reduce { .. }) && o.count() < 3 {
+        return Err(Unsupported::new("operands are missing"));
+    }
+    let threads = if last > first + 1 { Some(o.src(first + 1, Type::U32)?) } else { None };
+    if threads.is_none() && matches!(kind, BarrierKind::Arrive) {
+        return Err(Unsupported::new("how many threads take part must be given"));
+    }
+    Ok(Action::Barrier(Barrier { kind, id: o.src(first, Type::U32)?, threads, aligned }))
+}
+
+fn reduction(op: &Opcode<'_>, o: &Operands<'_>) -> Result<BarrierKind, Unsupported> {
+    let (operation, to) = match op.take_first(&["popc", "and", "or"]) {
+        Some("popc") => (Reduction::Count, Reduced::Register(o.dst(0, op.ty(0)?)?)),
+        Some(name) => {
+            op.take("pred");
+            let p = o.pred_dst(0)?.ok_or_else(|| Unsupported::new("a predicate is expected"))?;
+            (if name == "and" { Reduction::And } else { Reduction::Or }, Reduced::Predicate(p))
+        }
+        None => return Err(Unsupported::new("popc, and or or?")),
+    };
+    let source = o.pred(o.count().saturating_sub(1))?;
+    Ok(BarrierKind::Reduce { operation, source, to })
+}

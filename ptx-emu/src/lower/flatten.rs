@@ -1,0 +1,294 @@
+//! A kernel and the device functions that it calls become one body: each call is replaced by what it calls.
+
+use std::collections::HashMap;
+
+use super::{LowerError, Unsupported};
+use crate::Space;
+use crate::syntax::{
+    Address, AddressBase, Body, Function, FunctionKind, Guard, Instruction, LabelId, Module, Operand, Param,
+    RegisterId, Statement, Symbol, Variable, VariableId,
+};
+
+/// Statements that inlining may come to: far more than any kernel has, and a bound for functions that call each other
+/// in a widening tree.
+const MAX_STATEMENTS: usize = 4_000_000;
+
+/// The body of `kernel`, without calls. `.param` variables of calls become local ones.
+pub(super) fn flatten(module: &Module, kernel: &Function) -> Result<Body, LowerError> {
+    let functions = module.functions.iter().map(|function| (function.name.as_str(), function)).collect();
+    let mut flattener = Flattener { functions, out: Body::default(), path: vec![&kernel.name] };
+    if let Some(body) = &kernel.body {
+        flattener.splice(body, &Frame { params: None, returns: &[], end: None, ..Frame::default() })?;
+    }
+    Ok(flattener.out)
+}
+
+struct Flattener<'a> {
+    functions: HashMap<&'a str, &'a Function>,
+    out: Body,
+    /// The functions that are being inlined, outermost first.
+    path: Vec<&'a str>,
+}
+
+/// How the names of one inlined body are written in the whole: what its numbers are counted from, and what stands for its
+/// parameters.
+#[derive(Default)]
+struct Frame<'f> {
+    registers: u32,
+    variables: u32,
+    labels: u32,
+    /// What the caller passed; `None` in the kernel itself, whose parameters stay.
+    params: Option<&'f [Operand]>,
+    returns: &'f [Operand],
+    /// Where `ret` goes; `None` in the kernel itself.
+    end: Option<LabelId>,
+}
+
+impl<'a> Flattener<'a> {
+    fn splice(&mut self, body: &'a Body, frame: &Frame<'_>) -> Result<(), LowerError> {
+        let frame = &Frame {
+            registers: self.out.registers.len() as u32,
+            variables: self.out.variables.len() as u32,
+            labels: self.out.labels.len() as u32,
+            ..*frame
+        };
+        self.out.registers.extend_from_slice(&body.registers);
+        self.out.variables.extend(body.variables.iter().cloned().map(local_param));
+        self.out.labels.extend_from_slice(&body.labels);
+        for statement in &body.statements {
+            if self.out.statements.len() > MAX_STATEMENTS {
+                let reason = format!("with its calls inlined, the kernel has over {MAX_STATEMENTS} statements");
+                return Err(LowerError { line: 0, instruction: String::new(), reason });
+            }
+            let statement = match statement {
+                Statement::Label(label) => Statement::Label(frame.label(*label)),
+                Statement::BranchTargets { name, targets } => Statement::BranchTargets {
+                    name: frame.label(*name),
+                    targets: targets.iter().map(|label| frame.label(*label)).collect(),
+                },
+                Statement::Instruction(instruction) => {
+                    let renamed = frame.instruction(instruction);
+                    match instruction.opcode[0].as_str() {
+                        "call" => {
+                            self.call(&renamed).map_err(|error| LowerError::at(instruction, error))?;
+                            continue;
+                        }
+                        "ret" => Statement::Instruction(frame.ret(renamed)),
+                        _ => Statement::Instruction(renamed),
+                    }
+                }
+            };
+            self.out.statements.push(statement);
+        }
+        Ok(())
+    }
+
+    /// Puts the called function's body in place of the call.
+    fn call(&mut self, call: &Instruction) -> Result<(), CallError> {
+        let (returns, name, params) = parts(&call.operands)?;
+        let function = self.functions.get(name).copied().filter(|function| function.kind == FunctionKind::Device);
+        let Some((function, body)) = function.and_then(|function| Some((function, function.body.as_ref()?))) else {
+            return Err(Unsupported::new(format!("the function `{name}` is not defined in this module")).into());
+        };
+        if self.path.contains(&function.name.as_str()) {
+            return Err(Unsupported::new(format!("`{name}` calls itself, which is not supported")).into());
+        }
+        if (function.params.len(), function.returns.len()) != (params.len(), returns.len()) {
+            return Err(Unsupported::new(format!("`{name}` takes or returns another number of values")).into());
+        }
+        let end = self.new_label();
+        let skip = call.guard.map(|guard| (guard, self.new_label()));
+        if let Some((guard, skip)) = skip {
+            let guard = Guard { negate: !guard.negate, ..guard };
+            self.push(call.line, Some(guard), &["bra"], vec![Operand::Label(skip)]);
+        }
+        let registers = self.out.registers.len() as u32;
+        let passed = self.pass(call, &function.params, params, registers);
+        let frame = Frame { params: Some(&passed), returns, end: Some(end), ..Frame::default() };
+        self.path.push(&function.name);
+        self.splice(body, &frame)?;
+        self.path.pop();
+        self.out.statements.push(Statement::Label(end));
+        for (formal, actual) in function.returns.iter().zip(returns) {
+            if let Some(register) = formal.register {
+                let from = Operand::Register(RegisterId(registers + register.0));
+                self.push(call.line, None, &["mov", formal.ty.name()], vec![actual.clone(), from]);
+            }
+        }
+        if let Some((_, skip)) = skip {
+            self.out.statements.push(Statement::Label(skip));
+        }
+        Ok(())
+    }
+
+    /// What stands for each parameter in the called body: the variable that was passed, or a new one that holds the value
+    /// that was. Register parameters, which the body numbers from `registers` on, are set.
+    fn pass(&mut self, call: &Instruction, formals: &[Param], actuals: &[Operand], registers: u32) -> Vec<Operand> {
+        let mut passed = Vec::new();
+        for (formal, actual) in formals.iter().zip(actuals) {
+            let is_variable = matches!(actual, Operand::Symbol { .. });
+            if let Some(register) = formal.register {
+                // The body's registers come later; their numbers are known.
+                let to = Operand::Register(RegisterId(registers + register.0));
+                self.push(call.line, None, &["mov", formal.ty.name()], vec![to, actual.clone()]);
+                passed.push(Operand::Sink);
+            } else if is_variable {
+                passed.push(actual.clone());
+            } else {
+                let symbol = self.new_variable(formal, call.line);
+                let address = Address { base: AddressBase::Symbol(symbol.clone()), offset: 0, coordinates: vec![] };
+                let operands = vec![Operand::Address(address), actual.clone()];
+                self.push(call.line, None, &["st", "param", formal.ty.name()], operands);
+                passed.push(Operand::Symbol { symbol, offset: 0 });
+            }
+        }
+        passed
+    }
+
+    fn new_label(&mut self) -> LabelId {
+        self.out.labels.push(String::new());
+        LabelId(self.out.labels.len() as u32 - 1)
+    }
+
+    fn new_variable(&mut self, param: &Param, line: u32) -> Symbol {
+        self.out.variables.push(Variable {
+            name: param.name.clone(),
+            space: Space::Local,
+            bytes: param.bytes.into(),
+            align: param.align,
+            initial: vec![],
+            is_extern: false,
+            line,
+        });
+        Symbol::Local(VariableId(self.out.variables.len() as u32 - 1))
+    }
+
+    fn push(&mut self, line: u32, guard: Option<Guard>, opcode: &[&str], operands: Vec<Operand>) {
+        let opcode = opcode.iter().map(|part| (*part).to_owned()).collect();
+        self.out.statements.push(Statement::Instruction(Instruction { guard, opcode, operands, line }));
+    }
+}
+
+/// A failed call: the call itself, or an instruction inside of what it calls.
+enum CallError {
+    Here(Unsupported),
+    Inside(LowerError),
+}
+
+impl From<Unsupported> for CallError {
+    fn from(error: Unsupported) -> Self {
+        Self::Here(error)
+    }
+}
+
+impl From<LowerError> for CallError {
+    fn from(error: LowerError) -> Self {
+        Self::Inside(error)
+    }
+}
+
+impl LowerError {
+    fn at(instruction: &Instruction, error: CallError) -> Self {
+        match error {
+            CallError::Here(Unsupported { reason }) => {
+                Self { line: instruction.line, instruction: instruction.mnemonic(), reason }
+            }
+            CallError::Inside(error) => error,
+        }
+    }
+}
+
+/// `call (returns), name, (params)`: each list may be missing.
+fn parts(operands: &[Operand]) -> Result<(&[Operand], &str, &[Operand]), Unsupported> {
+    let (returns, rest) = match operands {
+        [Operand::List(returns), rest @ ..] => (returns.as_slice(), rest),
+        rest => (&[][..], rest),
+    };
+    let (callee, params) = match rest {
+        [callee] => (callee, &[][..]),
+        [callee, Operand::List(params), ..] => (callee, params.as_slice()),
+        _ => return Err(Unsupported::new("a function's name is expected")),
+    };
+    match callee {
+        Operand::Symbol { symbol: Symbol::Module(name), offset: 0 } => Ok((returns, name, params)),
+        _ => Err(Unsupported::new("a call through a pointer is not supported")),
+    }
+}
+
+/// Variables that carry parameters of calls belong to the thread, as local ones do.
+fn local_param(variable: Variable) -> Variable {
+    let space = if variable.space == Space::Param { Space::Local } else { variable.space };
+    Variable { space, ..variable }
+}
+
+impl Frame<'_> {
+    fn register(&self, id: RegisterId) -> RegisterId {
+        RegisterId(self.registers + id.0)
+    }
+
+    fn label(&self, id: LabelId) -> LabelId {
+        LabelId(self.labels + id.0)
+    }
+
+    fn instruction(&self, instruction: &Instruction) -> Instruction {
+        Instruction {
+            guard: instruction.guard.map(|guard| Guard { register: self.register(guard.register), ..guard }),
+            opcode: instruction.opcode.clone(),
+            operands: instruction.operands.iter().map(|operand| self.operand(operand)).collect(),
+            line: instruction.line,
+        }
+    }
+
+    /// `ret`: to the end of the inlined body, or out of the kernel.
+    fn ret(&self, instruction: Instruction) -> Instruction {
+        match self.end {
+            None => Instruction { opcode: vec!["exit".into()], ..instruction },
+            Some(end) => Instruction { opcode: vec!["bra".into()], operands: vec![Operand::Label(end)], ..instruction },
+        }
+    }
+
+    fn operand(&self, operand: &Operand) -> Operand {
+        let all = |operands: &[Operand]| operands.iter().map(|operand| self.operand(operand)).collect();
+        match operand {
+            Operand::Register(id) => Operand::Register(self.register(*id)),
+            Operand::Not(id) => Operand::Not(self.register(*id)),
+            Operand::Label(id) => Operand::Label(self.label(*id)),
+            Operand::Vector(operands) => Operand::Vector(all(operands)),
+            Operand::List(operands) => Operand::List(all(operands)),
+            Operand::Pair(a, b) => Operand::Pair(Box::new(self.operand(a)), Box::new(self.operand(b))),
+            Operand::Symbol { symbol, offset } => {
+                let (symbol, more) = self.symbol(symbol);
+                Operand::Symbol { symbol, offset: offset + more }
+            }
+            Operand::Address(address) => {
+                let (base, more) = match &address.base {
+                    AddressBase::Register(id) => (AddressBase::Register(self.register(*id)), 0),
+                    AddressBase::Immediate => (AddressBase::Immediate, 0),
+                    AddressBase::Symbol(symbol) => {
+                        let (symbol, more) = self.symbol(symbol);
+                        (AddressBase::Symbol(symbol), more)
+                    }
+                };
+                let coordinates = all(&address.coordinates);
+                Operand::Address(Address { base, offset: address.offset + more, coordinates })
+            }
+            Operand::Special(_) | Operand::Integer(_) | Operand::Single(_) | Operand::Double(_) | Operand::Sink => {
+                operand.clone()
+            }
+        }
+    }
+
+    /// The symbol in the whole, and bytes that come on top.
+    fn symbol(&self, symbol: &Symbol) -> (Symbol, i64) {
+        let passed = match (symbol, self.params) {
+            (Symbol::Local(id), _) => return (Symbol::Local(VariableId(self.variables + id.0)), 0),
+            (Symbol::Param(index), Some(params)) => params.get(*index),
+            (Symbol::Return(index), Some(_)) => self.returns.get(*index),
+            _ => None,
+        };
+        match passed {
+            Some(Operand::Symbol { symbol, offset }) => (symbol.clone(), *offset),
+            _ => (symbol.clone(), 0),
+        }
+    }
+}

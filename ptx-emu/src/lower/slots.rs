@@ -1,0 +1,261 @@
+//! Registers are given rows. Registers that are not in use at the same time share them: a kernel's rows then fit into the
+//! processor's cache, and how many are in use at once is an estimate of what the kernel needs on a GPU.
+
+use super::flow::Flow;
+use super::layout::Location;
+use super::operands::rows;
+use crate::Type;
+use crate::program::Pc;
+use crate::registers::{PredSlot, Slot};
+use crate::syntax::{AddressBase, Body, Instruction, Operand, RegisterId};
+
+/// Bits that the sets of live registers may take in all; beyond, each register gets rows of its own.
+const MAX_LIVENESS_BITS: usize = 1 << 31;
+
+/// Where each register is.
+pub(super) struct Slots {
+    /// By [`RegisterId`].
+    pub locations: Vec<Location>,
+    /// Rows and predicates in use.
+    pub rows: u32,
+    pub predicates: u32,
+    /// The most 32-bit registers that hold something at once: what a GPU's compiler would need, had it this order of
+    /// instructions.
+    pub live: u32,
+}
+
+/// Gives each register of the body a place.
+pub(super) fn assign(body: &Body, flow: &Flow<'_>) -> Slots {
+    let ranges = Ranges::new(body, flow);
+    let mut slots = Slots { locations: vec![], rows: 0, predicates: 0, live: ranges.most_live };
+    slots.locations = vec![Location::Predicate(PredSlot(0)); body.registers.len()];
+    let mut by_start: Vec<usize> = (0..body.registers.len()).collect();
+    by_start.sort_by_key(|&register| ranges.of[register].0);
+    // Rows that are free again, and those in use by when they become free, for each size of register.
+    let mut free: [Vec<Slot>; 5] = Default::default();
+    let mut used: [std::collections::BinaryHeap<std::cmp::Reverse<(Pc, Slot)>>; 5] = Default::default();
+    for register in by_start {
+        let ty = body.registers[register].ty;
+        if ty == Type::Pred {
+            slots.locations[register] = Location::Predicate(PredSlot(slots.predicates));
+            slots.predicates += 1;
+            continue;
+        }
+        let (start, end) = ranges.of[register];
+        let size = rows(ty.bits()) as usize;
+        while used[size].peek().is_some_and(|std::cmp::Reverse((until, _))| *until < start) {
+            free[size].extend(used[size].pop().map(|std::cmp::Reverse((_, slot))| slot));
+        }
+        let slot = free[size].pop().unwrap_or_else(|| {
+            let slot = Slot(slots.rows);
+            slots.rows += size as u32;
+            slot
+        });
+        used[size].push(std::cmp::Reverse((end, slot)));
+        slots.locations[register] = Location::Rows(slot, ty.bits());
+    }
+    slots
+}
+
+/// From the first to the last place at which each register holds something.
+struct Ranges {
+    of: Vec<(Pc, Pc)>,
+    most_live: u32,
+}
+
+impl Ranges {
+    fn new(body: &Body, flow: &Flow<'_>) -> Self {
+        let count = body.registers.len();
+        let words = count.div_ceil(64);
+        if words * 64 * flow.blocks.len() * 2 > MAX_LIVENESS_BITS {
+            return Self { of: vec![(0, flow.code.len()); count], most_live: u32::MAX };
+        }
+        let live_in = live_in(flow, words);
+        let mut ranges = Self { of: vec![(Pc::MAX, 0); count], most_live: 0 };
+        for block in &flow.blocks {
+            let mut live = Bits::new(words);
+            for &next in &block.successors {
+                live.add(&live_in[next]);
+            }
+            live.each(|register| ranges.extend(register, block.end));
+            for pc in (block.first..block.end).rev() {
+                let instruction = flow.code[pc];
+                definitions(instruction, |id| {
+                    ranges.extend(id.0 as usize, pc);
+                    if instruction.guard.is_none() {
+                        live.remove(id.0 as usize);
+                    }
+                });
+                uses(instruction, |id| {
+                    ranges.extend(id.0 as usize, pc);
+                    live.insert(id.0 as usize);
+                });
+                ranges.most_live = ranges.most_live.max(live.weight(body));
+            }
+            live.each(|register| ranges.extend(register, block.first));
+        }
+        ranges
+    }
+
+    fn extend(&mut self, register: usize, pc: Pc) {
+        let (first, last) = &mut self.of[register];
+        (*first, *last) = ((*first).min(pc), (*last).max(pc));
+    }
+}
+
+/// The registers that are read in or after a block before they are written.
+fn live_in(flow: &Flow<'_>, words: usize) -> Vec<Bits> {
+    let mut live_in = vec![Bits::new(words); flow.blocks.len()];
+    let mut backwards: Vec<usize> = (0..flow.blocks.len()).collect();
+    backwards.sort_by_key(|&block| std::cmp::Reverse(flow.blocks[block].order));
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &index in &backwards {
+            let block = &flow.blocks[index];
+            let mut live = Bits::new(words);
+            for &next in &block.successors {
+                live.add(&live_in[next]);
+            }
+            for pc in (block.first..block.end).rev() {
+                if flow.code[pc].guard.is_none() {
+                    definitions(flow.code[pc], |id| live.remove(id.0 as usize));
+                }
+                uses(flow.code[pc], |id| live.insert(id.0 as usize));
+            }
+            changed |= live != live_in[index];
+            live_in[index] = live;
+        }
+    }
+    live_in
+}
+
+/// Opcodes that write none of their operands.
+const WITHOUT_RESULT: [&str; 30] = [
+    "st",
+    "red",
+    "bra",
+    "brx",
+    "exit",
+    "ret",
+    "trap",
+    "brkpt",
+    "bar",
+    "barrier",
+    "membar",
+    "fence",
+    "prefetch",
+    "prefetchu",
+    "cp",
+    "nanosleep",
+    "stmatrix",
+    "discard",
+    "applypriority",
+    "pmevent",
+    "setmaxnreg",
+    "griddepcontrol",
+    "wgmma",
+    "tensormap",
+    "sust",
+    "sured",
+    "multimem",
+    "tcgen05",
+    "clusterlaunchcontrol",
+    "call",
+];
+
+/// The registers that the instruction writes.
+fn definitions(instruction: &Instruction, mut each: impl FnMut(RegisterId)) {
+    if let Some(result) = result(instruction) {
+        registers(result, &mut each);
+    }
+}
+
+/// The registers that the instruction reads, and those that it may leave as they were.
+fn uses(instruction: &Instruction, mut each: impl FnMut(RegisterId)) {
+    if let Some(guard) = instruction.guard {
+        each(guard.register);
+    }
+    let keeps = instruction.guard.is_some() || instruction.opcode[0] == "wgmma";
+    let skip = usize::from(result(instruction).is_some() && !keeps);
+    for operand in instruction.operands.iter().skip(skip) {
+        registers(operand, &mut each);
+    }
+}
+
+fn result(instruction: &Instruction) -> Option<&Operand> {
+    let opcode: Vec<&str> = instruction.opcode.iter().take(3).map(String::as_str).collect();
+    let has_result = match opcode[..] {
+        ["barrier", "cluster", ..] | ["mbarrier", "init" | "inval" | "expect_tx" | "complete_tx", ..] => false,
+        ["bar" | "barrier", ..] => instruction.opcode.iter().any(|part| part == "red"),
+        [name, ..] => !WITHOUT_RESULT.contains(&name),
+        [] => false,
+    };
+    let first = instruction.operands.first().filter(|operand| !matches!(operand, Operand::Address(_)));
+    first.filter(|_| has_result)
+}
+
+fn registers(operand: &Operand, each: &mut impl FnMut(RegisterId)) {
+    match operand {
+        Operand::Register(id) | Operand::Not(id) => each(*id),
+        Operand::Vector(operands) | Operand::List(operands) => {
+            operands.iter().for_each(|operand| registers(operand, each));
+        }
+        Operand::Pair(a, b) => [a, b].into_iter().for_each(|operand| registers(operand, each)),
+        Operand::Address(address) => {
+            if let AddressBase::Register(id) = address.base {
+                each(id);
+            }
+            address.coordinates.iter().for_each(|operand| registers(operand, each));
+        }
+        Operand::Special(_)
+        | Operand::Integer(_)
+        | Operand::Single(_)
+        | Operand::Double(_)
+        | Operand::Symbol { .. }
+        | Operand::Label(_)
+        | Operand::Sink => {}
+    }
+}
+
+/// A set of registers.
+#[derive(Clone, PartialEq, Eq)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(words: usize) -> Self {
+        Self(vec![0; words])
+    }
+
+    fn insert(&mut self, index: usize) {
+        self.0[index / 64] |= 1 << (index % 64);
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.0[index / 64] &= !(1 << (index % 64));
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);
+    }
+
+    fn each(&self, mut f: impl FnMut(usize)) {
+        for (index, &word) in self.0.iter().enumerate() {
+            let mut rest = word;
+            while rest != 0 {
+                f(index * 64 + rest.trailing_zeros() as usize);
+                rest &= rest - 1;
+            }
+        }
+    }
+
+    /// The 32-bit registers that the set's members take.
+    fn weight(&self, body: &Body) -> u32 {
+        let mut weight = 0;
+        self.each(|index| {
+            let ty = body.registers[index].ty;
+            weight += if ty == Type::Pred { 0 } else { rows(ty.bits()) };
+        });
+        weight
+    }
+}

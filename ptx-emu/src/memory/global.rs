@@ -1,0 +1,183 @@
+//! Global memory: allocations that every thread of a grid reads and writes, and that know their bounds.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::window;
+
+/// Allocations begin at multiples of this, as those of CUDA do.
+const ALIGNMENT: u64 = 256;
+
+/// Addresses that stay empty behind each allocation, so that an access out of bounds hits none.
+const GAP: u64 = 1 << 20;
+
+/// An address in global memory.
+pub type Pointer = u64;
+
+/// A device's global memory.
+#[derive(Debug)]
+pub struct GlobalMemory {
+    /// By address.
+    allocations: Vec<Allocation>,
+    /// Ranges that were given back: first address, bytes.
+    freed: Vec<(Pointer, u64)>,
+    next: Pointer,
+}
+
+/// A part of global memory.
+#[derive(Debug)]
+pub(crate) struct Allocation {
+    base: Pointer,
+    bytes: u64,
+    /// The contents: words, so that threads of the host may share them without a lock.
+    words: Vec<AtomicU32>,
+}
+
+/// Why there is nothing at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// It was given back: first address and bytes of what was there.
+    Freed(Pointer, u64),
+    /// It is so many bytes behind the end of the allocation of that address and size.
+    Behind { distance: u64, base: Pointer, bytes: u64 },
+    /// Nothing was ever near it.
+    Nowhere,
+}
+
+impl Default for GlobalMemory {
+    fn default() -> Self {
+        Self { allocations: vec![], freed: vec![], next: window::HEAP }
+    }
+}
+
+impl GlobalMemory {
+    /// Memory of so many bytes, all 0.
+    pub fn allocate(&mut self, bytes: u64) -> Pointer {
+        let words = (0..bytes.div_ceil(4)).map(|_| AtomicU32::new(0)).collect();
+        self.insert(self.next, bytes, words)
+    }
+
+    /// Memory that holds these bytes.
+    pub fn allocate_bytes(&mut self, bytes: &[u8]) -> Pointer {
+        let word = |chunk: &[u8]| {
+            let mut word = [0; 4];
+            word[..chunk.len()].copy_from_slice(chunk);
+            AtomicU32::new(u32::from_le_bytes(word))
+        };
+        self.insert(self.next, bytes.len() as u64, bytes.chunks(4).map(word).collect())
+    }
+
+    /// Memory that holds these words.
+    pub fn allocate_words(&mut self, words: impl IntoIterator<Item = u32>) -> Pointer {
+        let words: Vec<AtomicU32> = words.into_iter().map(AtomicU32::new).collect();
+        self.insert(self.next, 4 * words.len() as u64, words)
+    }
+
+    /// Puts a module's variables where its code expects them, in place of another module's.
+    pub(crate) fn set_variables(&mut self, bytes: &[u8]) {
+        self.allocations.retain(|allocation| allocation.base != window::VARIABLES);
+        if !bytes.is_empty() {
+            let next = self.next;
+            let pointer = self.allocate_bytes(bytes);
+            self.next = next;
+            if let Some(allocation) = self.allocations.iter_mut().find(|allocation| allocation.base == pointer) {
+                allocation.base = window::VARIABLES;
+            }
+            self.allocations.sort_by_key(|allocation| allocation.base);
+        }
+    }
+
+    fn insert(&mut self, base: Pointer, bytes: u64, words: Vec<AtomicU32>) -> Pointer {
+        self.next = (base + bytes + GAP).next_multiple_of(ALIGNMENT);
+        self.allocations.push(Allocation { base, bytes, words });
+        base
+    }
+
+    /// Gives back what was allocated at `pointer`, and returns its words; `None` where nothing begins there. A kernel
+    /// that uses it afterwards is found out.
+    pub fn free(&mut self, pointer: Pointer) -> Option<Vec<u32>> {
+        let index = self.allocations.iter().position(|allocation| allocation.base == pointer)?;
+        let allocation = self.allocations.remove(index);
+        self.freed.push((allocation.base, allocation.bytes));
+        Some(allocation.words.into_iter().map(AtomicU32::into_inner).collect())
+    }
+
+    /// The bytes of the allocation that begins at `pointer`; `None` where none does.
+    #[must_use]
+    pub fn read(&self, pointer: Pointer) -> Option<Vec<u8>> {
+        let allocation = self.allocations.iter().find(|allocation| allocation.base == pointer)?;
+        let mut bytes: Vec<u8> = allocation.words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
+        bytes.truncate(allocation.bytes as usize);
+        Some(bytes)
+    }
+
+    /// Bytes that are allocated in all.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> u64 {
+        self.allocations.iter().map(|allocation| allocation.bytes).sum()
+    }
+
+    /// The allocation that the address lies in.
+    pub(crate) fn find(&self, address: Pointer) -> Result<&Allocation, Missing> {
+        let after = self.allocations.partition_point(|allocation| allocation.base <= address);
+        let before = after.checked_sub(1).map(|index| &self.allocations[index]);
+        if let Some(found) = before.filter(|allocation| address - allocation.base < allocation.bytes) {
+            return Ok(found);
+        }
+        let freed = self.freed.iter().find(|(base, bytes)| address.wrapping_sub(*base) < *bytes);
+        match (freed, before) {
+            (Some(&(base, bytes)), _) => Err(Missing::Freed(base, bytes)),
+            (None, Some(&Allocation { base, bytes, .. })) if address - base - bytes < GAP => {
+                Err(Missing::Behind { distance: address - base - bytes, base, bytes })
+            }
+            _ => Err(Missing::Nowhere),
+        }
+    }
+}
+
+impl Allocation {
+    pub(crate) fn base(&self) -> Pointer {
+        self.base
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The words, of which the last may hold bytes that are not part of the allocation.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> &[AtomicU32] {
+        &self.words
+    }
+
+    /// The byte of so great an offset.
+    pub(crate) fn load_u8(&self, offset: u64) -> u8 {
+        self.words[offset as usize / 4].load(Relaxed).to_le_bytes()[offset as usize % 4]
+    }
+
+    /// Sets the byte of so great an offset; its neighbours keep what other threads write to them meanwhile.
+    pub(crate) fn store_u8(&self, offset: u64, value: u8) {
+        let shift = offset % 4 * 8;
+        let word = &self.words[offset as usize / 4];
+        let replaced = |old: u32| Some(old & !(0xff << shift) | u32::from(value) << shift);
+        let _ = word.fetch_update(Relaxed, Relaxed, replaced);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_lead_to_their_allocation_or_say_why_not() {
+        let mut memory = GlobalMemory::default();
+        let [a, b] = [memory.allocate(10), memory.allocate_bytes(&[1, 2, 3])];
+        assert_eq!(memory.find(a + 9).unwrap().base(), a);
+        assert_eq!(memory.find(a + 10).unwrap_err(), Missing::Behind { distance: 0, base: a, bytes: 10 });
+        assert_eq!(memory.find(b + 2).unwrap().load_u8(2), 3);
+        memory.find(b).unwrap().store_u8(1, 9);
+        assert_eq!(memory.read(b).unwrap(), [1, 9, 3]);
+        assert_eq!(memory.find(0).unwrap_err(), Missing::Nowhere);
+        assert_eq!(memory.free(a).unwrap(), [0, 0, 0]);
+        assert_eq!(memory.find(a + 4).unwrap_err(), Missing::Freed(a, 10));
+    }
+}

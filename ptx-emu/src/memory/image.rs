@@ -1,0 +1,73 @@
+//! What a module's variables hold before anything runs.
+
+use std::collections::HashMap;
+
+use super::window;
+use crate::Space;
+use crate::syntax::{Initial, Module, Variable};
+
+/// Bytes that a module's variables may take in one state space.
+const MAX_BYTES: u64 = 1 << 32;
+
+/// The module's `.global` and `.const` variables: their addresses, and their first contents.
+#[derive(Debug, Default)]
+pub(crate) struct Image {
+    /// By name: the address within the variable's space.
+    pub addresses: HashMap<String, (Space, u64)>,
+    /// What `.global` variables hold, from [`window::VARIABLES`] on.
+    pub global: Vec<u8>,
+    /// What `.const` variables hold.
+    pub constant: Vec<u8>,
+}
+
+impl Image {
+    /// Lays the variables out. The text says what is wrong where they cannot be.
+    pub(crate) fn new(module: &Module) -> Result<Self, (u32, String)> {
+        let mut image = Self::default();
+        let mut sizes = [0u64; 2];
+        for variable in module.variables.iter().filter(|variable| !variable.is_extern) {
+            let (size, base) = match variable.space {
+                Space::Global => (&mut sizes[0], window::VARIABLES),
+                Space::Const => (&mut sizes[1], 0),
+                _ => continue,
+            };
+            *size = size.next_multiple_of(variable.align.max(1).into());
+            image.addresses.insert(variable.name.clone(), (variable.space, base + *size));
+            *size = size.saturating_add(variable.bytes);
+            if *size > MAX_BYTES {
+                return Err((variable.line, format!("`{}` does not fit into memory", variable.name)));
+            }
+        }
+        (image.global, image.constant) = (vec![0; sizes[0] as usize], vec![0; sizes[1] as usize]);
+        for variable in &module.variables {
+            image.fill(variable)?;
+        }
+        Ok(image)
+    }
+
+    fn fill(&mut self, variable: &Variable) -> Result<(), (u32, String)> {
+        let Some(&(space, address)) = self.addresses.get(&variable.name) else { return Ok(()) };
+        for initial in &variable.initial {
+            let (offset, bytes) = match initial {
+                Initial::Bytes { offset, bytes } => (*offset, bytes.clone()),
+                Initial::Address { offset, width, symbol, addend, generic } => {
+                    let Some(&(of, target)) = self.addresses.get(symbol) else {
+                        return Err((variable.line, format!("the address of `{symbol}` is not known")));
+                    };
+                    let base = if *generic { window::base(of) } else { 0 };
+                    let value = (base + target).wrapping_add_signed(*addend);
+                    (*offset, value.to_le_bytes().into_iter().take(*width as usize).collect())
+                }
+            };
+            let (all, start) = match space {
+                Space::Global => (&mut self.global, address - window::VARIABLES + offset),
+                _ => (&mut self.constant, address + offset),
+            };
+            let Some(to) = all.get_mut(start as usize..).and_then(|rest| rest.get_mut(..bytes.len())) else {
+                return Err((variable.line, format!("`{}` is initialised beyond its end", variable.name)));
+            };
+            to.copy_from_slice(&bytes);
+        }
+        Ok(())
+    }
+}

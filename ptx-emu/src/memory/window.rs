@@ -1,0 +1,55 @@
+//! Generic addresses: each state space but global memory is seen through a window of the 64-bit address space.
+
+use crate::Space;
+
+/// The windows, from the lowest: constants, parameters, local memory, shared memory. Below lies global memory.
+pub(crate) const CONST: u64 = 0x7c00_0000_0000;
+pub(crate) const PARAM: u64 = 0x7d00_0000_0000;
+pub(crate) const LOCAL: u64 = 0x7e00_0000_0000;
+pub(crate) const SHARED: u64 = 0x7f00_0000_0000;
+const END: u64 = 0x8000_0000_0000;
+
+/// The part of the shared window, and of the addresses in `.shared::cluster`, that belongs to one block of a cluster.
+pub(crate) const SHARED_PER_BLOCK: u64 = 1 << 24;
+
+/// Where the module's variables in global memory begin, and where memory that is allocated begins.
+pub(crate) const VARIABLES: u64 = 0x0100_0000_0000;
+pub(crate) const HEAP: u64 = 0x0200_0000_0000;
+
+/// The state space that a generic address is in, and the address within it.
+pub(crate) const fn resolve(address: u64) -> (Space, u64) {
+    match address {
+        END.. => (Space::Global, address),
+        SHARED.. => (Space::Shared, address - SHARED),
+        LOCAL.. => (Space::Local, address - LOCAL),
+        PARAM.. => (Space::Param, address - PARAM),
+        CONST.. => (Space::Const, address - CONST),
+        _ => (Space::Global, address),
+    }
+}
+
+/// What is added to an address in the space to make it generic.
+pub(crate) const fn base(space: Space) -> u64 {
+    match space {
+        Space::Generic | Space::Global => 0,
+        Space::Shared => SHARED,
+        Space::Local => LOCAL,
+        Space::Const => CONST,
+        Space::Param => PARAM,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_do_not_overlap() {
+        for space in [Space::Shared, Space::Local, Space::Const, Space::Param] {
+            assert_eq!(resolve(base(space)), (space, 0));
+            assert_eq!(resolve(base(space) + 0xff_ffff), (space, 0xff_ffff));
+            assert_ne!(resolve(base(space) - 1).0, space);
+        }
+        assert_eq!(resolve(HEAP + 5), (Space::Global, HEAP + 5));
+    }
+}

@@ -1,0 +1,191 @@
+//! A kernel as the executor runs it: decoded once, its registers in rows, its branches to places.
+
+use std::sync::Arc;
+
+use crate::lanes::Compute;
+use crate::registers::{Condition, Slot};
+use crate::special::Special;
+use crate::syntax::LaunchBounds;
+use crate::{Space, Type};
+
+/// A place in [`Program::instructions`].
+pub(crate) type Pc = usize;
+
+/// A lowered kernel.
+pub(crate) struct Program {
+    pub name: String,
+    pub instructions: Vec<Instruction>,
+    /// Rows and predicates of a warp.
+    pub rows: usize,
+    pub predicates: usize,
+    /// Rows that hold constants: first row, bits, rows.
+    pub constants: Vec<(Slot, u128, u32)>,
+    /// Rows that hold special registers: first row, rows.
+    pub specials: Vec<(Special, Slot, u32)>,
+    /// The predicate that is always true.
+    pub always: Option<usize>,
+    pub params: Vec<ParamInfo>,
+    pub param_bytes: u32,
+    pub bounds: LaunchBounds,
+    /// Static shared memory, in bytes; the dynamic one follows, aligned.
+    pub shared_bytes: u32,
+    /// Where dynamic shared memory begins.
+    pub dynamic_shared_offset: u32,
+    /// Local memory of a thread, in bytes.
+    pub local_bytes: u32,
+    /// Registers of a thread, estimated: see `lower::slots`.
+    pub registers: u32,
+    /// Whether some access to shared memory is narrower than a word.
+    pub has_narrow_shared: bool,
+    /// The module's variables and constants.
+    pub image: Arc<crate::memory::Image>,
+}
+
+/// A parameter of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParamInfo {
+    /// Its type; of an array, that of an element.
+    pub ty: Type,
+    /// Where it begins among the parameters, in bytes.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub bytes: u32,
+}
+
+/// One instruction.
+pub(crate) struct Instruction {
+    pub guard: Option<Condition>,
+    pub action: Action,
+    /// Whether other lanes of the warp may be waiting to join here.
+    pub is_join: bool,
+    /// Where this place comes in the order in which diverged lanes are run: the least first.
+    pub order: u32,
+    /// Its line in the PTX, counted from 1.
+    pub line: u32,
+    /// Its text, for messages: the opcode.
+    pub mnemonic: Box<str>,
+}
+
+/// What an instruction does.
+pub(crate) enum Action {
+    /// Something with registers.
+    Compute(Compute),
+    /// Something with registers that the lanes named by a register do together.
+    Converge(Compute, Slot),
+    Load(Box<Access>),
+    Store(Box<Access>),
+    Atomic(Box<Atomic>),
+    Branch(Pc),
+    /// To one of these, by the lanes' index.
+    BranchIndex(Slot, Box<[Pc]>),
+    Exit,
+    Trap,
+    Barrier(Barrier),
+    /// The lanes named by a register wait for each other.
+    WarpBarrier(Slot),
+    /// Orders memory accesses, which the executor does anyway.
+    Fence,
+    /// Nothing that a program can see.
+    Nop,
+}
+
+/// A load or store of one or more neighbouring elements.
+pub(crate) struct Access {
+    pub space: Space,
+    pub address: AddressExpr,
+    /// Bytes of an element.
+    pub width: u32,
+    /// Elements, and where they are.
+    pub elements: Box<[Element]>,
+    /// `.volatile`, `.relaxed`, `.acquire`, `.release`, ...: no race with others of its kind.
+    pub is_strong: bool,
+}
+
+impl Access {
+    pub(crate) fn bytes(&self) -> u32 {
+        self.width * self.elements.len() as u32
+    }
+}
+
+/// Where an element of an access is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Element {
+    pub slot: Slot,
+    /// Rows of the register.
+    pub rows: u32,
+    /// The element's sign goes on into the rest of the register.
+    pub sign_extend: bool,
+}
+
+/// A register and a number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AddressExpr {
+    pub base: Option<Base>,
+    pub offset: i64,
+}
+
+/// A register that holds an address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Base {
+    pub slot: Slot,
+    pub is_64: bool,
+}
+
+/// An atomic operation, with the old value as its result or without one.
+pub(crate) struct Atomic {
+    pub space: Space,
+    pub address: AddressExpr,
+    pub ty: Type,
+    /// Bytes that are exchanged.
+    pub width: u32,
+    /// Elements of a vector operation: result, first and second operand.
+    pub elements: Box<[AtomicElement]>,
+    /// The new value from the old one and the operands.
+    pub apply: fn(u64, u64, u64) -> u64,
+}
+
+/// One element of an atomic operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AtomicElement {
+    pub result: Option<Slot>,
+    pub a: Slot,
+    pub b: Option<Slot>,
+}
+
+/// `bar` and `barrier`.
+pub(crate) struct Barrier {
+    pub kind: BarrierKind,
+    /// Number of the barrier.
+    pub id: Slot,
+    /// How many threads take part; all of them where none is given.
+    pub threads: Option<Slot>,
+    /// All lanes of a warp must run it together.
+    pub aligned: bool,
+}
+
+/// What a barrier does.
+pub(crate) enum BarrierKind {
+    Sync,
+    Arrive,
+    /// Counts a predicate over the threads: `.popc`, `.and`, `.or`.
+    Reduce {
+        operation: Reduction,
+        source: Condition,
+        to: Reduced,
+    },
+}
+
+/// How `barrier.red` joins predicates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    Count,
+    And,
+    Or,
+}
+
+/// Where `barrier.red` puts its result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reduced {
+    Register(Slot),
+    Predicate(crate::registers::PredSlot),
+}
