@@ -8,8 +8,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gpu_kernels::STEPS;
+use host::backend::{self, Opened};
 use host::bench::{self, Comparison};
-use host::{Error, PtxSource, backend, kernels, report};
+use host::{Error, kernels, report};
 
 use crate::cli::{Args, Format};
 use crate::output::JsonFile;
@@ -36,16 +37,22 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<u8, Error> {
     let selection = args.selection()?;
     let problems = args.problems()?;
-    let ptx = match &args.ptx {
-        Some(path) => PtxSource::from_file(path)?,
-        None => PtxSource::BuiltIn,
-    };
+    let options = args.options()?;
     for step in selection.steps() {
-        ptx.module(step)?;
+        options.ptx.module(step)?;
     }
     let mut json = args.json.as_deref().map(JsonFile::open).transpose()?;
 
-    let mut backend = backend::open(args.backend.into(), args.device, ptx)?;
+    let Opened { mut backend, no_cuda } = backend::open(args.backend.into(), options)?;
+    if let Some(reason) = no_cuda {
+        let reason = match reason {
+            Error::NoDriver | Error::NoDevice { .. } => "no CUDA device was found".to_owned(),
+            other => other.to_string(),
+        };
+        let device = &backend.device().name;
+        let instead = "the emulator runs the kernels on the CPU, and times are modelled for";
+        output::complain(&format!("note: {reason}: {instead} {device}"));
+    }
     let mut display = Display::new();
     let mut exit_code = 0;
     let mut first = true;

@@ -89,11 +89,12 @@ impl Conversion {
     /// What NaN becomes. From and to double precision it keeps its sign and as much of its payload as there is place for;
     /// everywhere else there is one NaN.
     fn nan_to_float(&self, format: &Format, x: f64) -> u64 {
+        let quiet = x.to_bits() | 1 << 51;
         match (self.to, self.from) {
             (Type::F64, Type::F32) if self.ftz => 0x7fff_ffff_e000_0000,
-            (Type::F64, _) => x.to_bits(),
+            (Type::F64, _) => quiet,
             (_, Type::F64) => {
-                let payload = (x.to_bits() & (1 << 52) - 1) >> (52 - format.mantissa);
+                let payload = (quiet & (1 << 52) - 1) >> (52 - format.mantissa);
                 u64::from(x.is_sign_negative()) << (format.bits - 1) | format.infinity | payload
             }
             _ => format.nan,

@@ -33,12 +33,10 @@ fn interior(operands: &Operands) -> Vec<u32> {
 /// # Errors
 /// Where the device does not run it.
 pub fn on_device(backend: &mut dyn Backend, step: &'static Step, problem: &Problem) -> Result<Vec<u32>, Error> {
-    let mut operands = Operands::random(problem)?;
     backend.prepare(Kernel::Step(step))?;
-    backend.upload(&operands)?;
+    backend.upload(&Operands::random(problem)?)?;
     backend.run(Kernel::Step(step), problem)?;
-    backend.download(&mut operands)?;
-    Ok(interior(&operands))
+    Ok(interior(&backend.download()?))
 }
 
 /// Runs a step in the emulator.
