@@ -85,6 +85,68 @@ pub(crate) fn predicate(p: PredSlot, f: impl Fn(&Registers, Mask) -> Mask + Send
     })
 }
 
+/// d = f(a), lane by lane, only in the lanes that run: for functions too long to be worth a copy per vector width.
+pub(crate) fn unary_slow<A: Lane, R: Lane>(d: Slot, a: Slot, f: impl Fn(A) -> R + Send + Sync + 'static) -> Compute {
+    ternary_dyn(d, (a, d, d), Box::new(move |a, (): (), (): ()| f(a)))
+}
+
+/// d = f(a, b); see [`unary_slow`].
+pub(crate) fn binary_slow<A: Lane, B: Lane, R: Lane>(
+    d: Slot,
+    (a, b): (Slot, Slot),
+    f: impl Fn(A, B) -> R + Send + Sync + 'static,
+) -> Compute {
+    ternary_dyn(d, (a, b, d), Box::new(move |a, b, (): ()| f(a, b)))
+}
+
+/// d = f(a, b, c); see [`unary_slow`].
+pub(crate) fn ternary_slow<A: Lane, B: Lane, C: Lane, R: Lane>(
+    d: Slot,
+    abc: (Slot, Slot, Slot),
+    f: impl Fn(A, B, C) -> R + Send + Sync + 'static,
+) -> Compute {
+    ternary_dyn(d, abc, Box::new(f))
+}
+
+/// One copy per combination of types instead of one per function.
+fn ternary_dyn<A: Lane, B: Lane, C: Lane, R: Lane>(
+    d: Slot,
+    (a, b, c): (Slot, Slot, Slot),
+    f: Box<dyn Fn(A, B, C) -> R + Send + Sync>,
+) -> Compute {
+    Box::new(move |registers, mask| {
+        let (a, b): ([A; LANES], [B; LANES]) = (registers.read(a), registers.read(b));
+        let c: [C; LANES] = registers.read(c);
+        let mut result = [R::default(); LANES];
+        for lane in lanes_of(mask) {
+            result[lane] = f(a[lane], b[lane], c[lane]);
+        }
+        registers.write(d, &result, mask);
+    })
+}
+
+/// (d, carry) = f(a, b, c, carry): extended-precision arithmetic. The carry flag is written only if `sets_carry`.
+pub(crate) fn carry<T: Lane>(
+    d: Slot,
+    (a, b, c): (Slot, Slot, Slot),
+    sets_carry: bool,
+    f: fn(T, T, T, bool) -> (T, bool),
+) -> Compute {
+    Box::new(move |registers, mask| {
+        let (a, b): ([T; LANES], [T; LANES]) = (registers.read(a), registers.read(b));
+        let c: [T; LANES] = registers.read(c);
+        let mut result = [T::default(); LANES];
+        for lane in lanes_of(mask) {
+            let (value, carry) = f(a[lane], b[lane], c[lane], registers.carry >> lane & 1 != 0);
+            result[lane] = value;
+            if sets_carry {
+                registers.carry = registers.carry & !(1 << lane) | u32::from(carry) << lane;
+            }
+        }
+        registers.write(d, &result, mask);
+    })
+}
+
 /// One bit per lane.
 #[inline(always)]
 pub(crate) fn pack(lanes: &[bool; LANES]) -> Mask {

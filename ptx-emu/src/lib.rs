@@ -11,6 +11,7 @@ mod lanes;
 mod lower;
 mod memory;
 mod program;
+mod ops;
 mod registers;
 mod sample;
 mod special;

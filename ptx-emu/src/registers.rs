@@ -94,6 +94,17 @@ pub(crate) trait Lane: Copy + Default + Send + Sync + 'static {
     fn store(rows: &mut [Row], slot: Slot, values: &[Self; LANES], mask: Mask);
 }
 
+/// No operand.
+impl Lane for () {
+    #[inline(always)]
+    fn load(_: &[Row], _: Slot) -> [Self; LANES] {
+        [(); LANES]
+    }
+
+    #[inline(always)]
+    fn store(_: &mut [Row], _: Slot, _: &[Self; LANES], _: Mask) {}
+}
+
 /// Types that are rows as they lie in memory.
 macro_rules! whole_rows {
     ($($ty:ty, $rows:literal;)*) => {$(
@@ -128,6 +139,7 @@ whole_rows! {
     i64, 2;
     f64, 2;
     u128, 4;
+    [f32; 2], 2;
 }
 
 /// Types that are narrower than a row's 32 bits.

@@ -309,6 +309,9 @@ fn instructions_know_their_lines() {
     let body = kernel("add.s32 %r1,\n%r2,\n%r3;\n\n/*\n*/ // x\nret;");
     let lines: Vec<_> = instructions(&body).iter().map(|instruction| instruction.line).collect();
     assert_eq!(lines, [8, 14]);
+    let windows = kernel("\r\nret;\r\n\r\n\tret;\r\n");
+    let lines: Vec<_> = instructions(&windows).iter().map(|instruction| instruction.line).collect();
+    assert_eq!(lines, [9, 11]);
 }
 
 #[test]

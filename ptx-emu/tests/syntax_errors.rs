@@ -83,6 +83,7 @@ fn initial_values() {
     assert_eq!(module(".global .u8 x = 256;"), "line 2: the initial value 256 does not fit a `.u8`");
     assert_eq!(module(".global .u8 x = -129;"), "line 2: the initial value -129 does not fit a `.u8`");
     assert_eq!(module(".global .b32 x = 1.5;"), "line 2: the initial value 1.5 does not fit a `.b32`");
+    assert_eq!(module(".global .b16 x = 0d3FF0000000000000;"), "line 2: the initial value 1.0 does not fit a `.b16`");
     assert_eq!(module(".global .b128 x = 1;"), "line 2: the initial value 1 does not fit a `.b128`");
     assert_eq!(module(".global .b8 x[2] = {1,2,3};"), "line 2: an initial value has more parts than its variable");
     let braces = "line 2: the braces of an initial value do not fit the dimensions";

@@ -169,6 +169,6 @@ fn shown(constant: Constant) -> String {
     match constant {
         Constant::Integer { bits, unsigned } => number(bits, unsigned).to_string(),
         Constant::Single(bits) => format!("0f{bits:08x}"),
-        Constant::Double(bits) => f64::from_bits(bits).to_string(),
+        Constant::Double(bits) => format!("{:?}", f64::from_bits(bits)),
     }
 }

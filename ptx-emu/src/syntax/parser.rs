@@ -97,6 +97,8 @@ impl Cursor<'_> {
         self.advance();
         self.expect(Kind::Number, "the number of a file")?;
         self.expect(Kind::Text, "the name of a file")?;
+        // LLVM may write the folder and the name apart.
+        self.accept(Kind::Text);
         while self.accept(Kind::Comma) {
             self.expect(Kind::Number, "a number")?;
         }

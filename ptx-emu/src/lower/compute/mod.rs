@@ -1,19 +1,78 @@
 //! Instructions that know nothing but registers: arithmetic, logic, comparisons, conversions, moves, and what lanes tell
 //! each other. One file per family; each turns an opcode into a function of one lane.
 
+mod compare;
+mod convert;
+mod float;
 mod integer;
+mod logic;
+mod moves;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 
 use super::Unsupported;
 use super::opcode::Opcode;
 use super::operands::Operands;
+use crate::Type;
 use crate::lanes::Compute;
+use crate::registers::Slot;
 
 /// What the instruction does; `None` where it is none of this kind.
 pub(crate) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Compute>, Unsupported> {
     let compute = match op.name() {
-        "add" | "sub" => integer::add_sub(op, o)?,
+        "setp" => compare::setp(op, o)?,
+        "selp" => compare::selp(op, o)?,
+        "mov" => moves::lower(op, o)?,
+        "cvt" => convert::lower(op, o)?,
+        "and" | "or" | "xor" | "not" | "shl" | "shr" => logic::lower(op, o)?,
+        "add" | "sub" | "mul" | "mad" | "fma" | "min" | "max" | "neg" | "abs" => match op.ty(0)? {
+            Type::F32 | Type::F64 => float::lower(op, o)?,
+            _ => integer::lower(op, o)?,
+        },
         _ => return Ok(None),
     };
     op.finish()?;
     Ok(Some(compute))
+}
+
+/// The type of an opcode that has exactly one.
+fn single_type(op: &Opcode<'_>) -> Result<Type, Unsupported> {
+    match op.types() {
+        [ty] => Ok(*ty),
+        [] => Err(Unsupported::new("a type is missing")),
+        _ => Err(Unsupported::new("one type is expected, several are there")),
+    }
+}
+
+/// The types of an opcode that has exactly two.
+fn two_types(op: &Opcode<'_>) -> Result<(Type, Type), Unsupported> {
+    match op.types() {
+        [first, second] => Ok((*first, *second)),
+        types => Err(Unsupported::new(format!("two types are expected, {} are there", types.len()))),
+    }
+}
+
+/// The instruction exists, but not for this type.
+fn no_such_type(op: &Opcode<'_>, ty: Type) -> Unsupported {
+    Unsupported::new(format!("{} is not known for {ty}", op.name()))
+}
+
+/// d, a
+fn d_a(o: &Operands<'_>, d: Type, a: Type) -> Result<(Slot, Slot), Unsupported> {
+    o.expect(2)?;
+    Ok((o.dst(0, d)?, o.src(1, a)?))
+}
+
+/// d, (a, b)
+fn d_ab(o: &Operands<'_>, d: Type, [a, b]: [Type; 2]) -> Result<(Slot, (Slot, Slot)), Unsupported> {
+    o.expect(3)?;
+    Ok((o.dst(0, d)?, (o.src(1, a)?, o.src(2, b)?)))
+}
+
+/// d, (a, b, c)
+fn d_abc(o: &Operands<'_>, d: Type, [a, b, c]: [Type; 3]) -> Result<(Slot, (Slot, Slot, Slot)), Unsupported> {
+    o.expect(4)?;
+    Ok((o.dst(0, d)?, (o.src(1, a)?, o.src(2, b)?, o.src(3, c)?)))
 }

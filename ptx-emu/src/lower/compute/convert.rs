@@ -1,0 +1,142 @@
+//! Conversions between types. PTX ISA, "cvt".
+
+use rustc_apfloat::Round;
+
+use super::{Compute, Opcode, Operands, Unsupported, two_types};
+use crate::Type;
+use crate::lanes::{unary, unary_slow};
+use crate::lower::operands::rows;
+use crate::ops::convert::{Conversion, format};
+use crate::ops::float::canonical;
+use crate::registers::Slot;
+
+pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
+    let (to, from) = two_types(op)?;
+    scalar(op, o, to, from)
+}
+
+/// A type that `cvt` converts from and to, one number at a time.
+fn is_scalar(ty: Type) -> bool {
+    (ty.is_integer() || format(ty).is_some())
+        && !matches!(ty, Type::U16x2 | Type::S16x2 | Type::F16x2 | Type::Bf16x2 | Type::F32x2)
+        && !matches!(ty, Type::E4m3 | Type::E5m2 | Type::E4m3x2 | Type::E5m2x2)
+}
+
+/// What the modifiers say, of which each pair of types allows only some.
+fn conversion(op: &Opcode<'_>, to: Type, from: Type) -> Result<Conversion, Unsupported> {
+    let integral = match op.take_first(&["rni", "rzi", "rmi", "rpi"]) {
+        Some("rni") => Some(Round::NearestTiesToEven),
+        Some("rzi") => Some(Round::TowardZero),
+        Some("rmi") => Some(Round::TowardNegative),
+        Some(_) => Some(Round::TowardPositive),
+        None => None,
+    };
+    let round = match op.take_first(&["rn", "rz", "rm", "rp", "rna"]) {
+        Some("rn") => Some(Round::NearestTiesToEven),
+        Some("rz") => Some(Round::TowardZero),
+        Some("rm") => Some(Round::TowardNegative),
+        Some("rp") => Some(Round::TowardPositive),
+        Some(_) => Some(Round::NearestTiesToAway),
+        None => None,
+    };
+    let narrows = to.is_float() && (from.is_integer() || to != from && to.bits() <= from.bits());
+    if narrows != round.is_some() {
+        let needed = if narrows { "needs" } else { "has no" };
+        return Err(Unsupported::new(format!("cvt{to}{from} {needed} rounding such as .rn")));
+    }
+    let to_integer = to.is_integer() && from.is_float();
+    if to_integer && integral.is_none() || integral.is_some() && !to_integer && (to != from || !to.is_float()) {
+        let needed = if to_integer { "needs" } else { "has no" };
+        return Err(Unsupported::new(format!("cvt{to}{from} {needed} rounding to an integer such as .rzi")));
+    }
+    if (round == Some(Round::NearestTiesToAway)) && to != Type::Tf32 {
+        return Err(Unsupported::new(".rna is for .tf32"));
+    }
+    let single = to == Type::F32 || from == Type::F32;
+    let small =
+        matches!(to, Type::F16 | Type::Bf16 | Type::F16x2 | Type::Bf16x2 | Type::Tf32 | Type::E4m3x2 | Type::E5m2x2);
+    Ok(Conversion {
+        from,
+        to,
+        integral,
+        round: round.unwrap_or(Round::NearestTiesToEven),
+        ftz: single && op.take("ftz"),
+        relu: small && narrows && op.take("relu"),
+        satfinite: small && narrows && op.take("satfinite"),
+        sat: !matches!(to, Type::Tf32 | Type::Bf16) && op.take("sat"),
+    })
+}
+
+fn scalar(op: &Opcode<'_>, o: &Operands<'_>, to: Type, from: Type) -> Result<Compute, Unsupported> {
+    if !is_scalar(to) || !is_scalar(from) || from == Type::Tf32 || to == Type::Tf32 && from != Type::F32 {
+        return Err(Unsupported::new(format!("cvt does not convert from {from} to {to}")));
+    }
+    o.expect(2)?;
+    let conversion = conversion(op, to, from)?;
+    let (d, d_bits) = sized(o, 0, to)?;
+    let (a, a_bits) = sized(o, 1, from)?;
+    let plain = !conversion.ftz && !conversion.sat && !conversion.relu && !conversion.satfinite;
+    if plain
+        && a_bits == from.bits()
+        && d_bits == to.bits()
+        && let Some(compute) = common(&conversion, d, a)
+    {
+        return Ok(compute);
+    }
+    let kept = u64::MAX >> (64 - d_bits);
+    if plain && to.is_integer() && from.is_integer() {
+        return Ok(integers(&conversion, (d, d_bits), (a, a_bits), kept));
+    }
+    Ok(match (rows(d_bits), rows(a_bits)) {
+        (1, 1) => unary_slow(d, a, move |a: u32| (conversion.apply(a.into()) & kept) as u32),
+        (1, _) => unary_slow(d, a, move |a: u64| (conversion.apply(a) & kept) as u32),
+        (_, 1) => unary_slow(d, a, move |a: u32| conversion.apply(a.into())),
+        _ => unary_slow(d, a, move |a: u64| conversion.apply(a)),
+    })
+}
+
+/// The operand's place and width, which may exceed its type's.
+fn sized(o: &Operands<'_>, index: usize, ty: Type) -> Result<(Slot, u32), Unsupported> {
+    let operand = o.get(index)?;
+    let bits = o.register_bits(operand).unwrap_or(ty.bits());
+    if bits < ty.bits() || bits > 64 {
+        return Err(Unsupported::new(format!("a register of {bits} bits stands for {ty}")));
+    }
+    let wide = if rows(bits) == 2 { Type::B64 } else { ty };
+    let slot = if index == 0 { o.dst_of(operand, wide)? } else { o.src_of(operand, wide)? };
+    Ok((slot, bits))
+}
+
+/// The conversions that kernels are full of.
+fn common(conversion: &Conversion, d: Slot, a: Slot) -> Option<Compute> {
+    let zero = conversion.integral == Some(Round::TowardZero);
+    let nearest = conversion.round == Round::NearestTiesToEven;
+    Some(match (conversion.to, conversion.from) {
+        (Type::U64 | Type::S64, Type::U32) => unary(d, a, |a: u32| u64::from(a)),
+        (Type::U64 | Type::S64, Type::S32) => unary(d, a, |a: i32| i64::from(a)),
+        (Type::U32 | Type::S32, Type::U64 | Type::S64) => unary(d, a, |a: u64| a as u32),
+        (Type::F32, Type::S32) if nearest => unary(d, a, |a: i32| a as f32),
+        (Type::F32, Type::U32) if nearest => unary(d, a, |a: u32| a as f32),
+        // These casts round towards zero, saturate, and make 0 of NaN.
+        (Type::S32, Type::F32) if zero => unary(d, a, |a: f32| a as i32),
+        (Type::U32, Type::F32) if zero => unary(d, a, |a: f32| a as u32),
+        (Type::F32, Type::F64) if nearest => unary(d, a, |a: f64| canonical(a as f32)),
+        _ => return None,
+    })
+}
+
+/// Between integers: extension by sign or zero, or the lower bits.
+fn integers(conversion: &Conversion, (d, d_bits): (Slot, u32), (a, a_bits): (Slot, u32), kept: u64) -> Compute {
+    let (from_signed, to_signed) = (conversion.from.is_signed(), conversion.to.is_signed());
+    let (from, to) = (64 - conversion.from.bits(), 64 - conversion.to.bits());
+    let extend = |x: u64, above: u32, signed: bool| {
+        if signed { ((x << above) as i64 >> above) as u64 } else { x << above >> above }
+    };
+    let f = move |a: u64| extend(extend(a, from, from_signed), to, to_signed) & kept;
+    match (rows(d_bits), rows(a_bits)) {
+        (1, 1) => unary(d, a, move |a: u32| f(a.into()) as u32),
+        (1, _) => unary(d, a, move |a: u64| f(a) as u32),
+        (_, 1) => unary(d, a, move |a: u32| f(a.into())),
+        _ => unary(d, a, f),
+    }
+}

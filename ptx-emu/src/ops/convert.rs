@@ -1,0 +1,113 @@
+//! Conversions of one lane between any two scalar types. PTX ISA, "cvt".
+
+use rustc_apfloat::Round;
+
+use super::round::{self, BF16, E4M3, E5M2, F16, F32, F64, Format, TF32};
+use crate::Type;
+
+/// What the modifiers of a conversion say.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Conversion {
+    pub from: Type,
+    pub to: Type,
+    /// How the number is rounded to an integer, if it is.
+    pub integral: Option<Round>,
+    /// How the number is rounded to the result's format.
+    pub round: Round,
+    pub ftz: bool,
+    pub sat: bool,
+    pub relu: bool,
+    /// The largest finite number instead of infinity.
+    pub satfinite: bool,
+}
+
+/// A value between the two types.
+#[derive(Debug, Clone, Copy)]
+enum Value {
+    Integer(i128),
+    Float(f64),
+}
+
+/// The format of a floating-point type, which may be an element of a pair.
+pub(crate) fn format(ty: Type) -> Option<&'static Format> {
+    Some(match ty {
+        Type::F16 | Type::F16x2 => &F16,
+        Type::Bf16 | Type::Bf16x2 => &BF16,
+        Type::Tf32 => &TF32,
+        Type::F32 => &F32,
+        Type::F64 => &F64,
+        Type::E4m3 | Type::E4m3x2 => &E4M3,
+        Type::E5m2 | Type::E5m2x2 => &E5M2,
+        _ => return None,
+    })
+}
+
+impl Conversion {
+    /// The result's bits; those of an integer are extended to 64 by its sign.
+    pub(crate) fn apply(&self, bits: u64) -> u64 {
+        let value = match self.decode(bits) {
+            Value::Float(x) => match self.integral {
+                Some(round) => Value::Float(round::integral(round, x)),
+                None => Value::Float(x),
+            },
+            integer => integer,
+        };
+        match format(self.to) {
+            Some(format) => self.to_float(format, value),
+            None => self.to_integer(value),
+        }
+    }
+
+    fn decode(&self, bits: u64) -> Value {
+        let width = self.from.bits();
+        let bits = bits & (u64::MAX >> (64 - width));
+        match format(self.from) {
+            Some(format) if self.ftz && self.from == Type::F32 && bits & 0x7f80_0000 == 0 => {
+                Value::Float(round::to_f64(format, bits & 0x8000_0000))
+            }
+            Some(format) => Value::Float(round::to_f64(format, bits)),
+            None if self.from.is_signed() => Value::Integer(i128::from((bits << (64 - width)) as i64 >> (64 - width))),
+            None => Value::Integer(bits.into()),
+        }
+    }
+
+    fn to_float(&self, format: &Format, value: Value) -> u64 {
+        let satfinite = Format { infinity: format.max, ..*format };
+        let format = if self.satfinite { &satfinite } else { format };
+        let bits = match value {
+            Value::Integer(x) if self.sat => round::from_integer(format, self.round, x.clamp(0, 1)),
+            Value::Integer(x) => round::from_integer(format, self.round, x),
+            Value::Float(x) if self.sat => round::from_f64(format, self.round, if x > 0.0 { x.min(1.0) } else { 0.0 }),
+            Value::Float(x) if self.relu && x <= 0.0 => 0,
+            Value::Float(x) => round::from_f64(format, self.round, x),
+        };
+        match self.to {
+            Type::F32 if self.ftz && bits & 0x7f80_0000 == 0 => bits & 0x8000_0000,
+            // It lies in the upper bits of a single.
+            Type::Tf32 => bits << 13,
+            _ => bits,
+        }
+    }
+
+    fn to_integer(&self, value: Value) -> u64 {
+        let width = self.to.bits();
+        let (least, greatest) = if self.to.is_signed() {
+            (-1i128 << (width - 1), (1i128 << (width - 1)) - 1)
+        } else {
+            (0, (1i128 << width) - 1)
+        };
+        match value {
+            Value::Integer(x) if self.sat => x.clamp(least, greatest) as u64,
+            Value::Integer(x) if self.to.is_signed() => ((x as u64) << (64 - width)) as i64 as u64,
+            Value::Integer(x) => x as u64 & (u64::MAX >> (64 - width)),
+            Value::Float(x) if x.is_nan() => self.nan_to_integer(),
+            // The cast saturates.
+            Value::Float(x) => (x as i128).clamp(least, greatest) as u64,
+        }
+    }
+
+    /// What NaN becomes as an integer.
+    fn nan_to_integer(&self) -> u64 {
+        if self.from == Type::F64 || self.to.bits() == 64 { 1 << (self.to.bits() - 1) } else { 0 }
+    }
+}

@@ -1,0 +1,205 @@
+//! Floating-point arithmetic of one lane, in single and double precision. PTX ISA, "Floating Point Instructions".
+
+use rustc_apfloat::Float;
+use rustc_apfloat::Round;
+use rustc_apfloat::ieee::{Double, Single};
+
+/// The NaN that single-precision arithmetic gives, whatever NaN came in.
+pub(crate) const NAN32: u32 = 0x7fff_ffff;
+/// The NaN that double-precision arithmetic gives where none came in.
+const NAN64: u64 = 0xfff8_0000_0000_0000;
+
+/// The modifiers of single-precision arithmetic.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Modes {
+    pub round: Round,
+    pub ftz: bool,
+    pub sat: bool,
+}
+
+/// What `.ftz` makes of an input or result: a subnormal number becomes a zero of its sign.
+#[inline(always)]
+pub(crate) fn flush(x: f32) -> f32 {
+    let bits = x.to_bits();
+    f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
+}
+
+/// What `.sat` makes of a result: within 0 and 1, NaN as 0.
+#[inline(always)]
+pub(crate) fn saturate(x: f32) -> f32 {
+    if x > 0.0 { x.min(1.0) } else { 0.0 }
+}
+
+/// Any NaN becomes the one that single-precision arithmetic gives.
+#[inline(always)]
+pub(crate) fn canonical(x: f32) -> f32 {
+    if x.is_nan() { f32::from_bits(NAN32) } else { x }
+}
+
+/// The input of an instruction with or without `.ftz`.
+#[inline(always)]
+pub(crate) fn input<const FTZ: bool>(x: f32) -> f32 {
+    if FTZ { flush(x) } else { x }
+}
+
+/// The result of an instruction with or without `.ftz` and `.sat`.
+#[inline(always)]
+pub(crate) fn output<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
+    let x = canonical(x);
+    let x = if FTZ { flush(x) } else { x };
+    if SAT { saturate(x) } else { x }
+}
+
+impl Modes {
+    /// As [`input`].
+    pub(crate) fn input(self, x: f32) -> f32 {
+        if self.ftz { flush(x) } else { x }
+    }
+
+    /// As [`output`].
+    pub(crate) fn output(self, x: f32) -> f32 {
+        if self.sat { output::<false, true>(self.input(x)) } else { canonical(self.input(x)) }
+    }
+
+    fn single(self, x: f32) -> Single {
+        Single::from_bits(self.input(x).to_bits().into())
+    }
+
+    fn result(self, x: Single) -> f32 {
+        self.output(f32::from_bits(x.to_bits() as u32))
+    }
+
+    /// a + b
+    pub(crate) fn add(self, a: f32, b: f32) -> f32 {
+        self.result(self.single(a).add_r(self.single(b), self.round).value)
+    }
+
+    /// a - b
+    pub(crate) fn sub(self, a: f32, b: f32) -> f32 {
+        self.result(self.single(a).sub_r(self.single(b), self.round).value)
+    }
+
+    /// a * b
+    pub(crate) fn mul(self, a: f32, b: f32) -> f32 {
+        self.result(self.single(a).mul_r(self.single(b), self.round).value)
+    }
+
+    /// a * b + c, rounded once.
+    pub(crate) fn fma(self, a: f32, b: f32, c: f32) -> f32 {
+        self.result(self.single(a).mul_add_r(self.single(b), self.single(c), self.round).value)
+    }
+
+    /// a / b
+    pub(crate) fn div(self, a: f32, b: f32) -> f32 {
+        self.result(self.single(a).div_r(self.single(b), self.round).value)
+    }
+
+    /// The square root.
+    pub(crate) fn sqrt(self, a: f32) -> f32 {
+        let a = self.input(a);
+        let root = a.sqrt();
+        // A root of 24 bits has an exact square in double precision.
+        let excess = f64::from(root) * f64::from(root) - f64::from(a);
+        self.output(directed(self.round, root, excess, f32::next_up, f32::next_down))
+    }
+}
+
+/// A root that is rounded to nearest, moved by one place where the rounding mode asks for it; `excess` has the sign of
+/// the root's square less its argument.
+fn directed<T>(round: Round, root: T, excess: f64, up: fn(T) -> T, down: fn(T) -> T) -> T {
+    match round {
+        Round::TowardPositive if excess < 0.0 => up(root),
+        Round::TowardNegative | Round::TowardZero if excess > 0.0 => down(root),
+        _ => root,
+    }
+}
+
+/// The NaN that double-precision arithmetic gives: the first operand that is one, made quiet.
+#[inline(always)]
+pub(crate) fn propagate<const N: usize>(operands: [f64; N]) -> f64 {
+    let mut nan = f64::from_bits(NAN64);
+    for x in operands.into_iter().rev() {
+        nan = if x.is_nan() { f64::from_bits(x.to_bits() | 1 << 51) } else { nan };
+    }
+    nan
+}
+
+/// The result of double-precision arithmetic, or the NaN that stands for it.
+#[inline(always)]
+pub(crate) fn output64<const N: usize>(x: f64, operands: [f64; N]) -> f64 {
+    if x.is_nan() { propagate(operands) } else { x }
+}
+
+fn double(x: f64) -> Double {
+    Double::from_bits(x.to_bits().into())
+}
+
+fn from_double(x: Double) -> f64 {
+    f64::from_bits(x.to_bits() as u64)
+}
+
+/// a + b
+pub(crate) fn add64(round: Round, a: f64, b: f64) -> f64 {
+    output64(from_double(double(a).add_r(double(b), round).value), [a, b])
+}
+
+/// a - b
+pub(crate) fn sub64(round: Round, a: f64, b: f64) -> f64 {
+    output64(from_double(double(a).sub_r(double(b), round).value), [a, b])
+}
+
+/// a * b
+pub(crate) fn mul64(round: Round, a: f64, b: f64) -> f64 {
+    output64(from_double(double(a).mul_r(double(b), round).value), [a, b])
+}
+
+/// a * b + c, rounded once.
+pub(crate) fn fma64(round: Round, a: f64, b: f64, c: f64) -> f64 {
+    output64(from_double(double(a).mul_add_r(double(b), double(c), round).value), [a, b, c])
+}
+
+/// a / b
+pub(crate) fn div64(round: Round, a: f64, b: f64) -> f64 {
+    output64(from_double(double(a).div_r(double(b), round).value), [a, b])
+}
+
+/// The square root.
+pub(crate) fn sqrt64(round: Round, a: f64) -> f64 {
+    // Scaled by a power of four, so that the remainder of a tiny argument does not vanish.
+    let scaled = if a < f64::MIN_POSITIVE * 2f64.powi(200) { a * 2f64.powi(400) } else { a };
+    let root = scaled.sqrt();
+    let root = directed(round, root, root.mul_add(root, -scaled), f64::next_up, f64::next_down);
+    output64(if scaled == a { root } else { root * 2f64.powi(-200) }, [a])
+}
+
+/// The smaller or larger number, -0 below +0. One NaN gives way to a number unless `nan` says that it wins.
+#[inline(always)]
+pub(crate) fn min_max(a: f32, b: f32, is_min: bool, nan: bool) -> f32 {
+    let (ka, kb) = (order(a), order(b));
+    let chosen = if (ka < kb) == is_min { a } else { b };
+    let other = if nan {
+        a + b
+    } else if a.is_nan() {
+        b
+    } else {
+        a
+    };
+    canonical(if a.is_nan() | b.is_nan() { other } else { chosen })
+}
+
+/// A number that is ordered as the floating-point numbers are.
+#[inline(always)]
+fn order(x: f32) -> i32 {
+    let bits = x.to_bits() as i32;
+    bits ^ ((bits >> 31) as u32 >> 1) as i32
+}
+
+/// As [`min_max`].
+#[inline(always)]
+pub(crate) fn min_max64(a: f64, b: f64, is_min: bool) -> f64 {
+    let order = |x: f64| x.to_bits() as i64 ^ ((x.to_bits() as i64 >> 63) as u64 >> 1) as i64;
+    let chosen = if (order(a) < order(b)) == is_min { a } else { b };
+    let number = if a.is_nan() { b } else { chosen };
+    let number = if b.is_nan() { a } else { number };
+    output64(number, [a, b])
+}

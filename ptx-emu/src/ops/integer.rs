@@ -1,0 +1,69 @@
+//! Integer arithmetic of one lane. PTX ISA, "Integer Arithmetic Instructions".
+
+use crate::registers::Lane;
+
+/// Integers that PTX calculates with.
+pub(crate) trait Int: Lane {
+    /// The upper half of the product.
+    fn mul_hi(self, b: Self) -> Self;
+    /// The quotient, rounded towards zero.
+    fn div(self, b: Self) -> Self;
+    /// What the quotient leaves.
+    fn rem(self, b: Self) -> Self;
+    /// |a - b| + c
+    fn sad(self, b: Self, c: Self) -> Self;
+    /// Shifted to the right by at most its width; a sign fills what becomes free.
+    fn shr(self, amount: u32) -> Self;
+    /// Shifted to the left, to 0 from its width on.
+    fn shl(self, amount: u32) -> Self;
+}
+
+macro_rules! ints {
+    ($($ty:ident $wide:ident $sign:expr;)*) => {$(
+        impl Int for $ty {
+            #[inline(always)]
+            fn mul_hi(self, b: Self) -> Self {
+                ($wide::from(self) * $wide::from(b) >> Self::BITS) as Self
+            }
+
+            // The PTX ISA leaves division by zero open. GPUs give all ones, for the remainder as well.
+            #[inline(always)]
+            fn div(self, b: Self) -> Self {
+                if b == 0 { !0 } else { self.wrapping_div(b) }
+            }
+
+            #[inline(always)]
+            fn rem(self, b: Self) -> Self {
+                if b == 0 { !0 } else { self.wrapping_rem(b) }
+            }
+
+            #[inline(always)]
+            fn sad(self, b: Self, c: Self) -> Self {
+                c.wrapping_add(if self < b { b.wrapping_sub(self) } else { self.wrapping_sub(b) })
+            }
+
+            #[inline(always)]
+            fn shr(self, amount: u32) -> Self {
+                if amount < Self::BITS {
+                    self >> amount
+                } else {
+                    ($sign)(self)
+                }
+            }
+
+            #[inline(always)]
+            fn shl(self, amount: u32) -> Self {
+                if amount < Self::BITS { self << amount } else { 0 }
+            }
+        }
+    )*};
+}
+
+ints! {
+    u16 u32 |_| 0;
+    u32 u64 |_| 0;
+    u64 u128 |_| 0;
+    i16 i32 |x: i16| x >> 15;
+    i32 i64 |x: i32| x >> 31;
+    i64 i128 |x: i64| x >> 63;
+}

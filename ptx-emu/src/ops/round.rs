@@ -1,0 +1,135 @@
+//! Rounding to any floating-point format and to integers. PTX ISA, "Rounding Modifiers" and "cvt".
+
+use rustc_apfloat::Round;
+
+/// A binary floating-point format: its sign bit stands above its magnitude, which grows with the value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Format {
+    /// Bits in all.
+    pub bits: u32,
+    /// Bits of the significand that are stored.
+    pub mantissa: u32,
+    /// Exponent of the smallest normal number.
+    pub min_exponent: i32,
+    /// The largest finite number.
+    pub max: u64,
+    /// Infinity, or the largest finite number where there is none.
+    pub infinity: u64,
+    /// The NaN that conversions give.
+    pub nan: u64,
+}
+
+pub(crate) const F64: Format = Format {
+    bits: 64,
+    mantissa: 52,
+    min_exponent: -1022,
+    max: 0x7fef_ffff_ffff_ffff,
+    infinity: 0x7ff0_0000_0000_0000,
+    nan: 0x7fff_ffff_ffff_ffff,
+};
+pub(crate) const F32: Format =
+    Format { bits: 32, mantissa: 23, min_exponent: -126, max: 0x7f7f_ffff, infinity: 0x7f80_0000, nan: 0x7fff_ffff };
+/// As the upper 19 bits of a single.
+pub(crate) const TF32: Format =
+    Format { bits: 19, mantissa: 10, min_exponent: -126, max: 0x3_fbff, infinity: 0x3_fc00, nan: 0x3_ffff };
+pub(crate) const F16: Format =
+    Format { bits: 16, mantissa: 10, min_exponent: -14, max: 0x7bff, infinity: 0x7c00, nan: 0x7fff };
+pub(crate) const BF16: Format =
+    Format { bits: 16, mantissa: 7, min_exponent: -126, max: 0x7f7f, infinity: 0x7f80, nan: 0x7fff };
+pub(crate) const E5M2: Format =
+    Format { bits: 8, mantissa: 2, min_exponent: -14, max: 0x7b, infinity: 0x7c, nan: 0x7f };
+pub(crate) const E4M3: Format = Format { bits: 8, mantissa: 3, min_exponent: -6, max: 0x7e, infinity: 0x7e, nan: 0x7f };
+
+/// Whether what is cut off moves a magnitude up: `rest` of `half + half`, after a digit that is odd or not.
+fn rounds_up(round: Round, negative: bool, odd: bool, rest: u64, half: u64) -> bool {
+    match round {
+        Round::NearestTiesToEven => rest > half || rest == half && odd,
+        Round::NearestTiesToAway => rest >= half,
+        Round::TowardZero => false,
+        Round::TowardPositive => rest != 0 && !negative,
+        Round::TowardNegative => rest != 0 && negative,
+    }
+}
+
+/// magnitude * 2^exponent, negated if so asked, rounded once.
+pub(crate) fn from_parts(format: &Format, round: Round, negative: bool, magnitude: u64, exponent: i32) -> u64 {
+    let sign = u64::from(negative) << (format.bits - 1);
+    if magnitude == 0 {
+        return sign;
+    }
+    let zeros = magnitude.leading_zeros();
+    let magnitude = magnitude << zeros;
+    let exponent = exponent + 63 - zeros as i32;
+    let below = (format.min_exponent - exponent).max(0) as u32;
+    // Two digits of what is far below the smallest number decide like all of them.
+    let cut = (63 - format.mantissa + below).min(66);
+    let (kept, rest, half) = match cut {
+        ..=63 => (magnitude >> cut, magnitude & ((1 << cut) - 1), 1 << (cut - 1)),
+        64 => (0, magnitude, 1 << 63),
+        _ => (0, 1, 2),
+    };
+    let code = kept + (((exponent - format.min_exponent).max(0) as u64) << format.mantissa);
+    let code = code + u64::from(rounds_up(round, negative, kept & 1 != 0, rest, half));
+    let overflow = match round {
+        Round::TowardZero => format.max,
+        Round::TowardPositive if negative => format.max,
+        Round::TowardNegative if !negative => format.max,
+        _ => format.infinity,
+    };
+    sign | if code > format.max { overflow } else { code }
+}
+
+/// A number's sign, magnitude and exponent: magnitude * 2^exponent. Not for infinities and NaN.
+fn parts(x: f64) -> (bool, u64, i32) {
+    let bits = x.to_bits();
+    let (biased, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+    let magnitude = if biased == 0 { fraction } else { fraction | 1 << 52 };
+    (x.is_sign_negative(), magnitude, biased.max(1) - 1075)
+}
+
+/// The number in another format, rounded once.
+pub(crate) fn from_f64(format: &Format, round: Round, x: f64) -> u64 {
+    if x.is_nan() {
+        return format.nan;
+    }
+    let sign = u64::from(x.is_sign_negative()) << (format.bits - 1);
+    if x.is_infinite() {
+        return sign | format.infinity;
+    }
+    let (negative, magnitude, exponent) = parts(x);
+    from_parts(format, round, negative, magnitude, exponent)
+}
+
+/// The integer in a floating-point format, rounded once.
+pub(crate) fn from_integer(format: &Format, round: Round, x: i128) -> u64 {
+    from_parts(format, round, x < 0, x.unsigned_abs() as u64, 0)
+}
+
+/// A number of a format, exactly. Formats without infinities have only the one NaN.
+pub(crate) fn to_f64(format: &Format, bits: u64) -> f64 {
+    let sign = bits >> (format.bits - 1) & 1 != 0;
+    let code = bits & ((1 << (format.bits - 1)) - 1);
+    let magnitude = if code > format.max && code == format.infinity {
+        f64::INFINITY
+    } else if code > format.max {
+        return f64::NAN;
+    } else {
+        let biased = (code >> format.mantissa) as i32;
+        let fraction = code & ((1 << format.mantissa) - 1);
+        let significand = if biased == 0 { fraction } else { fraction | 1 << format.mantissa };
+        let exponent = format.min_exponent + biased.max(1) - 1 - format.mantissa as i32;
+        f64::from_bits(from_parts(&F64, Round::TowardZero, false, significand, exponent))
+    };
+    if sign { -magnitude } else { magnitude }
+}
+
+/// The number without its fraction, rounded as asked.
+pub(crate) fn integral(round: Round, x: f64) -> f64 {
+    match round {
+        Round::NearestTiesToEven => x.round_ties_even(),
+        Round::NearestTiesToAway => x.round(),
+        Round::TowardZero => x.trunc(),
+        Round::TowardPositive => x.ceil(),
+        Round::TowardNegative => x.floor(),
+    }
+}
