@@ -4,6 +4,8 @@ mod access;
 mod barrier;
 mod block;
 mod grid;
+mod meet;
+mod stuck;
 mod warp;
 
 pub(crate) use grid::{Grid, run};
