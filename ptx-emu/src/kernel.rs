@@ -233,13 +233,13 @@ impl Kernel {
             &|index| plan.has_time(index),
         );
         let blocks = launch.grid.into_iter().map(u64::from).product();
-        let blocks_run = outcome.classes.iter().map(|(run, _)| run).sum();
+        let blocks_run = outcome.classes.iter().map(|class| class.blocks).sum();
         let factor = |class: usize, run: u64| match run {
             0 => 0.0,
             run if is_sample => population(class, launch.grid) as f64 / run as f64,
             _ => 1.0,
         };
-        let scaled = outcome.classes.iter().enumerate().map(|(class, (run, counts))| (factor(class, *run), counts));
+        let scaled = outcome.classes.iter().enumerate().map(|(index, class)| (factor(index, class.blocks), class));
         let counters = Counters::new(&self.program, scaled);
         let mut findings = outcome.findings;
         sort(&mut findings);
@@ -251,7 +251,8 @@ impl Kernel {
     fn check(&self, launch: &Launch) -> Result<Vec<u8>, Error> {
         let Program { name, params, bounds, .. } = &self.program;
         let fail = |text: String| Err(Error::Launch(format!("{name} cannot be launched: {text}")));
-        let threads = launch.block.iter().map(|&size| u64::from(size)).product::<u64>();
+        let product = |sizes: [u32; 3]| sizes.into_iter().fold(1u64, |all, size| all.saturating_mul(size.into()));
+        let threads = product(launch.block);
         let [x, y, z] = launch.block;
         if threads == 0 || threads > MAX_THREADS.into() || launch.grid.contains(&0) {
             return fail(format!(
@@ -264,10 +265,8 @@ impl Kernel {
         if bounds.required_threads.is_some_and(|required| required != launch.block) {
             return fail(format!("its .reqntid is not {x} x {y} x {z}"));
         }
-        if let Some([mx, my, mz]) = bounds.max_threads {
-            if threads > u64::from(mx) * u64::from(my) * u64::from(mz) {
-                return fail(format!("{threads} threads a block are more than its .maxntid"));
-            }
+        if bounds.max_threads.is_some_and(|most| threads > product(most)) {
+            return fail(format!("{threads} threads a block are more than its .maxntid"));
         }
         if launch.dynamic_shared_bytes > MAX_SHARED_BYTES {
             return fail(format!("a block has at most {MAX_SHARED_BYTES} bytes of dynamic shared memory"));

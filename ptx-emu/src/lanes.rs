@@ -3,19 +3,45 @@
 //! Each combinator takes where the operands are and what happens in a lane, and gives back what happens in a warp. The
 //! loops over lanes are compiled for the processor's widest vectors, chosen at run time.
 
+use crate::lower::Outcome;
 use crate::registers::{Condition, LANES, Lane, Mask, PredSlot, Registers, Slot};
 
 /// What an instruction that only knows registers does, in the lanes of the mask.
 pub(crate) type Compute = Box<dyn Fn(&mut Registers, Mask) + Send + Sync>;
 
+struct Vectorized<F>(F);
+
+impl<R, F: FnMut() -> R> pulp::WithSimd for Vectorized<F> {
+    type Output = R;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(mut self, _: S) -> R {
+        (self.0)()
+    }
+}
+
+/// Runs the function, compiled for the processor's vectors if it is marked `#[inline(always)]`. As an `FnOnce`, which
+/// pulp takes as it is, it would be called through a function of its own, which knows nothing of these vectors.
+#[inline(always)]
+fn vectorized<R>(simd: pulp::Arch, f: impl FnMut() -> R) -> R {
+    simd.dispatch(Vectorized(f))
+}
+
 /// d = f(a)
 pub(crate) fn unary<A: Lane, R: Lane>(d: Slot, a: Slot, f: impl Fn(A) -> R + Copy + Send + Sync + 'static) -> Compute {
     Box::new(move |registers, mask| {
-        registers.simd.dispatch(|| {
-            let a: [A; LANES] = registers.read(a);
-            let result: [R; LANES] = std::array::from_fn(|lane| f(a[lane]));
-            registers.write(d, &result, mask);
-        });
+        vectorized(
+            registers.simd,
+            #[inline(always)]
+            || {
+                let a: [A; LANES] = registers.read(a);
+                let mut result = [R::default(); LANES];
+                for lane in 0..LANES {
+                    result[lane] = f(a[lane]);
+                }
+                registers.write(d, &result, mask);
+            },
+        );
     })
 }
 
@@ -26,11 +52,18 @@ pub(crate) fn binary<A: Lane, B: Lane, R: Lane>(
     f: impl Fn(A, B) -> R + Copy + Send + Sync + 'static,
 ) -> Compute {
     Box::new(move |registers, mask| {
-        registers.simd.dispatch(|| {
-            let (a, b): ([A; LANES], [B; LANES]) = (registers.read(a), registers.read(b));
-            let result: [R; LANES] = std::array::from_fn(|lane| f(a[lane], b[lane]));
-            registers.write(d, &result, mask);
-        });
+        vectorized(
+            registers.simd,
+            #[inline(always)]
+            || {
+                let (a, b): ([A; LANES], [B; LANES]) = (registers.read(a), registers.read(b));
+                let mut result = [R::default(); LANES];
+                for lane in 0..LANES {
+                    result[lane] = f(a[lane], b[lane]);
+                }
+                registers.write(d, &result, mask);
+            },
+        );
     })
 }
 
@@ -41,27 +74,42 @@ pub(crate) fn ternary<A: Lane, B: Lane, C: Lane, R: Lane>(
     f: impl Fn(A, B, C) -> R + Copy + Send + Sync + 'static,
 ) -> Compute {
     Box::new(move |registers, mask| {
-        registers.simd.dispatch(|| {
-            let (a, b): ([A; LANES], [B; LANES]) = (registers.read(a), registers.read(b));
-            let c: [C; LANES] = registers.read(c);
-            let result: [R; LANES] = std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]));
-            registers.write(d, &result, mask);
-        });
+        vectorized(
+            registers.simd,
+            #[inline(always)]
+            || {
+                let (a, b): ([A; LANES], [B; LANES]) = (registers.read(a), registers.read(b));
+                let c: [C; LANES] = registers.read(c);
+                let mut result = [R::default(); LANES];
+                for lane in 0..LANES {
+                    result[lane] = f(a[lane], b[lane], c[lane]);
+                }
+                registers.write(d, &result, mask);
+            },
+        );
     })
 }
 
-/// The lanes in which f(a, b) holds go to `then`, with all lanes that run: `setp` and what is like it.
+/// The lanes in which f(a, b) holds go to the outcome: `setp` and what is like it.
 pub(crate) fn compare<A: Lane>(
     (a, b): (Slot, Slot),
     f: impl Fn(A, A) -> bool + Copy + Send + Sync + 'static,
-    then: impl Fn(&mut Registers, Mask, Mask) + Send + Sync + 'static,
+    outcome: Outcome,
 ) -> Compute {
     Box::new(move |registers, mask| {
-        let holds = registers.simd.dispatch(|| {
-            let (a, b): ([A; LANES], [A; LANES]) = (registers.read(a), registers.read(b));
-            pack(&std::array::from_fn(|lane| f(a[lane], b[lane])))
-        });
-        then(registers, holds, mask);
+        let holds = vectorized(
+            registers.simd,
+            #[inline(always)]
+            || {
+                let (a, b): ([A; LANES], [A; LANES]) = (registers.read(a), registers.read(b));
+                let mut holds = [false; LANES];
+                for lane in 0..LANES {
+                    holds[lane] = f(a[lane], b[lane]);
+                }
+                pack(&holds)
+            },
+        );
+        outcome.store(registers, holds, mask);
     })
 }
 
@@ -69,11 +117,18 @@ pub(crate) fn compare<A: Lane>(
 pub(crate) fn select<T: Lane>(d: Slot, (a, b): (Slot, Slot), p: Condition) -> Compute {
     Box::new(move |registers, mask| {
         let p = registers.test(p);
-        registers.simd.dispatch(|| {
-            let (a, b): ([T; LANES], [T; LANES]) = (registers.read(a), registers.read(b));
-            let result: [T; LANES] = std::array::from_fn(|lane| if p >> lane & 1 != 0 { a[lane] } else { b[lane] });
-            registers.write(d, &result, mask);
-        });
+        vectorized(
+            registers.simd,
+            #[inline(always)]
+            || {
+                let (a, b): ([T; LANES], [T; LANES]) = (registers.read(a), registers.read(b));
+                let mut result = [T::default(); LANES];
+                for lane in 0..LANES {
+                    result[lane] = if p >> lane & 1 != 0 { a[lane] } else { b[lane] };
+                }
+                registers.write(d, &result, mask);
+            },
+        );
     })
 }
 
@@ -125,6 +180,19 @@ fn ternary_dyn<A: Lane, B: Lane, C: Lane, R: Lane>(
     })
 }
 
+/// e = f(a, b, c, d); see [`unary_slow`].
+pub(crate) fn quaternary_slow<T: Lane>(
+    e: Slot,
+    (a, b, c, d): (Slot, Slot, Slot, Slot),
+    f: fn(T, T, u32, u32) -> T,
+) -> Compute {
+    Box::new(move |registers, mask| {
+        let (a, b): ([T; LANES], [T; LANES]) = (registers.read(a), registers.read(b));
+        let (c, d): ([u32; LANES], [u32; LANES]) = (registers.read(c), registers.read(d));
+        registers.write(e, &std::array::from_fn(|lane| f(a[lane], b[lane], c[lane], d[lane])), mask);
+    })
+}
+
 /// (d, carry) = f(a, b, c, carry): extended-precision arithmetic. The carry flag is written only if `sets_carry`.
 pub(crate) fn carry<T: Lane>(
     d: Slot,
@@ -151,6 +219,11 @@ pub(crate) fn carry<T: Lane>(
 #[inline(always)]
 pub(crate) fn pack(lanes: &[bool; LANES]) -> Mask {
     lanes.iter().enumerate().fold(0, |mask, (lane, &holds)| mask | u32::from(holds) << lane)
+}
+
+/// The lanes for which the condition holds.
+pub(crate) fn lanes_where(condition: impl Fn(usize) -> bool) -> Mask {
+    pack(&std::array::from_fn(condition))
 }
 
 /// The numbers of the lanes of a mask.

@@ -118,12 +118,15 @@ macro_rules! whole_rows {
             #[inline(always)]
             fn store(rows: &mut [Row], slot: Slot, values: &[Self; LANES], mask: Mask) {
                 let rows = &mut rows[slot.0 as usize..][..$rows];
-                let lanes: &mut [$ty] = bytemuck::cast_slice_mut(rows);
+                let old: &mut [[u32; LANES * $rows]] = bytemuck::cast_slice_mut(rows);
+                let (old, new): (_, &[u32; LANES * $rows]) = (&mut old[0], bytemuck::cast_ref(values));
                 if mask == ALL_LANES {
-                    lanes.copy_from_slice(values);
+                    *old = *new;
                 } else {
-                    for (lane, (old, new)) in lanes.iter_mut().zip(values).enumerate() {
-                        *old = if mask >> lane & 1 != 0 { *new } else { *old };
+                    // With conditions instead of bits, the compiler makes 32 scalar moves of it.
+                    for word in 0..LANES * $rows {
+                        let kept = (mask >> (word / $rows) & 1).wrapping_sub(1);
+                        old[word] = old[word] & kept | new[word] & !kept;
                     }
                 }
             }

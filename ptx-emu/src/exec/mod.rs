@@ -3,9 +3,10 @@
 mod access;
 mod barrier;
 mod block;
+mod footprint;
 mod grid;
 mod meet;
 mod stuck;
 mod warp;
 
-pub(crate) use grid::{Grid, run};
+pub(crate) use grid::{ClassCounts, Grid, run};

@@ -163,6 +163,11 @@ pub(crate) fn div64(round: Round, a: f64, b: f64) -> f64 {
     output64(from_double(double(a).div_r(double(b), round).value), [a, b])
 }
 
+/// 1 / a
+pub(crate) fn rcp64(round: Round, a: f64) -> f64 {
+    div64(round, 1.0, a)
+}
+
 /// The square root.
 pub(crate) fn sqrt64(round: Round, a: f64) -> f64 {
     // Scaled by a power of four, so that the remainder of a tiny argument does not vanish.
@@ -172,19 +177,12 @@ pub(crate) fn sqrt64(round: Round, a: f64) -> f64 {
     output64(if scaled == a { root } else { root * 2f64.powi(-200) }, [a])
 }
 
-/// The smaller or larger number, -0 below +0. One NaN gives way to a number unless `nan` says that it wins.
+/// The smaller or larger number, -0 below +0. One NaN gives way to a number.
 #[inline(always)]
-pub(crate) fn min_max(a: f32, b: f32, is_min: bool, nan: bool) -> f32 {
-    let (ka, kb) = (order(a), order(b));
-    let chosen = if (ka < kb) == is_min { a } else { b };
-    let other = if nan {
-        a + b
-    } else if a.is_nan() {
-        b
-    } else {
-        a
-    };
-    canonical(if a.is_nan() | b.is_nan() { other } else { chosen })
+pub(crate) fn min_max(a: f32, b: f32, is_min: bool) -> f32 {
+    let chosen = if (order(a) < order(b)) == is_min { a } else { b };
+    let number = if a.is_nan() { b } else { chosen };
+    canonical(if b.is_nan() { a } else { number })
 }
 
 /// A number that is ordered as the floating-point numbers are.

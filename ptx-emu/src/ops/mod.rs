@@ -1,6 +1,15 @@
 //! What instructions do in one lane: pure functions of values.
 
+pub(crate) mod approx;
+pub(crate) mod bits;
 pub(crate) mod convert;
+pub(crate) mod extreme;
 pub(crate) mod float;
+pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod round;
+pub(crate) mod shuffle;
+#[cfg(test)]
+mod tests_float;
+#[cfg(test)]
+mod tests_round;

@@ -2,34 +2,42 @@
 
 use rustc_apfloat::Round;
 
-use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, d_abc, no_such_type, single_type};
+use super::{Compute, Opcode, Operands, Unsupported, d_ab, d_abc, no_such_type, single_type};
 use crate::Type;
-use crate::lanes::{binary, binary_slow, ternary, ternary_slow, unary};
-use crate::ops::float::{self, Modes, flush, input, output, output64};
+use crate::lanes::{binary, binary_slow, ternary, ternary_slow};
+use crate::ops::float::{self, Modes, input, output, output64};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;
     match (op.name(), ty) {
         ("add" | "sub" | "mul" | "fma" | "mad", Type::F32) => arithmetic(op, o),
         ("add" | "sub" | "mul" | "fma" | "mad", Type::F64) => arithmetic64(op, o),
-        ("min" | "max", _) => min_max(op, o, ty),
-        ("neg" | "abs", _) => neg_abs(op, o, ty),
+        ("add" | "sub" | "mul" | "fma", Type::F32x2) => pairs(op, o),
         _ => Err(no_such_type(op, ty)),
     }
 }
 
-/// The rounding mode; to nearest where none is given.
-pub(super) fn rounding(op: &Opcode<'_>) -> Round {
+/// The rounding mode, which must be there.
+pub(super) fn required_rounding(op: &Opcode<'_>) -> Result<Round, Unsupported> {
     match op.take_first(&["rn", "rz", "rm", "rp"]) {
-        Some("rz") => Round::TowardZero,
-        Some("rm") => Round::TowardNegative,
-        Some("rp") => Round::TowardPositive,
-        _ => Round::NearestTiesToEven,
+        Some("rn") => Ok(Round::NearestTiesToEven),
+        Some("rz") => Ok(Round::TowardZero),
+        Some("rm") => Ok(Round::TowardNegative),
+        Some(_) => Ok(Round::TowardPositive),
+        None => Err(Unsupported::new(format!("{} needs a rounding mode such as .rn", op.name()))),
+    }
+}
+
+/// The rounding mode; to nearest where none is given and none is needed.
+fn rounding(op: &Opcode<'_>) -> Result<Round, Unsupported> {
+    match required_rounding(op) {
+        Err(_) if matches!(op.name(), "add" | "sub" | "mul") => Ok(Round::NearestTiesToEven),
+        round => round,
     }
 }
 
 fn arithmetic(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
-    let modes = Modes { round: rounding(op), ftz: op.take("ftz"), sat: op.take("sat") };
+    let modes = Modes { round: rounding(op)?, ftz: op.take("ftz"), sat: op.take("sat") };
     match (modes.round, modes.ftz, modes.sat) {
         (Round::NearestTiesToEven, false, false) => to_nearest::<false, false>(op, o),
         (Round::NearestTiesToEven, false, true) => to_nearest::<false, true>(op, o),
@@ -68,7 +76,7 @@ fn rounded(op: &Opcode<'_>, o: &Operands<'_>, modes: Modes) -> Result<Compute, U
 }
 
 fn arithmetic64(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
-    let round = rounding(op);
+    let round = rounding(op)?;
     let nearest = round == Round::NearestTiesToEven;
     if matches!(op.name(), "fma" | "mad") {
         let (d, abc) = d_abc(o, Type::F64, [Type::F64; 3])?;
@@ -89,24 +97,21 @@ fn arithmetic64(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupporte
     })
 }
 
-fn min_max(op: &Opcode<'_>, o: &Operands<'_>, ty: Type) -> Result<Compute, Unsupported> {
+/// Two singles side by side.
+fn pairs(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
+    let m = Modes { round: rounding(op)?, ftz: op.take("ftz"), sat: false };
+    let ty = Type::F32x2;
+    if op.name() == "fma" {
+        let (d, abc) = d_abc(o, ty, [ty; 3])?;
+        return Ok(ternary_slow(d, abc, move |a: [f32; 2], b: [f32; 2], c: [f32; 2]| {
+            std::array::from_fn::<_, 2, _>(|i| m.fma(a[i], b[i], c[i]))
+        }));
+    }
     let (d, ab) = d_ab(o, ty, [ty; 2])?;
-    Ok(match (op.name(), ty) {
-        ("min", Type::F64) => binary(d, ab, |a, b| float::min_max64(a, b, true)),
-        (_, Type::F64) => binary(d, ab, |a, b| float::min_max64(a, b, false)),
-        ("min", _) => binary(d, ab, |a, b| float::min_max(a, b, true, false)),
-        (_, _) => binary(d, ab, |a, b| float::min_max(a, b, false, false)),
-    })
-}
-
-fn neg_abs(op: &Opcode<'_>, o: &Operands<'_>, ty: Type) -> Result<Compute, Unsupported> {
-    let (d, a) = d_a(o, ty, ty)?;
-    Ok(match (op.name(), ty) {
-        ("neg", Type::F64) => unary(d, a, |a: f64| -a),
-        (_, Type::F64) => unary(d, a, f64::abs),
-        ("neg", _) if op.take("ftz") => unary(d, a, |a: f32| output::<false, false>(-flush(a))),
-        ("neg", _) => unary(d, a, |a: f32| output::<false, false>(-a)),
-        (_, _) if op.take("ftz") => unary(d, a, |a: f32| output::<false, false>(flush(a).abs())),
-        (_, _) => unary(d, a, |a: f32| output::<false, false>(a.abs())),
-    })
+    let f: fn(Modes, f32, f32) -> f32 = match op.name() {
+        "add" => Modes::add,
+        "sub" => Modes::sub,
+        _ => Modes::mul,
+    };
+    Ok(binary_slow(d, ab, move |a: [f32; 2], b: [f32; 2]| [f(m, a[0], b[0]), f(m, a[1], b[1])]))
 }

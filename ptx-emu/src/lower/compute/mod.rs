@@ -1,9 +1,15 @@
 //! Instructions that know nothing but registers: arithmetic, logic, comparisons, conversions, moves, and what lanes tell
 //! each other. One file per family; each turns an opcode into a function of one lane.
 
+mod approximate;
+mod bits;
+mod carry;
 mod compare;
+mod comparison;
 mod convert;
+mod extreme;
 mod float;
+mod half;
 mod integer;
 mod logic;
 mod moves;
@@ -11,6 +17,13 @@ mod moves;
 mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_breadth;
+#[cfg(test)]
+mod tests_warp;
+mod warp;
+
+pub(crate) use comparison::Outcome;
 
 use super::Unsupported;
 use super::opcode::Opcode;
@@ -23,18 +36,37 @@ use crate::registers::Slot;
 pub(crate) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Compute>, Unsupported> {
     let compute = match op.name() {
         "setp" => compare::setp(op, o)?,
+        "set" => compare::set(op, o)?,
+        "slct" => compare::slct(op, o)?,
         "selp" => compare::selp(op, o)?,
         "mov" => moves::lower(op, o)?,
         "cvt" => convert::lower(op, o)?,
-        "and" | "or" | "xor" | "not" | "shl" | "shr" => logic::lower(op, o)?,
-        "add" | "sub" | "mul" | "mad" | "fma" | "min" | "max" | "neg" | "abs" => match op.ty(0)? {
-            Type::F32 | Type::F64 => float::lower(op, o)?,
-            _ => integer::lower(op, o)?,
-        },
+        "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" => logic::lower(op, o)?,
+        "addc" | "subc" | "madc" => carry::lower(op, o)?,
+        "popc" | "clz" | "brev" | "bfind" | "bfe" | "bfi" | "bmsk" | "szext" | "fns" | "prmt" | "lop3" | "shf"
+        | "dp4a" | "dp2a" | "mul24" | "mad24" => bits::lower(op, o)?,
+        "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => approximate::lower(op, o)?,
+        "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => warp::lower(op, o)?,
+        "copysign" | "testp" => extreme::lower(op, o)?,
+        "add" | "sub" | "mul" | "mad" | "fma" | "min" | "max" | "neg" | "abs" | "div" | "rem" | "sad" => {
+            arithmetic(op, o)?
+        }
         _ => return Ok(None),
     };
     op.finish()?;
     Ok(Some(compute))
+}
+
+/// What exists for integers and for floating-point numbers.
+fn arithmetic(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
+    match (op.ty(0)?, op.name()) {
+        (Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2, _) => half::lower(op, o),
+        (Type::F32 | Type::F64, "div") => approximate::lower(op, o),
+        (Type::F32 | Type::F64, "min" | "max" | "neg" | "abs") => extreme::lower(op, o),
+        (Type::F32 | Type::F64 | Type::F32x2, _) => float::lower(op, o),
+        (_, "add" | "sub" | "mad") if op.take("cc") => carry::lower(op, o),
+        _ => integer::lower(op, o),
+    }
 }
 
 /// The type of an opcode that has exactly one.

@@ -1,0 +1,207 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use ptx_emu::Checks;
+
+use super::spec::Spec;
+
+/// A sample that takes longer than this is a slip of the finger.
+const MAX_SAMPLE_SECONDS: f64 = 1e6;
+
+const EXAMPLES: &str = "\
+Examples:
+  ptx-emu list kernels.ptx
+  ptx-emu run saxpy.ptx --grid 4 --block 256 --arg u32:1000 --arg f32:2 --arg in:f32:1000 --arg inout:f32:1000
+  ptx-emu run k.ptx --entry k --grid 8,8 --block 16,16 --arg in:f32:@a.bin --arg out:f32:4096:@c.bin --counters table
+
+Exit codes:
+  0  nothing is wrong
+  1  the kernel did something wrong, or the PTX cannot be run
+  2  the command line is wrong: an option, a SPEC, a file that is not there, a launch that does not fit the kernel";
+
+const SPECS: &str = "\
+SPEC, one for each parameter, in order:
+  TYPE:VALUE                              a number: u32:5, s64:-1, b16:0xffff, f32:0.5, f64:1e-9, f16:inf, bf16:nan
+  bytes:HEX                               any parameter by its bytes, such as a struct: bytes:0100000000000040
+  in:TYPE:LEN[:seed=N][:fill=FILL]        a pointer to LEN elements
+  in:TYPE:@FILE                           a pointer to what the file holds, little-endian
+  out:TYPE:LEN[:@FILE]                    a pointer to LEN elements whose bits are all 1 (NaN); printed after the run,
+                                          or written to the file
+  inout:TYPE:LEN[:seed=N][:fill=FILL][:@FILE]
+  inout:TYPE:@FILE[:@FILE]                both: what the kernel finds, and the file that its result goes to
+
+  TYPE is u8 to u64, s8 to s64, b8 to b64, f16, bf16, f32 or f64.
+  FILL is uniform (the default: floating-point numbers from -1 to 1, any integers), zeros, iota (0, 1, 2, ...) or a number.
+  Integers may be hexadecimal; of a floating-point number 0x... are its bits. A null pointer is u64:0.
+
+Examples:
+  ptx-emu run saxpy.ptx --grid 4 --block 256 --arg u32:1000 --arg f32:2 --arg in:f32:1000:fill=iota --arg inout:f32:1000
+  ptx-emu run k.ptx --entry k --grid 8,8 --block 16,16 --arg in:f32:@a.bin --arg out:f32:4096:@c.bin
+  ptx-emu run k.ptx --entry k --grid 4096 --block 128 --arg inout:u8:1000000 --check races,barriers --sample 2
+  ptx-emu run k.ptx --entry k --grid 1 --block 32 --counters json | jq .counters.global_loads
+
+Exit codes:
+  0  nothing is wrong
+  1  the kernel did something wrong, or the PTX cannot be run
+  2  the command line is wrong";
+
+/// Runs PTX on the CPU: finds races, wrong addresses, memory that nobody wrote and barriers that not all threads reach,
+/// and counts what the kernel does.
+#[derive(Debug, Parser)]
+#[command(name = "ptx-emu", version, after_help = EXAMPLES, max_term_width = 120)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a kernel
+    Run(Box<RunArgs>),
+    /// List the kernels of a file: parameters, memory, registers, launch bounds
+    List(FileArgs),
+    /// Say whether every kernel of a file can be run
+    Check(FileArgs),
+}
+
+/// The file of `list` and `check`.
+#[derive(Debug, clap::Args)]
+pub struct FileArgs {
+    /// The PTX
+    pub file: PathBuf,
+}
+
+/// The options of `run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = SPECS)]
+pub struct RunArgs {
+    /// The PTX
+    pub file: PathBuf,
+
+    /// The kernel; may be left out where the file has only one
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+
+    /// Blocks of the grid: X, or X,Y, or X,Y,Z
+    #[arg(long, value_name = "X,Y,Z", value_parser = dimensions)]
+    pub grid: [u32; 3],
+
+    /// Threads of a block
+    #[arg(long, value_name = "X,Y,Z", value_parser = dimensions)]
+    pub block: [u32; 3],
+
+    /// Dynamic shared memory of a block, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    pub shared: u32,
+
+    /// An argument of the kernel, in order: see SPEC below
+    #[arg(long = "arg", value_name = "SPEC", value_parser = Spec::parse)]
+    pub arguments: Vec<Spec>,
+
+    /// What to watch for: `all`, `none`, or some of memory, uninitialized, races, barriers, separated by commas
+    #[arg(long, value_name = "LIST", default_value = "all", value_parser = checks)]
+    pub check: Checks,
+
+    /// Print what the kernel did, counted
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub counters: Option<CountersFormat>,
+
+    /// Elements that are printed of each result that goes to no file
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub print: usize,
+
+    /// Threads of this machine to use [default: as many as it has cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
+    /// Instructions that the warps of one block may run before the kernel counts as run away
+    #[arg(long, value_name = "N", default_value_t = 1 << 30, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_instructions: u64,
+
+    /// Run blocks for so long only: one of each kind of edge, then others at random. Counters are scaled up
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub sample: Option<Duration>,
+
+    /// What random contents and the sample are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// `--counters`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CountersFormat {
+    /// Totals, for people
+    Table,
+    /// Totals, then the PTX with the counts of each line beside it
+    Lines,
+    /// One JSON object, and nothing else on standard output
+    Json,
+}
+
+fn dimensions(text: &str) -> Result<[u32; 3], String> {
+    let parts: Option<Vec<u32>> = text.split(',').map(|part| part.parse().ok().filter(|size| *size > 0)).collect();
+    match parts.as_deref() {
+        Some(&[x]) => Ok([x, 1, 1]),
+        Some(&[x, y]) => Ok([x, y, 1]),
+        Some(&[x, y, z]) => Ok([x, y, z]),
+        _ => Err("give one to three whole numbers from 1 on, such as 4 or 16,16,1".to_owned()),
+    }
+}
+
+fn checks(text: &str) -> Result<Checks, String> {
+    match text {
+        "all" => return Ok(Checks::ALL),
+        "none" => return Ok(Checks::NONE),
+        _ => {}
+    }
+    let mut checks = Checks::NONE;
+    for name in text.split(',') {
+        match name {
+            "memory" => checks.memory = true,
+            "uninitialized" => checks.uninitialized = true,
+            "races" => checks.races = true,
+            "barriers" => checks.barriers = true,
+            _ => return Err(format!("'{name}' is none of all, none, memory, uninitialized, races, barriers")),
+        }
+    }
+    Ok(checks)
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok().filter(|seconds| (0.0..=MAX_SAMPLE_SECONDS).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "give a number of seconds, such as 2 or 0.5".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn dimensions_are_filled_up_with_ones() {
+        assert_eq!(dimensions("4").unwrap(), [4, 1, 1]);
+        assert_eq!(dimensions("4,2").unwrap(), [4, 2, 1]);
+        assert_eq!(dimensions("4,2,3").unwrap(), [4, 2, 3]);
+        for text in ["", "0", "1,0", "1,2,3,4", "x", "-1", "4294967296", "1,,2"] {
+            assert!(dimensions(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn checks_are_all_none_or_named() {
+        assert_eq!((checks("all").unwrap(), checks("none").unwrap()), (Checks::ALL, Checks::NONE));
+        assert_eq!(checks("races,memory").unwrap(), Checks { races: true, memory: true, ..Checks::NONE });
+        assert!(checks("race").unwrap_err().contains("'race'") && checks("").is_err() && checks("all,races").is_err());
+    }
+}

@@ -1,0 +1,135 @@
+//! What a run counted: tables for people, JSON for programs.
+
+use ptx_emu::{Class, Counters, Finding, GlobalCounters, Kernel, Launch, Report, SharedCounters};
+use serde::Serialize;
+
+use super::table::{grouped, ratio, table};
+
+/// The totals, for people.
+pub fn totals(kernel: &Kernel, launch: &Launch, report: &Report) -> String {
+    let counters = &report.counters;
+    let [x, y, z] = launch.grid;
+    let [bx, by, bz] = launch.block;
+    let scaled = if report.sample.is_empty() { "" } else { "; the counts are scaled up to all blocks" };
+    let (name, run, blocks) = (kernel.name(), report.blocks_run, report.blocks);
+    format!(
+        "{name}: grid {x} x {y} x {z}, block {bx} x {by} x {bz}; {run} of {blocks} blocks ran{scaled}\n{}\n{}\n{}",
+        instructions(counters),
+        memory(counters),
+        others(counters),
+    )
+}
+
+/// `snake_case` as words, the way `serde` names a class.
+fn class_name(class: Class) -> String {
+    let name = serde_json::to_value(class).ok().and_then(|value| value.as_str().map(str::to_owned));
+    name.unwrap_or_default().replace('_', " ")
+}
+
+fn instructions(counters: &Counters) -> String {
+    let total = counters.warp_instructions();
+    let percent = |count: u64| match total {
+        0 => "-".to_owned(),
+        total => format!("{:.1}", 100.0 * count as f64 / total as f64),
+    };
+    let mut classes: Vec<(Class, u64)> = counters.instructions.iter().map(|(class, count)| (*class, *count)).collect();
+    classes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let rows = classes.into_iter().map(|(class, count)| [class_name(class), grouped(count), percent(count)]);
+    let sum = ["all".to_owned(), grouped(total), percent(total)];
+    table(["instructions", "warps", "%"], &[0], rows.chain([sum]))
+}
+
+fn memory(counters: &Counters) -> String {
+    let row = |name: &str, [requests, sectors, wavefronts, bytes]: [u64; 4]| {
+        let per_request = [ratio(sectors, requests), ratio(wavefronts, requests)];
+        let [requests, sectors, wavefronts, bytes] = [requests, sectors, wavefronts, bytes].map(grouped);
+        let [sectors_per, wavefronts_per] = per_request;
+        [name.to_owned(), requests, sectors, sectors_per, wavefronts, wavefronts_per, bytes]
+    };
+    let global = |name: &str, c: &GlobalCounters| row(name, [c.requests, c.sectors, c.wavefronts, c.bytes]);
+    let shared = |name: &str, c: &SharedCounters| row(name, [c.requests, 0, c.wavefronts, c.bytes]);
+    let rows = [
+        global("global loads", &counters.global_loads),
+        global("global stores", &counters.global_stores),
+        shared("shared loads", &counters.shared_loads),
+        shared("shared stores", &counters.shared_stores),
+        global("local", &counters.local),
+    ];
+    let header = ["memory", "requests", "sectors", "per request", "wavefronts", "per request", "bytes"];
+    table(header, &[0], rows)
+}
+
+fn others(counters: &Counters) -> String {
+    let rows = [
+        ("instructions of threads", counters.thread_instructions),
+        ("fmas of threads (fp32)", counters.thread_fmas),
+        ("warps at barriers", counters.barriers),
+        ("divergent branches", counters.divergent_branches),
+    ];
+    table(["others", "count"], &[0], rows.map(|(name, count)| [name.to_owned(), grouped(count)]))
+}
+
+/// A run, for programs.
+#[derive(Serialize)]
+struct Run<'a> {
+    file: &'a str,
+    entry: &'a str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    static_shared_bytes: u32,
+    dynamic_shared_bytes: u32,
+    blocks: u64,
+    blocks_run: u64,
+    sampled: bool,
+    seconds: f64,
+    clean: bool,
+    counters: &'a Counters,
+    findings: Vec<Found<'a>>,
+    fault: Option<Found<'a>>,
+}
+
+/// A finding, for programs.
+#[derive(Serialize)]
+struct Found<'a> {
+    kind: &'static str,
+    line: u32,
+    instruction: &'a str,
+    thread: [u32; 3],
+    block: [u32; 3],
+    what: &'a str,
+}
+
+impl<'a> From<&'a Finding> for Found<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Self {
+            kind: finding.kind.name(),
+            line: finding.line,
+            instruction: &finding.instruction,
+            thread: finding.thread.thread,
+            block: finding.thread.block,
+            what: &finding.what,
+        }
+    }
+}
+
+/// The run as one JSON object on one line.
+pub fn json(file: &str, kernel: &Kernel, launch: &Launch, report: &Report, seconds: f64) -> String {
+    let run = Run {
+        file,
+        entry: kernel.name(),
+        grid: launch.grid,
+        block: launch.block,
+        static_shared_bytes: kernel.shared_bytes(),
+        dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        blocks: report.blocks,
+        blocks_run: report.blocks_run,
+        sampled: !report.sample.is_empty(),
+        seconds,
+        clean: report.is_clean(),
+        counters: &report.counters,
+        findings: report.findings.iter().map(Found::from).collect(),
+        fault: report.fault.as_ref().map(Found::from),
+    };
+    // Numbers, texts and maps with names as their keys: nothing that JSON lacks.
+    serde_json::to_string(&run).unwrap_or_default() + "\n"
+}

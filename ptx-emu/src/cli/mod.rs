@@ -1,0 +1,40 @@
+//! The program: its command line, and what each command does.
+
+mod args;
+mod arguments;
+mod counters;
+mod error;
+mod fill;
+mod input;
+mod kernels;
+mod lines;
+mod output;
+mod run;
+mod spec;
+mod table;
+mod value;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+/// Does what the command line says. Whatever is wrong ends in one line on standard error and an exit code.
+pub fn main() -> ExitCode {
+    let result = match Args::try_parse() {
+        Ok(args) => match &args.command {
+            Command::Run(args) => run::run(args),
+            Command::List(args) => kernels::list(&args.file),
+            Command::Check(args) => kernels::check(&args.file),
+        },
+        Err(message) => output::print_clap(&message),
+    };
+    match result {
+        Ok(code) => code.into(),
+        Err(error) => {
+            output::complain(&format!("error: {error}"));
+            error.exit_code().into()
+        }
+    }
+}
