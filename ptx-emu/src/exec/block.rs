@@ -97,6 +97,10 @@ impl Block {
                 let mut turn = Turn::Done;
                 if !warp.splits.is_empty() {
                     turn = self.site.turn(grid, warp, counts)?;
+                    // Here, not in the turn: warps of a loop with a barrier in it never have one to its end.
+                    if turn != Turn::Done && self.site.instructions > grid.max_instructions {
+                        return Err(self.site.runaway(grid, warp));
+                    }
                 }
                 done += usize::from(turn == Turn::Done);
             }
@@ -188,9 +192,6 @@ impl Site {
             self.run_split(grid, warp, 0, counts, start + TURN)?;
             warp.alone = if warp.splits.len() > 1 && behind == 0 { warp.alone + self.instructions - before } else { 0 };
             if self.instructions >= start + TURN {
-                if self.instructions > grid.max_instructions {
-                    return Err(self.runaway(grid, warp));
-                }
                 return Ok(if warp.splits.is_empty() { Turn::Done } else { Turn::Over });
             }
         }
