@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 use serde::Serialize;
 
 use crate::Space;
+use crate::exec::ClassCounts;
 use crate::program::{Action, Instruction, Program};
 
 /// What one instruction of the PTX did, over all warps.
@@ -17,10 +18,10 @@ pub(crate) struct Count {
     pub lanes: u64,
     /// Of an access to memory: warps that had a lane to access for.
     pub requests: u64,
-    /// Of an access to global or local memory, sectors of 32 bytes; of one to shared memory, wavefronts.
-    pub transactions: u64,
-    /// Of an access to global or local memory: cycles that looking up its cache lines takes; see `coalesce`.
-    pub tags: u64,
+    /// Of an access to global or local memory: sectors of 32 bytes.
+    pub sectors: u64,
+    /// Of an access: passes through the first-level cache, which shared memory is part of; see `coalesce`.
+    pub wavefronts: u64,
     /// Branches that lanes left in both directions.
     pub diverged: u64,
 }
@@ -30,8 +31,8 @@ impl AddAssign for Count {
         self.warps += other.warps;
         self.lanes += other.lanes;
         self.requests += other.requests;
-        self.transactions += other.transactions;
-        self.tags += other.tags;
+        self.sectors += other.sectors;
+        self.wavefronts += other.wavefronts;
         self.diverged += other.diverged;
     }
 }
@@ -41,6 +42,9 @@ impl AddAssign for Count {
 pub struct Counters {
     /// Warp instructions, by class.
     pub instructions: BTreeMap<Class, u64>,
+    /// Warp instructions of the GPU's own code, estimated: an operation on 64-bit integers is two of them, a jump to what
+    /// follows and a parameter that is only read are none.
+    pub machine_instructions: u64,
     /// Instructions, counted once for each lane that ran one, its guard holding.
     pub thread_instructions: u64,
     /// Fused multiply-adds of fp32, counted once for each lane.
@@ -59,6 +63,11 @@ pub struct Counters {
     pub barriers: u64,
     /// Branches at which the lanes of a warp went different ways.
     pub divergent_branches: u64,
+    /// Distinct sectors of global memory that each block touched, added up over the blocks: what must pass between the
+    /// multiprocessors and the L2 cache at the least. Measured in some blocks and scaled up.
+    pub block_sectors: u64,
+    /// Bytes of the allocations that were touched.
+    pub touched_bytes: u64,
     /// Line by line, for the lines that some warp ran.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineCounters>,
@@ -73,8 +82,9 @@ pub struct GlobalCounters {
     pub sectors: u64,
     /// Bytes that their lanes asked for.
     pub bytes: u64,
-    /// Cycles in which the first-level cache looked up the lines that they touched.
-    pub tags: u64,
+    /// Passes through the first-level cache that they took: more than the least where lanes met in a bank of its data or
+    /// of its tags.
+    pub wavefronts: u64,
 }
 
 /// Accesses to shared memory.
@@ -103,8 +113,10 @@ pub struct LineCounters {
     pub lanes: u64,
     /// Of an access: warps that had a lane to access for.
     pub requests: u64,
-    /// Of an access: sectors, or wavefronts for shared memory.
-    pub transactions: u64,
+    /// Of an access to global or local memory: sectors.
+    pub sectors: u64,
+    /// Of an access: wavefronts.
+    pub wavefronts: u64,
     /// Of a branch: how often lanes of a warp went different ways.
     pub diverged: u64,
 }
@@ -183,22 +195,39 @@ impl Class {
     }
 }
 
+impl Class {
+    /// Instructions of the GPU's own code that an instruction of the PTX becomes, roughly.
+    fn machine_instructions(self, mnemonic: &str) -> u64 {
+        let is_wide = ["s64", "u64", "b64"].iter().any(|ty| mnemonic.ends_with(ty));
+        match self {
+            Self::IntegerArithmetic | Self::Logic if is_wide => 2,
+            Self::Branch if mnemonic == "bra.uni" => 0,
+            Self::OtherLoad => 0,
+            _ => 1,
+        }
+    }
+}
+
 impl Counters {
     /// Adds up counts by instruction, each times a factor.
-    pub(crate) fn new<'a>(program: &Program, classes: impl Iterator<Item = (f64, &'a Vec<Count>)>) -> Self {
+    pub(crate) fn new<'a>(program: &Program, classes: impl Iterator<Item = (f64, &'a ClassCounts)>) -> Self {
         let mut sums = vec![[0f64; 6]; program.instructions.len()];
-        for (factor, counts) in classes.filter(|(factor, _)| *factor > 0.0) {
-            for (sum, count) in sums.iter_mut().zip(counts) {
-                let Count { warps, lanes, requests, transactions, tags, diverged } = *count;
-                let values = [warps, lanes, requests, transactions, tags, diverged];
+        let (mut block_sectors, mut touched_bytes) = (0.0, 0);
+        for (factor, class) in classes.filter(|(factor, _)| *factor > 0.0) {
+            let (sectors, noted) = class.sectors;
+            block_sectors += factor * class.blocks as f64 * sectors as f64 / noted.max(1) as f64;
+            touched_bytes = class.touched_bytes.max(touched_bytes);
+            for (sum, count) in sums.iter_mut().zip(&class.counts) {
+                let Count { warps, lanes, requests, sectors, wavefronts, diverged } = *count;
+                let values = [warps, lanes, requests, sectors, wavefronts, diverged];
                 sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * value as f64);
             }
         }
-        let mut counters = Self::default();
+        let mut counters = Self { block_sectors: block_sectors.round() as u64, touched_bytes, ..Self::default() };
         for (instruction, sum) in program.instructions.iter().zip(sums) {
-            let [warps, lanes, requests, transactions, tags, diverged] = sum.map(|value| value.round() as u64);
+            let [warps, lanes, requests, sectors, wavefronts, diverged] = sum.map(|value| value.round() as u64);
             if warps > 0 {
-                counters.add(instruction, &Count { warps, lanes, requests, transactions, tags, diverged });
+                counters.add(instruction, &Count { warps, lanes, requests, sectors, wavefronts, diverged });
             }
         }
         counters
@@ -206,8 +235,9 @@ impl Counters {
 
     fn add(&mut self, instruction: &Instruction, count: &Count) {
         let class = Class::of(instruction);
-        let Count { warps, lanes, requests, transactions, tags, diverged } = *count;
+        let Count { warps, lanes, requests, sectors, wavefronts, diverged } = *count;
         *self.instructions.entry(class).or_default() += warps;
+        self.machine_instructions += warps * class.machine_instructions(&instruction.mnemonic);
         self.thread_instructions += lanes;
         self.thread_fmas += if class == Class::Fma { lanes } else { 0 };
         self.divergent_branches += diverged;
@@ -221,8 +251,8 @@ impl Counters {
                 }
                 _ => 0,
             };
-        let global = GlobalCounters { requests, sectors: transactions, bytes, tags };
-        let shared = SharedCounters { requests, wavefronts: transactions, bytes };
+        let global = GlobalCounters { requests, sectors, bytes, wavefronts };
+        let shared = SharedCounters { requests, wavefronts, bytes };
         match class {
             Class::GlobalLoad | Class::GenericAccess => self.global_loads += global,
             Class::GlobalStore => self.global_stores += global,
@@ -239,7 +269,8 @@ impl Counters {
             warps,
             lanes,
             requests,
-            transactions,
+            sectors,
+            wavefronts,
             diverged,
         });
     }
@@ -262,7 +293,7 @@ impl AddAssign for GlobalCounters {
         self.requests += other.requests;
         self.sectors += other.sectors;
         self.bytes += other.bytes;
-        self.tags += other.tags;
+        self.wavefronts += other.wavefronts;
     }
 }
 

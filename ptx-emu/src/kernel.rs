@@ -232,13 +232,13 @@ impl Kernel {
             &|index| plan.has_time(index),
         );
         let blocks = launch.grid.into_iter().map(u64::from).product();
-        let blocks_run = outcome.classes.iter().map(|(run, _)| run).sum();
+        let blocks_run = outcome.classes.iter().map(|class| class.blocks).sum();
         let factor = |class: usize, run: u64| match run {
             0 => 0.0,
             run if is_sample => population(class, launch.grid) as f64 / run as f64,
             _ => 1.0,
         };
-        let scaled = outcome.classes.iter().enumerate().map(|(class, (run, counts))| (factor(class, *run), counts));
+        let scaled = outcome.classes.iter().enumerate().map(|(index, class)| (factor(index, class.blocks), class));
         let counters = Counters::new(&self.program, scaled);
         let mut findings = outcome.findings;
         findings.sort_by(|a, b| (a.line, a.kind, &a.what).cmp(&(b.line, b.kind, &b.what)));

@@ -3,6 +3,7 @@
 //! Each combinator takes where the operands are and what happens in a lane, and gives back what happens in a warp. The
 //! loops over lanes are compiled for the processor's widest vectors, chosen at run time.
 
+use crate::lower::Outcome;
 use crate::registers::{Condition, LANES, Lane, Mask, PredSlot, Registers, Slot};
 
 /// What an instruction that only knows registers does, in the lanes of the mask.
@@ -89,11 +90,11 @@ pub(crate) fn ternary<A: Lane, B: Lane, C: Lane, R: Lane>(
     })
 }
 
-/// The lanes in which f(a, b) holds go to `then`, with all lanes that run: `setp` and what is like it.
+/// The lanes in which f(a, b) holds go to the outcome: `setp` and what is like it.
 pub(crate) fn compare<A: Lane>(
     (a, b): (Slot, Slot),
     f: impl Fn(A, A) -> bool + Copy + Send + Sync + 'static,
-    then: impl Fn(&mut Registers, Mask, Mask) + Send + Sync + 'static,
+    outcome: Outcome,
 ) -> Compute {
     Box::new(move |registers, mask| {
         let holds = vectorized(
@@ -108,7 +109,7 @@ pub(crate) fn compare<A: Lane>(
                 pack(&holds)
             },
         );
-        then(registers, holds, mask);
+        outcome.store(registers, holds, mask);
     })
 }
 

@@ -4,12 +4,15 @@
 mod check;
 mod coalesce;
 mod counters;
+pub mod device;
 mod exec;
 mod finding;
 mod kernel;
 mod lanes;
 mod lower;
 mod memory;
+pub mod model;
+pub mod occupancy;
 mod ops;
 mod program;
 mod registers;

@@ -7,13 +7,19 @@ use super::grid::Grid;
 use super::warp::Warp;
 use crate::Space;
 use crate::check::{AccessKind, Observed};
-use crate::coalesce;
+use crate::coalesce::{self, SECTOR_BYTES};
 use crate::counters::Count;
 use crate::finding::FindingKind;
 use crate::lanes::lanes_of;
 use crate::memory::{Allocation, Missing, window};
 use crate::program::{Access, Atomic, Element, Pc};
 use crate::registers::{LANES, Mask, Registers};
+
+/// Addresses that lie a multiple of this apart are in the same bank of the first-level cache.
+const BANKS_BYTES: u64 = 128;
+
+/// Patterns that are kept for each instruction: one for each sector of a line that an access can begin in.
+const PHASES: usize = (BANKS_BYTES / SECTOR_BYTES) as usize;
 
 /// What the last access of each instruction came to: the next one mostly has the same pattern.
 #[derive(Debug)]
@@ -24,36 +30,36 @@ struct Pattern {
     mask: Mask,
     phase: u64,
     offsets: [u64; LANES],
-    transactions: u32,
-    tags: u32,
+    sectors: u32,
+    wavefronts: u32,
 }
 
 impl Memo {
     pub(super) fn new(instructions: usize) -> Self {
-        Self((0..instructions).map(|_| None).collect())
+        Self((0..instructions * PHASES).map(|_| None).collect())
     }
 
-    /// Transactions and tags of an access. They depend on the addresses relative to the first lane's, and on that one
-    /// modulo `period`.
+    /// Sectors and wavefronts of an access. They depend on the addresses relative to the first lane's, and on where
+    /// that one is in the banks.
     fn count(
         &mut self,
         pc: Pc,
         addresses: &[u64; LANES],
         mask: Mask,
-        period: u64,
         of: impl Fn(&[u64; LANES]) -> (u32, u32),
     ) -> (u32, u32) {
         let first = addresses[mask.trailing_zeros() as usize];
-        let phase = first % period;
+        let phase = first % BANKS_BYTES;
         let offsets = addresses.map(|address| address.wrapping_sub(first));
-        if let Some(pattern) = &self.0[pc] {
+        let known = &mut self.0[pc * PHASES + (phase / SECTOR_BYTES) as usize];
+        if let Some(pattern) = known {
             if (pattern.mask, pattern.phase) == (mask, phase) && pattern.offsets == offsets {
-                return (pattern.transactions, pattern.tags);
+                return (pattern.sectors, pattern.wavefronts);
             }
         }
-        let (transactions, tags) = of(addresses);
-        self.0[pc] = Some(Box::new(Pattern { mask, phase, offsets, transactions, tags }));
-        (transactions, tags)
+        let (sectors, wavefronts) = of(addresses);
+        *known = Some(Box::new(Pattern { mask, phase, offsets, sectors, wavefronts }));
+        (sectors, wavefronts)
     }
 }
 
@@ -169,17 +175,21 @@ impl Site {
             return Ok(0);
         }
         count.requests += 1;
-        let (transactions, tags) = match space {
-            Space::Shared => self
-                .wavefronts
-                .count(pc, addresses, mask, 128, |addresses| (coalesce::wavefronts(addresses, mask, bytes), 0)),
-            Space::Global | Space::Local => self.wavefronts.count(pc, addresses, mask, 128, |addresses| {
-                (coalesce::sectors(addresses, mask, bytes), coalesce::lines(addresses, mask, bytes))
+        let (sectors, wavefronts) = match space {
+            Space::Shared => self.patterns.count(pc, addresses, mask, |addresses| {
+                (0, coalesce::shared_wavefronts(addresses, mask, bytes, kind == AccessKind::Read))
+            }),
+            // Which lines meet in a bank of tags depends on the address's high bits too: an earlier access stands for all.
+            Space::Global | Space::Local => self.patterns.count(pc, addresses, mask, |addresses| {
+                (coalesce::sectors(addresses, mask, bytes), coalesce::global_wavefronts(addresses, mask, bytes))
             }),
             _ => (0, 0),
         };
-        count.transactions += u64::from(transactions);
-        count.tags += u64::from(tags);
+        count.sectors += u64::from(sectors);
+        count.wavefronts += u64::from(wavefronts);
+        if let (Some(footprint), Space::Global) = (&mut self.footprint, space) {
+            footprint.touch(grid.memory, addresses, mask, bytes);
+        }
         let observed = Observed { kind, pc, warp: warp.index, mask, addresses, bytes };
         match space {
             Space::Shared => {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::barrier::{BARRIERS, BarrierState};
+use super::footprint::Footprint;
 use super::grid::Grid;
 use super::warp::{Split, Wait, Warp};
 use crate::check::{AccessKind, BlockChecks, Discovery, What};
@@ -45,7 +46,9 @@ pub(super) struct Site {
     instructions: u64,
     findings: Vec<Finding>,
     known: HashSet<(FindingKind, Pc, Option<Pc>)>,
-    pub(super) wavefronts: super::access::Memo,
+    pub(super) patterns: super::access::Memo,
+    /// What the block touches of global memory, where that is wanted.
+    pub(super) footprint: Option<Footprint>,
 }
 
 /// How a warp's turn ended.
@@ -71,7 +74,8 @@ impl Block {
             instructions: 0,
             findings: vec![],
             known: HashSet::new(),
-            wavefronts: super::access::Memo::new(grid.program.instructions.len()),
+            patterns: super::access::Memo::new(grid.program.instructions.len()),
+            footprint: None,
         };
         Self { warps: (0..grid.warps()).map(|index| Warp::new(grid.program, index)).collect(), site }
     }
@@ -80,8 +84,20 @@ impl Block {
         std::mem::take(&mut self.site.findings)
     }
 
-    /// Runs the block of that place to its end.
-    pub(super) fn run(&mut self, grid: &Grid<'_>, index: [u32; 3], counts: &mut [Count]) -> Result<(), Fault> {
+    /// Distinct sectors of global memory that the last block touched, and the bytes of the allocations, where it was noted.
+    pub(super) fn footprint(&self) -> Option<(u64, u64)> {
+        self.site.footprint.as_ref().map(|footprint| (footprint.sectors(), footprint.touched_bytes()))
+    }
+
+    /// Runs the block of that place to its end; `note` says whether to note what it touches of global memory.
+    pub(super) fn run(
+        &mut self,
+        grid: &Grid<'_>,
+        index: [u32; 3],
+        note: bool,
+        counts: &mut [Count],
+    ) -> Result<(), Fault> {
+        self.site.footprint = note.then(Footprint::default);
         let shared_bytes = grid.shared_bytes();
         self.site.index = index;
         self.site.shared.clear();

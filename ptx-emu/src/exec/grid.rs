@@ -56,14 +56,41 @@ impl Grid<'_> {
 /// What a launch did.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// Counts by class of block and by instruction, and how many blocks of each class ran.
-    pub classes: Vec<(u64, Vec<Count>)>,
+    /// By class of block.
+    pub classes: Vec<ClassCounts>,
     /// The blocks that ran.
     pub blocks: Vec<BlockIndex>,
     pub findings: Vec<Finding>,
     /// What ended the launch before its time.
     pub fault: Option<Finding>,
 }
+
+/// What the blocks of one class did.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ClassCounts {
+    /// Blocks that ran.
+    pub blocks: u64,
+    /// Counts by instruction; empty where none ran.
+    pub counts: Vec<Count>,
+    /// Distinct sectors of global memory that a block touched: their sum over the blocks in which that was noted, and how
+    /// many those were.
+    pub sectors: (u64, u64),
+    /// Bytes of the allocations that a block touched, at the most.
+    pub touched_bytes: u64,
+}
+
+impl ClassCounts {
+    fn add(&mut self, other: &Self) {
+        self.blocks += other.blocks;
+        self.counts.resize(self.counts.len().max(other.counts.len()), Count::default());
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, other)| *count += *other);
+        self.sectors = (self.sectors.0 + other.sectors.0, self.sectors.1 + other.sectors.1);
+        self.touched_bytes = self.touched_bytes.max(other.touched_bytes);
+    }
+}
+
+/// One block in so many has its footprint noted, and the first of each class that a thread comes to.
+const NOTED: u64 = 64;
 
 /// Runs blocks, given with the class that each is counted in, on `threads` threads; `go_on` is asked before each.
 pub(crate) fn run(
@@ -73,32 +100,31 @@ pub(crate) fn run(
     threads: usize,
     go_on: &(dyn Fn(usize) -> bool + Sync),
 ) -> Outcome {
-    let outcome = Mutex::new(Outcome {
-        classes: vec![(0, vec![Count::default(); grid.program.instructions.len()]); classes],
-        ..Outcome::default()
-    });
+    let outcome = Mutex::new(Outcome { classes: vec![ClassCounts::default(); classes], ..Outcome::default() });
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
         let mut block = Block::new(grid);
-        let (mut own, mut ran) = (vec![(0, Vec::new()); classes], Vec::new());
+        let (mut own, mut ran) = (vec![ClassCounts::default(); classes], Vec::new());
         loop {
             let index = next.fetch_add(1, Relaxed);
             let Some((place, class)) = blocks(index).filter(|_| !stop.load(Relaxed) && go_on(index)) else { break };
-            let (count, counts): &mut (u64, Vec<Count>) = &mut own[class];
-            counts.resize(grid.program.instructions.len(), Count::default());
-            *count += 1;
-            ran.push(place);
-            if let Err(fault) = block.run(grid, place, counts) {
+            let class = &mut own[class];
+            class.counts.resize(grid.program.instructions.len(), Count::default());
+            let note = class.blocks % NOTED == 0;
+            if let Err(fault) = block.run(grid, place, note, &mut class.counts) {
                 stop.store(true, Relaxed);
                 let mut outcome = outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 outcome.fault.get_or_insert(*fault);
             }
+            class.blocks += 1;
+            ran.push(place);
+            if let Some((sectors, bytes)) = block.footprint() {
+                class.sectors = (class.sectors.0 + sectors, class.sectors.1 + 1);
+                class.touched_bytes = class.touched_bytes.max(bytes);
+            }
         }
         let mut outcome = outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        for ((blocks, counts), (own_blocks, own_counts)) in outcome.classes.iter_mut().zip(own) {
-            *blocks += own_blocks;
-            counts.iter_mut().zip(own_counts).for_each(|(count, own)| *count += own);
-        }
+        outcome.classes.iter_mut().zip(&own).for_each(|(class, own)| class.add(own));
         outcome.blocks.append(&mut ran);
         outcome.findings.append(&mut block.take_findings());
     };

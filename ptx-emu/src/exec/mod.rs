@@ -3,7 +3,8 @@
 mod access;
 mod barrier;
 mod block;
+mod footprint;
 mod grid;
 mod warp;
 
-pub(crate) use grid::{Grid, run};
+pub(crate) use grid::{ClassCounts, Grid, run};

@@ -23,6 +23,8 @@ use crate::program::{Action, Instruction, ParamInfo, Program};
 use crate::syntax::{self, Body, Function, Module, Param, Variable};
 use crate::{Space, Type};
 
+pub(crate) use compute::Outcome;
+
 /// Why an instruction cannot be lowered; the line and the instruction are added where they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unsupported {

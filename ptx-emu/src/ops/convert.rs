@@ -43,6 +43,12 @@ pub(crate) fn format(ty: Type) -> Option<&'static Format> {
 }
 
 impl Conversion {
+    /// Without modifiers.
+    pub(crate) fn plain(to: Type, from: Type) -> Self {
+        let round = Round::NearestTiesToEven;
+        Self { from, to, integral: None, round, ftz: false, sat: false, relu: false, satfinite: false }
+    }
+
     /// The result's bits; those of an integer are extended to 64 by its sign.
     pub(crate) fn apply(&self, bits: u64) -> u64 {
         let value = match self.decode(bits) {

@@ -8,3 +8,8 @@ pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod round;
+pub(crate) mod shuffle;
+#[cfg(test)]
+mod tests_float;
+#[cfg(test)]
+mod tests_round;

@@ -92,8 +92,10 @@ impl Cursor<'_> {
             let operator = self.kind();
             let text = self.advance();
             let right = self.expression(tightness + 1, depth + 1)?;
-            left = binary(operator, left, right)
-                .ok_or_else(|| self.error_behind(format!("`{text}` has no value here")))?;
+            left = binary(operator, left, right).ok_or_else(|| {
+                let divisor = if matches!(text, "/" | "%") { ", and a divisor that is not 0" } else { "" };
+                self.error_behind(format!("`{text}` needs integers{divisor}"))
+            })?;
         }
         Ok(left)
     }

@@ -1,169 +1,134 @@
 //! Comparisons and selections. PTX ISA, "Comparison and Selection Instructions".
 
-use super::logic::boolean;
-use super::{Compute, Opcode, Operands, Unsupported, no_such_type, single_type};
+use super::comparison::{Comparison, Outcome, Relation};
+use super::{Compute, Opcode, Operands, Unsupported, d_abc, no_such_type, single_type, two_types};
 use crate::Type;
-use crate::lanes::{compare, predicate, select};
+use crate::lanes::{compare, lanes_of, predicate, select, ternary};
 use crate::ops::float::flush;
-use crate::registers::{Condition, Lane, Mask, PredSlot, Registers, Slot};
+use crate::ops::half::Half;
+use crate::ops::round::{BF16, F16};
+use crate::registers::{LANES, Lane, Slot};
 use crate::syntax::Operand;
-
-/// What is compared, apart from the order of the operands and a negation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Relation {
-    Equal,
-    Less,
-    LessOrEqual,
-    /// Less or greater: of numbers, not equal.
-    Differs,
-    /// Neither is NaN.
-    Numbers,
-}
-
-/// A comparison operator.
-#[derive(Debug, Clone, Copy)]
-struct Comparison {
-    relation: Relation,
-    swap: bool,
-    negate: bool,
-}
-
-impl Comparison {
-    fn take(op: &Opcode<'_>, ty: Type) -> Result<(Self, Type), Unsupported> {
-        use Relation::{Differs, Equal, Less, LessOrEqual, Numbers};
-        let name = op
-            .take_if(|name| {
-                matches!(name, "eq" | "ne" | "lt" | "le" | "gt" | "ge" | "lo" | "ls" | "hi" | "hs" | "num" | "nan")
-                    || matches!(name, "equ" | "neu" | "ltu" | "leu" | "gtu" | "geu")
-            })
-            .ok_or_else(|| Unsupported::new("the comparison operator is missing"))?;
-        let float = ty.is_float();
-        let (relation, swap, negate) = match (name, float) {
-            ("eq", _) => (Equal, false, false),
-            ("ne", false) => (Equal, false, true),
-            ("ne", true) => (Differs, false, false),
-            ("lt", _) | ("lo", false) => (Less, false, false),
-            ("le", _) | ("ls", false) => (LessOrEqual, false, false),
-            ("gt", _) | ("hi", false) => (Less, true, false),
-            ("ge", _) | ("hs", false) => (LessOrEqual, true, false),
-            // An unordered comparison is the opposite of an ordered one.
-            ("equ", true) => (Differs, false, true),
-            ("neu", true) => (Equal, false, true),
-            ("ltu", true) => (LessOrEqual, true, true),
-            ("leu", true) => (Less, true, true),
-            ("gtu", true) => (LessOrEqual, false, true),
-            ("geu", true) => (Less, false, true),
-            ("num", true) => (Numbers, false, false),
-            ("nan", true) => (Numbers, false, true),
-            _ => return Err(Unsupported::new(format!("{ty} has no comparison .{name}"))),
-        };
-        if ty.is_bits() && relation != Equal {
-            return Err(Unsupported::new(format!("{ty} is only equal or not, .{name} needs an order")));
-        }
-        if matches!(name, "lo" | "ls" | "hi" | "hs") && ty.is_signed() {
-            return Err(Unsupported::new(format!(".{name} is for unsigned numbers")));
-        }
-        Ok((Self { relation, swap, negate }, ty))
-    }
-}
-
-/// Where the outcome of a comparison goes.
-#[derive(Debug, Clone, Copy)]
-struct Outcome {
-    negate: bool,
-    combine: Option<(fn(Mask, Mask) -> Mask, Condition)>,
-    p: Option<PredSlot>,
-    q: Option<PredSlot>,
-}
-
-impl Outcome {
-    fn store(self, registers: &mut Registers, holds: Mask, mask: Mask) {
-        let holds = if self.negate { !holds } else { holds };
-        let combined = |holds| match self.combine {
-            Some((f, condition)) => f(holds, registers.test(condition)),
-            None => holds,
-        };
-        let (p, q) = (combined(holds), combined(!holds));
-        for (slot, value) in [(self.p, p), (self.q, q)] {
-            if let Some(slot) = slot {
-                registers.set_predicate(slot, value, mask);
-            }
-        }
-    }
-}
 
 pub(super) fn setp(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;
-    let (comparison, ty) = Comparison::take(op, ty)?;
-    let combine = op.take_first(&["and", "or", "xor"]).and_then(boolean);
-    o.expect(if combine.is_some() { 4 } else { 3 })?;
-    let combine = match combine {
-        Some(f) => Some((f, o.pred(3)?)),
-        None => None,
+    let comparison = Comparison::take(op, ty)?;
+    let outcome = Outcome::predicates(op, o, comparison)?;
+    if matches!(ty, Type::F16x2 | Type::Bf16x2) && !matches!(o.get(0)?, Operand::Pair(..)) {
+        return Err(Unsupported::new(format!("setp{ty} has two results, p|q")));
+    }
+    compared(op, o, ty, comparison, outcome)
+}
+
+pub(super) fn set(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
+    let (to, from) = two_types(op)?;
+    let comparison = Comparison::take(op, from)?;
+    let pair = matches!(from, Type::F16x2 | Type::Bf16x2);
+    let value = match to {
+        Type::U32 | Type::S32 if pair => 0xffff,
+        Type::F16x2 | Type::Bf16x2 if !pair => return Err(Unsupported::new(format!("set{to} compares pairs"))),
+        Type::U16 | Type::S16 if !pair => 0xffff,
+        Type::U32 | Type::S32 => u32::MAX,
+        Type::F32 if !pair => 0x3f80_0000,
+        Type::F16 if !pair => 0x3c00,
+        Type::Bf16 if !pair => 0x3f80,
+        Type::F16x2 => 0x3c00,
+        Type::Bf16x2 => 0x3f80,
+        _ => return Err(Unsupported::new(format!("set does not give {to} for {from}"))),
     };
-    let (p, q) = match o.get(0)? {
-        Operand::Pair(p, q) => (o.pred_dst_of(p)?, o.pred_dst_of(q)?),
-        _ => (o.pred_dst(0)?, None),
-    };
-    let outcome = Outcome { negate: comparison.negate, combine, p, q };
-    let ab = (o.src(1, ty)?, o.src(2, ty)?);
-    let ab = if comparison.swap { (ab.1, ab.0) } else { ab };
-    let then = move |registers: &mut Registers, holds: Mask, mask: Mask| outcome.store(registers, holds, mask);
+    let outcome = Outcome::value(op, o, comparison, (to, value))?;
+    compared(op, o, from, comparison, outcome)
+}
+
+fn compared(
+    op: &Opcode<'_>,
+    o: &Operands<'_>,
+    ty: Type,
+    comparison: Comparison,
+    outcome: Outcome,
+) -> Result<Compute, Unsupported> {
+    let ab = comparison.order((o.src(1, ty)?, o.src(2, ty)?));
+    let relation = comparison.relation;
     Ok(match ty {
-        Type::F32 if op.take("ftz") => flushed(ab, comparison.relation, then),
-        Type::F32 => relation::<f32>(ab, comparison.relation, then),
-        Type::F64 => relation::<f64>(ab, comparison.relation, then),
-        Type::U16 => ordered::<u16>(ab, comparison.relation, then),
-        Type::S16 => ordered::<i16>(ab, comparison.relation, then),
-        Type::U32 => ordered::<u32>(ab, comparison.relation, then),
-        Type::S32 => ordered::<i32>(ab, comparison.relation, then),
-        Type::U64 => ordered::<u64>(ab, comparison.relation, then),
-        Type::S64 => ordered::<i64>(ab, comparison.relation, then),
-        Type::B16 => compare(ab, |a: u16, b: u16| a == b, then),
-        Type::B32 => compare(ab, |a: u32, b: u32| a == b, then),
-        Type::B64 => compare(ab, |a: u64, b: u64| a == b, then),
+        Type::F32 if op.take("ftz") => flushed(ab, relation, outcome),
+        Type::F32 => numbers::<f32>(ab, relation, outcome),
+        Type::F64 => numbers::<f64>(ab, relation, outcome),
+        Type::U16 | Type::B16 => ordered::<u16>(ab, relation, outcome),
+        Type::S16 => ordered::<i16>(ab, relation, outcome),
+        Type::U32 | Type::B32 => ordered::<u32>(ab, relation, outcome),
+        Type::S32 => ordered::<i32>(ab, relation, outcome),
+        Type::U64 | Type::B64 => ordered::<u64>(ab, relation, outcome),
+        Type::S64 => ordered::<i64>(ab, relation, outcome),
+        Type::F16 | Type::F16x2 => halves(ab, relation, outcome, (ty, op.take("ftz"))),
+        Type::Bf16 | Type::Bf16x2 => halves(ab, relation, outcome, (ty, false)),
         ty => return Err(no_such_type(op, ty)),
     })
 }
 
 type Slots = (Slot, Slot);
 
-fn ordered<T: Lane + PartialOrd>(
-    ab: Slots,
-    relation: Relation,
-    then: impl Fn(&mut Registers, Mask, Mask) + Send + Sync + 'static,
-) -> Compute {
+fn ordered<T: Lane + PartialOrd>(ab: Slots, relation: Relation, outcome: Outcome) -> Compute {
     match relation {
-        Relation::Equal => compare(ab, |a: T, b: T| a == b, then),
-        Relation::Less => compare(ab, |a: T, b: T| a < b, then),
-        _ => compare(ab, |a: T, b: T| a <= b, then),
+        Relation::Equal => compare(ab, |a: T, b: T| a == b, outcome),
+        Relation::Less => compare(ab, |a: T, b: T| a < b, outcome),
+        _ => compare(ab, |a: T, b: T| a <= b, outcome),
     }
 }
 
-fn relation<T: Lane + PartialOrd>(
-    ab: Slots,
-    relation: Relation,
-    then: impl Fn(&mut Registers, Mask, Mask) + Send + Sync + 'static,
-) -> Compute {
+fn numbers<T: Lane + PartialOrd>(ab: Slots, relation: Relation, outcome: Outcome) -> Compute {
     match relation {
-        Relation::Differs => compare(ab, |a: T, b: T| (a < b) | (a > b), then),
-        Relation::Numbers => compare(ab, |a: T, b: T| (a == a) & (b == b), then),
-        _ => ordered::<T>(ab, relation, then),
+        Relation::Differs => compare(ab, |a: T, b: T| (a < b) | (a > b), outcome),
+        Relation::Numbers => compare(ab, |a: T, b: T| a.partial_cmp(&b).is_some(), outcome),
+        _ => ordered::<T>(ab, relation, outcome),
     }
 }
 
-fn flushed(
-    ab: Slots,
-    relation: Relation,
-    then: impl Fn(&mut Registers, Mask, Mask) + Send + Sync + 'static,
-) -> Compute {
+fn flushed(ab: Slots, relation: Relation, outcome: Outcome) -> Compute {
     match relation {
-        Relation::Equal => compare(ab, |a, b| flush(a) == flush(b), then),
-        Relation::Less => compare(ab, |a, b| flush(a) < flush(b), then),
-        Relation::LessOrEqual => compare(ab, |a, b| flush(a) <= flush(b), then),
-        Relation::Differs => compare(ab, |a, b| (flush(a) < flush(b)) | (flush(a) > flush(b)), then),
-        Relation::Numbers => compare(ab, |a: f32, b: f32| !a.is_nan() & !b.is_nan(), then),
+        Relation::Equal => compare(ab, |a, b| flush(a) == flush(b), outcome),
+        Relation::Less => compare(ab, |a, b| flush(a) < flush(b), outcome),
+        Relation::LessOrEqual => compare(ab, |a, b| flush(a) <= flush(b), outcome),
+        Relation::Differs => compare(ab, |a, b| (flush(a) < flush(b)) | (flush(a) > flush(b)), outcome),
+        Relation::Numbers => compare(ab, |a: f32, b: f32| !a.is_nan() & !b.is_nan(), outcome),
     }
+}
+
+fn halves((a, b): Slots, relation: Relation, outcome: Outcome, (ty, ftz): (Type, bool)) -> Compute {
+    let brain = matches!(ty, Type::Bf16 | Type::Bf16x2);
+    let half = Half { format: if brain { &BF16 } else { &F16 }, ftz, sat: false, relu: false };
+    let pair = ty.bits() == 32;
+    Box::new(move |registers, mask| {
+        let (a, b): ([u32; LANES], [u32; LANES]) = (registers.read(a), registers.read(b));
+        let mut holds = [0; 2];
+        for lane in lanes_of(mask) {
+            for (shift, holds) in [0, 16].into_iter().zip(&mut holds) {
+                let number = |x: u32| half.input((x >> shift) as u16);
+                *holds |= u32::from(relation.holds(number(a[lane]), number(b[lane]))) << lane;
+            }
+        }
+        if pair {
+            outcome.store_pair(registers, holds, mask);
+        } else {
+            outcome.store(registers, holds[0], mask);
+        }
+    })
+}
+
+pub(super) fn slct(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
+    let (ty, by) = two_types(op)?;
+    if !matches!(ty.bits(), 16 | 32 | 64) || !matches!(by, Type::S32 | Type::F32) {
+        return Err(Unsupported::new(format!("slct is not known for {ty}{by}")));
+    }
+    let (d, abc) = d_abc(o, ty, [ty, ty, by])?;
+    Ok(match (by, ty.bits()) {
+        (Type::S32, 64) => ternary(d, abc, |a: u64, b: u64, c: i32| if c >= 0 { a } else { b }),
+        (Type::S32, _) => ternary(d, abc, |a: u32, b: u32, c: i32| if c >= 0 { a } else { b }),
+        // With `.ftz`, a subnormal number counts as a zero.
+        (_, 64) if op.take("ftz") => ternary(d, abc, |a: u64, b: u64, c| if flush(c) >= 0.0 { a } else { b }),
+        (_, 64) => ternary(d, abc, |a: u64, b: u64, c: f32| if c >= 0.0 { a } else { b }),
+        (_, _) if op.take("ftz") => ternary(d, abc, |a: u32, b: u32, c| if flush(c) >= 0.0 { a } else { b }),
+        (_, _) => ternary(d, abc, |a: u32, b: u32, c: f32| if c >= 0.0 { a } else { b }),
+    })
 }
 
 pub(super) fn selp(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {

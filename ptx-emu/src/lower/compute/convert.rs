@@ -2,17 +2,92 @@
 
 use rustc_apfloat::Round;
 
-use super::{Compute, Opcode, Operands, Unsupported, two_types};
+use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, d_abc, two_types};
 use crate::Type;
-use crate::lanes::{unary, unary_slow};
+use crate::lanes::{binary_slow, ternary_slow, unary, unary_slow};
 use crate::lower::operands::rows;
 use crate::ops::convert::{Conversion, format};
 use crate::ops::float::canonical;
 use crate::registers::Slot;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
+    if op.take("pack") {
+        return pack(op, o);
+    }
     let (to, from) = two_types(op)?;
-    scalar(op, o, to, from)
+    match (to, from) {
+        (Type::F16x2 | Type::Bf16x2 | Type::E4m3x2 | Type::E5m2x2, Type::F32) => pair_of_singles(op, o, to),
+        (Type::E4m3x2 | Type::E5m2x2, Type::F16x2) | (Type::F16x2, Type::E4m3x2 | Type::E5m2x2) => {
+            pair(op, o, to, from)
+        }
+        _ => scalar(op, o, to, from),
+    }
+}
+
+/// Two singles become a pair, the first its upper half.
+fn pair_of_singles(op: &Opcode<'_>, o: &Operands<'_>, to: Type) -> Result<Compute, Unsupported> {
+    let conversion = pair_conversion(op, to, Type::F32)?;
+    let (d, ab) = d_ab(o, to, [Type::F32; 2])?;
+    let half = to.bits() / 2;
+    Ok(binary_slow(d, ab, move |a: u32, b: u32| {
+        (conversion.apply(a.into()) << half | conversion.apply(b.into())) as u32
+    }))
+}
+
+/// A pair becomes a pair of another type.
+fn pair(op: &Opcode<'_>, o: &Operands<'_>, to: Type, from: Type) -> Result<Compute, Unsupported> {
+    let conversion = pair_conversion(op, to, from)?;
+    let (d, a) = d_a(o, to, from)?;
+    let (to, from) = (to.bits() / 2, from.bits() / 2);
+    Ok(unary_slow(d, a, move |a: u32| (conversion.apply((a >> from).into()) << to | conversion.apply(a.into())) as u32))
+}
+
+/// The conversion of one element of a pair.
+fn pair_conversion(op: &Opcode<'_>, to: Type, from: Type) -> Result<Conversion, Unsupported> {
+    let round = match op.take_first(&["rn", "rz"]) {
+        Some("rn") => Round::NearestTiesToEven,
+        Some(_) if matches!(to, Type::F16x2 | Type::Bf16x2) && from == Type::F32 => Round::TowardZero,
+        _ => return Err(Unsupported::new(format!("cvt{to}{from} needs .rn"))),
+    };
+    let bytes = matches!(to, Type::E4m3x2 | Type::E5m2x2);
+    let satfinite = from != Type::E4m3x2 && from != Type::E5m2x2 && op.take("satfinite");
+    if bytes && !satfinite {
+        return Err(Unsupported::new(format!("cvt{to} needs .satfinite")));
+    }
+    let element = |ty| match ty {
+        Type::F16x2 => Type::F16,
+        Type::Bf16x2 => Type::Bf16,
+        Type::E4m3x2 => Type::E4m3,
+        Type::E5m2x2 => Type::E5m2,
+        ty => ty,
+    };
+    let relu = op.take("relu");
+    Ok(Conversion { relu, satfinite, round, ..Conversion::plain(element(to), element(from)) })
+}
+
+/// `cvt.pack`: two integers saturated and put together, narrow ones below the lower half of a third.
+fn pack(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
+    if !op.take("sat") {
+        return Err(Unsupported::new("cvt.pack needs .sat"));
+    }
+    let (to, wide) = match op.types() {
+        [to @ (Type::U16 | Type::S16), Type::S32] => (*to, true),
+        [to @ (Type::U8 | Type::S8), Type::S32, Type::B32] => (*to, false),
+        _ => return Err(Unsupported::new("cvt.pack is not known for these types")),
+    };
+    let conversion = Conversion { sat: true, ..Conversion::plain(to, Type::S32) };
+    let half = to.bits();
+    let both = move |a: u32, b: u32| {
+        let cut = u32::MAX >> (32 - half);
+        let narrow = |x: u32| conversion.apply(x.into()) as u32 & cut;
+        narrow(a) << half | narrow(b)
+    };
+    if wide {
+        let (d, ab) = d_ab(o, Type::B32, [Type::S32; 2])?;
+        return Ok(binary_slow(d, ab, both));
+    }
+    let (d, abc) = d_abc(o, Type::B32, [Type::S32, Type::S32, Type::B32])?;
+    Ok(ternary_slow(d, abc, move |a, b, c: u32| c << 16 | both(a, b)))
 }
 
 /// A type that `cvt` converts from and to, one number at a time.
@@ -40,7 +115,9 @@ fn conversion(op: &Opcode<'_>, to: Type, from: Type) -> Result<Conversion, Unsup
         None => None,
     };
     let narrows = to.is_float() && (from.is_integer() || to != from && to.bits() <= from.bits());
-    if narrows != round.is_some() {
+    // The PTX ISA lets conversions from bf16 that lose nothing name a rounding mode.
+    let may_round = from == Type::Bf16 && to.is_float() && to != from;
+    if narrows && round.is_none() || round.is_some() && !narrows && !may_round {
         let needed = if narrows { "needs" } else { "has no" };
         return Err(Unsupported::new(format!("cvt{to}{from} {needed} rounding such as .rn")));
     }
@@ -53,8 +130,7 @@ fn conversion(op: &Opcode<'_>, to: Type, from: Type) -> Result<Conversion, Unsup
         return Err(Unsupported::new(".rna is for .tf32"));
     }
     let single = to == Type::F32 || from == Type::F32;
-    let small =
-        matches!(to, Type::F16 | Type::Bf16 | Type::F16x2 | Type::Bf16x2 | Type::Tf32 | Type::E4m3x2 | Type::E5m2x2);
+    let small = matches!(to, Type::F16 | Type::Bf16 | Type::Tf32) && from == Type::F32;
     Ok(Conversion {
         from,
         to,

@@ -5,6 +5,7 @@ mod approximate;
 mod bits;
 mod carry;
 mod compare;
+mod comparison;
 mod convert;
 mod extreme;
 mod float;
@@ -16,6 +17,13 @@ mod moves;
 mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_breadth;
+#[cfg(test)]
+mod tests_warp;
+mod warp;
+
+pub(crate) use comparison::Outcome;
 
 use super::Unsupported;
 use super::opcode::Opcode;
@@ -28,6 +36,8 @@ use crate::registers::Slot;
 pub(crate) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Compute>, Unsupported> {
     let compute = match op.name() {
         "setp" => compare::setp(op, o)?,
+        "set" => compare::set(op, o)?,
+        "slct" => compare::slct(op, o)?,
         "selp" => compare::selp(op, o)?,
         "mov" => moves::lower(op, o)?,
         "cvt" => convert::lower(op, o)?,
@@ -36,6 +46,7 @@ pub(crate) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Compute>
         "popc" | "clz" | "brev" | "bfind" | "bfe" | "bfi" | "bmsk" | "szext" | "fns" | "prmt" | "lop3" | "shf"
         | "dp4a" | "dp2a" | "mul24" | "mad24" => bits::lower(op, o)?,
         "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => approximate::lower(op, o)?,
+        "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => warp::lower(op, o)?,
         "copysign" | "testp" => extreme::lower(op, o)?,
         "add" | "sub" | "mul" | "mad" | "fma" | "min" | "max" | "neg" | "abs" | "div" | "rem" | "sad" => {
             arithmetic(op, o)?

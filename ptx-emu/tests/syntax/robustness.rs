@@ -5,79 +5,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use proptest::sample::{Index, select};
+use proptest::sample::select;
 use ptx_emu::syntax::{AddressBase, Body, Function, Operand, Statement, Symbol, SyntaxError, parse, parse_bytes};
 
-const SAMPLES: [&str; 3] =
-    [include_str!("ptx/nvcc_style.ptx"), include_str!("ptx/triton_style.ptx"), include_str!("ptx/llvm_style.ptx")];
+use crate::mutation::{TOKENS, mutated, mutation};
+use crate::{LLVM_STYLE, NVCC_STYLE, SM_80, TRITON_STYLE};
 
-/// What mutations insert: tokens that open, close, declare or number something.
-const TOKENS: &[&str] = &[
-    "{",
-    "}",
-    "(",
-    ")",
-    "[",
-    "]",
-    ";",
-    ",",
-    ":",
-    "::",
-    ".",
-    "@",
-    "!",
-    "|",
-    "<",
-    ">",
-    "=",
-    "+",
-    "-",
-    "~",
-    "/",
-    "%",
-    "_",
-    "/*",
-    "*/",
-    "//",
-    "\"",
-    "0f",
-    "0x",
-    "0",
-    "-1",
-    "1.5",
-    "18446744073709551615",
-    "99999999999999999999",
-    "%r1",
-    "%r",
-    "%tid.x",
-    "WARP_SZ",
-    "generic(",
-    "L:",
-    "$L__BB0_1",
-    ".reg",
-    ".b32",
-    ".pred",
-    ".v4",
-    ".align",
-    ".param",
-    ".shared",
-    ".global",
-    ".extern",
-    ".func",
-    ".entry",
-    ".branchtargets",
-    ".callprototype",
-    ".loc",
-    ".section",
-    ".alias",
-    ".ptr",
-    ".maxntid",
-    "call",
-    "ret",
-    "é",
-    "\0",
-    "\n",
-];
+const SAMPLES: [&str; 3] = [NVCC_STYLE, TRITON_STYLE, LLVM_STYLE];
 
 /// Parses, and checks what must hold for any input.
 fn check(bytes: &[u8]) {
@@ -149,9 +83,8 @@ fn check_symbol(symbol: &Symbol, function: &Function, body: &Body) {
 
 /// The header and one kernel of the project's.
 fn kernels() -> Vec<String> {
-    let text = include_str!("../../gpu-kernels/ptx/sm_80.ptx");
-    let (header, _) = text.split_once(".visible").unwrap();
-    text.split(".visible").skip(1).map(|kernel| format!("{header}.visible{kernel}")).collect()
+    let (header, _) = SM_80.split_once(".visible").unwrap();
+    SM_80.split(".visible").skip(1).map(|kernel| format!("{header}.visible{kernel}")).collect()
 }
 
 #[test]
@@ -204,74 +137,13 @@ fn large_inputs_take_linear_time() {
 
 #[test]
 fn the_projects_kernels_take_milliseconds() {
-    let text = include_str!("../../gpu-kernels/ptx/sm_80.ptx");
     let fastest = (0..5).map(|_| {
         let start = Instant::now();
-        parse(text).unwrap();
+        parse(SM_80).unwrap();
         start.elapsed()
     });
     let fastest = fastest.min().unwrap();
     assert!(fastest < Duration::from_millis(200), "{fastest:?}");
-}
-
-/// A change of a text of bytes.
-#[derive(Debug, Clone)]
-enum Mutation {
-    Delete(Index, usize),
-    Duplicate(Index, usize),
-    Truncate(Index),
-    Insert(Index, &'static str),
-    Replace(Index, u8),
-    Swap(Index, Index, usize),
-}
-
-impl Mutation {
-    fn apply(&self, text: &mut Vec<u8>) {
-        if text.is_empty() {
-            return;
-        }
-        let range = |at: &Index, length: usize| {
-            let start = at.index(text.len());
-            start..(start + length).min(text.len())
-        };
-        match self {
-            Self::Delete(at, length) => drop(text.drain(range(at, *length))),
-            Self::Duplicate(at, length) => {
-                let range = range(at, *length);
-                let copy = text[range.clone()].to_vec();
-                text.splice(range.end..range.end, copy);
-            }
-            Self::Truncate(at) => text.truncate(at.index(text.len())),
-            Self::Insert(at, token) => drop(text.splice(range(at, 0), token.bytes())),
-            Self::Replace(at, byte) => {
-                let at = at.index(text.len());
-                text[at] = *byte;
-            }
-            Self::Swap(from, to, length) => {
-                let moved: Vec<u8> = text.drain(range(from, *length)).collect();
-                let to = if text.is_empty() { 0 } else { to.index(text.len()) };
-                text.splice(to..to, moved);
-            }
-        }
-    }
-}
-
-fn mutation() -> impl Strategy<Value = Mutation> {
-    let length = || prop_oneof![1..4_usize, 1..200_usize];
-    prop_oneof![
-        4 => (any::<Index>(), length()).prop_map(|(at, length)| Mutation::Delete(at, length)),
-        4 => (any::<Index>(), length()).prop_map(|(at, length)| Mutation::Duplicate(at, length)),
-        1 => any::<Index>().prop_map(Mutation::Truncate),
-        8 => (any::<Index>(), select(TOKENS)).prop_map(|(at, token)| Mutation::Insert(at, token)),
-        4 => (any::<Index>(), 0..128_u8).prop_map(|(at, byte)| Mutation::Replace(at, byte)),
-        2 => (any::<Index>(), any::<Index>(), length()).prop_map(|(from, to, length)| Mutation::Swap(from, to, length)),
-    ]
-}
-
-fn mutated(text: &str, mutations: &[Mutation]) -> Vec<u8> {
-    let mut bytes = text.as_bytes().to_vec();
-    mutations.iter().for_each(|mutation| mutation.apply(&mut bytes));
-    bytes
 }
 
 proptest! {

@@ -154,8 +154,8 @@ fn constants() {
     assert_eq!(body("x 0d3F800000;"), "line 3: `0d3F800000` needs 16 hexadecimal digits");
     assert_eq!(body("x 12ab;"), "line 3: `12ab` is no number");
     assert_eq!(body("x 09;"), "line 3: `09` is no number");
-    assert_eq!(body("x 1/0;"), "line 3: `/` has no value here");
-    assert_eq!(body("x 1.5+1;"), "line 3: `+` has no value here");
+    assert_eq!(body("x 1/0;"), "line 3: `/` needs integers, and a divisor that is not 0");
+    assert_eq!(body("x 1.5+1;"), "line 3: `+` needs integers");
     assert_eq!(body("x ~1.5;"), "line 3: `~` needs an integer");
     assert_eq!(body(&format!("x {}1;", "-".repeat(100_000))), "line 3: a constant expression nests too deeply");
 }

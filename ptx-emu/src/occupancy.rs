@@ -1,0 +1,138 @@
+//! How many blocks of a kernel a multiprocessor holds at once, and what keeps it from holding more.
+
+use serde::Serialize;
+
+use crate::device::Device;
+use crate::syntax::LaunchBounds;
+
+/// Registers are given to a warp in portions of this many, and to a multiprocessor's four parts in whole warps. CUDA
+/// Occupancy Calculator, "GPU Data", compute capability 8.0 to 10.0.
+const REGISTER_PORTION: u32 = 256;
+const WARPS_PORTION: u32 = 4;
+
+/// Shared memory is given out in portions of this many bytes; the driver keeps one KiB of each block's for itself.
+const SHARED_PORTION: u32 = 128;
+const SHARED_RESERVED: u32 = 1024;
+
+/// Registers that a thread may have.
+const MAX_REGISTERS: u32 = 255;
+
+/// Registers that a compiler takes on top of the values that are live at once, for addresses and what it has in flight.
+const REGISTER_SLACK: u32 = 6;
+
+/// What a block takes of a multiprocessor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Resources {
+    /// Threads of a block.
+    pub threads: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Shared memory of a block in bytes, static and dynamic.
+    pub shared_bytes: u32,
+}
+
+/// What a multiprocessor holds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Occupancy {
+    /// Blocks at once.
+    pub blocks: u32,
+    /// Warps at once.
+    pub warps: u32,
+    /// Warps at once, as a share of what the multiprocessor could hold: 0 to 1.
+    pub share: f64,
+    /// What keeps it from holding more.
+    pub limit: Limit,
+}
+
+/// A resource of a multiprocessor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Its threads.
+    Threads,
+    /// Its registers.
+    Registers,
+    /// Its shared memory.
+    SharedMemory,
+    /// The number of blocks itself.
+    Blocks,
+}
+
+impl Limit {
+    /// The name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Threads => "threads",
+            Self::Registers => "registers",
+            Self::SharedMemory => "shared memory",
+            Self::Blocks => "blocks",
+        }
+    }
+}
+
+impl Occupancy {
+    /// Of blocks with these needs on this device. 0 blocks where not even one fits.
+    #[must_use]
+    pub fn new(device: &Device, needs: &Resources) -> Self {
+        let warps = needs.threads.div_ceil(32).max(1);
+        let per_warp = (needs.registers.max(1) * 32).next_multiple_of(REGISTER_PORTION);
+        let warps_by_registers = device.registers / per_warp / WARPS_PORTION * WARPS_PORTION;
+        let shared = (needs.shared_bytes + SHARED_RESERVED).next_multiple_of(SHARED_PORTION);
+        let limits = [
+            (device.threads / 32 / warps, Limit::Threads),
+            (warps_by_registers / warps, Limit::Registers),
+            (device.shared_bytes / shared, Limit::SharedMemory),
+            (device.blocks, Limit::Blocks),
+        ];
+        let (blocks, limit) = limits.into_iter().min_by_key(|(blocks, _)| *blocks).unwrap_or((0, Limit::Blocks));
+        let warps = blocks * warps;
+        Self { blocks, warps, share: f64::from(warps) / f64::from(device.threads / 32), limit }
+    }
+}
+
+/// Registers of a thread, estimated: the most values that are live at once and some slack, within what the kernel's
+/// launch bounds leave. What a device's compiler really takes, only that compiler tells.
+#[must_use]
+pub fn estimate_registers(device: &Device, live: u32, threads: u32, bounds: &LaunchBounds) -> u32 {
+    let wanted = live.saturating_add(REGISTER_SLACK).next_multiple_of(8);
+    let blocks = bounds.min_blocks_per_sm.unwrap_or(1).max(1);
+    let block = bounds.required_threads.or(bounds.max_threads).map_or(threads, |[x, y, z]| x * y * z);
+    let warps = (block.div_ceil(32).max(1) * blocks).next_multiple_of(WARPS_PORTION);
+    let most = (device.registers / warps / REGISTER_PORTION * REGISTER_PORTION / 32).min(MAX_REGISTERS);
+    wanted.min(most).min(bounds.max_registers.unwrap_or(MAX_REGISTERS)).max(16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::DEVICES;
+
+    fn occupancy(threads: u32, registers: u32, shared_bytes: u32) -> (u32, Limit) {
+        let occupancy = Occupancy::new(&DEVICES[0], &Resources { threads, registers, shared_bytes });
+        (occupancy.blocks, occupancy.limit)
+    }
+
+    #[test]
+    fn the_scarcest_resource_decides() {
+        // The CUDA Occupancy Calculator's answers for compute capability 9.0.
+        assert_eq!(occupancy(1024, 32, 0), (2, Limit::Threads));
+        assert_eq!(occupancy(256, 128, 8192), (2, Limit::Registers));
+        assert_eq!(occupancy(256, 32, 100 << 10), (2, Limit::SharedMemory));
+        assert_eq!(occupancy(32, 16, 0), (32, Limit::Blocks));
+        assert_eq!(occupancy(1024, 255, 0), (0, Limit::Registers));
+    }
+
+    #[test]
+    fn launch_bounds_leave_so_many_registers() {
+        let bounds = |min_blocks| LaunchBounds {
+            max_threads: Some([256, 1, 1]),
+            min_blocks_per_sm: Some(min_blocks),
+            ..LaunchBounds::default()
+        };
+        assert_eq!(estimate_registers(&DEVICES[0], 400, 256, &bounds(2)), 128);
+        assert_eq!(estimate_registers(&DEVICES[0], 400, 256, &bounds(4)), 64);
+        assert_eq!(estimate_registers(&DEVICES[0], 400, 256, &bounds(1)), 255);
+        assert_eq!(estimate_registers(&DEVICES[0], 30, 256, &bounds(1)), 40);
+    }
+}
