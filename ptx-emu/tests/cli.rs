@@ -152,6 +152,10 @@ fn loops_without_end_are_ended() {
     assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""));
     assert!(outcome.stderr.contains("loop.ptx:6: runaway: "), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("k: stopped: runaway"), "{}", outcome.stderr);
+    let text = ".version 7.0\n.target sm_80\n.address_size 64\n.entry k() {\nL:\nbar.sync 0;\nbra L;\n}\n";
+    fs::write(&path, text).unwrap();
+    let outcome = run(path.to_str().unwrap(), "--grid 1 --block 64 --max-instructions 10000", "");
+    assert!(outcome.code == 1 && outcome.stderr.contains("k: stopped: runaway"), "{}", outcome.stderr);
 }
 
 #[test]
