@@ -40,14 +40,14 @@ fn instructions(counters: &Counters) -> String {
 }
 
 fn memory(counters: &Counters) -> String {
-    let global = |name: &str, c: &GlobalCounters| {
-        let per = ratio(c.sectors, c.requests);
-        [name.to_owned(), grouped(c.requests), grouped(c.sectors), "sectors".to_owned(), per, grouped(c.bytes)]
+    let row = |name: &str, [requests, sectors, wavefronts, bytes]: [u64; 4]| {
+        let per_request = [ratio(sectors, requests), ratio(wavefronts, requests)];
+        let [requests, sectors, wavefronts, bytes] = [requests, sectors, wavefronts, bytes].map(grouped);
+        let [sectors_per, wavefronts_per] = per_request;
+        [name.to_owned(), requests, sectors, sectors_per, wavefronts, wavefronts_per, bytes]
     };
-    let shared = |name: &str, c: &SharedCounters| {
-        let per = ratio(c.wavefronts, c.requests);
-        [name.to_owned(), grouped(c.requests), grouped(c.wavefronts), "wavefronts".to_owned(), per, grouped(c.bytes)]
-    };
+    let global = |name: &str, c: &GlobalCounters| row(name, [c.requests, c.sectors, c.wavefronts, c.bytes]);
+    let shared = |name: &str, c: &SharedCounters| row(name, [c.requests, 0, c.wavefronts, c.bytes]);
     let rows = [
         global("global loads", &counters.global_loads),
         global("global stores", &counters.global_stores),
@@ -55,7 +55,8 @@ fn memory(counters: &Counters) -> String {
         shared("shared stores", &counters.shared_stores),
         global("local", &counters.local),
     ];
-    table(["memory", "requests", "transactions", "", "per request", "bytes"], &[0, 3], rows)
+    let header = ["memory", "requests", "sectors", "per request", "wavefronts", "per request", "bytes"];
+    table(header, &[0], rows)
 }
 
 fn others(counters: &Counters) -> String {

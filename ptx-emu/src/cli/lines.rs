@@ -18,7 +18,8 @@ struct Counts {
     warps: u64,
     lanes: u64,
     requests: u64,
-    transactions: u64,
+    sectors: u64,
+    wavefronts: u64,
     diverged: u64,
 }
 
@@ -31,7 +32,8 @@ pub fn listing(text: &str, lines: &[LineCounters]) -> String {
         sum.warps += line.warps;
         sum.lanes += line.lanes;
         sum.requests += line.requests;
-        sum.transactions += line.transactions;
+        sum.sectors += line.sectors;
+        sum.wavefronts += line.wavefronts;
         sum.diverged += line.diverged;
     }
     let source: Vec<&str> = text.lines().collect();
@@ -49,17 +51,19 @@ pub fn listing(text: &str, lines: &[LineCounters]) -> String {
         rows.push(row(number.to_string(), shown(number), Some(counts)));
         next = number + 1;
     }
-    let header = ["line", "PTX", "warps", "lanes", "requests", "transactions", "diverged"];
+    let header = ["line", "PTX", "warps", "lanes", "requests", "sectors", "wavefronts", "diverged"];
     table(header, &[1], rows)
 }
 
-fn row(number: String, text: String, counts: Option<&Counts>) -> [String; 7] {
+fn row(number: String, text: String, counts: Option<&Counts>) -> [String; 8] {
     let Some(counts) = counts else {
-        return [number, text, String::new(), String::new(), String::new(), String::new(), String::new()];
+        let nothing = String::new;
+        return [number, text, nothing(), nothing(), nothing(), nothing(), nothing(), nothing()];
     };
     let if_any = |count: u64| if count == 0 { String::new() } else { grouped(count) };
-    let Counts { warps, lanes, requests, transactions, diverged } = *counts;
-    [number, text, grouped(warps), grouped(lanes), if_any(requests), if_any(transactions), if_any(diverged)]
+    let Counts { warps, lanes, requests, sectors, wavefronts, diverged } = *counts;
+    let [requests, sectors, wavefronts, diverged] = [requests, sectors, wavefronts, diverged].map(if_any);
+    [number, text, grouped(warps), grouped(lanes), requests, sectors, wavefronts, diverged]
 }
 
 /// The line without what is around it, tabs as spaces, cut where it is long.
@@ -78,8 +82,9 @@ mod tests {
     use super::*;
 
     fn at(line: u32, warps: u64) -> LineCounters {
-        let (instruction, class) = (String::new(), Class::Move);
-        LineCounters { line, instruction, class, warps, lanes: 0, requests: 0, transactions: 0, diverged: 0 }
+        let (instruction, class, none) = (String::new(), Class::Move, 0);
+        let (lanes, requests, sectors, wavefronts, diverged) = (none, none, none, none, none);
+        LineCounters { line, instruction, class, warps, lanes, requests, sectors, wavefronts, diverged }
     }
 
     #[test]

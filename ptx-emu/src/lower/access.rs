@@ -2,7 +2,7 @@
 
 use super::opcode::Opcode;
 use super::operands::Operands;
-use super::{Unsupported, register_rows};
+use super::{Outcome, Unsupported, register_rows};
 use crate::lanes::{compare, unary};
 use crate::memory::window;
 use crate::program::{Access, Action, Element};
@@ -119,5 +119,5 @@ fn isspacep(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     let Some(p) = o.pred_dst(0)? else { return Ok(Action::Nop) };
     let a = o.src(1, Type::U64)?;
     let is_in = move |address: u64, _| window::resolve(address).0 == space;
-    Ok(Action::Compute(compare((a, a), is_in, move |registers, holds, mask| registers.set_predicate(p, holds, mask))))
+    Ok(Action::Compute(compare((a, a), is_in, Outcome::of(p))))
 }
