@@ -242,8 +242,9 @@ fn with_line(text: &str, line: &Index, to: Option<&Index>) -> String {
 
 fn with_token(text: &str, mutation: &Mutation) -> String {
     let mut all = tokens(text);
-    // The header stays as it is: without it nothing runs.
-    let start = all.iter().position(|token| *token == "{").unwrap_or(0);
+    // The header stays as it is, without which nothing runs, and so do the module's variables, which may be as large as a
+    // device's memory.
+    let start = all.iter().position(|token| *token == ".entry").unwrap_or(0);
     let places: Vec<usize> = (start..all.len()).filter(|&place| !all[place].trim().is_empty()).collect();
     if places.is_empty() {
         return text.to_owned();
