@@ -76,7 +76,8 @@ fn write_ptx(folder: &Path) -> Outcome {
 fn test() -> ExitCode {
     // One at a time: each has the device to itself.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let capability = open(BackendChoice::Cuda, 0, PtxSource::BuiltIn).map(|backend| backend.device().compute_capability);
+    let capability =
+        open(BackendChoice::Cuda, 0, PtxSource::BuiltIn).map(|backend| backend.device().compute_capability);
     if let Err(error) = &capability {
         eprintln!("the instructions are not run: {error}");
     }

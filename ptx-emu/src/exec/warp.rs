@@ -173,12 +173,6 @@ impl Warp {
             self.splits.swap_remove(index);
         }
     }
-
-    /// The first lane that is not in `mask` and has not left, and where it is.
-    pub(super) fn elsewhere(&self, mask: Mask) -> Option<(usize, Pc)> {
-        let split = self.splits.iter().find(|split| split.mask & !mask != 0)?;
-        Some((lanes_of(split.mask & !mask).next()?, split.pc))
-    }
 }
 
 impl Grid<'_> {
