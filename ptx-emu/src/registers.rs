@@ -17,13 +17,6 @@ pub(crate) const ALL_LANES: Mask = u32::MAX;
 #[repr(C, align(128))]
 pub(crate) struct Row([u32; LANES]);
 
-impl Row {
-    /// The same value in every lane.
-    pub(crate) const fn splat(value: u32) -> Self {
-        Self([value; LANES])
-    }
-}
-
 /// The first row of a register. Up to 32 bits take one row, zero-extended; 64 bits take two, 128 bits four, which hold
 /// the lanes' values one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -55,7 +55,6 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     Ok(Some(Action::Atomic(Box::new(Atomic {
         space,
         address,
-        ty,
         width: ty.bytes(),
         elements: elements.into(),
         apply,

@@ -20,7 +20,7 @@ use operands::{Operands, rows};
 
 use crate::memory::Image;
 use crate::program::{Action, Instruction, ParamInfo, Program};
-use crate::syntax::{self, Body, Function, Module, Param, Variable};
+use crate::syntax::{self, Body, Function, Module, Variable};
 use crate::{Space, Type};
 
 pub(crate) use compute::Outcome;
@@ -63,6 +63,9 @@ impl LowerError {
 const MAX_SHARED_BYTES: u64 = 256 << 10;
 const MAX_LOCAL_BYTES: u64 = 512 << 10;
 
+/// Bytes that the parameters of a kernel may take: those of compute capability 7.0 and later.
+const MAX_PARAM_BYTES: u64 = 32_764;
+
 /// Lowers one kernel of the module.
 pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Result<Program, LowerError> {
     if module.address_size != 64 {
@@ -73,7 +76,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     let flow = Flow::new(&body)?;
     let slots = slots::assign(&body, &flow);
     let variables = Variables::new(module, &body)?;
-    let (params, param_bytes) = params(&kernel.params);
+    let (params, param_bytes) = params(kernel)?;
     let mut layout = Layout { locations: slots.locations, variables: variables.addresses, ..Layout::default() };
     layout.spaces = variables.spaces;
     layout.params = params.iter().map(|param| param.offset.into()).collect();
@@ -85,7 +88,8 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     let preset = layout.preset.into_inner();
     Ok(Program {
         name: kernel.name.clone(),
-        has_narrow_shared: has_narrow_shared(&instructions),
+        shared_granule: granule(&instructions, Space::Shared),
+        global_granule: granule(&instructions, Space::Global),
         instructions,
         rows: preset.rows as usize,
         predicates: preset.predicates as usize,
@@ -156,23 +160,32 @@ fn action(
     Ok(Action::Compute(compute))
 }
 
-fn params(params: &[Param]) -> (Vec<ParamInfo>, u32) {
-    let mut end = 0u32;
-    let infos = params.iter().map(|param| {
-        let offset = end.next_multiple_of(param.align.max(1));
-        end = offset + param.bytes;
-        ParamInfo { ty: param.ty, offset, bytes: param.bytes }
+fn params(kernel: &Function) -> Result<(Vec<ParamInfo>, u32), LowerError> {
+    let mut end = 0u64;
+    let infos = kernel.params.iter().map(|param| {
+        let offset = end.next_multiple_of(param.align.max(1).into());
+        end = offset + u64::from(param.bytes);
+        if end > MAX_PARAM_BYTES {
+            let reason = format!("the parameters take more than {MAX_PARAM_BYTES} bytes");
+            return Err(LowerError { line: kernel.line, instruction: param.name.clone(), reason });
+        }
+        Ok(ParamInfo { ty: param.ty, offset: offset as u32, bytes: param.bytes })
     });
-    (infos.collect(), end)
+    let infos = infos.collect::<Result<_, _>>()?;
+    Ok((infos, end as u32))
 }
 
-fn has_narrow_shared(instructions: &[Instruction]) -> bool {
-    instructions.iter().any(|instruction| match &instruction.action {
-        Action::Load(access) | Action::Store(access) => {
-            access.width < 4 && matches!(access.space, Space::Shared | Space::Generic)
-        }
-        _ => false,
-    })
+/// Bytes of the narrowest access to the space, at most a word, as a power of two.
+fn granule(instructions: &[Instruction], space: Space) -> u32 {
+    let bytes = instructions.iter().filter_map(|instruction| {
+        let (of, bytes) = match &instruction.action {
+            Action::Load(access) | Action::Store(access) => (access.space, access.bytes()),
+            Action::Atomic(atomic) => (atomic.space, atomic.width),
+            _ => return None,
+        };
+        (of == space || of == Space::Generic).then_some(bytes)
+    });
+    bytes.min().unwrap_or(4).clamp(1, 4).ilog2()
 }
 
 /// Where the variables lie that belong to a block or a thread.

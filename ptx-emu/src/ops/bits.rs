@@ -232,7 +232,8 @@ mod tests {
         assert_eq!(fns(0b1011_0000, 7, -2), 5);
         assert_eq!(fns(0b1011_0000, 7, 2), u32::MAX);
         assert_eq!(fns(1, 40, 0), u32::MAX);
-        assert_eq!(fns(1, 0, i32::MIN), u32::MAX);
+        assert_eq!(fns(1, 0, i32::MIN + 1), u32::MAX);
+        assert_eq!(fns(1, 0, i32::MIN), 0);
     }
 
     #[test]

@@ -105,11 +105,6 @@ enum Destination {
 }
 
 impl Outcome {
-    /// The outcome itself goes to this predicate.
-    pub(crate) fn of(p: PredSlot) -> Self {
-        Self { negate: false, combine: None, to: Destination::Predicates(Some(p), None) }
-    }
-
     /// The outcome of `setp`.
     pub(super) fn predicates(op: &Opcode<'_>, o: &Operands<'_>, comparison: Comparison) -> Result<Self, Unsupported> {
         let combine = combination(op, o)?;
