@@ -17,6 +17,7 @@ mod launch;
 mod module;
 mod nvml;
 mod operands;
+mod runner;
 mod timer;
 
 use cublas::Cublas;
@@ -25,6 +26,7 @@ use launch::Launch;
 use module::Modules;
 use nvml::Monitor;
 use operands::DeviceOperands;
+pub use runner::PtxRunner;
 use timer::Timer;
 
 /// Runs kernels on one CUDA device, on the thread that made it.
