@@ -11,6 +11,8 @@ pub struct Finding {
     pub line: u32,
     /// The instruction there.
     pub instruction: String,
+    /// The line of the other instruction that has a part in it: of the two that race, the one that came first.
+    pub other: Option<u32>,
     /// The thread that ran it, and its block.
     pub thread: Thread,
     /// What happened, in words.
@@ -73,7 +75,7 @@ impl fmt::Display for Thread {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, line, instruction, thread, what } = self;
+        let Self { kind, line, instruction, thread, what, .. } = self;
         write!(f, "{}: line {line}, `{instruction}`, {thread}: {what}", kind.name())
     }
 }

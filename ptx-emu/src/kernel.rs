@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::check::Checks;
+use crate::check::{Checks, GlobalRaces};
 use crate::counters::{Counters, LineCounters};
 use crate::exec::{Grid, run};
 use crate::finding::Finding;
@@ -217,6 +217,7 @@ impl Kernel {
             dynamic_shared: launch.dynamic_shared_bytes,
             sm_count: launch.sm_count,
             checks: launch.checks,
+            global_races: launch.checks.global_races.then(|| GlobalRaces::new(self.program.global_granule)),
             wide_atomics: Mutex::new(()),
             max_instructions: launch.max_instructions,
         };
@@ -241,8 +242,7 @@ impl Kernel {
         let scaled = outcome.classes.iter().enumerate().map(|(index, class)| (factor(index, class.blocks), class));
         let counters = Counters::new(&self.program, scaled);
         let mut findings = outcome.findings;
-        findings.sort_by(|a, b| (a.line, a.kind, &a.what).cmp(&(b.line, b.kind, &b.what)));
-        findings.dedup_by(|a, b| (a.line, a.kind) == (b.line, b.kind));
+        sort(&mut findings);
         let sample = if is_sample { outcome.blocks } else { vec![] };
         Ok(Report { counters, findings, fault: outcome.fault, sample, blocks_run, blocks })
     }
@@ -284,6 +284,17 @@ impl Kernel {
         }
         Ok(bytes)
     }
+}
+
+/// Sorts findings by line, and keeps one of each kind for each pair of lines: that of the first block.
+fn sort(findings: &mut Vec<Finding>) {
+    let lines = |f: &Finding| (f.line.min(f.other.unwrap_or(f.line)), f.line.max(f.other.unwrap_or(f.line)), f.kind);
+    findings.sort_by_cached_key(|finding| {
+        let ([x, y, z], [bx, by, bz]) = (finding.thread.thread, finding.thread.block);
+        (lines(finding), [bz, by, bx, z, y, x], finding.line, finding.what.clone())
+    });
+    findings.dedup_by(|a, b| lines(a) == lines(b));
+    findings.sort_by_key(|finding| (finding.line, finding.kind));
 }
 
 impl Report {

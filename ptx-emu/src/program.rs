@@ -35,8 +35,9 @@ pub(crate) struct Program {
     pub local_bytes: u32,
     /// Registers of a thread, estimated: see `lower::slots`.
     pub registers: u32,
-    /// Whether some access to shared memory is narrower than a word.
-    pub has_narrow_shared: bool,
+    /// Bytes of the narrowest access to shared memory and to global memory, at most a word, as powers of two.
+    pub shared_granule: u32,
+    pub global_granule: u32,
     /// The module's variables and constants.
     pub image: Arc<crate::memory::Image>,
 }

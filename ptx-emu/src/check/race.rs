@@ -1,19 +1,210 @@
-//! Races in shared memory: two accesses to the same bytes, one of them a write, that no barrier puts in an order.
+//! Races in shared memory: two accesses to the same bytes, one of them a write, that nothing puts in an order.
 
-use super::{Discovery, Observed};
+use std::collections::{HashMap, HashSet};
 
-/// What each warp knows of the others, and who last read and wrote what.
+use super::clocks::Clocks;
+use super::{AccessKind, Discovery, Observed, What};
+use crate::Space;
+use crate::finding::FindingKind;
+use crate::lanes::lanes_of;
+use crate::program::Pc;
+use crate::registers::{LANES, Mask};
+
+/// Who last read and wrote what. A cell is as wide as the narrowest access of the program, at most a word.
 #[derive(Debug)]
-pub(super) struct Races {}
+pub(super) struct Races {
+    warps: usize,
+    /// A cell's bytes, as a power of two.
+    shift: u32,
+    /// The last write of each cell.
+    writes: Vec<Write>,
+    /// By cell and by warp: when it last read, and which of its lanes did.
+    reads: Vec<Read>,
+    /// By cell, the reads that are strong: they do not race with strong writes.
+    strong_reads: HashMap<usize, Box<[Read]>>,
+    /// Pairs of places that have been reported.
+    known: HashSet<(Pc, Pc)>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Write {
+    time: u32,
+    pc: u32,
+    warp: u16,
+    lane: u8,
+    is_strong: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Read {
+    time: u32,
+    lanes: Mask,
+    pc: u32,
+}
 
 impl Races {
-    pub(super) fn new(_warps: usize, _bytes: usize, _by_byte: bool) -> Self {
-        Self {}
+    pub(super) fn new(warps: usize, bytes: usize, shift: u32) -> Self {
+        let cells = bytes.div_ceil(1 << shift);
+        Self {
+            warps,
+            shift,
+            writes: vec![Write::default(); cells],
+            reads: vec![Read::default(); cells * warps],
+            strong_reads: HashMap::new(),
+            known: HashSet::new(),
+        }
     }
 
-    pub(super) fn access(&mut self, _access: &Observed<'_>, _found: &mut Vec<Discovery>) {}
+    /// Begins a block; `forget` where times begin anew.
+    pub(super) fn start(&mut self, forget: bool) {
+        self.strong_reads.clear();
+        if forget {
+            self.writes.fill(Write::default());
+            self.reads.fill(Read::default());
+        }
+    }
 
-    pub(super) fn met(&mut self, _warps: u32) {}
+    pub(super) fn access(&mut self, clocks: &Clocks, access: &Observed<'_>, found: &mut Vec<Discovery>) {
+        let cells = (access.bytes as usize >> self.shift).max(1);
+        let mut rest = access.mask;
+        while rest != 0 {
+            // Lanes side by side that access the same cells.
+            let first = rest.trailing_zeros() as usize;
+            let address = access.addresses[first];
+            let mut lanes = 1 << first;
+            for lane in first + 1..LANES {
+                if access.addresses[lane] != address {
+                    break;
+                }
+                lanes |= rest & 1 << lane;
+            }
+            rest &= !lanes;
+            let start = (address >> self.shift) as usize;
+            for cell in start..start + cells {
+                match access.kind {
+                    AccessKind::Read => self.read(clocks, access, cell, lanes, found),
+                    AccessKind::StrongRead => self.strong_read(clocks, access, cell, lanes, found),
+                    _ => lanes_of(lanes).for_each(|lane| self.write(clocks, access, cell, lane, found)),
+                }
+            }
+        }
+    }
 
-    pub(super) fn warp_met(&mut self, _warp: usize) {}
+    fn read(&mut self, clocks: &Clocks, by: &Observed<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
+        let write = self.writes[cell];
+        if write.time > clocks.seen(by.warp)[usize::from(write.warp)] {
+            self.after_write(clocks, by, write, lanes, found);
+        }
+        self.reads[cell * self.warps + by.warp].note(clocks, by, lanes);
+    }
+
+    fn strong_read(
+        &mut self,
+        clocks: &Clocks,
+        by: &Observed<'_>,
+        cell: usize,
+        lanes: Mask,
+        found: &mut Vec<Discovery>,
+    ) {
+        let write = self.writes[cell];
+        if !write.is_strong {
+            self.after_write(clocks, by, write, lanes, found);
+        }
+        let warps = self.warps;
+        let reads = self.strong_reads.entry(cell).or_insert_with(|| vec![Read::default(); warps].into());
+        reads[by.warp].note(clocks, by, lanes);
+    }
+
+    fn write(&mut self, clocks: &Clocks, by: &Observed<'_>, cell: usize, lane: usize, found: &mut Vec<Discovery>) {
+        let is_strong = by.kind.is_strong();
+        let (write, seen) = (self.writes[cell], clocks.seen(by.warp));
+        if write.time > seen[usize::from(write.warp)] && !(is_strong && write.is_strong) {
+            self.after_write(clocks, by, write, 1 << lane, found);
+        }
+        let reads = &self.reads[cell * self.warps..][..self.warps];
+        // All of them are looked at without a branch, for mostly none is of interest.
+        let is_late = reads.iter().zip(seen).fold(false, |late, (read, seen)| late | (read.time > *seen));
+        if is_late {
+            for warp in 0..self.warps {
+                let read = self.reads[cell * self.warps + warp];
+                self.after_read(clocks, by, lane, (warp, read, AccessKind::Read), found);
+            }
+        }
+        if !is_strong && !self.strong_reads.is_empty() {
+            for warp in 0..self.warps {
+                let read = self.strong_reads.get(&cell).map_or(Read::default(), |reads| reads[warp]);
+                self.after_read(clocks, by, lane, (warp, read, AccessKind::StrongRead), found);
+            }
+        }
+        let (pc, warp, lane) = (by.pc as u32, by.warp as u16, lane as u8);
+        self.writes[cell] = Write { time: clocks.time(by.warp), pc, warp, lane, is_strong };
+    }
+
+    fn after_write(
+        &mut self,
+        clocks: &Clocks,
+        by: &Observed<'_>,
+        write: Write,
+        lanes: Mask,
+        found: &mut Vec<Discovery>,
+    ) {
+        let (warp, other) = (usize::from(write.warp), usize::from(write.lane));
+        let races = |&lane: &usize| clocks.unordered((by.warp, lane), warp, 1 << other, write.time) != 0;
+        if let Some(lane) = lanes_of(lanes).find(races) {
+            let kind = if write.is_strong { AccessKind::Atomic } else { AccessKind::Write };
+            self.race(by, lane, (warp * LANES + other, write.pc, kind), found);
+        }
+    }
+
+    fn after_read(
+        &mut self,
+        clocks: &Clocks,
+        by: &Observed<'_>,
+        lane: usize,
+        (warp, read, kind): (usize, Read, AccessKind),
+        found: &mut Vec<Discovery>,
+    ) {
+        let others = clocks.unordered((by.warp, lane), warp, read.lanes, read.time);
+        if others != 0 {
+            let other = warp * LANES + others.trailing_zeros() as usize;
+            self.race(by, lane, (other, read.pc, kind), found);
+        }
+    }
+
+    fn race(
+        &mut self,
+        by: &Observed<'_>,
+        lane: usize,
+        (thread, pc, kind): (usize, u32, AccessKind),
+        found: &mut Vec<Discovery>,
+    ) {
+        let other = pc as Pc;
+        if self.known.insert((by.pc.min(other), by.pc.max(other))) {
+            let (address, bytes) = (by.addresses[lane], by.bytes);
+            let what = What::Race { space: Space::Shared, address, bytes, thread, block: None, kind };
+            found.push(Discovery { kind: FindingKind::Race, lane, other: Some(other), what });
+        }
+    }
 }
+
+impl Read {
+    /// Adds lanes that read now, and forgets those whose reads came before.
+    #[inline(always)]
+    fn note(&mut self, clocks: &Clocks, by: &Observed<'_>, lanes: Mask) {
+        let time = clocks.time(by.warp);
+        if self.time == time {
+            self.lanes |= lanes;
+            return;
+        }
+        let mut old = 0;
+        if self.time > clocks.seen(by.warp)[by.warp] && !clocks.lanes_differ(by.warp) {
+            // No lane knows of them, as of those that read now.
+            old = self.lanes;
+        }
+        *self = Self { time, lanes: old | lanes, pc: by.pc as u32 };
+    }
+}
+
+#[cfg(test)]
+#[path = "race_tests.rs"]
+mod tests;

@@ -74,6 +74,14 @@ struct Request {
     bytes: u32,
 }
 
+impl Request {
+    /// What the checkers see of it.
+    fn observed(&self, warp: &Warp, mask: Mask) -> Observed<'_> {
+        let Self { pc, kind, ref addresses, bytes, .. } = *self;
+        Observed { kind, pc, warp: warp.index, mask, addresses, bytes }
+    }
+}
+
 impl Site {
     pub(super) fn load(
         &mut self,
@@ -84,7 +92,7 @@ impl Site {
         mask: Mask,
         count: &mut Count,
     ) -> Result<(), Fault> {
-        let kind = if access.is_strong { AccessKind::Atomic } else { AccessKind::Read };
+        let kind = if access.is_strong { AccessKind::StrongRead } else { AccessKind::Read };
         self.each_space(grid, warp, pc, access, kind, mask, count, |site, warp, request, allowed| {
             for (index, element) in access.elements.iter().enumerate() {
                 let offset = index as u64 * u64::from(access.width);
@@ -104,7 +112,7 @@ impl Site {
         mask: Mask,
         count: &mut Count,
     ) -> Result<(), Fault> {
-        let kind = if access.is_strong { AccessKind::Atomic } else { AccessKind::Write };
+        let kind = if access.is_strong { AccessKind::StrongWrite } else { AccessKind::Write };
         self.each_space(grid, warp, pc, access, kind, mask, count, |site, warp, request, allowed| {
             for (index, element) in access.elements.iter().enumerate() {
                 let offset = index as u64 * u64::from(access.width);
@@ -143,6 +151,9 @@ impl Site {
             let request = Request { pc, kind, space, mask: same, addresses: places, bytes: access.bytes() };
             let allowed = self.check(grid, warp, &request, access.width, count)?;
             f(self, warp, &request, allowed);
+            if let Some(races) = grid.global_races.as_ref().filter(|_| space == Space::Global && allowed != 0) {
+                self.checks.global_done(races, &request.observed(warp, allowed));
+            }
             rest &= !same;
         }
         Ok(())
@@ -157,7 +168,7 @@ impl Site {
         width: u32,
         count: &mut Count,
     ) -> Result<Mask, Fault> {
-        let Request { pc, kind, space, mask, ref addresses, bytes } = *request;
+        let Request { pc, space, mask, ref addresses, bytes, .. } = *request;
         let alignment = u64::from(bytes.next_power_of_two().max(width));
         let outside = outside(grid, self, request);
         let misaligned = lanes_of(mask).filter(|&lane| addresses[lane] % alignment != 0);
@@ -190,23 +201,15 @@ impl Site {
         if let (Some(footprint), Space::Global) = (&mut self.footprint, space) {
             footprint.touch(grid.memory, addresses, mask, bytes);
         }
-        let observed = Observed { kind, pc, warp: warp.index, mask, addresses, bytes };
-        match space {
-            Space::Shared => {
-                for discovery in self.checks.shared(&observed) {
-                    self.report(grid, pc, warp.index, discovery);
-                }
-            }
-            Space::Local => {
-                let start = (warp.index * LANES) as u64 * u64::from(grid.program.local_bytes);
-                let addresses = std::array::from_fn(|lane| {
-                    start + lane as u64 * u64::from(grid.program.local_bytes) + addresses[lane]
-                });
-                if let Some(discovery) = self.checks.local(&Observed { addresses: &addresses, ..observed }) {
-                    self.report(grid, pc, warp.index, discovery);
-                }
-            }
-            _ => {}
+        let observed = request.observed(warp, mask);
+        let found = match space {
+            Space::Shared => self.checks.shared(&observed),
+            Space::Local => self.checks.local(&observed).into_iter().collect(),
+            Space::Global => self.checks.global(grid.global_races.as_ref(), &observed),
+            _ => vec![],
+        };
+        for discovery in found {
+            self.report(grid, pc, warp.index, discovery);
         }
         Ok(mask)
     }
@@ -216,8 +219,8 @@ impl Site {
         let Request { pc, kind, space, ref addresses, bytes, .. } = *request;
         let address = addresses[lane];
         let access = match kind {
-            AccessKind::Read => "read",
-            AccessKind::Write => "write",
+            AccessKind::Read | AccessKind::StrongRead => "read",
+            AccessKind::Write | AccessKind::StrongWrite => "write",
             AccessKind::Atomic => "access",
         };
         let (kind, why) = if misaligned >> lane & 1 != 0 {
@@ -235,24 +238,13 @@ impl Site {
             Space::Local => grid.program.local_bytes as usize,
             Space::Param => grid.params.len(),
             Space::Const => grid.program.image.constant.len(),
-            Space::Global | Space::Generic => {
-                let missing = grid
-                    .memory
-                    .find(address)
-                    .err()
-                    .or_else(|| grid.memory.find(address.wrapping_add(u64::from(bytes) - 1)).err());
-                return match missing {
-                    Some(Missing::Freed(base, size)) => {
-                        format!("was given back: it is byte {} of {size} that were at {base:#x}", address - base)
-                    }
-                    Some(Missing::Behind { base, bytes: size, .. }) => {
-                        format!("is byte {} of {size} that begin at {base:#x}", address - base)
-                    }
-                    _ => "is in no allocation".to_owned(),
-                };
-            }
-        };
-        format!("has {size} bytes")
+            Space::Global | Space::Generic => return why_missing(grid, address, bytes),
+        } as u64;
+        match address.checked_sub(size) {
+            _ if size == 0 => "is empty".to_owned(),
+            Some(distance) => format!("has {size} bytes: that is {distance} bytes behind its end"),
+            None => format!("has {size} bytes: its last {} are behind the end", address + u64::from(bytes) - size),
+        }
     }
 
     pub(super) fn atomic(
@@ -333,6 +325,22 @@ impl Site {
 
 const fn rows_of(width: u32) -> u32 {
     width.div_ceil(4)
+}
+
+/// Why not all bytes of global memory are there.
+fn why_missing(grid: &Grid<'_>, address: u64, bytes: u32) -> String {
+    let end = address.wrapping_add(u64::from(bytes));
+    let missing = grid.memory.find(address).err().or_else(|| grid.memory.find(end.wrapping_sub(1)).err());
+    match missing {
+        Some(Missing::Freed(base, size)) => {
+            format!("was given back: it is byte {} of {size} that were at {base:#x}", address.wrapping_sub(base))
+        }
+        Some(Missing::Behind { base, bytes: size, .. }) => match address.checked_sub(base + size) {
+            Some(distance) => format!("is {distance} bytes behind the end of {size} bytes at {base:#x}"),
+            None => format!("is byte {} of {size} at {base:#x}: it goes on behind the end", address - base),
+        },
+        _ => "is in no allocation".to_owned(),
+    }
 }
 
 /// The lanes whose bytes are not all there.

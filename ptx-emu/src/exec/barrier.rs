@@ -1,56 +1,70 @@
 //! The barriers of a block.
 
-use crate::program::Reduction;
+use crate::program::{Pc, Reduction};
 
 /// Barriers that a block has.
 pub(super) const BARRIERS: usize = 16;
+
+/// Openings whose results are kept, for warps that have not yet gone on.
+const RESULTS: u64 = 4;
 
 /// One barrier: who has arrived since it last opened.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BarrierState {
     /// Threads that have arrived.
-    arrived: u32,
+    pub arrived: u32,
     /// Threads that must; 0 for all that have not left the kernel.
-    expected: u32,
+    pub expected: u32,
     /// How often it has opened.
     pub phase: u64,
+    /// The first thread that has arrived, and where.
+    pub first: Option<(usize, Pc)>,
+    /// Warps that wait, among those that have arrived.
+    waiters: u32,
     /// Threads whose predicate holds, of those that have arrived.
     holds: u32,
     /// What came out when it last opened: threads whose predicate held, of how many.
-    result: (u32, u32),
-    /// Warps that have arrived.
-    pub warps: u32,
+    results: [(u32, u32); RESULTS as usize],
+}
+
+/// Threads of a warp that arrive together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrival {
+    /// The first of them, and where.
+    pub first: (usize, Pc),
+    pub warp: usize,
+    pub threads: u32,
+    /// Threads that the barrier is to open for; 0 for all.
+    pub expected: u32,
+    /// How many of them a predicate holds for.
+    pub holds: u32,
+    pub waits: bool,
 }
 
 impl BarrierState {
-    /// Threads of a warp arrive, with how many of them a predicate holds for.
-    pub(super) fn arrive(&mut self, warp: usize, threads: u32, expected: Option<u32>, holds: u32) {
-        self.arrived += threads;
-        self.expected = expected.unwrap_or(0);
-        self.holds += holds;
-        self.warps |= 1 << warp;
+    pub(super) fn arrive(&mut self, arrival: Arrival) {
+        self.arrived += arrival.threads;
+        self.expected = arrival.expected;
+        self.holds += arrival.holds;
+        self.waiters |= u32::from(arrival.waits) << arrival.warp;
+        self.first.get_or_insert(arrival.first);
     }
 
-    /// Whether some wait for all threads of the block.
-    pub(super) fn is_for_all(&self) -> bool {
-        self.arrived > 0 && self.expected == 0
-    }
-
-    /// Opens the barrier if everybody has arrived. `live` threads have not left the kernel. Returns the warps that it
-    /// was opened for.
+    /// Opens the barrier if everybody has arrived. `live` threads have not left the kernel. Returns the warps that wait.
     pub(super) fn try_open(&mut self, live: u32) -> Option<u32> {
         let expected = if self.expected == 0 { live } else { self.expected };
         if self.arrived == 0 || self.arrived < expected {
             return None;
         }
-        let warps = self.warps;
-        *self = Self { phase: self.phase + 1, result: (self.holds, self.arrived), ..Self::default() };
-        Some(warps)
+        let (waiters, mut results) = (self.waiters, self.results);
+        results[(self.phase % RESULTS) as usize] = (self.holds, self.arrived);
+        *self = Self { phase: self.phase + 1, results, ..Self::default() };
+        Some(waiters)
     }
 
-    /// What a reduction came to when the barrier last opened.
-    pub(super) fn reduced(&self, reduction: Reduction) -> u32 {
-        let (holds, threads) = self.result;
+    /// What a reduction came to when the barrier opened that had opened `phase` times before.
+    pub(super) fn reduced(&self, reduction: Reduction, phase: u64) -> u32 {
+        let (holds, threads) = self.results[(phase % RESULTS) as usize];
         match reduction {
             Reduction::Count => holds,
             Reduction::And => u32::from(holds == threads),
@@ -63,24 +77,48 @@ impl BarrierState {
 mod tests {
     use super::*;
 
+    fn warp(warp: usize, expected: u32, holds: u32) -> Arrival {
+        Arrival { first: (32 * warp, 7), warp, threads: 32, expected, holds, waits: true }
+    }
+
     #[test]
     fn opens_when_all_have_arrived() {
         let mut barrier = BarrierState::default();
         assert_eq!(barrier.try_open(64), None);
-        barrier.arrive(0, 32, None, 32);
+        barrier.arrive(warp(0, 0, 32));
         assert_eq!(barrier.try_open(64), None);
-        barrier.arrive(1, 32, None, 1);
+        barrier.arrive(warp(1, 0, 1));
+        assert_eq!(barrier.first, Some((0, 7)));
         assert_eq!(barrier.try_open(64), Some(0b11));
-        assert_eq!((barrier.phase, barrier.reduced(Reduction::Count), barrier.reduced(Reduction::And)), (1, 33, 0));
+        assert_eq!((barrier.phase, barrier.reduced(Reduction::Count, 0)), (1, 33));
+        assert_eq!((barrier.reduced(Reduction::And, 0), barrier.reduced(Reduction::Or, 0)), (0, 1));
         assert_eq!(barrier.try_open(64), None);
     }
 
     #[test]
     fn opens_when_those_that_are_missing_have_left() {
         let mut barrier = BarrierState::default();
-        barrier.arrive(0, 32, None, 0);
+        barrier.arrive(warp(0, 0, 0));
         assert_eq!(barrier.try_open(32), Some(1));
-        barrier.arrive(0, 32, Some(64), 0);
+        barrier.arrive(warp(0, 64, 0));
         assert_eq!(barrier.try_open(32), None, "a count is a count");
+    }
+
+    #[test]
+    fn who_only_arrives_does_not_wait() {
+        let mut barrier = BarrierState::default();
+        barrier.arrive(Arrival { waits: false, ..warp(0, 64, 0) });
+        barrier.arrive(warp(2, 64, 0));
+        assert_eq!(barrier.try_open(96), Some(0b100));
+    }
+
+    #[test]
+    fn results_outlast_the_next_opening() {
+        let mut barrier = BarrierState::default();
+        for holds in [5, 6] {
+            barrier.arrive(warp(0, 32, holds));
+            assert_eq!(barrier.try_open(96), Some(1));
+        }
+        assert_eq!([0, 1].map(|phase| barrier.reduced(Reduction::Count, phase)), [5, 6]);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::block::Block;
-use crate::check::Checks;
+use crate::check::{Checks, GlobalRaces};
 use crate::counters::Count;
 use crate::finding::Finding;
 use crate::memory::GlobalMemory;
@@ -24,6 +24,8 @@ pub(crate) struct Grid<'a> {
     pub dynamic_shared: u32,
     pub sm_count: u32,
     pub checks: Checks,
+    /// Who accessed which global memory, where it is watched.
+    pub global_races: Option<GlobalRaces>,
     /// Held while a value in global memory is replaced that is no single word.
     pub wide_atomics: Mutex<()>,
     /// Instructions that the warps of one block may run.
@@ -43,6 +45,17 @@ impl Grid<'_> {
     pub(super) fn thread(&self, thread: u32) -> [u32; 3] {
         let [x, y, _] = self.block;
         [thread % x, thread / x % y, thread / x / y]
+    }
+
+    /// The number of a block, counted along x, then y, then z; [`Grid::block_index`] is the opposite.
+    pub(super) fn number(&self, [x, y, z]: BlockIndex) -> u32 {
+        let number = |size: u32, last: u32, number: u32| last.wrapping_mul(size).wrapping_add(number);
+        number(self.grid[0], number(self.grid[1], z, y), x)
+    }
+
+    pub(super) fn block_index(&self, number: u32) -> BlockIndex {
+        let [x, y, _] = self.grid;
+        [number % x, number / x % y, number / x / y]
     }
 
     pub(super) fn shared_bytes(&self) -> usize {

@@ -5,6 +5,8 @@ mod barrier;
 mod block;
 mod footprint;
 mod grid;
+mod meet;
+mod stuck;
 mod warp;
 
 pub(crate) use grid::{ClassCounts, Grid, run};

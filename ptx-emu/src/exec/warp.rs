@@ -7,6 +7,14 @@ use crate::special::Special;
 
 use super::grid::Grid;
 
+/// Instructions after which lanes of a warp that others of it could run beside are interrupted for once: the others may hold
+/// the lock that they spin on. Each time that it happens, it takes only half as many, until all lanes are together.
+const PATIENCE: u64 = 1 << 20;
+const LEAST_PATIENCE: u64 = 1 << 8;
+
+/// Instructions for which the others then go first.
+const FAVOUR: u64 = 1 << 10;
+
 /// Lanes that are at the same place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Split {
@@ -35,8 +43,13 @@ pub(super) struct Warp {
     pub splits: Vec<Split>,
     /// Local memory, one lane's after the other's.
     pub local: Vec<u8>,
-    /// Instructions that lanes of this warp ran in a row while others of it could have run.
-    pub alone: u64,
+    /// Instructions that lanes of this warp ran while others of it could have run, and how many of them are too many.
+    alone: u64,
+    patience: u64,
+    /// Lanes that go first, for so many more instructions; and how often there were any.
+    favoured: Mask,
+    favour: u64,
+    favours: usize,
 }
 
 impl Warp {
@@ -53,7 +66,17 @@ impl Warp {
             registers.predicates[always] = ALL_LANES;
         }
         let local = vec![0; program.local_bytes as usize * LANES];
-        Self { index, registers, splits: vec![], local, alone: 0 }
+        Self {
+            index,
+            registers,
+            splits: vec![],
+            local,
+            alone: 0,
+            patience: PATIENCE,
+            favoured: 0,
+            favour: 0,
+            favours: 0,
+        }
     }
 
     /// Puts the warp at the beginning of the kernel, for a block of the grid.
@@ -63,6 +86,7 @@ impl Warp {
         let lanes = threads.saturating_sub(first).min(LANES as u32);
         let mask = if lanes == LANES as u32 { ALL_LANES } else { (1 << lanes) - 1 };
         self.splits = vec![Split { pc: 0, mask, wait: Wait::Nothing }];
+        (self.alone, self.patience, self.favour, self.favours) = (0, PATIENCE, 0, 0);
         for &(special, slot, rows) in &grid.program.specials {
             let values: [u64; LANES] =
                 std::array::from_fn(|lane| grid.special(special, block, self.index, first + lane as u32));
@@ -93,8 +117,8 @@ impl Warp {
     }
 
     /// Joins lanes that have come to the same place, and chooses which to run: those that come first in the program's
-    /// order, or others than `not`. `None` where all of them wait.
-    pub(super) fn choose(&mut self, program: &Program, not: Mask) -> Option<usize> {
+    /// order, but those that are favoured before. `None` where all of them wait.
+    pub(super) fn choose(&mut self, program: &Program) -> Option<usize> {
         let mut index = 0;
         while index < self.splits.len() {
             let split = self.splits[index];
@@ -110,10 +134,36 @@ impl Warp {
                 None => index += 1,
             }
         }
-        let order = |split: &Split| program.instructions[split.pc].order;
-        let ready = || self.splits.iter().enumerate().filter(|(_, split)| split.wait == Wait::Nothing);
-        let others = ready().filter(|(_, split)| split.mask & not == 0).min_by_key(|(_, split)| order(split));
-        others.or_else(|| ready().min_by_key(|(_, split)| order(split))).map(|(index, _)| index)
+        let not_favoured = |split: &Split| self.favour > 0 && split.mask & self.favoured == 0;
+        let ready = self.splits.iter().enumerate().filter(|(_, split)| split.wait == Wait::Nothing);
+        let first = ready.min_by_key(|(_, split)| (not_favoured(split), program.instructions[split.pc].order));
+        first.map(|(index, _)| index)
+    }
+
+    /// Lanes have run so many instructions: see [`PATIENCE`].
+    pub(super) fn lose_patience(&mut self, instructions: u64) {
+        if self.splits.len() == 1 {
+            (self.alone, self.patience, self.favour) = (0, PATIENCE, 0);
+            return;
+        }
+        if self.favour > 0 {
+            self.favour = self.favour.saturating_sub(instructions);
+            return;
+        }
+        self.alone += instructions;
+        if self.alone < self.patience {
+            return;
+        }
+        let mut ready: Vec<Split> = self.splits.iter().filter(|split| split.wait == Wait::Nothing).copied().collect();
+        if ready.len() > 1 {
+            // Each has its turn, those that have come farthest first.
+            ready.sort_by_key(|split| std::cmp::Reverse(split.pc));
+            self.favoured = ready[self.favours % ready.len()].mask;
+            self.favour = FAVOUR;
+            self.favours += 1;
+            self.patience = (self.patience / 2).max(LEAST_PATIENCE);
+        }
+        self.alone = 0;
     }
 
     /// Takes lanes out: they have left the kernel.

@@ -85,7 +85,8 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     let preset = layout.preset.into_inner();
     Ok(Program {
         name: kernel.name.clone(),
-        has_narrow_shared: has_narrow_shared(&instructions),
+        shared_granule: granule(&instructions, Space::Shared),
+        global_granule: granule(&instructions, Space::Global),
         instructions,
         rows: preset.rows as usize,
         predicates: preset.predicates as usize,
@@ -166,13 +167,17 @@ fn params(params: &[Param]) -> (Vec<ParamInfo>, u32) {
     (infos.collect(), end)
 }
 
-fn has_narrow_shared(instructions: &[Instruction]) -> bool {
-    instructions.iter().any(|instruction| match &instruction.action {
-        Action::Load(access) | Action::Store(access) => {
-            access.width < 4 && matches!(access.space, Space::Shared | Space::Generic)
-        }
-        _ => false,
-    })
+/// Bytes of the narrowest access to the space, at most a word, as a power of two.
+fn granule(instructions: &[Instruction], space: Space) -> u32 {
+    let bytes = instructions.iter().filter_map(|instruction| {
+        let (of, bytes) = match &instruction.action {
+            Action::Load(access) | Action::Store(access) => (access.space, access.bytes()),
+            Action::Atomic(atomic) => (atomic.space, atomic.width),
+            _ => return None,
+        };
+        (of == space || of == Space::Generic).then_some(bytes)
+    });
+    bytes.min().unwrap_or(4).clamp(1, 4).ilog2()
 }
 
 /// Where the variables lie that belong to a block or a thread.

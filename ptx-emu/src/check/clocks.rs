@@ -1,0 +1,175 @@
+//! What each warp of a block knows of the others' past: vector clocks.
+//!
+//! C. Flanagan and S. N. Freund, "FastTrack: efficient and precise dynamic race detection", 2009, with warps in the place
+//! of threads. The lanes of a warp have clocks of their own only where some of them meet without the others.
+
+use std::collections::HashMap;
+
+use crate::lanes::lanes_of;
+use crate::registers::{ALL_LANES, LANES, Mask};
+
+/// Barriers that a block has.
+const BARRIERS: usize = 16;
+
+/// Times at which the clocks begin anew, far from the end of their range.
+const MAX_TIME: u32 = 1 << 31;
+
+/// By lane and by other lane: up to when accesses of the other come before what the lane does now.
+type LaneClocks = [[u32; LANES]; LANES];
+
+/// The clocks of one block.
+#[derive(Debug)]
+pub(super) struct Clocks {
+    warps: usize,
+    /// Each warp's own time. It goes on whenever others may learn of what the warp has done.
+    time: Vec<u32>,
+    /// By warp and by other warp: up to when accesses of the other come before what the warp does now. Of the warp itself:
+    /// up to when those of each of its lanes come before what any of them does now.
+    seen: Vec<u32>,
+    lanes: Vec<Option<Box<LaneClocks>>>,
+    /// By barrier and by warp: what those have seen that have arrived since it last opened.
+    barriers: Vec<u32>,
+    /// What those have seen who wrote to a word by atomic or strong accesses.
+    words: HashMap<u64, Box<[u32]>>,
+}
+
+impl Clocks {
+    pub(super) fn new(warps: usize) -> Self {
+        Self {
+            warps,
+            time: vec![1; warps],
+            seen: vec![0; warps * warps],
+            lanes: vec![None; warps],
+            barriers: vec![0; BARRIERS * warps],
+            words: HashMap::new(),
+        }
+    }
+
+    /// Begins a block. Time goes on, so that everything that was noted before is long past. Returns whether it does not:
+    /// then what was noted must be forgotten.
+    pub(super) fn start(&mut self) -> bool {
+        let last = self.time.iter().copied().max().unwrap_or(0);
+        let wraps = last >= MAX_TIME;
+        let last = if wraps { 0 } else { last };
+        self.time.fill(last + 1);
+        self.seen.fill(last);
+        self.lanes.fill(None);
+        self.barriers.fill(0);
+        self.words.clear();
+        wraps
+    }
+
+    /// The warp's own time.
+    pub(super) fn time(&self, warp: usize) -> u32 {
+        self.time[warp]
+    }
+
+    /// By other warp: up to when its accesses come before what the warp does now.
+    pub(super) fn seen(&self, warp: usize) -> &[u32] {
+        &self.seen[warp * self.warps..][..self.warps]
+    }
+
+    /// Everything that the warp knows, its own past with it.
+    pub(super) fn snapshot(&self, warp: usize) -> Box<[u32]> {
+        let mut clock: Box<[u32]> = self.seen(warp).into();
+        clock[warp] = self.time[warp];
+        clock
+    }
+
+    /// Those lanes among `others` of the warp `warp` whose accesses at `time` nothing puts before what `lane` of `by` does.
+    pub(super) fn unordered(&self, (by, lane): (usize, usize), warp: usize, others: Mask, time: u32) -> Mask {
+        if time <= self.seen[by * self.warps + warp] {
+            return 0;
+        }
+        if by != warp {
+            return others;
+        }
+        let others = others & !(1 << lane);
+        match &self.lanes[warp] {
+            None => others,
+            Some(lanes) => lanes_of(others).filter(|&other| lanes[lane][other] < time).fold(0, |m, x| m | 1 << x),
+        }
+    }
+
+    /// Whether lanes of the warp have met without the others since all of them did.
+    pub(super) fn lanes_differ(&self, warp: usize) -> bool {
+        self.lanes[warp].is_some()
+    }
+
+    /// The warp lets others know at a barrier what it has done.
+    pub(super) fn arrive(&mut self, barrier: usize, warp: usize) {
+        let seen = &self.seen[warp * self.warps..][..self.warps];
+        let pending = &mut self.barriers[barrier * self.warps..][..self.warps];
+        join(pending, seen);
+        pending[warp] = self.time[warp];
+        self.time[warp] += 1;
+    }
+
+    /// A barrier opens: these warps learn what all have done that arrived at it.
+    pub(super) fn open(&mut self, barrier: usize, waiters: u32) {
+        let pending = &mut self.barriers[barrier * self.warps..][..self.warps];
+        for warp in lanes_of(waiters) {
+            join(&mut self.seen[warp * self.warps..][..self.warps], pending);
+            self.lanes[warp] = None;
+        }
+        pending.fill(0);
+    }
+
+    /// Lanes of a warp have met, of those that are `live`.
+    pub(super) fn warp_met(&mut self, warp: usize, members: Mask, live: Mask) {
+        let now = self.time[warp];
+        self.time[warp] += 1;
+        if live & !members == 0 {
+            self.seen[warp * self.warps + warp] = now;
+            self.lanes[warp] = None;
+            return;
+        }
+        let lanes = self.lanes[warp].get_or_insert_default();
+        let mut joined = [0; LANES];
+        for lane in lanes_of(members) {
+            join(&mut joined, &lanes[lane]);
+        }
+        lanes_of(members).for_each(|lane| joined[lane] = now);
+        lanes_of(members).for_each(|lane| lanes[lane] = joined);
+    }
+
+    /// Lanes of a warp learn what those had done who wrote to the word.
+    pub(super) fn acquire(&mut self, word: u64, warp: usize, by: Mask) {
+        let Some(clock) = self.words.get(&word) else { return };
+        let seen = &mut self.seen[warp * self.warps..][..self.warps];
+        let of_lanes = seen[warp];
+        join(seen, clock);
+        if by == ALL_LANES || clock[warp] <= of_lanes {
+            return;
+        }
+        // Only these lanes know what the other lanes did.
+        seen[warp] = of_lanes;
+        let lanes = self.lanes[warp].get_or_insert_default();
+        for lane in lanes_of(by) {
+            lanes[lane].iter_mut().for_each(|time| *time = clock[warp].max(*time));
+        }
+    }
+
+    /// The warp writes to a word what others can learn from.
+    pub(super) fn release(&mut self, word: u64, warp: usize) {
+        let clock = self.words.entry(word).or_insert_with(|| vec![0; self.warps].into());
+        join(clock, &self.seen[warp * self.warps..][..self.warps]);
+        clock[warp] = self.time[warp];
+    }
+
+    /// What the warp does from now on is not yet known to anybody.
+    pub(super) fn tick(&mut self, warp: usize) {
+        self.time[warp] += 1;
+    }
+}
+
+impl Default for Clocks {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+/// The later of each two times.
+pub(super) fn join(clock: &mut [u32], other: &[u32]) {
+    clock.iter_mut().zip(other).for_each(|(time, other)| *time = (*time).max(*other));
+}

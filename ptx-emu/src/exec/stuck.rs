@@ -1,0 +1,104 @@
+//! What happens when a block cannot go on, or does not come to an end.
+
+use super::block::{Block, Fault, Site};
+use super::grid::Grid;
+use super::warp::{Split, Wait, Warp};
+use crate::finding::FindingKind;
+use crate::lanes::lanes_of;
+use crate::program::{Action, Pc};
+use crate::registers::LANES;
+
+impl Block {
+    /// All threads wait: lets those go on that wait for lanes of their warp, without them. Returns whether there are any.
+    pub(super) fn give_up_on_lanes(&mut self, grid: &Grid<'_>) -> bool {
+        let mut any = false;
+        for warp in &mut self.warps {
+            any |= self.site.give_up_on_lanes(grid, warp);
+        }
+        any
+    }
+
+    /// Everybody waits: says for what.
+    pub(super) fn deadlock(&self, grid: &Grid<'_>) -> Fault {
+        let splits = || self.warps.iter().flat_map(|warp| warp.splits.iter().map(move |split| (warp.index, *split)));
+        let first = splits().min_by_key(|(warp, split)| (split.pc, *warp));
+        let (warp, split) = first.unwrap_or((0, Split { pc: 0, mask: 1, wait: Wait::Nothing }));
+        let thread = warp * LANES + split.mask.trailing_zeros() as usize;
+        let what = format!("nobody can go on: {}", self.whereabouts(grid));
+        self.site.finding(grid, FindingKind::Deadlock, split.pc, thread, what).into()
+    }
+
+    /// The warp of that number has run for too long.
+    pub(super) fn runaway(&self, grid: &Grid<'_>, warp: usize) -> Fault {
+        let splits = self.warps[warp].splits.iter();
+        let running = splits.min_by_key(|split| (split.wait != Wait::Nothing, split.pc));
+        let (pc, lane) = running.map_or((0, 0), |split| (split.pc, split.mask.trailing_zeros() as usize));
+        let (most, whereabouts) = (grid.max_instructions, self.whereabouts(grid));
+        let what = format!("the block has run over {most} instructions and is still running: {whereabouts}");
+        self.site.finding(grid, FindingKind::Runaway, pc, warp * LANES + lane, what).into()
+    }
+
+    /// Where all threads are.
+    fn whereabouts(&self, grid: &Grid<'_>) -> String {
+        // By what they wait for and where: how many.
+        let mut places: Vec<(Pc, Option<usize>, u32)> = vec![];
+        for split in self.warps.iter().flat_map(|warp| &warp.splits) {
+            let barrier = match split.wait {
+                Wait::Barrier(id, phase) if self.site.barriers[id].phase == phase => Some(id),
+                _ => None,
+            };
+            let threads = split.mask.count_ones();
+            match places.iter_mut().find(|(pc, at, _)| (*pc, *at) == (split.pc, barrier)) {
+                Some((.., count)) => *count += threads,
+                None => places.push((split.pc, barrier, threads)),
+            }
+        }
+        places.sort_unstable();
+        let mut texts: Vec<String> = places.into_iter().map(|place| self.place(grid, place)).collect();
+        let left = grid.threads() - self.site.live;
+        if left > 0 {
+            texts.push(format!("{left} threads have left the kernel"));
+        }
+        texts.join("; ")
+    }
+
+    fn place(&self, grid: &Grid<'_>, (pc, barrier, threads): (Pc, Option<usize>, u32)) -> String {
+        let line = grid.program.instructions[pc].line;
+        let Some(id) = barrier else { return format!("{threads} threads are in line {line}") };
+        let barrier = &self.site.barriers[id];
+        let expected = if barrier.expected == 0 { self.site.live } else { barrier.expected };
+        format!("{threads} threads wait in line {line} at barrier {id}, where {} of {expected} are", barrier.arrived)
+    }
+}
+
+impl Site {
+    /// Lets the first lanes of the warp go on that wait for others of it.
+    fn give_up_on_lanes(&mut self, grid: &Grid<'_>, warp: &mut Warp) -> bool {
+        let waits = |split: &Split| matches!(split.wait, Wait::Lanes(_));
+        let waiting = warp.splits.iter().enumerate().filter(|(_, split)| waits(split));
+        let Some((index, &split)) = waiting.min_by_key(|(_, split)| split.pc) else { return false };
+        let (Split { pc, mask, .. }, Wait::Lanes(members)) = (split, split.wait) else { return false };
+        let missing = members & !mask & warp.live();
+        let whereabouts = lanes_of(missing).find_map(|lane| {
+            let other = warp.splits.iter().find(|other| other.mask >> lane & 1 != 0)?;
+            let [x, y, z] = grid.thread((warp.index * LANES + lane) as u32);
+            let line = grid.program.instructions[other.pc].line;
+            Some((lane, format!("thread ({x}, {y}, {z}) waits in line {line}")))
+        });
+        let place = (warp.index, mask.trailing_zeros() as usize, pc);
+        if let Action::Barrier(barrier) = &grid.program.instructions[pc].action {
+            if let Some((_, text)) = whereabouts {
+                self.complain(grid, place, format!("part of the warp comes to this barrier, but {text}"));
+            }
+            warp.splits[index].wait = Wait::Nothing;
+            self.barrier(grid, warp, index, barrier);
+            return true;
+        }
+        if let Some((lane, text)) = whereabouts {
+            self.complain(grid, place, format!("its mask {members:#010x} names lane {lane}, but {text}"));
+        }
+        self.run_together(grid, warp, pc, mask);
+        (warp.splits[index].pc, warp.splits[index].wait) = (pc + 1, Wait::Nothing);
+        true
+    }
+}
