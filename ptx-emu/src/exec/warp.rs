@@ -1,6 +1,5 @@
 //! A warp: its registers, and which of its lanes are where.
 
-use crate::lanes::lanes_of;
 use crate::program::{AddressExpr, Pc, Program};
 use crate::registers::{ALL_LANES, LANES, Mask, Registers, Slot};
 use crate::special::Special;
