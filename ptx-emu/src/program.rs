@@ -136,7 +136,6 @@ pub(crate) struct Base {
 pub(crate) struct Atomic {
     pub space: Space,
     pub address: AddressExpr,
-    pub ty: Type,
     /// Bytes that are exchanged.
     pub width: u32,
     /// Elements of a vector operation: result, first and second operand.

@@ -152,6 +152,10 @@ fn loops_without_end_are_ended() {
     assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""));
     assert!(outcome.stderr.contains("loop.ptx:6: runaway: "), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("k: stopped: runaway"), "{}", outcome.stderr);
+    let text = ".version 7.0\n.target sm_80\n.address_size 64\n.entry k() {\nL:\nbar.sync 0;\nbra L;\n}\n";
+    fs::write(&path, text).unwrap();
+    let outcome = run(path.to_str().unwrap(), "--grid 1 --block 64 --max-instructions 10000", "");
+    assert!(outcome.code == 1 && outcome.stderr.contains("k: stopped: runaway"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -293,6 +297,8 @@ fn broken_ptx_is_one_line_with_its_place() {
     assert_error(&broken(b".version 7.0\n.target sm_80\n.entry k() {\n"), 1, &["broken.ptx:"]);
     assert_error(&broken(b"\x7fELF\xff\xfe"), 1, &["broken.ptx is no PTX", "not UTF-8"]);
     assert_error(&broken(b".version 7.0\n.target sm_80\n.address_size 64\n"), 2, &["broken.ptx has no kernel"]);
+    let huge = b".version 7.0\n.target sm_80\n.address_size 64\n.entry k(.param .b8 x[2147483647]) { ret; }\n";
+    assert_error(&broken(huge), 1, &["broken.ptx:4: `x`", "parameters take more than 32764 bytes"]);
     let good = b".version 7.0\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n\0";
     assert_eq!(broken(good).code, 0);
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cuda_builder::tools;
 use gpu_kernels::STEPS;
 use libtest_mimic::{Arguments, Failed, Trial};
-use tests::conformance::data::Recording;
+use tests::conformance::data::{Recording, sets};
 use tests::conformance::{Bound, Case, Columns, bound_distance, emulator, families, folder, ptx, steps};
 
 /// Rows that a failure shows.
@@ -70,10 +70,15 @@ fn files_are_read_as_written() -> Result<(), Failed> {
     for family in families() {
         let bytes = std::fs::read(folder().join(format!("{}.bin", family.name)))?;
         let recording = Recording::decode(&bytes).ok_or("no recording")?;
+        let (sets, _) = sets(&family.cases);
+        if !recording.inputs.iter().eq(sets.iter().map(|set| &set.columns)) {
+            return Err(format!("{}: other inputs than those of the table: record again", family.name).into());
+        }
         if recording.encode(&family) != bytes {
             return Err(format!("{}: written, it is another", family.name).into());
         }
-        let cut = (0..bytes.len()).step_by(bytes.len() / 50 + 1).find(|end| Recording::decode(&bytes[..*end]).is_some());
+        let cut =
+            (0..bytes.len()).step_by(bytes.len() / 50 + 1).find(|end| Recording::decode(&bytes[..*end]).is_some());
         if let Some(end) = cut {
             return Err(format!("{}: {end} bytes of it pass for the whole", family.name).into());
         }
@@ -84,7 +89,8 @@ fn files_are_read_as_written() -> Result<(), Failed> {
 fn compare(case: &Case, inputs: &Columns, expected: &Columns) -> Result<(), Failed> {
     let got = emulator::run(case, inputs)?;
     let rows = expected.first().map_or(0, Vec::len);
-    let differs = |row: &usize| (0..expected.len()).any(|column| !is_right(case, expected[column][*row], got[column][*row]));
+    let differs =
+        |row: &usize| (0..expected.len()).any(|column| !is_right(case, expected[column][*row], got[column][*row]));
     let wrong: Vec<usize> = (0..rows).filter(differs).collect();
     if let Some(Bound { .. }) = case.bound {
         let pairs = expected[0].iter().zip(&got[0]);

@@ -168,7 +168,7 @@ impl Site {
         width: u32,
         count: &mut Count,
     ) -> Result<Mask, Fault> {
-        let Request { pc, space, mask, ref addresses, bytes, .. } = *request;
+        let Request { pc, kind, space, mask, ref addresses, bytes } = *request;
         let alignment = u64::from(bytes.next_power_of_two().max(width));
         let outside = outside(grid, self, request);
         let misaligned = lanes_of(mask).filter(|&lane| addresses[lane] % alignment != 0);

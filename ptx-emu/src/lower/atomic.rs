@@ -50,14 +50,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
         let b = if operation == "cas" { Some(o.src_of(part(first + 2, place)?, ty)?) } else { None };
         elements.push(AtomicElement { result, a, b });
     }
-    Ok(Some(Action::Atomic(Box::new(Atomic {
-        space,
-        address,
-        ty,
-        width: ty.bytes(),
-        elements: elements.into(),
-        apply,
-    }))))
+    Ok(Some(Action::Atomic(Box::new(Atomic { space, address, width: ty.bytes(), elements: elements.into(), apply }))))
 }
 
 fn apply(operation: &str, ty: Type) -> Option<Apply> {

@@ -59,8 +59,8 @@ impl Conversion {
             integer => integer,
         };
         match format(self.to) {
-            Some(format) => self.to_float(format, value),
-            None => self.to_integer(value),
+            Some(format) => self.float_bits(format, value),
+            None => self.integer_bits(value),
         }
     }
 
@@ -77,7 +77,7 @@ impl Conversion {
         }
     }
 
-    fn to_float(&self, format: &Format, value: Value) -> u64 {
+    fn float_bits(&self, format: &Format, value: Value) -> u64 {
         let satfinite = Format { infinity: format.max, ..*format };
         let format = if self.satfinite { &satfinite } else { format };
         let bits = match value {
@@ -95,7 +95,7 @@ impl Conversion {
         }
     }
 
-    fn to_integer(&self, value: Value) -> u64 {
+    fn integer_bits(&self, value: Value) -> u64 {
         let width = self.to.bits();
         let (least, greatest) = if self.to.is_signed() {
             (-1i128 << (width - 1), (1i128 << (width - 1)) - 1)

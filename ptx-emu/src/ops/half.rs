@@ -78,16 +78,19 @@ fn add_to_odd(a: f64, b: f64) -> f64 {
 }
 
 /// The function in both halves.
+#[inline(always)]
 pub(crate) fn both(f: impl Fn(u16) -> u16, a: u32) -> u32 {
     u32::from(f(a as u16)) | u32::from(f((a >> 16) as u16)) << 16
 }
 
 /// The function in both halves.
+#[inline(always)]
 pub(crate) fn both2(f: impl Fn(u16, u16) -> u16, a: u32, b: u32) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
 /// The function in both halves.
+#[inline(always)]
 pub(crate) fn both3(f: impl Fn(u16, u16, u16) -> u16, a: u32, b: u32, c: u32) -> u32 {
     let high = f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16);
     u32::from(f(a as u16, b as u16, c as u16)) | u32::from(high) << 16

@@ -43,7 +43,8 @@ pub fn bytes(column: &[u64]) -> Vec<u8> {
 /// The results out of the bytes that a kernel wrote.
 #[must_use]
 pub fn columns(case: &Case, bytes: &[u8], rows: usize) -> Columns {
-    let value = |bytes: &[u8], bits| masked(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)), bits);
+    let value =
+        |bytes: &[u8], bits| masked(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)), bits);
     let columns = bytes.chunks(8 * rows).zip(&case.results);
     columns.map(|(column, bits)| column.chunks(8).map(|bytes| value(bytes, *bits)).collect()).collect()
 }

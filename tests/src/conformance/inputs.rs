@@ -1,6 +1,7 @@
 //! Rows of inputs: every combination of special values first, then random ones.
 
 use super::kind::Kind;
+use super::masked;
 use super::rng::Rng;
 
 /// Rows of inputs, one column for each operand.
@@ -49,7 +50,11 @@ impl Inputs {
         while rows.len() < count {
             rows.push(random_row(kinds, &mut rng));
         }
-        let columns = (0..kinds.len()).map(|column| rows.iter().map(|row| row[column]).collect()).collect();
+        let value = |row: &Vec<u64>, column: usize| match kinds[column] {
+            Kind::Pred => u64::from(row[column] != 0),
+            kind => masked(row[column], kind.bits()),
+        };
+        let columns = (0..kinds.len()).map(|column| rows.iter().map(|row| value(row, column)).collect()).collect();
         Self { kinds: kinds.to_vec(), columns }
     }
 

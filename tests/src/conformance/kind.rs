@@ -48,9 +48,8 @@ const BF16: Format = Format { bits: 16, mantissa: 7 };
 const F32: Format = Format { bits: 32, mantissa: 23 };
 const F64: Format = Format { bits: 64, mantissa: 52 };
 
-const SHIFTS: [u64; 24] = [
-    0, 1, 2, 5, 7, 8, 15, 16, 17, 24, 31, 32, 33, 47, 48, 63, 64, 65, 127, 128, 255, 256, 0x8000_0000, 0xffff_ffff,
-];
+const SHIFTS: [u64; 24] =
+    [0, 1, 2, 5, 7, 8, 15, 16, 17, 24, 31, 32, 33, 47, 48, 63, 64, 65, 127, 128, 255, 256, 0x8000_0000, 0xffff_ffff];
 
 impl Kind {
     /// The register's width in bits; 1 for a predicate.

@@ -57,7 +57,9 @@ fn kernel(text: &mut String, index: usize, case: &Case) {
     let name = entry(index);
     let mut line = |line: &str| _ = writeln!(text, "    {line}");
     line(&format!("// {}", case.name));
-    line(&format!(".visible .entry {name}(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 out, .param .u32 rows)"));
+    line(&format!(
+        ".visible .entry {name}(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 out, .param .u32 rows)"
+    ));
     line("{");
     line(".reg .pred %p<4>;");
     line(".reg .b16 %h<4>;");

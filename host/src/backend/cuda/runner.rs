@@ -74,10 +74,8 @@ impl PtxRunner {
         // SAFETY: the kernel's parameters are as many addresses as there are buffers and one u32, which was checked, and
         // the arguments point to just these, which outlive the call. Whatever the kernel does, it does to the device's
         // memory: none of this process's is mapped there. The stream is waited for before the buffers are freed.
-        unsafe {
-            self.stream.launch(&function, (grid_x, grid_y, grid_z), (block_x, block_y, block_z), 0, &arguments)
-        }
-        .context(what())?;
+        unsafe { self.stream.launch(&function, (grid_x, grid_y, grid_z), (block_x, block_y, block_z), 0, &arguments) }
+            .context(what())?;
         self.stream.synchronize().context(what())?;
         for (buffer, from) in buffers.iter_mut().zip(&on_device) {
             from.copy_to(buffer.as_mut_slice()).context(what())?;
@@ -90,7 +88,8 @@ impl PtxRunner {
 fn has_parameters(ptx: &str, entry: &str, buffers: usize) -> bool {
     let Some((_, rest)) = ptx.split_once(&format!(".entry {entry}(")) else { return false };
     let signature = rest.split(')').next().unwrap_or_default();
-    let types: Vec<&str> = signature.split(".param").skip(1).filter_map(|text| text.split_whitespace().next()).collect();
+    let types: Vec<&str> =
+        signature.split(".param").skip(1).filter_map(|text| text.split_whitespace().next()).collect();
     matches!(&types[..], [addresses @ .., ".u32"] if addresses.len() == buffers && addresses.iter().all(|ty| *ty == ".u64"))
 }
 
@@ -100,7 +99,8 @@ mod tests {
 
     #[test]
     fn parameters_are_compared() {
-        let ptx = ".visible .entry one(.param .u64 a, .param .u32 n)\n{ret;}\n.visible .entry two(.param .u32 n)\n{ret;}";
+        let ptx =
+            ".visible .entry one(.param .u64 a, .param .u32 n)\n{ret;}\n.visible .entry two(.param .u32 n)\n{ret;}";
         assert!(has_parameters(ptx, "one", 1) && has_parameters(ptx, "two", 0));
         assert!(!has_parameters(ptx, "one", 2) && !has_parameters(ptx, "two", 1) && !has_parameters(ptx, "three", 0));
         assert!(!has_parameters(".entry x(.param .f64 a, .param .u32 n)", "x", 1));

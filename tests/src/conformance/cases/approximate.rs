@@ -29,7 +29,12 @@ pub(super) fn fill(table: &mut Table) {
     table.approximate("tanh.approx.f32", 32, &[F32], Bound { relative: power(-11.0), absolute: 0.0 });
     for (ty, kind) in [("f16", F16), ("f16x2", F16x2)] {
         let bits = kind.bits();
-        table.approximate(&format!("tanh.approx.{ty}"), bits, &[kind], Bound { relative: 0.0, absolute: power(-10.987) });
+        table.approximate(
+            &format!("tanh.approx.{ty}"),
+            bits,
+            &[kind],
+            Bound { relative: 0.0, absolute: power(-10.987) },
+        );
         let bound = Bound { relative: power(-9.9), absolute: power(-24.0) };
         table.approximate(&format!("ex2.approx.{ty}"), bits, &[kind], bound);
     }

@@ -50,9 +50,15 @@ pub(super) fn fill(table: &mut Table) {
         table.code(&format!("atom.{space}.add.u32 of some lanes"), &[32, 32], &[Int32, Int32, Pred], &code);
     }
     together(table);
-    let code = "st.global.b64 [%po], %a;\nmov.b64 {%r0, %r1}, %b;\n\
-                atom.global.add.v2.f32 {%d, %e}, [%po], {%r0, %r1};\nld.global.b64 %f, [%po];";
-    table.code("atom.global.add.v2.f32", &[32, 32, 64], &[Int64, Int64], code);
+    for (ty, kind) in [("f32", F32), ("f16x2", F16x2), ("bf16x2", Bf16x2)] {
+        let noftz = if ty == "f32" { "" } else { ".noftz" };
+        let (atom, red) = (format!("atom.global.add{noftz}.v2.{ty}"), format!("red.global.add{noftz}.v2.{ty}"));
+        let before = "mov.b64 %l0, {%a, %c};\nst.global.b64 [%po], %l0;\n";
+        let code = format!("{before}{atom} {{%d, %e}}, [%po], {{%b, %a}};\nld.global.b64 %f, [%po];");
+        table.code(&atom, &[32, 32, 64], &[kind; 3], &code);
+        let code = format!("{before}{red} [%po], {{%b, %a}};\nld.global.b64 %d, [%po];");
+        table.code(&red, &[64], &[kind; 3], &code);
+    }
 }
 
 /// Every thread of the block on one place in shared memory.

@@ -55,6 +55,11 @@ pub(super) fn fill(table: &mut Table) {
         let code = format!("lop3.b32 %d, %a, %b, %c, {lut:#04x};");
         table.code(&format!("lop3.b32 {lut:#04x}"), &[32], &[Int32; 3], &code);
     }
+    for boolean in ["and", "or"] {
+        let opcode = format!("lop3.{boolean}.b32");
+        let code = format!("setp.lt.s32 %p0, %c, 0;\n{opcode} %d|%e, %a, %b, %c, 0x81, %p0;");
+        table.code(&opcode, &[32, 1], &[Int32; 3], &code);
+    }
     table.op("prmt.b32", 32, &[Int32; 3]);
     for mode in ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"] {
         table.op(&format!("prmt.b32.{mode}"), 32, &[Int32, Int32, Index]);

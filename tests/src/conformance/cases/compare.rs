@@ -5,8 +5,7 @@ use crate::conformance::kind::Kind::{self, Bf16, Bf16x2, F16, F16x2, F32, F64, I
 
 const SIGNED: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
 const UNSIGNED: [&str; 4] = ["lo", "ls", "hi", "hs"];
-const FLOAT: [&str; 14] =
-    ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"];
+const FLOAT: [&str; 14] = ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"];
 
 /// Each type that can be compared, with what it can be compared by.
 fn comparisons() -> Vec<(&'static str, Kind, Vec<&'static str>)> {

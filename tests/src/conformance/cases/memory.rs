@@ -47,12 +47,23 @@ pub(super) fn fill(table: &mut Table) {
                 let name = format!("ld{space}.{ty}");
                 let code = format!("{before}{name} %d, [{address}+{offset}];");
                 let full = format!("{name} into {register} bits");
-                table.code(if space.is_empty() { full.replace("ld", "ld (generic)") } else { full }.as_str(), &[register], &[Int64; 2], &code);
+                table.code(
+                    if space.is_empty() { full.replace("ld", "ld (generic)") } else { full }.as_str(),
+                    &[register],
+                    &[Int64; 2],
+                    &code,
+                );
             }
         }
         for (vector, ty, bits) in [
-            ("v2", "b8", 16), ("v4", "s8", 16), ("v2", "u16", 32), ("v4", "s16", 32), ("v2", "f32", 32),
-            ("v4", "b32", 32), ("v2", "u64", 64), ("v2", "b16", 16),
+            ("v2", "b8", 16),
+            ("v4", "s8", 16),
+            ("v2", "u16", 32),
+            ("v4", "s16", 32),
+            ("v2", "f32", 32),
+            ("v4", "b32", 32),
+            ("v2", "u64", 64),
+            ("v2", "b16", 16),
         ] {
             let count = if vector == "v2" { 2 } else { 4 };
             let registers = ["%d", "%e", "%f", "%g"][..count].join(", ");
@@ -82,7 +93,13 @@ fn stores(table: &mut Table) {
             let bytes = bits / 8;
             let offset = 8 / bytes * 5 / 8 * bytes;
             let code = format!("{prepare}st{space}.{ty} [{address}+{offset}], %a;\nld{space}.b64 %d, [{address}];");
-            let kind = if bits == 64 { Int64 } else if bits == 16 { Int16 } else { Int32 };
+            let kind = if bits == 64 {
+                Int64
+            } else if bits == 16 {
+                Int16
+            } else {
+                Int32
+            };
             table.code(&format!("st.{ty} to {place}"), &[64], &[kind, Int64], &code);
         }
         for (vector, ty, kind) in
