@@ -61,7 +61,7 @@ fn launch(args: &RunArgs) -> Launch {
 
 /// One line that editors can jump from: `FILE:LINE: KIND: ...`.
 fn finding_line(file: &str, finding: &Finding) -> String {
-    let Finding { kind, line, instruction, thread, what } = finding;
+    let Finding { kind, line, instruction, thread, what, .. } = finding;
     format!("{file}:{line}: {}: `{instruction}`, {thread}: {what}", kind.name())
 }
 
