@@ -5,6 +5,7 @@ use std::time::Duration;
 use gpu_kernels::Step;
 use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
+use ptx_emu::occupancy::Resources;
 use ptx_emu::{Blocks, Finding, FindingKind, Kernel, Launch, Report};
 
 use super::model::predict;
@@ -21,6 +22,8 @@ pub struct Launched {
     pub grid: [u32; 3],
     /// What it did.
     pub report: Report,
+    /// What a block takes of a multiprocessor.
+    pub needs: Resources,
     /// What it would come to.
     pub prediction: Prediction,
 }
@@ -51,8 +54,8 @@ pub(super) fn run(
         if let Some(finding) = worst(&report) {
             return Err(Error::Emulated { kernel: step.slug, finding: finding.to_string() });
         }
-        let prediction = predict(kernel, step, &report, model)?;
-        Ok(Launched { slab, grid: launch.grid, report, prediction })
+        let (needs, prediction) = predict(kernel, step, &report, model)?;
+        Ok(Launched { slab, grid: launch.grid, report, needs, prediction })
     };
     slabs.map(launched).collect()
 }
