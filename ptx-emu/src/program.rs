@@ -142,6 +142,8 @@ pub(crate) struct Atomic {
     pub elements: Box<[AtomicElement]>,
     /// The new value from the old one and the operands.
     pub apply: fn(u64, u64, u64) -> u64,
+    /// As `apply`, in shared memory, which has other rules for subnormal numbers and NaN.
+    pub apply_shared: fn(u64, u64, u64) -> u64,
 }
 
 /// One element of an atomic operation.

@@ -273,8 +273,9 @@ impl Site {
                 let operand = |slot| get(&warp.registers, &Element { slot, rows, sign_extend: false });
                 let (a, b) = (operand(element.a), element.b.map_or([0; LANES], operand));
                 let mut old = [0; LANES];
+                let apply = if request.space == Space::Shared { atomic.apply_shared } else { atomic.apply };
                 for lane in lanes_of(allowed) {
-                    let update = |old: u64| (atomic.apply)(old, a[lane], b[lane]);
+                    let update = |old: u64| apply(old, a[lane], b[lane]);
                     old[lane] = site.update(grid, request, lane, offset, atomic.width, update);
                 }
                 if let Some(slot) = element.result {

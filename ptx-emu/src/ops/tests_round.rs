@@ -124,7 +124,8 @@ fn floats_become_integers_as_casts_do() {
         assert_eq!(to(Type::U64, x), x as u64);
         assert_eq!(to(Type::S64, x), x as i64 as u64);
     }
-    assert_eq!(to(Type::S32, f64::NAN), 0x8000_0000);
+    assert_eq!(to(Type::S32, f64::NAN), 0xffff_ffff_8000_0000);
+    assert_eq!(to(Type::U32, f64::NAN), 0x8000_0000);
     let single =
         |to| Conversion { integral: Some(Round::TowardZero), ..Conversion::plain(to, Type::F32) }.apply(0x7fc0_0000);
     assert_eq!([single(Type::S32), single(Type::U16), single(Type::U64)], [0, 0, 1 << 63]);

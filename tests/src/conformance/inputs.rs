@@ -51,7 +51,8 @@ impl Inputs {
             rows.push(random_row(kinds, &mut rng));
         }
         let value = |row: &Vec<u64>, column: usize| match kinds[column] {
-            Kind::Pred => u64::from(row[column] != 0),
+            // Kernels look at 32 bits of it.
+            Kind::Pred => u64::from(row[column] as u32 != 0),
             kind => masked(row[column], kind.bits()),
         };
         let columns = (0..kinds.len()).map(|column| rows.iter().map(|row| value(row, column)).collect()).collect();

@@ -7,7 +7,6 @@ use crate::Type;
 use crate::lanes::{binary, binary_slow, ternary_slow, unary, unary_slow};
 use crate::lower::operands::rows;
 use crate::ops::convert::{Conversion, format};
-use crate::ops::float::canonical;
 use crate::ops::half_fast::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use crate::registers::Slot;
 
@@ -191,6 +190,14 @@ fn sized(o: &Operands<'_>, index: usize, ty: Type) -> Result<(Slot, u32), Unsupp
     Ok((slot, bits))
 }
 
+/// The nearest single; NaN keeps its sign and the upper part of its payload.
+#[inline(always)]
+fn narrow(a: f64) -> f32 {
+    let bits = a.to_bits();
+    let nan = (bits >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x003f_ffff;
+    if a.is_nan() { f32::from_bits(nan) } else { a as f32 }
+}
+
 /// The conversions that kernels are full of.
 fn common(conversion: &Conversion, d: Slot, a: Slot) -> Option<Compute> {
     let zero = conversion.integral == Some(Round::TowardZero);
@@ -208,7 +215,7 @@ fn common(conversion: &Conversion, d: Slot, a: Slot) -> Option<Compute> {
         // These casts round towards zero, saturate, and make 0 of NaN.
         (Type::S32, Type::F32) if zero => unary(d, a, |a: f32| a as i32),
         (Type::U32, Type::F32) if zero => unary(d, a, |a: f32| a as u32),
-        (Type::F32, Type::F64) if nearest => unary(d, a, |a: f64| canonical(a as f32)),
+        (Type::F32, Type::F64) if nearest => unary(d, a, narrow),
         _ => return None,
     })
 }
