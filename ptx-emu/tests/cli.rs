@@ -169,7 +169,9 @@ fn json_is_one_object_and_nothing_else() {
     let racy = run(REDUCTION, "--entry reduction_racy --grid 1 --block 64 --counters json", "in:u32:64 out:u32:1");
     let json: serde_json::Value = serde_json::from_str(&racy.stdout).unwrap();
     assert_eq!((racy.code, &json["clean"], &json["fault"]), (1, &false.into(), &serde_json::Value::Null));
-    assert_eq!(json["findings"][0]["instruction"], "ld.shared.u32");
+    let findings = json["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|finding| finding["kind"] == "race" || finding["kind"] == "uninitialised"), "{json}");
+    assert!(findings.iter().any(|finding| finding["instruction"] == "ld.shared.u32"), "{json}");
 }
 
 #[test]
