@@ -164,7 +164,7 @@ fn checks(text: &str) -> Result<Checks, String> {
         match name {
             "memory" => checks.memory = true,
             "uninitialized" => checks.uninitialized = true,
-            "races" => checks.races = true,
+            "races" => (checks.races, checks.global_races) = (true, true),
             "barriers" => checks.barriers = true,
             _ => return Err(format!("'{name}' is none of all, none, memory, uninitialized, races, barriers")),
         }
@@ -201,7 +201,10 @@ mod tests {
     #[test]
     fn checks_are_all_none_or_named() {
         assert_eq!((checks("all").unwrap(), checks("none").unwrap()), (Checks::ALL, Checks::NONE));
-        assert_eq!(checks("races,memory").unwrap(), Checks { races: true, memory: true, ..Checks::NONE });
+        assert_eq!(
+            checks("races,memory").unwrap(),
+            Checks { races: true, global_races: true, memory: true, ..Checks::NONE }
+        );
         assert!(checks("race").unwrap_err().contains("'race'") && checks("").is_err() && checks("all,races").is_err());
     }
 }

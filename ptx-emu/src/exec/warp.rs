@@ -8,7 +8,7 @@ use super::grid::Grid;
 
 /// Instructions after which lanes of a warp that others of it could run beside are interrupted for once: the others may hold
 /// the lock that they spin on. Each time that it happens, it takes only half as many, until all lanes are together.
-const PATIENCE: u64 = 1 << 20;
+const PATIENCE: u64 = 1 << 18;
 const LEAST_PATIENCE: u64 = 1 << 8;
 
 /// Instructions for which the others then go first.
