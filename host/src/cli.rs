@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use gpu_kernels::MAX_SIZE;
+use gpu_kernels::{MAX_SIZE, Step};
 use host::backend::emulator::{BUDGET, MODELS, find_model};
 use host::backend::{BackendChoice, Options};
 use host::bench::Timing;
-use host::kernels::Selection;
+use host::kernels::{self, Selection};
 use host::{Error, Problem, PtxSource};
 
 /// The size where none is given.
@@ -24,6 +24,7 @@ Examples:
   host --kernel all --format json            one JSON object per kernel and size
   host --m 1000 --n 7 --k 64 --beta -0.5     any shape: C = A*B - 0.5*C
   host --backend emulator --full --size 512  every block, without a GPU
+  host --explain 2d-tiling --size 1024       why a step is fast: its counters beside those of its base
   host --list                                the names that --kernel takes
 
 Exit codes:
@@ -107,6 +108,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub ptx: Option<PathBuf>,
 
+    /// Show what the emulator counts for this step beside the step that it changes, and say what the change did
+    #[arg(long, value_name = "SLUG", conflicts_with_all = ["kernel", "json", "iterations", "warmup"])]
+    pub explain: Option<String>,
+
     /// Print the names that --kernel takes, one per line, and stop
     #[arg(long)]
     pub list: bool,
@@ -171,6 +176,11 @@ impl Args {
             None => PtxSource::BuiltIn,
         };
         Ok(Options { device_ordinal: self.device, ptx, model, budget: (!self.full).then_some(BUDGET) })
+    }
+
+    /// The step to explain, if one is to be.
+    pub fn explain(&self) -> Result<Option<&'static Step>, Error> {
+        self.explain.as_deref().map(kernels::find).transpose()
     }
 
     /// How to time.

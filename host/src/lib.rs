@@ -23,6 +23,7 @@
 pub mod backend;
 pub mod bench;
 mod error;
+pub mod explain;
 mod freivalds;
 pub mod kernels;
 pub mod matrix;

@@ -15,144 +15,21 @@ const SAMPLES: [&str; 4] = [
     include_str!("ptx/mixed.ptx"),
 ];
 
-/// What mutations put in place of a token, or before one.
-const TOKENS: &[&str] = &[
-    // Opcodes, and ends of them.
-    "add.u32",
-    "sub.s64",
-    "mul.lo.s32",
-    "mul.wide.u16",
-    "mad.lo.u32",
-    "fma.rn.f32",
-    "div.u32",
-    "rem.s64",
-    "div.rn.f32",
-    "min.s32",
-    "abs.s32",
-    "neg.f32",
-    "shl.b32",
-    "shr.s64",
-    "and.b32",
-    "not.pred",
-    "popc.b32",
-    "bfe.u32",
-    "prmt.b32",
-    "setp.lt.u32",
-    "selp.b32",
-    "mov.b64",
-    "mov.u32",
-    "cvt.rzi.s32.f32",
-    "cvt.u16.u32",
-    "cvta.shared.u64",
-    "sqrt.rn.f32",
-    "ld.global.v4.f32",
-    "ld.shared.u8",
-    "ld.local.u64",
-    "ld.const.u32",
-    "ld.param.u64",
-    "ld.u32",
-    "st.shared.v2.u32",
-    "st.local.b8",
-    "st.u64",
-    "atom.global.add.u32",
-    "atom.shared.cas.b64",
-    "red.global.max.s32",
-    "bar.sync",
-    "barrier.sync",
-    "bar.arrive",
-    "bar.red.popc.u32",
-    "bar.warp.sync",
-    "shfl.sync.bfly.b32",
-    "vote.sync.ballot.b32",
-    "activemask.b32",
-    "membar.gl",
-    "bra",
-    "bra.uni",
-    "call",
-    "ret",
-    "exit",
-    "trap",
-    "brx.idx",
-    "nop",
-    ".u8",
-    ".s16",
-    ".u64",
-    ".f64",
-    ".f16",
-    ".v2",
-    ".v4",
-    ".sat",
-    ".rn",
-    ".wide",
-    ".hi",
-    ".volatile",
-    ".sync",
-    ".global",
-    // Operands.
-    "%r1",
-    "%r2",
-    "%r5",
-    "%rd1",
-    "%rd4",
-    "%f1",
-    "%p",
-    "%tid.x",
-    "%laneid",
-    "%clock64",
-    "%ctaid.z",
-    "{%r1, %r2}",
-    "[%rd1]",
-    "[%rd1+4]",
-    "[%r1]",
-    "[%r6+-4]",
-    "[0]",
-    "$loop",
-    "$done",
-    "$halve",
-    "WARP_SZ",
-    "_",
-    "%p|%p",
-    // Constants.
-    "0",
-    "1",
-    "-1",
-    "31",
-    "32",
-    "33",
-    "64",
-    "0x7fffffff",
-    "0x80000000",
-    "0xffffffff",
-    "4294967296",
-    "0x7fffffffffffffff",
-    "0x8000000000000000",
-    "0xffffffffffffffff",
-    "0f7F800000",
-    "0f7FC00000",
-    "0f00000001",
-    "0d7FF0000000000000",
-    "1048576",
-    "65536",
-    "16777216",
-    "4294967295",
-    // The rest.
-    ";",
-    ",",
-    "@%p",
-    "@!%p",
-    "{",
-    "}",
-    ":",
-    "+",
-    "-",
-    "!",
-    "|",
-    ".shared",
-    ".local",
-    ".align",
-    ".maxntid",
-    ".b8",
-];
+/// What mutations put in place of a token, or before one: opcodes and ends of them, operands, constants, and the rest.
+const TOKENS: &str = "
+    add.u32 sub.s64 mul.lo.s32 mul.wide.u16 mad.lo.u32 fma.rn.f32 div.u32 rem.s64 div.rn.f32 min.s32 abs.s32 neg.f32
+    shl.b32 shr.s64 and.b32 not.pred popc.b32 bfe.u32 prmt.b32 setp.lt.u32 selp.b32 mov.b64 mov.u32 cvt.rzi.s32.f32
+    cvt.u16.u32 cvta.shared.u64 sqrt.rn.f32 ld.global.v4.f32 ld.shared.u8 ld.local.u64 ld.const.u32 ld.param.u64
+    ld.u32 st.shared.v2.u32 st.local.b8 st.u64 atom.global.add.u32 atom.shared.cas.b64 red.global.max.s32 bar.sync
+    barrier.sync bar.arrive bar.red.popc.u32 bar.warp.sync shfl.sync.bfly.b32 vote.sync.ballot.b32 activemask.b32
+    membar.gl bra bra.uni call ret exit trap brx.idx nop .u8 .s16 .u64 .f64 .f16 .v2 .v4 .sat .rn .wide .hi
+    .volatile .sync .global
+    %r1 %r2 %r5 %rd1 %rd4 %f1 %p %tid.x %laneid %clock64 %ctaid.z {%r1,%r2} [%rd1] [%rd1+4] [%r1] [%r6+-4] [0] $loop
+    $done $halve WARP_SZ _ %p|%p
+    0 1 -1 31 32 33 64 0x7fffffff 0x80000000 0xffffffff 4294967296 0x7fffffffffffffff 0x8000000000000000
+    0xffffffffffffffff 0f7F800000 0f7FC00000 0f00000001 0d7FF0000000000000 1048576 65536 16777216 4294967295
+    ; , @%p @!%p { } : + - ! | .shared .local .align .maxntid .b8
+";
 
 /// The longest that a text may take. The instructions are limited, but a machine may be busy.
 const MAX_TIME: Duration = Duration::from_secs(10);
@@ -211,14 +88,18 @@ enum Mutation {
     Line(Index, Option<Index>),
 }
 
+fn token() -> impl Strategy<Value = &'static str> {
+    select(TOKENS.split_whitespace().collect::<Vec<_>>())
+}
+
 fn mutation() -> impl Strategy<Value = Mutation> {
     let index = any::<Index>;
     prop_oneof![
-        16 => (index(), select(TOKENS)).prop_map(|(at, token)| Mutation::Replace(at, token)),
+        16 => (index(), token()).prop_map(|(at, token)| Mutation::Replace(at, token)),
         16 => (index(), index()).prop_map(|(at, from)| Mutation::Copy(at, from)),
         8 => (index(), prop::option::of(index())).prop_map(|(line, to)| Mutation::Line(line, to)),
-        1 => (index(), select(TOKENS)).prop_map(|(at, token)| Mutation::Break(at, token)),
-        1 => (index(), select(TOKENS)).prop_map(|(at, token)| Mutation::Insert(at, token)),
+        1 => (index(), token()).prop_map(|(at, token)| Mutation::Break(at, token)),
+        1 => (index(), token()).prop_map(|(at, token)| Mutation::Insert(at, token)),
         1 => index().prop_map(Mutation::Delete),
     ]
 }

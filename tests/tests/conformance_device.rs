@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use host::backend::{BackendChoice, Options, open};
+use host::backend::{BackendChoice, Device, Options, open};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tests::conformance::data::Recording;
 use tests::conformance::{Family, device, families, folder, ptx, steps};
@@ -57,7 +57,7 @@ fn record(folder: &Path) -> Outcome {
             Err(error) => eprintln!("{}: {error}", family.name),
         }
     }
-    let mut backend = open(BackendChoice::Cuda, Options::default())?;
+    let mut backend = open(BackendChoice::Cuda, Options::default())?.backend;
     write(steps::FILE, &steps::Recording::new(backend.as_mut())?.encode())?;
     let manifest = format!("{:#}\n", manifest(backend.device()));
     write("recorded.json", manifest.as_bytes())?;
@@ -76,14 +76,14 @@ fn test() -> ExitCode {
     // One at a time: each has the device to itself.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let capability =
-        open(BackendChoice::Cuda, 0, PtxSource::BuiltIn).map(|backend| backend.device().compute_capability);
+        open(BackendChoice::Cuda, Options::default()).map(|opened| opened.backend.device().compute_capability);
     if let Err(error) = &capability {
         eprintln!("the instructions are not run: {error}");
     }
     let runs = capability.is_ok_and(|capability| capability == (9, 0));
     let mut trials: Vec<Trial> = families().into_iter().map(|family| family_trial(family, runs)).collect();
     let of_steps = || {
-        let mut backend = open(BackendChoice::Cuda, Options::default())?;
+        let mut backend = open(BackendChoice::Cuda, Options::default())?.backend;
         same_file(&folder().join(steps::FILE), &steps::Recording::new(backend.as_mut())?.encode())
     };
     trials.push(Trial::test("steps", of_steps).with_ignored_flag(!runs));

@@ -82,6 +82,21 @@ pub fn table(comparison: &Comparison) -> String {
     text
 }
 
+/// A table of texts, the first column to the left and the others to the right.
+pub(super) fn plain_table(header: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Table {
+    let aligned = |texts: Vec<String>| {
+        texts.into_iter().enumerate().map(|(column, text)| {
+            Cell::new(text).set_alignment(if column == 0 { CellAlignment::Left } else { CellAlignment::Right })
+        })
+    };
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(aligned(header));
+    rows.for_each(|row| {
+        table.add_row(aligned(row));
+    });
+    table
+}
+
 fn title(row: &Row) -> String {
     let Row { m, n, k, alpha, beta, seed, .. } = row;
     format!("SGEMM m = {m}, n = {n}, k = {k}, alpha = {alpha}, beta = {beta}, seed = {seed}")
@@ -131,7 +146,7 @@ fn or_dash(value: Option<f64>) -> String {
 }
 
 /// Whole numbers from 1000 on, one decimal from 10 on, three significant digits below.
-fn significant(value: f64) -> String {
+pub(crate) fn significant(value: f64) -> String {
     let decimals = match value.abs() {
         0.0 => 0,
         x if x >= 1000.0 => 0,

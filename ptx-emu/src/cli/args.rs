@@ -19,7 +19,7 @@ Examples:
 
 Exit codes:
   0  nothing is wrong
-  1  the kernel did something wrong, or the PTX cannot be run
+  1  the kernel did something wrong, the PTX cannot be run, or a result cannot be written
   2  the command line is wrong: an option, a SPEC, a file that is not there, a launch that does not fit the kernel";
 
 const SPECS: &str = "\
@@ -45,7 +45,7 @@ Examples:
 
 Exit codes:
   0  nothing is wrong
-  1  the kernel did something wrong, or the PTX cannot be run
+  1  the kernel did something wrong, the PTX cannot be run, or a result cannot be written
   2  the command line is wrong";
 
 /// Runs PTX on the CPU: finds races, wrong addresses, memory that nobody wrote and barriers that not all threads reach,
@@ -103,7 +103,8 @@ pub struct RunArgs {
     #[arg(long = "arg", value_name = "SPEC", value_parser = Spec::parse)]
     pub arguments: Vec<Spec>,
 
-    /// What to watch for: `all`, `none`, or some of memory, uninitialized, races, barriers, separated by commas
+    /// What to watch for: `all`, `none`, or some of memory, uninitialized, races (in shared memory), global-races, barriers,
+    /// separated by commas
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = checks)]
     pub check: Checks,
 
@@ -164,9 +165,14 @@ fn checks(text: &str) -> Result<Checks, String> {
         match name {
             "memory" => checks.memory = true,
             "uninitialized" => checks.uninitialized = true,
-            "races" => (checks.races, checks.global_races) = (true, true),
+            "races" => checks.races = true,
+            "global-races" => checks.global_races = true,
             "barriers" => checks.barriers = true,
-            _ => return Err(format!("'{name}' is none of all, none, memory, uninitialized, races, barriers")),
+            _ => {
+                return Err(format!(
+                    "'{name}' is none of all, none, memory, uninitialized, races, global-races, barriers"
+                ));
+            }
         }
     }
     Ok(checks)
@@ -201,10 +207,9 @@ mod tests {
     #[test]
     fn checks_are_all_none_or_named() {
         assert_eq!((checks("all").unwrap(), checks("none").unwrap()), (Checks::ALL, Checks::NONE));
-        assert_eq!(
-            checks("races,memory").unwrap(),
-            Checks { races: true, global_races: true, memory: true, ..Checks::NONE }
-        );
+        assert_eq!(checks("races,memory").unwrap(), Checks { races: true, memory: true, ..Checks::NONE });
+        let named = "memory,uninitialized,races,global-races,barriers";
+        assert_eq!(checks(named).unwrap(), Checks::ALL);
         assert!(checks("race").unwrap_err().contains("'race'") && checks("").is_err() && checks("all,races").is_err());
     }
 }

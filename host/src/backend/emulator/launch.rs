@@ -5,13 +5,18 @@ use std::time::Duration;
 use gpu_kernels::Step;
 use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
-use ptx_emu::{Blocks, Finding, FindingKind, Kernel, Launch, Report};
+use ptx_emu::occupancy::Resources;
+use ptx_emu::{Blocks, Checks, Finding, FindingKind, Kernel, Launch, Report};
 
 use super::model::predict;
 use super::operands::EmulatedOperands;
 use crate::backend::slabs::{Slab, slabs};
 use crate::backend::{Coverage, Region};
 use crate::{Error, Problem};
+
+/// Bytes of operands up to which races in global memory are looked for: noting who accessed what takes about twelve
+/// times as much.
+const WATCHED_BYTES: u64 = 16 << 20;
 
 /// A launch, what it did, and what it would come to on the device that is modelled.
 #[derive(Debug)]
@@ -21,6 +26,8 @@ pub struct Launched {
     pub grid: [u32; 3],
     /// What it did.
     pub report: Report,
+    /// What a block takes of a multiprocessor.
+    pub needs: Resources,
     /// What it would come to.
     pub prediction: Prediction,
 }
@@ -51,8 +58,8 @@ pub(super) fn run(
         if let Some(finding) = worst(&report) {
             return Err(Error::Emulated { kernel: step.slug, finding: finding.to_string() });
         }
-        let prediction = predict(kernel, step, &report, model)?;
-        Ok(Launched { slab, grid: launch.grid, report, prediction })
+        let (needs, prediction) = predict(kernel, step, &report, model)?;
+        Ok(Launched { slab, grid: launch.grid, report, needs, prediction })
     };
     slabs.map(launched).collect()
 }
@@ -64,7 +71,7 @@ fn worst(report: &Report) -> Option<&Finding> {
     report.fault.as_ref().or(findings)
 }
 
-/// The launch that computes the rows of one slab, with every checker on.
+/// The launch that computes the rows of one slab, with every checker on that there is memory for.
 fn launch(step: &Step, problem: &Problem, operands: &EmulatedOperands, slab: Slab) -> Launch {
     let Problem { n, k, alpha, beta, lda, ldb, ldc, .. } = *problem;
     let [a, b, c] = operands.rows(slab.first_row);
@@ -84,7 +91,8 @@ fn launch(step: &Step, problem: &Problem, operands: &EmulatedOperands, slab: Sla
     // Far more than a kernel needs that does a few instructions for each multiply-add of its tile.
     let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + 64);
     let max_instructions = tile_work.saturating_add(1 << 24);
-    Launch { dynamic_shared_bytes: step.dynamic_smem_bytes, max_instructions, ..launch }
+    let checks = Checks { global_races: problem.bytes() <= WATCHED_BYTES, ..Checks::ALL };
+    Launch { dynamic_shared_bytes: step.dynamic_smem_bytes, max_instructions, checks, ..launch }
 }
 
 /// What of C the launches computed: a block computes the tile of C at its place in the grid.

@@ -35,7 +35,12 @@ pub(super) fn describe(model: &Model) -> Device {
 }
 
 /// What a launch would come to on the device, from what was counted: the only place where a modelled time comes from.
-pub(super) fn predict(kernel: &Kernel, step: &Step, report: &Report, model: &Model) -> Result<Prediction, Error> {
+pub(super) fn predict(
+    kernel: &Kernel,
+    step: &Step,
+    report: &Report,
+    model: &Model,
+) -> Result<(Resources, Prediction), Error> {
     let threads = step.threads();
     let registers = estimate_registers(model, kernel.live_registers(), threads, kernel.bounds());
     let shared_bytes = kernel.shared_bytes() + step.dynamic_smem_bytes;
@@ -44,7 +49,8 @@ pub(super) fn predict(kernel: &Kernel, step: &Step, report: &Report, model: &Mod
         what: format!("model {} on {}", step.slug, model.name),
         reason: "a multiprocessor has not enough threads, registers or shared memory for a block".into(),
     };
-    model::predict(model, &report.counters, report.blocks, &needs).ok_or_else(too_large)
+    let prediction = model::predict(model, &report.counters, report.blocks, &needs).ok_or_else(too_large)?;
+    Ok((needs, prediction))
 }
 
 #[cfg(test)]
