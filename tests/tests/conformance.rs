@@ -8,7 +8,7 @@ use cuda_builder::tools;
 use gpu_kernels::STEPS;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tests::conformance::data::{Recording, sets};
-use tests::conformance::{Bound, Case, Columns, bound_distance, emulator, families, folder, ptx, steps};
+use tests::conformance::{Case, Columns, bound_distance, emulator, families, folder, ptx, steps};
 
 /// Rows that a failure shows.
 const SHOWN: usize = 4;
@@ -92,10 +92,12 @@ fn compare(case: &Case, inputs: &Columns, expected: &Columns) -> Result<(), Fail
     let differs =
         |row: &usize| (0..expected.len()).any(|column| !is_right(case, expected[column][*row], got[column][*row]));
     let wrong: Vec<usize> = (0..rows).filter(differs).collect();
-    if let Some(Bound { .. }) = case.bound {
-        let pairs = expected[0].iter().zip(&got[0]);
-        let greatest = pairs.filter_map(|(a, b)| bound_distance(case, *a, *b)).fold(0.0, f64::max);
-        eprintln!("{}: at most {greatest} ulp from the correctly rounded result", case.name);
+    if let Some(bound) = case.bound {
+        let pairs = || expected[0].iter().zip(&got[0]);
+        let same = pairs().filter(|(hardware, emulator)| hardware == emulator).count();
+        let greatest = pairs().filter_map(|(a, b)| bound_distance(case, *a, *b)).fold(0.0, f64::max);
+        let unit = if bound.absolute > 0.0 { "" } else { " ulp" };
+        eprintln!("{}: {same} of {rows} rows the same, the others at most {greatest:.3e}{unit} apart", case.name);
     }
     if wrong.is_empty() {
         return Ok(());

@@ -25,11 +25,15 @@ impl Bound {
     }
 }
 
-/// How many numbers of the format lie between the two results at most; `None` where one of them is NaN or infinite.
+/// How far the two results are apart, in units of the last place, or, where the error is bounded absolutely, in itself;
+/// `None` where one of them is NaN or infinite.
 #[must_use]
 pub fn distance(case: &Case, hardware: u64, emulator: u64) -> Option<f64> {
+    let is_absolute = case.bound.is_some_and(|bound| bound.absolute > 0.0);
     let pairs = numbers(case, hardware).into_iter().zip(numbers(case, emulator));
-    let apart = pairs.map(|((hardware, _), (emulator, spacing))| (hardware - emulator).abs() / spacing);
+    let apart = pairs.map(|((hardware, _), (emulator, spacing))| {
+        (hardware - emulator).abs() / if is_absolute { 1.0 } else { spacing }
+    });
     apart.filter(|distance| distance.is_finite()).reduce(f64::max)
 }
 
