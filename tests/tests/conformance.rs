@@ -96,7 +96,7 @@ fn compare(case: &Case, inputs: &Columns, expected: &Columns) -> Result<(), Fail
         let pairs = || expected[0].iter().zip(&got[0]);
         let same = pairs().filter(|(hardware, emulator)| hardware == emulator).count();
         let greatest = pairs().filter_map(|(a, b)| bound_distance(case, *a, *b)).fold(0.0, f64::max);
-        let unit = if bound.absolute > 0.0 { "" } else { " ulp" };
+        let unit = if bound.absolute >= bound.relative { "" } else { " ulp" };
         eprintln!("{}: {same} of {rows} rows the same, the others at most {greatest:.3e}{unit} apart", case.name);
     }
     if wrong.is_empty() {

@@ -29,7 +29,7 @@ impl Bound {
 /// `None` where one of them is NaN or infinite.
 #[must_use]
 pub fn distance(case: &Case, hardware: u64, emulator: u64) -> Option<f64> {
-    let is_absolute = case.bound.is_some_and(|bound| bound.absolute > 0.0);
+    let is_absolute = case.bound.is_some_and(|bound| bound.absolute >= bound.relative);
     let pairs = numbers(case, hardware).into_iter().zip(numbers(case, emulator));
     let apart = pairs.map(|((hardware, _), (emulator, spacing))| {
         (hardware - emulator).abs() / if is_absolute { 1.0 } else { spacing }
