@@ -130,7 +130,7 @@ impl BlockChecks {
         Self {
             clocks: (checks.races || checks.global_races).then(|| Clocks::new(warps)),
             races: checks.races.then(|| Races::new(warps, shared_bytes, program.shared_granule)),
-            global: checks.global_races.then(|| BlockRaces::new()),
+            global: checks.global_races.then(BlockRaces::new),
             shared: checks.uninitialized.then(|| Written::new(shared_bytes)),
             local: checks.uninitialized.then(|| Written::new(local_bytes)),
             local_stride,
@@ -225,7 +225,7 @@ fn words<'a>(access: &'a Observed<'_>, space: Space) -> impl Iterator<Item = (u6
     let name = if space == Space::Shared { 1 << 63 } else { 0 };
     let mut rest = access.mask;
     std::iter::from_fn(move || {
-        let word = |lane: usize| access.addresses[lane] / 4 | name;
+        let word = |lane: usize| (access.addresses[lane] / 4) | name;
         let first = (rest != 0).then(|| word(rest.trailing_zeros() as usize))?;
         let same = lanes_of(rest).take_while(|&lane| word(lane) == first).fold(0, |mask, lane| mask | 1 << lane);
         rest &= !same;

@@ -1,6 +1,5 @@
 //! A warp: its registers, and which of its lanes are where.
 
-use crate::lanes::lanes_of;
 use crate::program::{AddressExpr, Pc, Program};
 use crate::registers::{ALL_LANES, LANES, Mask, Registers, Slot};
 use crate::special::Special;
@@ -172,12 +171,6 @@ impl Warp {
         if self.splits[index].mask == 0 {
             self.splits.swap_remove(index);
         }
-    }
-
-    /// The first lane that is not in `mask` and has not left, and where it is.
-    pub(super) fn elsewhere(&self, mask: Mask) -> Option<(usize, Pc)> {
-        let split = self.splits.iter().find(|split| split.mask & !mask != 0)?;
-        Some((lanes_of(split.mask & !mask).next()?, split.pc))
     }
 }
 
