@@ -66,6 +66,14 @@ impl FindingKind {
     }
 }
 
+/// A number of things, such as `1 thread` and `2 threads`.
+pub(crate) fn plural(count: impl Into<u64>, noun: &str) -> String {
+    match count.into() {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}
+
 impl fmt::Display for Thread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([tx, ty, tz], [bx, by, bz]) = (self.thread, self.block);

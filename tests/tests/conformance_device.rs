@@ -7,8 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use host::PtxSource;
-use host::backend::{BackendChoice, Device, open};
+use host::backend::{BackendChoice, Options, open};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tests::conformance::data::Recording;
 use tests::conformance::{Family, device, families, folder, ptx, steps};
@@ -58,7 +57,7 @@ fn record(folder: &Path) -> Outcome {
             Err(error) => eprintln!("{}: {error}", family.name),
         }
     }
-    let mut backend = open(BackendChoice::Cuda, 0, PtxSource::BuiltIn)?;
+    let mut backend = open(BackendChoice::Cuda, Options::default())?;
     write(steps::FILE, &steps::Recording::new(backend.as_mut())?.encode())?;
     let manifest = format!("{:#}\n", manifest(backend.device()));
     write("recorded.json", manifest.as_bytes())?;
@@ -84,7 +83,7 @@ fn test() -> ExitCode {
     let runs = capability.is_ok_and(|capability| capability == (9, 0));
     let mut trials: Vec<Trial> = families().into_iter().map(|family| family_trial(family, runs)).collect();
     let of_steps = || {
-        let mut backend = open(BackendChoice::Cuda, 0, PtxSource::BuiltIn)?;
+        let mut backend = open(BackendChoice::Cuda, Options::default())?;
         same_file(&folder().join(steps::FILE), &steps::Recording::new(backend.as_mut())?.encode())
     };
     trials.push(Trial::test("steps", of_steps).with_ignored_flag(!runs));

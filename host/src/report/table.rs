@@ -113,7 +113,7 @@ fn emulation(rows: &[&Row]) -> String {
     let mut text =
         format!("No GPU: run by the emulator; times modelled for {device} (compute capability {compute_capability})");
     if rows.iter().any(|row| row.sampled_blocks.is_some()) {
-        text += "; of large grids every kind of edge and corner ran, and random blocks inside (--full runs all)";
+        text += "\nOf large grids, every kind of edge and corner ran, and random blocks inside; --full runs all";
     }
     text
 }

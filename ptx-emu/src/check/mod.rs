@@ -4,6 +4,8 @@ mod clocks;
 mod events;
 mod global;
 mod race;
+#[cfg(test)]
+mod tests;
 mod written;
 
 use clocks::Clocks;

@@ -204,7 +204,3 @@ impl Read {
         *self = Self { time, lanes: old | lanes, pc: by.pc as u32 };
     }
 }
-
-#[cfg(test)]
-#[path = "race_tests.rs"]
-mod tests;

@@ -1,7 +1,7 @@
 //! Reads of memory that nobody wrote.
 
 use super::{Discovery, Observed, What};
-use crate::finding::FindingKind;
+use crate::finding::{FindingKind, plural};
 use crate::lanes::lanes_of;
 use crate::registers::LANES;
 
@@ -52,7 +52,8 @@ impl Written {
         }
         let lane = first?;
         let address = access.addresses[lane];
-        let what = What::Text(format!("reads {bytes} bytes of {space} memory at {address:#x} that nobody wrote"));
+        let bytes = plural(access.bytes, "byte");
+        let what = What::Text(format!("reads {bytes} of {space} memory at {address:#x} that nobody wrote"));
         Some(Discovery { kind: FindingKind::Uninitialized, lane, other: None, what })
     }
 }

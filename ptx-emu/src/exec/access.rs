@@ -9,7 +9,7 @@ use crate::Space;
 use crate::check::{AccessKind, Observed};
 use crate::coalesce::{self, SECTOR_BYTES};
 use crate::counters::Count;
-use crate::finding::FindingKind;
+use crate::finding::{FindingKind, plural};
 use crate::lanes::lanes_of;
 use crate::memory::{Allocation, Missing, window};
 use crate::program::{Access, Atomic, Element, Pc};
@@ -188,7 +188,7 @@ impl Site {
         count.requests += 1;
         let (sectors, wavefronts) = match space {
             Space::Shared => self.patterns.count(pc, addresses, mask, |addresses| {
-                (0, coalesce::shared_wavefronts(addresses, mask, bytes, kind == AccessKind::Read))
+                (0, coalesce::shared_wavefronts(addresses, mask, bytes, kind.reads() && !kind.writes()))
             }),
             // Which lines meet in a bank of tags depends on the address's high bits too: an earlier access stands for all.
             Space::Global | Space::Local => self.patterns.count(pc, addresses, mask, |addresses| {
@@ -228,7 +228,8 @@ impl Site {
         } else {
             (FindingKind::OutOfBounds, self.why_outside(grid, space, address, bytes))
         };
-        let what = format!("{access} of {bytes} bytes of {space} memory at {address:#x}, which {why}");
+        let bytes = plural(bytes, "byte");
+        let what = format!("{access} of {bytes} of {space} memory at {address:#x}, which {why}");
         self.finding(grid, kind, pc, warp.index * LANES + lane, what).into()
     }
 
@@ -241,9 +242,8 @@ impl Site {
             Space::Global | Space::Generic => return why_missing(grid, address, bytes),
         } as u64;
         match address.checked_sub(size) {
-            _ if size == 0 => "is empty".to_owned(),
-            Some(distance) => format!("has {size} bytes: that is {distance} bytes behind its end"),
-            None => format!("has {size} bytes: its last {} are behind the end", address + u64::from(bytes) - size),
+            Some(distance) => format!("is {} the end of its {}", behind(distance), plural(size, "byte")),
+            None => format!("is byte {address} of its {size}: it goes on behind the end"),
         }
     }
 
@@ -327,6 +327,10 @@ const fn rows_of(width: u32) -> u32 {
     width.div_ceil(4)
 }
 
+fn behind(distance: u64) -> String {
+    if distance == 0 { "right behind".to_owned() } else { format!("{} behind", plural(distance, "byte")) }
+}
+
 /// Why not all bytes of global memory are there.
 fn why_missing(grid: &Grid<'_>, address: u64, bytes: u32) -> String {
     let end = address.wrapping_add(u64::from(bytes));
@@ -336,7 +340,7 @@ fn why_missing(grid: &Grid<'_>, address: u64, bytes: u32) -> String {
             format!("was given back: it is byte {} of {size} that were at {base:#x}", address.wrapping_sub(base))
         }
         Some(Missing::Behind { base, bytes: size, .. }) => match address.checked_sub(base + size) {
-            Some(distance) => format!("is {distance} bytes behind the end of {size} bytes at {base:#x}"),
+            Some(distance) => format!("is {} the end of {} at {base:#x}", behind(distance), plural(size, "byte")),
             None => format!("is byte {} of {size} at {base:#x}: it goes on behind the end", address - base),
         },
         _ => "is in no allocation".to_owned(),

@@ -8,7 +8,7 @@ use super::grid::Grid;
 use super::warp::{Split, Wait, Warp};
 use crate::check::{AccessKind, BlockChecks, Discovery, What};
 use crate::counters::Count;
-use crate::finding::{Finding, FindingKind, Thread};
+use crate::finding::{Finding, FindingKind, Thread, plural};
 use crate::lanes::lanes_of;
 use crate::program::{Action, Pc};
 use crate::registers::{LANES, Mask};
@@ -160,8 +160,9 @@ impl Site {
                     Some(block) => Thread { thread, block: grid.block_index(block) }.to_string(),
                     None => format!("thread ({}, {}, {})", thread[0], thread[1], thread[2]),
                 };
+                let bytes = plural(bytes, "byte");
                 format!(
-                    "{bytes} bytes of {space} memory at {address:#x}; nothing orders it after the {did} by {who} in line \
+                    "{bytes} of {space} memory at {address:#x}; nothing orders it after the {did} by {who} in line \
                      {}, `{}`",
                     other.line, other.mnemonic
                 )

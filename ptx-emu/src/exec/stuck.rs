@@ -3,7 +3,7 @@
 use super::block::{Block, Fault, Site};
 use super::grid::Grid;
 use super::warp::{Split, Wait, Warp};
-use crate::finding::FindingKind;
+use crate::finding::{FindingKind, plural};
 use crate::lanes::lanes_of;
 use crate::program::{Action, Pc};
 use crate::registers::LANES;
@@ -57,17 +57,18 @@ impl Block {
         let mut texts: Vec<String> = places.into_iter().map(|place| self.place(grid, place)).collect();
         let left = grid.threads() - self.site.live;
         if left > 0 {
-            texts.push(format!("{left} threads have left the kernel"));
+            texts.push(format!("{} left the kernel before", plural(left, "thread")));
         }
         texts.join("; ")
     }
 
     fn place(&self, grid: &Grid<'_>, (pc, barrier, threads): (Pc, Option<usize>, u32)) -> String {
         let line = grid.program.instructions[pc].line;
-        let Some(id) = barrier else { return format!("{threads} threads are in line {line}") };
+        let threads = plural(threads, "thread");
+        let Some(id) = barrier else { return format!("{threads} in line {line}") };
         let barrier = &self.site.barriers[id];
         let expected = if barrier.expected == 0 { self.site.live } else { barrier.expected };
-        format!("{threads} threads wait in line {line} at barrier {id}, where {} of {expected} are", barrier.arrived)
+        format!("{threads} in line {line} at barrier {id}, where {} of {expected} are", barrier.arrived)
     }
 }
 

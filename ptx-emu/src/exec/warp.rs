@@ -1,6 +1,5 @@
 //! A warp: its registers, and which of its lanes are where.
 
-use crate::lanes::lanes_of;
 use crate::program::{AddressExpr, Pc, Program};
 use crate::registers::{ALL_LANES, LANES, Mask, Registers, Slot};
 use crate::special::Special;
@@ -9,7 +8,7 @@ use super::grid::Grid;
 
 /// Instructions after which lanes of a warp that others of it could run beside are interrupted for once: the others may hold
 /// the lock that they spin on. Each time that it happens, it takes only half as many, until all lanes are together.
-const PATIENCE: u64 = 1 << 20;
+const PATIENCE: u64 = 1 << 18;
 const LEAST_PATIENCE: u64 = 1 << 8;
 
 /// Instructions for which the others then go first.

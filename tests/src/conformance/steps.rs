@@ -122,7 +122,7 @@ impl Recording {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        let mut put = |number: usize, bytes: &mut Vec<u8>| bytes.extend((number as u32).to_le_bytes());
+        let put = |number: usize, bytes: &mut Vec<u8>| bytes.extend((number as u32).to_le_bytes());
         put(self.runs.len(), &mut bytes);
         for (slug, problem, place) in &self.runs {
             let mut name = slug.clone().into_bytes();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gpu_kernels::Step;
 use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
-use ptx_emu::{Blocks, Kernel, Launch, Report};
+use ptx_emu::{Blocks, Finding, FindingKind, Kernel, Launch, Report};
 
 use super::model::predict;
 use super::operands::EmulatedOperands;
@@ -48,13 +48,20 @@ pub(super) fn run(
         let what =
             |error: ptx_emu::Error| Error::Emulator { what: format!("run {}", step.slug), reason: error.to_string() };
         let report = kernel.launch(&mut operands.memory, &launch).map_err(what)?;
-        if let Some(finding) = report.fault.iter().chain(&report.findings).next() {
+        if let Some(finding) = worst(&report) {
             return Err(Error::Emulated { kernel: step.slug, finding: finding.to_string() });
         }
         let prediction = predict(kernel, step, &report, model)?;
         Ok(Launched { slab, grid: launch.grid, report, prediction })
     };
     slabs.map(launched).collect()
+}
+
+/// What is wrong with the kernel, if anything is: what ended the launch, or else the first finding that is no mere
+/// consequence. Where a barrier is missing, memory is read both too early and before it was written.
+fn worst(report: &Report) -> Option<&Finding> {
+    let findings = report.findings.iter().min_by_key(|finding| finding.kind == FindingKind::Uninitialized);
+    report.fault.as_ref().or(findings)
 }
 
 /// The launch that computes the rows of one slab, with every checker on.

@@ -1,0 +1,188 @@
+//! Tests of the checkers without a kernel: accesses and barriers as a block would tell them.
+
+use super::clocks::Clocks;
+use super::events::{Events, Knowledge};
+use super::race::Races;
+use super::written::Written;
+use super::{AccessKind, Observed, Space, acquire, release};
+use crate::registers::{ALL_LANES, LANES, Mask};
+
+const WARPS: usize = 4;
+
+/// A block of four warps with 256 bytes of shared memory.
+struct Block {
+    clocks: Clocks,
+    races: Races,
+}
+
+impl Block {
+    fn new(shift: u32) -> Self {
+        Self { clocks: Clocks::new(WARPS), races: Races::new(WARPS, 256, shift) }
+    }
+
+    /// Lanes access a word each, or all the same; returns the places that race with it, and the thread there.
+    fn access(
+        &mut self,
+        kind: AccessKind,
+        pc: usize,
+        (warp, mask): (usize, Mask),
+        address: impl Fn(usize) -> u64,
+        bytes: u32,
+    ) -> Vec<(usize, usize)> {
+        let addresses: [u64; LANES] = std::array::from_fn(address);
+        let access = Observed { kind, pc, warp, mask, addresses: &addresses, bytes };
+        let mut found = vec![];
+        if kind.is_strong() {
+            acquire(&mut self.clocks, &access, Space::Shared);
+        }
+        self.races.access(&self.clocks, &access, &mut found);
+        if kind.is_strong() {
+            release(&mut self.clocks, &access, Space::Shared);
+        }
+        let other = |what| if let super::What::Race { thread, .. } = what { thread } else { usize::MAX };
+        found.into_iter().map(|discovery| (discovery.other.unwrap_or(usize::MAX), other(discovery.what))).collect()
+    }
+
+    /// Lane 0 of the warp accesses the first word.
+    fn word(&mut self, kind: AccessKind, pc: usize, warp: usize) -> Vec<(usize, usize)> {
+        self.access(kind, pc, (warp, 1), |_| 0, 4)
+    }
+
+    fn meet(&mut self, arrivers: &[usize], waiters: u32) {
+        arrivers.iter().for_each(|&warp| self.clocks.arrive(1, warp));
+        self.clocks.open(1, waiters);
+    }
+}
+
+use AccessKind::{Atomic, Read, StrongRead, StrongWrite, Write};
+
+#[test]
+fn a_barrier_orders_and_nothing_else_does() {
+    let mut block = Block::new(2);
+    assert_eq!(block.word(Write, 1, 0), []);
+    assert_eq!(block.word(Read, 2, 0), [], "a thread is in order with itself");
+    assert_eq!(block.word(Read, 3, 1), [(1, 0)]);
+    block.meet(&[0, 1, 2, 3], 0b1111);
+    assert_eq!(block.word(Read, 4, 2), []);
+    assert_eq!(block.word(Write, 5, 3), [(4, 64)]);
+    assert_eq!(block.word(Write, 5, 3), [], "a pair of places is reported once");
+}
+
+#[test]
+fn no_read_is_forgotten() {
+    let mut block = Block::new(2);
+    for warp in [1, 2, 3] {
+        assert_eq!(block.word(Read, warp, warp), []);
+    }
+    block.meet(&[0, 2, 3], 0b1101);
+    assert_eq!(block.word(Write, 9, 0), [(1, 32)]);
+}
+
+#[test]
+fn who_arrives_learns_nothing() {
+    let mut block = Block::new(2);
+    assert_eq!(block.word(Write, 1, 0), []);
+    block.meet(&[0, 1], 0b10);
+    assert_eq!(block.word(Write, 2, 1), [], "who waits learns what those did that arrived");
+    block.meet(&[0, 1], 0b10);
+    assert_eq!(block.word(Read, 3, 0), [(2, 32)]);
+}
+
+#[test]
+fn what_follows_an_arrival_is_not_known() {
+    let mut block = Block::new(2);
+    block.clocks.arrive(1, 0);
+    assert_eq!(block.word(Write, 1, 0), []);
+    block.meet(&[1], 0b10);
+    assert_eq!(block.word(Read, 2, 1), [(1, 0)]);
+}
+
+#[test]
+fn lanes_are_ordered_by_their_meetings_only() {
+    let neighbour = |lane: usize| 4 * (lane as u64 ^ 1);
+    let mut block = Block::new(2);
+    assert_eq!(block.access(Write, 1, (0, ALL_LANES), |lane| 4 * lane as u64, 4), []);
+    assert_eq!(block.access(Read, 2, (0, ALL_LANES), neighbour, 4), [(1, 1)]);
+    block.clocks.warp_met(0, 0xff, ALL_LANES);
+    assert_eq!(block.access(Write, 3, (0, 0xff), neighbour, 4), [], "they have met");
+    assert_eq!(block.access(Read, 4, (0, 0xff00), |lane| 4 * (lane as u64 - 8), 4), [(3, 1)], "these have not");
+    block.clocks.warp_met(0, 0xffff, 0xffff);
+    assert_eq!(block.access(Write, 5, (0, 0xffff), neighbour, 4), [], "all that are left have met");
+}
+
+#[test]
+fn lanes_of_one_store_race() {
+    let mut block = Block::new(2);
+    assert_eq!(block.access(Write, 1, (0, 0b1100), |_| 8, 4), [(1, 2)]);
+    assert_eq!(block.access(Atomic, 2, (1, ALL_LANES), |_| 16, 4), []);
+}
+
+#[test]
+fn bytes_are_told_apart_where_they_matter() {
+    for (shift, races) in [(0, vec![]), (2, vec![(1, 0)])] {
+        let mut block = Block::new(shift);
+        assert_eq!(block.access(Write, 1, (0, 1), |_| 0, 1), []);
+        assert_eq!(block.access(Write, 2, (1, 1), |_| 1, 1), races);
+        assert_eq!(block.access(Read, 3, (2, 1), |_| 0, 2).len(), 1);
+    }
+}
+
+#[test]
+fn strong_accesses_order_what_is_around_them() {
+    let mut block = Block::new(2);
+    let flag = |_| 64;
+    assert_eq!(block.word(Write, 1, 0), []);
+    assert_eq!(block.access(StrongWrite, 2, (0, 1), flag, 4), []);
+    assert_eq!(block.word(Write, 3, 0), []);
+    assert_eq!(block.access(StrongRead, 4, (1, 1), flag, 4), []);
+    assert_eq!(block.word(Read, 5, 1), [(3, 0)], "the write behind the flag, not the one before it");
+    assert_eq!(block.access(Read, 6, (2, 1), flag, 4), [(2, 0)], "a strong and a plain access race");
+    assert_eq!(block.access(Write, 7, (3, 1), flag, 4), [(2, 0), (6, 64), (4, 32)]);
+}
+
+#[test]
+fn the_next_block_begins_anew() {
+    let mut block = Block::new(2);
+    assert_eq!(block.word(Write, 1, 0), []);
+    assert_eq!(block.access(StrongRead, 2, (0, 1), |_| 32, 4), []);
+    let forget = block.clocks.start();
+    block.races.start(forget);
+    assert_eq!(block.word(Read, 3, 1), []);
+    assert_eq!(block.access(Write, 4, (1, 1), |_| 32, 4), []);
+    assert_eq!(block.word(Write, 5, 2), [(3, 32)]);
+}
+
+#[test]
+fn bytes_that_nobody_wrote() {
+    let mut written = Written::new(8);
+    let mut access = |kind, place: u64, bytes| {
+        let addresses = [place; LANES];
+        let access = Observed { kind, pc: 0, warp: 0, mask: 1, addresses: &addresses, bytes };
+        written.access(&access, "shared", &addresses).is_some()
+    };
+    assert!(!access(Write, 0, 2));
+    assert!(access(Read, 0, 4) && !access(Read, 0, 2) && access(Read, 3, 1));
+    assert!(access(Atomic, 4, 4) && !access(Read, 4, 4), "found once: then it is written");
+    assert!(!access(StrongWrite, 2, 2) && !access(Read, 0, 8));
+    written.start();
+    let addresses = [4; LANES];
+    let read = Observed { kind: Read, pc: 0, warp: 0, mask: 2, addresses: &addresses, bytes: 4 };
+    assert_eq!(written.access(&read, "shared", &addresses).map(|discovery| discovery.lane), Some(1));
+}
+
+#[test]
+fn blocks_know_what_came_before_the_events_they_learn_of() {
+    let events = Events::default();
+    let [mut first, mut second, mut third] = std::array::from_fn(|_| Knowledge::default());
+    let a = events.release(&mut first, 7, [3, 0].into());
+    second.learn(&events, a.unwrap());
+    assert!(second.has(&events, (7, 0, 3)) && !second.has(&events, (7, 0, 4)) && !second.has(&events, (7, 1, 1)));
+    let b = events.release(&mut second, 8, [0, 5].into());
+    let c = events.release(&mut first, 7, [6, 0].into());
+    let joined = events.join(b.unwrap(), c);
+    assert!(!third.has(&events, (7, 0, 1)));
+    third.learn(&events, b.unwrap());
+    assert!(third.has(&events, (8, 1, 5)) && third.has(&events, (7, 0, 3)) && !third.has(&events, (7, 0, 6)));
+    third.learn(&events, joined.unwrap());
+    assert!(third.has(&events, (7, 0, 6)) && !third.has(&events, (9, 0, 1)));
+}
