@@ -1,7 +1,11 @@
 //! Verifies and times kernels, cuBLAS beside them.
 
-use crate::backend::{Backend, Conditions};
+use std::cell::LazyCell;
+use std::ops::Deref;
+
+use crate::backend::{Backend, Conditions, Coverage};
 use crate::report::Row;
+use crate::verify::verify_sample;
 use crate::{Error, Kernel, Operands, Problem, Verification, Verifier, memory};
 
 /// GPU time that an automatic number of launches aims at, in milliseconds.
@@ -69,7 +73,9 @@ impl Samples {
 pub struct Measurement {
     /// The kernel.
     pub kernel: Kernel,
-    /// Whether its result is right.
+    /// How much of the result it computed.
+    pub coverage: Coverage,
+    /// Whether that is right.
     pub verification: Verification,
     /// How long it took.
     pub samples: Samples,
@@ -82,6 +88,8 @@ pub struct Measurement {
 pub enum Progress {
     /// Operands and the f64 reference are being made.
     Preparing(Problem),
+    /// The kernel runs where that takes long: in the emulator.
+    Emulating(Kernel),
     /// The kernel's result is being checked.
     Verifying(Kernel),
     /// So many launches of the kernel will be timed.
@@ -125,7 +133,8 @@ pub fn compare(
     }
     watch(Progress::Preparing(*problem));
     let fresh = Operands::random(problem)?;
-    let verifier = Verifier::new(problem, &fresh);
+    // Where blocks are sampled, nobody asks for the reference of the whole problem.
+    let verifier = LazyCell::new(|| Verifier::new(problem, &fresh));
     let mut measure = |kernel| measure(backend, kernel, problem, &fresh, &verifier, timing, watch);
 
     let mut comparison = Comparison { rows: Vec::new(), baseline: None, no_baseline: None, failures: Vec::new() };
@@ -156,25 +165,30 @@ pub fn compare(
     Ok(comparison)
 }
 
-fn measure(
+fn measure<'a>(
     backend: &mut dyn Backend,
     kernel: Kernel,
     problem: &Problem,
     fresh: &Operands,
-    verifier: &Verifier<'_>,
+    verifier: &impl Deref<Target = Verifier<'a>>,
     timing: Timing,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, Error> {
-    watch(Progress::Verifying(kernel));
     backend.prepare(kernel)?;
+    watch(if backend.is_modelled() { Progress::Emulating(kernel) } else { Progress::Verifying(kernel) });
     backend.upload(fresh)?;
-    backend.run(kernel, problem)?;
-    let mut result = fresh.clone();
-    backend.download(&mut result)?;
-    let verification = verifier.verify(&result);
+    let coverage = backend.run(kernel, problem)?;
+    let result = backend.download()?;
+    watch(Progress::Verifying(kernel));
+    let verification = match &coverage {
+        Coverage::Whole { .. } => verifier.verify(&result),
+        Coverage::Sample { regions, .. } => verify_sample(problem, fresh, &result, regions),
+    };
     drop(result);
 
     let (warmup, iterations) = match timing.iterations {
+        // There is one modelled time, and it takes none.
+        _ if backend.is_modelled() => (0, 1),
         Some(iterations) => (timing.warmup, iterations),
         None => {
             let first = backend.time(kernel, problem, timing.warmup, 1, &mut || {})?;
@@ -183,7 +197,8 @@ fn measure(
     };
     watch(Progress::Timing(kernel, iterations));
     let times = backend.time(kernel, problem, warmup, iterations, &mut || watch(Progress::Launched))?;
-    Ok(Measurement { kernel, verification, samples: Samples::new(&times), conditions: backend.conditions() })
+    let (samples, conditions) = (Samples::new(&times), backend.conditions());
+    Ok(Measurement { kernel, coverage, verification, samples, conditions })
 }
 
 fn automatic_iterations(launch_ms: f32) -> u32 {

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use gpu_kernels::MAX_SIZE;
-use host::backend::BackendChoice;
+use gpu_kernels::{MAX_SIZE, Step};
+use host::backend::emulator::{BUDGET, MODELS, find_model};
+use host::backend::{BackendChoice, Options};
 use host::bench::Timing;
-use host::kernels::Selection;
-use host::{Error, Problem};
+use host::kernels::{self, Selection};
+use host::{Error, Problem, PtxSource};
 
 /// The size where none is given.
 const DEFAULT_SIZE: u32 = 4096;
@@ -22,17 +23,20 @@ Examples:
   host --kernel all --size 1024,4096         the whole ladder at two sizes
   host --kernel all --format json            one JSON object per kernel and size
   host --m 1000 --n 7 --k 64 --beta -0.5     any shape: C = A*B - 0.5*C
+  host --backend emulator --full --size 512  every block, without a GPU
+  host --explain 2d-tiling --size 1024       why a step is fast: its counters beside those of its base
   host --list                                the names that --kernel takes
 
 Exit codes:
   0  every kernel ran and its result is right
-  1  something failed: no device, too little memory, a kernel that cannot run or is wrong
+  1  something failed: no such device, too little memory, a kernel that cannot run or is wrong
   2  the command line is wrong";
 
 /// Runs, verifies and times SGEMM kernels written in Rust, cuBLAS beside them.
 ///
 /// Computes C = alpha*A*B + beta*C in fp32, row-major, on random operands. Every result is checked against f64 before
-/// it is timed; the times are medians, with the L2 cache flushed before each launch.
+/// it is timed; the times are medians, with the L2 cache flushed before each launch. Where there is no CUDA device, an
+/// emulator runs the kernels on the CPU, and the times are modelled.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES, max_term_width = 110)]
 pub struct Args {
@@ -84,6 +88,14 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = BackendName::Auto)]
     pub backend: BackendName,
 
+    /// The emulator runs every block, however long that takes, instead of a sample of a large grid
+    #[arg(long)]
+    pub full: bool,
+
+    /// The device whose times the emulator models: h200, a100, rtx3090, rtx4090 or b200
+    #[arg(long, value_name = "NAME", default_value = MODELS[0].slug)]
+    pub model: String,
+
     /// What to print: a table for people, one JSON object per line, or CSV
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -96,6 +108,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub ptx: Option<PathBuf>,
 
+    /// Show what the emulator counts for this step beside the step that it changes, and say what the change did
+    #[arg(long, value_name = "SLUG", conflicts_with_all = ["kernel", "json", "iterations", "warmup"])]
+    pub explain: Option<String>,
+
     /// Print the names that --kernel takes, one per line, and stop
     #[arg(long)]
     pub list: bool,
@@ -104,11 +120,11 @@ pub struct Args {
 /// `--backend`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
-    /// The best that this machine has.
+    /// CUDA where there is a device, the emulator elsewhere.
     Auto,
     /// A CUDA device.
     Cuda,
-    /// The project's PTX emulator, on the CPU; not part of this version yet.
+    /// The project's PTX emulator, on the CPU, with modelled times.
     Emulator,
 }
 
@@ -150,6 +166,21 @@ impl Args {
         let seed = self.seed.unwrap_or_else(|| rand::random::<u32>().into());
         let problem = |(m, n, k)| Ok(Problem::new(m, n, k)?.with_scalars(self.alpha, self.beta)?.with_seed(seed));
         shapes.into_iter().map(problem).collect()
+    }
+
+    /// What to open the backend with.
+    pub fn options(&self) -> Result<Options, Error> {
+        let model = find_model(&self.model)?;
+        let ptx = match &self.ptx {
+            Some(path) => PtxSource::from_file(path)?,
+            None => PtxSource::BuiltIn,
+        };
+        Ok(Options { device_ordinal: self.device, ptx, model, budget: (!self.full).then_some(BUDGET) })
+    }
+
+    /// The step to explain, if one is to be.
+    pub fn explain(&self) -> Result<Option<&'static Step>, Error> {
+        self.explain.as_deref().map(kernels::find).transpose()
     }
 
     /// How to time.

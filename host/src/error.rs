@@ -60,17 +60,19 @@ pub enum Error {
         beta: f32,
     },
 
-    /// A backend that this version does not have.
-    #[error("the {name} backend is not part of this version yet; use --backend cuda")]
-    UnavailableBackend {
-        /// Its name.
-        name: &'static str,
+    /// `--model` names no device that is known.
+    #[error("unknown device '{name}'; those that can be modelled: {models}")]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        models: String,
     },
 
     /// The CUDA driver's library cannot be loaded.
     #[error(
         "no CUDA device was found: the NVIDIA driver (libcuda) is not installed; \
-         run this on a machine with an NVIDIA GPU and its driver"
+         run this on a machine with an NVIDIA GPU and its driver, or use --backend emulator"
     )]
     NoDriver,
 
@@ -85,6 +87,24 @@ pub enum Error {
         ordinal: usize,
         /// Devices that there are.
         count: usize,
+    },
+
+    /// The emulator cannot do what it is asked for.
+    #[error("the emulator cannot {what}: {reason}")]
+    Emulator {
+        /// What was tried, such as `run naive`.
+        what: String,
+        /// Why not.
+        reason: String,
+    },
+
+    /// The emulator has found a mistake in a kernel.
+    #[error("{kernel} is wrong: {finding}")]
+    Emulated {
+        /// The kernel.
+        kernel: &'static str,
+        /// What it does wrong, with the line of the PTX and the thread.
+        finding: String,
     },
 
     /// A call into the CUDA driver or a library of it failed.
@@ -190,7 +210,7 @@ impl Error {
             | Self::SizeOverflow { .. }
             | Self::LeadingDimension { .. }
             | Self::Scalars { .. }
-            | Self::UnavailableBackend { .. } => 2,
+            | Self::UnknownModel { .. } => 2,
             _ => 1,
         }
     }

@@ -105,7 +105,11 @@ fn choose(device: &Device, problem: &Problem) -> Option<&'static Step> {
     full.or_else(|| runs().max_by_key(blocks)).or(STEPS.last())
 }
 
-fn find(slug: &str) -> Result<&'static Step, Error> {
+/// The step of that slug.
+///
+/// # Errors
+/// [`Error::UnknownKernel`], with the nearest name.
+pub fn find(slug: &str) -> Result<&'static Step, Error> {
     gpu_kernels::find(slug).ok_or_else(|| Error::UnknownKernel { name: slug.to_owned(), suggestion: nearest(slug) })
 }
 

@@ -3,25 +3,27 @@
 //! A [`Problem`] gives sizes and factors, [`Operands`] are its matrices, a [`backend::Backend`] runs a [`Kernel`] on
 //! them, a [`Verifier`] compares the result with f64, and [`mod@bench`] and [`report`] make numbers and tables of it.
 //!
-//! ```no_run
-//! use host::backend::{BackendChoice, open};
-//! use host::{Kernel, Operands, Problem, PtxSource};
+//! ```
+//! use host::backend::{BackendChoice, Opened, Options, open};
+//! use host::{Kernel, Operands, Problem};
 //!
-//! let problem = Problem::new(1000, 200, 300)?; // A is 1000 x 300, B is 300 x 200, C is 1000 x 200
+//! let problem = Problem::new(100, 20, 30)?; // A is 100 x 30, B is 30 x 20, C is 100 x 20
 //! let kernel = Kernel::Step(gpu_kernels::find("vectorized").expect("a step of the ladder"));
 //!
-//! let mut operands = Operands::random(&problem)?;
-//! let mut gpu = open(BackendChoice::Auto, 0, PtxSource::BuiltIn)?;
-//! gpu.upload(&operands)?;
-//! gpu.run(kernel, &problem)?;
-//! gpu.download(&mut operands)?;
-//! println!("C[0][0] = {}", operands.c.get(0, 0));
+//! let operands = Operands::random(&problem)?;
+//! // A GPU, or the emulator where there is none.
+//! let Opened { mut backend, .. } = open(BackendChoice::Auto, Options::default())?;
+//! backend.upload(&operands)?;
+//! backend.run(kernel, &problem)?;
+//! let result = backend.download()?;
+//! println!("C[0][0] = {}", result.c.get(0, 0));
 //! # Ok::<(), host::Error>(())
 //! ```
 
 pub mod backend;
 pub mod bench;
 mod error;
+pub mod explain;
 mod freivalds;
 pub mod kernels;
 pub mod matrix;

@@ -7,9 +7,11 @@ mod progress;
 use std::process::ExitCode;
 
 use clap::Parser;
-use gpu_kernels::STEPS;
+use gpu_kernels::{STEPS, Step};
+use host::backend::emulator::EmulatorBackend;
+use host::backend::{self, Opened};
 use host::bench::{self, Comparison};
-use host::{Error, PtxSource, backend, kernels, report};
+use host::{Error, explain, kernels, report};
 
 use crate::cli::{Args, Format};
 use crate::output::JsonFile;
@@ -18,7 +20,10 @@ use crate::progress::Display;
 fn main() -> ExitCode {
     let result = match Args::try_parse() {
         Ok(args) if args.list => output::print(&list()).map(|()| 0),
-        Ok(args) => run(&args),
+        Ok(args) => args.explain().and_then(|step| match step {
+            Some(step) => explain(&args, step),
+            None => run(&args),
+        }),
         Err(message) => output::print_clap(&message),
     };
     match result {
@@ -36,16 +41,22 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<u8, Error> {
     let selection = args.selection()?;
     let problems = args.problems()?;
-    let ptx = match &args.ptx {
-        Some(path) => PtxSource::from_file(path)?,
-        None => PtxSource::BuiltIn,
-    };
+    let options = args.options()?;
     for step in selection.steps() {
-        ptx.module(step)?;
+        options.ptx.module(step)?;
     }
     let mut json = args.json.as_deref().map(JsonFile::open).transpose()?;
 
-    let mut backend = backend::open(args.backend.into(), args.device, ptx)?;
+    let Opened { mut backend, no_cuda } = backend::open(args.backend.into(), options)?;
+    if let Some(reason) = no_cuda {
+        let reason = match reason {
+            Error::NoDriver | Error::NoDevice { .. } => "no CUDA device was found".to_owned(),
+            other => other.to_string(),
+        };
+        let device = &backend.device().name;
+        let instead = "the emulator runs the kernels on the CPU, and times are modelled for";
+        output::complain(&format!("note: {reason}: {instead} {device}"));
+    }
     let mut display = Display::new();
     let mut exit_code = 0;
     let mut first = true;
@@ -72,6 +83,20 @@ fn run(args: &Args) -> Result<u8, Error> {
         }
     }
     Ok(exit_code)
+}
+
+/// `--explain`: what the emulator counts, whether or not there is a device. Returns the exit code.
+fn explain(args: &Args, step: &'static Step) -> Result<u8, Error> {
+    let options = args.options()?;
+    let mut emulator = EmulatorBackend::new(options.ptx, options.model, options.budget);
+    for problem in &args.problems()? {
+        let explanation = explain::explain(&mut emulator, step, problem)?;
+        output::print(&match args.format {
+            Format::Json => report::explanation_json(&explanation),
+            Format::Table | Format::Csv => report::explanation(&explanation),
+        })?;
+    }
+    Ok(0)
 }
 
 fn format(comparison: &Comparison, format: Format, first: bool) -> String {

@@ -13,6 +13,17 @@ pub const GUARD: usize = 64;
 /// no arithmetic produces, so that a kernel that writes there is found out.
 const SENTINEL: u32 = 0x7fc5_ca1e;
 
+/// The shape of a row-major matrix, in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub columns: usize,
+    /// Elements from one row to the next.
+    pub ld: usize,
+}
+
 /// A row-major matrix of f32, `rows` x `columns`, with `ld` elements from one row to the next.
 ///
 /// One buffer holds a guard band, `rows * ld` elements and another guard band. The bands and the padding between
@@ -47,6 +58,23 @@ impl Matrix {
         Ok(matrix)
     }
 
+    /// A matrix out of its whole buffer, as it comes back from a device.
+    ///
+    /// # Panics
+    /// If the buffer has another length than [`Self::as_slice`] of a matrix of that shape.
+    #[must_use]
+    pub fn from_buffer(shape: Shape, buffer: Vec<f32>) -> Self {
+        let Shape { rows, columns, ld } = shape;
+        assert_eq!(buffer.len(), rows * ld + 2 * GUARD, "the buffer of a matrix of {rows} rows, {ld} elements apart");
+        Self { rows, columns, ld, buffer }
+    }
+
+    /// Rows, columns and leading dimension.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        Shape { rows: self.rows, columns: self.columns, ld: self.ld }
+    }
+
     /// Rows.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -71,7 +99,7 @@ impl Matrix {
         &self.buffer
     }
 
-    /// The whole buffer, to be overwritten by a copy that comes back from a device.
+    /// The whole buffer, to be written.
     #[must_use]
     pub fn as_mut_slice(&mut self) -> &mut [f32] {
         &mut self.buffer

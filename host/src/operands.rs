@@ -2,6 +2,7 @@
 
 use rand::{SeedableRng, rngs::SmallRng};
 
+use crate::matrix::Shape;
 use crate::{Error, Matrix, Problem};
 
 /// A, B and C of one problem, with guard bands around each.
@@ -35,6 +36,12 @@ impl Operands {
             operands.c.fill(f32::NAN);
         }
         Ok(operands)
+    }
+
+    /// The shapes of A, B and C.
+    #[must_use]
+    pub fn shapes(&self) -> [Shape; 3] {
+        [&self.a, &self.b, &self.c].map(Matrix::shape)
     }
 }
 

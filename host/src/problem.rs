@@ -3,7 +3,7 @@
 use gpu_kernels::MAX_SIZE;
 
 use crate::Error;
-use crate::matrix::GUARD;
+use crate::matrix::{GUARD, Shape};
 
 /// One SGEMM: C = alpha\*A\*B + beta\*C, where A is m x k, B is k x n and C is m x n.
 ///
@@ -95,6 +95,13 @@ impl Problem {
             return Err(Error::Scalars { alpha: self.alpha, beta: self.beta });
         }
         Ok(())
+    }
+
+    /// The shapes of A, B and C.
+    #[must_use]
+    pub fn shapes(&self) -> [Shape; 3] {
+        let shape = |rows, columns, ld| Shape { rows: rows as usize, columns: columns as usize, ld: ld as usize };
+        [shape(self.m, self.k, self.lda), shape(self.k, self.n, self.ldb), shape(self.m, self.n, self.ldc)]
     }
 
     /// Floating-point operations: 2\*m\*n\*k.

@@ -1,8 +1,13 @@
 //! The progress bar: on standard error, and only where that is a terminal.
 
+use std::time::Duration;
+
 use host::Problem;
 use host::bench::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
+
+/// Between two pictures of the spinner, where nothing else moves.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Shows what is going on.
 pub struct Display {
@@ -27,6 +32,10 @@ impl Display {
                 self.size = format!("{m}x{n}x{k}");
                 self.start(format!("{}: operands and reference", self.size), 1);
             }
+            Progress::Emulating(kernel) => {
+                self.start(format!("{}: running {} on the emulator", self.size, kernel.name()), 1);
+                self.bar.enable_steady_tick(TICK);
+            }
             Progress::Verifying(kernel) => self.start(format!("{}: verifying {}", self.size, kernel.name()), 1),
             Progress::Timing(kernel, launches) => {
                 self.start(format!("{}: timing {}", self.size, kernel.name()), launches.into());
@@ -41,6 +50,7 @@ impl Display {
     }
 
     fn start(&self, message: String, steps: u64) {
+        self.bar.disable_steady_tick();
         self.bar.reset();
         self.bar.set_length(steps);
         self.bar.set_message(message);

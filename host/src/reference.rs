@@ -1,5 +1,7 @@
 //! What the result must be: chosen rows of C in f64.
 
+use std::ops::Range;
+
 use gemm::Parallelism;
 use rayon::prelude::*;
 
@@ -14,49 +16,52 @@ const MIN_ROWS: u64 = 16;
 /// Depth of the slabs of A and B that are held in f64 at a time.
 const SLAB: usize = 256;
 
-/// Rows of C as they must be, and the sums of absolute values that bound the rounding errors in them.
+/// A part of C as it must be, and the sums of absolute values that bound the rounding errors in it.
 #[derive(Debug)]
 pub struct Reference {
     /// The rows that are here, in ascending order.
     pub rows: Vec<usize>,
-    /// alpha\*A\*B + beta\*C: rows.len() x n, row-major.
+    /// The columns that are here.
+    pub columns: Range<usize>,
+    /// alpha\*A\*B + beta\*C: rows.len() x columns.len(), row-major.
     pub expected: Vec<f64>,
-    /// |alpha|\*|A|\*|B| + |beta|\*|C|: rows.len() x n, row-major.
+    /// |alpha|\*|A|\*|B| + |beta|\*|C|: rows.len() x columns.len(), row-major.
     pub magnitude: Vec<f64>,
 }
 
 impl Reference {
-    /// Computes these rows from the operands as they were before the kernel ran. What BLAS does not read, alpha or
-    /// beta being 0, is not read here either.
+    /// Computes these rows and columns from the operands as they were before the kernel ran. What BLAS does not read,
+    /// alpha or beta being 0, is not read here either.
     #[must_use]
-    pub fn new(problem: &Problem, operands: &Operands, rows: Vec<usize>) -> Self {
-        let n = problem.n as usize;
+    pub fn new(problem: &Problem, operands: &Operands, rows: Vec<usize>, columns: Range<usize>) -> Self {
+        let n = columns.len();
         let (mut expected, mut magnitude) = (vec![0.0; rows.len() * n], vec![0.0; rows.len() * n]);
         if problem.reads_inputs() {
-            multiply(operands, &rows, &mut expected, &mut magnitude);
+            multiply(operands, &rows, &columns, &mut expected, &mut magnitude);
         }
         let (alpha, beta) = (f64::from(problem.alpha), f64::from(problem.beta));
         for (slot, &i) in rows.iter().enumerate() {
             let range = slot * n..(slot + 1) * n;
-            for ((e, s), &c) in expected[range.clone()].iter_mut().zip(&mut magnitude[range]).zip(operands.c.row(i)) {
+            let old = &operands.c.row(i)[columns.clone()];
+            for ((e, s), &c) in expected[range.clone()].iter_mut().zip(&mut magnitude[range]).zip(old) {
                 let c = if problem.reads_c() { f64::from(c) } else { 0.0 };
                 *e = alpha * *e + beta * c;
                 *s = alpha.abs() * *s + (beta * c).abs();
             }
         }
-        Self { rows, expected, magnitude }
+        Self { rows, columns, expected, magnitude }
     }
 }
 
-/// Adds A\*B to `product` and |A|\*|B| to `magnitude`, for the given rows of A.
-fn multiply(operands: &Operands, rows: &[usize], product: &mut [f64], magnitude: &mut [f64]) {
+/// Adds A\*B to `product` and |A|\*|B| to `magnitude`, for the given rows of A and columns of B.
+fn multiply(operands: &Operands, rows: &[usize], columns: &Range<usize>, product: &mut [f64], magnitude: &mut [f64]) {
     let (a, b) = (&operands.a, &operands.b);
-    let n = b.columns();
+    let n = columns.len();
     for start in (0..a.columns()).step_by(SLAB) {
         let depth = SLAB.min(a.columns() - start);
         let mut a_slab: Vec<f64> =
             rows.iter().flat_map(|&i| &a.row(i)[start..start + depth]).map(|&x| x.into()).collect();
-        let mut b_slab = widen_rows(b, start, depth);
+        let mut b_slab = widen(b, start..start + depth, columns);
         accumulate(product, &a_slab, &b_slab, [rows.len(), n, depth]);
         a_slab.iter_mut().for_each(|x| *x = x.abs());
         b_slab.par_iter_mut().for_each(|x| *x = x.abs());
@@ -64,9 +69,9 @@ fn multiply(operands: &Operands, rows: &[usize], product: &mut [f64], magnitude:
     }
 }
 
-/// `count` rows from `start` on, in f64 and without gaps.
-fn widen_rows(matrix: &Matrix, start: usize, count: usize) -> Vec<f64> {
-    (start..start + count).into_par_iter().flat_map_iter(|p| matrix.row(p).iter().map(|&x| f64::from(x))).collect()
+/// These rows and columns, in f64 and without gaps.
+fn widen(matrix: &Matrix, rows: Range<usize>, columns: &Range<usize>) -> Vec<f64> {
+    rows.into_par_iter().flat_map_iter(|p| matrix.row(p)[columns.clone()].iter().map(|&x| f64::from(x))).collect()
 }
 
 /// c += a\*b in f64, where a is m x k, b is k x n and c is m x n, row-major without gaps.
@@ -130,15 +135,16 @@ mod tests {
     fn agrees_with_the_definition() {
         let problem = Problem::new(5, 7, 300).unwrap().with_scalars(1.5, -0.5).unwrap().with_seed(3);
         let operands = Operands::random(&problem).unwrap();
-        let reference = Reference::new(&problem, &operands, vec![1, 4]);
+        let reference = Reference::new(&problem, &operands, vec![1, 4], 2..7);
         for (slot, i) in [1, 4].into_iter().enumerate() {
-            for j in 0..7 {
+            for j in 2..7 {
+                let at = slot * 5 + j - 2;
                 let terms = (0..300).map(|p| f64::from(operands.a.get(i, p)) * f64::from(operands.b.get(p, j)));
                 let c = f64::from(operands.c.get(i, j));
                 let expected = 1.5 * terms.clone().sum::<f64>() - 0.5 * c;
                 let magnitude = 1.5 * terms.map(f64::abs).sum::<f64>() + 0.5 * c.abs();
-                assert!((reference.expected[slot * 7 + j] - expected).abs() < 1e-12);
-                assert!((reference.magnitude[slot * 7 + j] - magnitude).abs() < 1e-12);
+                assert!((reference.expected[at] - expected).abs() < 1e-12);
+                assert!((reference.magnitude[at] - magnitude).abs() < 1e-12);
             }
         }
     }
@@ -149,7 +155,7 @@ mod tests {
         let mut operands = Operands::random(&problem).unwrap();
         operands.a.fill(f32::NAN);
         operands.b.fill(f32::INFINITY);
-        let reference = Reference::new(&problem, &operands, vec![0, 1]);
+        let reference = Reference::new(&problem, &operands, vec![0, 1], 0..3);
         assert!(reference.expected.iter().chain(&reference.magnitude).all(|&x| x == 0.0));
     }
 

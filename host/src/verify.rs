@@ -8,6 +8,12 @@ use crate::matrix::Damage;
 use crate::reference::{Reference, choose_rows};
 use crate::{Operands, Problem};
 
+mod comparison;
+mod sample;
+
+use comparison::Comparison;
+pub use sample::verify_sample;
+
 /// The largest relative error of one fp32 rounding: 2^-24.
 pub const UNIT_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
 
@@ -27,11 +33,11 @@ pub struct Verifier<'a> {
 /// The outcome of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verification {
-    /// ||C - reference|| / ||reference|| in the Frobenius norm, over the rows that were compared element by element.
+    /// ||C - reference|| / ||reference|| in the Frobenius norm, over the elements that were compared one by one.
     pub rel_error: f64,
     /// The largest error of an element, as a share of what is allowed: at most 1 in a right result.
     pub max_scaled_error: f64,
-    /// Rows that were compared element by element.
+    /// Whole rows that were compared element by element; 0 where it was the regions of a sample.
     pub rows_checked: usize,
     /// The first thing found wrong; `None` where the result is right.
     pub fault: Option<Fault>,
@@ -90,6 +96,14 @@ pub enum Fault {
         /// Where.
         damage: Damage,
     },
+    /// An element was written that is not part of what ran.
+    #[error("C[{row}, {column}] was written, but no block that ran computes it")]
+    Outside {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+    },
     /// An input was written.
     #[error("{matrix}[{row}, {column}] was overwritten")]
     Input {
@@ -112,60 +126,40 @@ impl<'a> Verifier<'a> {
         let rows = choose_rows(problem, &mut rng);
         Self {
             fresh,
-            reference: Reference::new(problem, fresh, rows),
+            reference: Reference::new(problem, fresh, rows, 0..problem.n as usize),
             freivalds: Freivalds::new(problem, fresh, &mut rng),
-            // A sum of k products, the factor alpha and the addition of beta*C round k + 2 times, in any order: the
-            // error is at most (k + 2) u times the sum of absolute values. Higham, "Accuracy and Stability of
-            // Numerical Algorithms", section 3.1.
-            tolerance: (f64::from(problem.k) + 2.0) * UNIT_ROUNDOFF,
+            tolerance: tolerance(problem),
         }
     }
 
     /// Checks the operands as a kernel left them.
     #[must_use]
     pub fn verify(&self, result: &Operands) -> Verification {
-        let mut verification = self.compare_elements(result);
+        let mut verification =
+            Comparison::of(&self.reference, self.tolerance, &result.c).verification(self.reference.rows.len());
         verification.fault = verification
             .fault
             .or_else(|| self.freivalds.check(&result.c))
             .or_else(|| guard_fault(result))
-            .or_else(|| self.input_fault(result));
+            .or_else(|| input_fault(self.fresh, result));
         verification
     }
+}
 
-    fn compare_elements(&self, result: &Operands) -> Verification {
-        let n = result.c.columns();
-        let (mut fault, mut max_scaled_error) = (None, 0.0);
-        let (mut error_squares, mut squares) = (0.0, 0.0);
-        for (slot, &row) in self.reference.rows.iter().enumerate() {
-            for (column, &got) in result.c.row(row).iter().enumerate() {
-                let expected = self.reference.expected[slot * n + column];
-                let bound = self.tolerance * self.reference.magnitude[slot * n + column] + UNDERFLOW;
-                let error = (f64::from(got) - expected).abs();
-                if !within(error, bound) && fault.is_none() {
-                    fault = Some(Fault::Element { row, column, got, expected, bound });
-                }
-                let scaled = error / bound;
-                if scaled > max_scaled_error || scaled.is_nan() {
-                    max_scaled_error = scaled;
-                }
-                error_squares += error * error;
-                squares += expected * expected;
-            }
-        }
-        // A result that is 0 and must be 0, or has no elements, has no error.
-        let rel_error = if error_squares == 0.0 { 0.0 } else { (error_squares / squares).sqrt() };
-        Verification { rel_error, max_scaled_error, rows_checked: self.reference.rows.len(), fault }
-    }
+/// An input that was written.
+fn input_fault(fresh: &Operands, result: &Operands) -> Option<Fault> {
+    [('A', &fresh.a, &result.a), ('B', &fresh.b, &result.b)].into_iter().find_map(|(matrix, fresh, result)| {
+        let (row, column) = fresh.first_difference(result)?;
+        Some(Fault::Input { matrix, row, column })
+    })
+}
 
-    fn input_fault(&self, result: &Operands) -> Option<Fault> {
-        [('A', &self.fresh.a, &result.a), ('B', &self.fresh.b, &result.b)].into_iter().find_map(
-            |(matrix, fresh, result)| {
-                let (row, column) = fresh.first_difference(result)?;
-                Some(Fault::Input { matrix, row, column })
-            },
-        )
-    }
+/// Allowed error of an element, as a share of its sum of absolute values.
+fn tolerance(problem: &Problem) -> f64 {
+    // A sum of k products, the factor alpha and the addition of beta*C round k + 2 times, in any order: the error is at
+    // most (k + 2) u times the sum of absolute values. Higham, "Accuracy and Stability of Numerical Algorithms",
+    // section 3.1.
+    (f64::from(problem.k) + 2.0) * UNIT_ROUNDOFF
 }
 
 /// Whether an error is allowed. NaN is not: it fails every comparison.

@@ -6,7 +6,8 @@ use std::process::Stdio;
 
 use assert_cmd::Command;
 use gpu_kernels::STEPS;
-use host::{Error, PtxSource, backend};
+use host::backend::{BackendChoice, Options, open};
+use host::{Error, PtxSource};
 use tempfile::TempDir;
 
 const PTX_HEADER: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
@@ -36,9 +37,14 @@ fn assert_fails(arguments: &[&str], code: i32, words: &[&str]) {
     }
 }
 
-/// Why no device can be used here, if none can.
+/// Why no CUDA device can be used here, if none can.
 fn no_device() -> Option<Error> {
-    backend::open(backend::BackendChoice::Auto, 0, PtxSource::BuiltIn).err()
+    open(BackendChoice::Cuda, Options::default()).err()
+}
+
+/// The lines of JSON.
+fn rows(stdout: &str) -> Vec<serde_json::Value> {
+    stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn write(folder: &TempDir, text: impl AsRef<[u8]>) -> String {
@@ -72,6 +78,8 @@ fn help_explains_every_option() {
         "--seed",
         "--device",
         "--backend",
+        "--full",
+        "--model",
         "--format",
         "--json",
         "--ptx",
@@ -126,6 +134,7 @@ fn options_must_be_in_range() {
     assert_fails(&["--device", "first"], 2, &["--device"]);
     assert_fails(&["--format", "xml"], 2, &["xml"]);
     assert_fails(&["--backend", "rocm"], 2, &["rocm"]);
+    assert_fails(&["--model", "tpu"], 2, &["unknown device 'tpu'", "h200"]);
     assert_fails(&["--no-such-option"], 2, &["--no-such-option"]);
     for factor in ["nan", "inf", "1e99", "one", ""] {
         assert_fails(&["--alpha", factor], 2, &["is not a factor: give a finite number"]);
@@ -135,8 +144,39 @@ fn options_must_be_in_range() {
 }
 
 #[test]
-fn the_emulator_is_not_there_yet() {
-    assert_fails(&["--backend", "emulator"], 2, &["emulator", "--backend cuda"]);
+fn the_emulator_says_that_its_times_are_modelled() {
+    let arguments = ["--backend", "emulator", "--kernel", "all", "--size", "100"];
+    let json = host(&[&arguments[..], &["--format", "json"]].concat());
+    assert_eq!((json.code, json.stderr.lines().count()), (0, 1), "{}", json.stderr);
+    assert!(json.stderr.starts_with("note: no comparison: cuBLAS is not there"), "{}", json.stderr);
+    let rows = rows(&json.stdout);
+    assert_eq!(rows.len(), STEPS.len());
+    for row in rows {
+        assert_eq!((&row["verified"], &row["modelled"]), (&true.into(), &true.into()));
+        assert_eq!((&row["backend"], &row["device"]), (&"emulator".into(), &"NVIDIA H200".into()));
+        assert_eq!((&row["sampled_blocks"], &row["iterations"]), (&serde_json::Value::Null, &1.into()));
+        assert!(row["blocks"].as_u64() >= Some(1) && row["time_ms"].as_f64() > Some(0.0));
+    }
+    let table = host(&arguments);
+    assert_eq!((table.code, table.stderr.as_str()), (0, ""));
+    assert!(table.stdout.contains("No GPU: run by the emulator; times modelled for NVIDIA H200"), "{}", table.stdout);
+    assert!(table.stdout.contains("modelled ms") && table.stdout.contains("No comparison: cuBLAS"), "{}", table.stdout);
+}
+
+#[test]
+fn cublas_does_not_run_in_the_emulator() {
+    assert_fails(&["--backend", "emulator", "--kernel", "cublas", "--size", "8"], 1, &["cuBLAS", "NVIDIA GPUs only"]);
+}
+
+#[test]
+fn samples_are_announced_and_full_runs_are_not() {
+    let sizes = ["--backend", "emulator", "--kernel", "2d-tiling", "--m", "512", "--n", "512", "--k", "64"];
+    let full = host(&[&sizes[..], &["--full"]].concat());
+    assert!(full.stdout.contains("all 16") && !full.stdout.contains("--full"), "{}", full.stdout);
+    // More blocks than a sample ever has.
+    let wide = ["--backend", "emulator", "--kernel", "naive", "--m", "1", "--n", "3000000", "--k", "1"];
+    let sampled = host(&wide);
+    assert!(sampled.stdout.contains(" of 93750") && sampled.stdout.contains("--full runs all"), "{}", sampled.stdout);
 }
 
 #[test]
@@ -155,6 +195,28 @@ fn corrupt_ptx_files_are_refused() {
     for (bytes, word) in cases {
         let path = write(&folder, bytes);
         assert_fails(&["--kernel", "naive", "--ptx", &path], 1, &["kernels.ptx", word]);
+    }
+    let path = write(&folder, format!("{PTX_HEADER}.visible .entry sgemm_naive() {{\n frobnicate;\n}}\n"));
+    let emulated = ["--backend", "emulator", "--kernel", "naive", "--size", "8", "--ptx", &path];
+    let outcome = host(&emulated);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""));
+    let words = ["kernels.ptx", "line 5", "frobnicate"];
+    assert!(words.iter().all(|word| outcome.stderr.contains(word)), "{}", outcome.stderr);
+}
+
+#[test]
+fn what_the_emulator_finds_in_a_ptx_file_is_one_line() {
+    let step = gpu_kernels::find("2d-tiling").unwrap();
+    let module = PtxSource::BuiltIn.module(step).unwrap().to_owned();
+    let folder = TempDir::new().unwrap();
+    for (left_out, found) in [("st.shared", "uninitialised"), ("bar.sync", "race")] {
+        let lines: Vec<_> = module.lines().filter(|line| !line.contains(left_out)).collect();
+        let path = write(&folder, lines.join("\n"));
+        let outcome = host(&["--backend", "emulator", "--kernel", "2d-tiling", "--size", "64", "--ptx", &path]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{}", outcome.stderr);
+        let error = outcome.stderr.lines().find(|line| line.starts_with("error: ")).unwrap();
+        assert!(error.starts_with(&format!("error: 2d-tiling is wrong: {found}: line ")), "{error}");
+        assert!(error.contains(".shared") && error.contains("thread ("), "{error}");
     }
 }
 
@@ -175,16 +237,15 @@ fn json_files_that_cannot_be_written_are_found_first() {
 
 #[test]
 fn json_files_keep_their_rows_until_there_are_new_ones() {
-    if no_device().is_none() {
-        return;
-    }
     let folder = TempDir::new().unwrap();
     let file = write(&folder, "rows");
-    host(&["--json", &file]);
+    host(&["--json", &file, "--backend", "cuda", "--device", "99"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "rows");
     let nested = folder.path().join("a/b/rows.jsonl");
-    host(&["--json", nested.to_str().unwrap()]);
-    assert!(nested.exists());
+    host(&["--json", nested.to_str().unwrap(), "--backend", "cuda", "--device", "99"]);
+    assert_eq!(fs::read_to_string(&nested).unwrap(), "");
+    host(&["--json", &file, "--backend", "emulator", "--kernel", "naive", "--size", "8"]);
+    assert_eq!(rows(&fs::read_to_string(&file).unwrap()).len(), 1);
 }
 
 #[test]
@@ -218,41 +279,47 @@ fn errors_that_cannot_be_shown_are_no_panic() {
 }
 
 #[test]
-fn a_missing_device_is_one_line() {
+fn a_missing_device_is_one_line_and_the_emulator_takes_its_place() {
     if let Some(error @ (Error::NoDriver | Error::NoDevice { .. })) = no_device() {
         assert!(error.to_string().starts_with("no CUDA device"));
-        for arguments in
-            [&[][..], &["--kernel", "2d-tiling", "--size", "4092"], &["--kernel", "all", "--format", "json"]]
-        {
+        for arguments in [
+            &["--backend", "cuda"][..],
+            &["--backend", "cuda", "--kernel", "all", "--size", "4092", "--format", "json"],
+        ] {
             assert_fails(arguments, 1, &["no CUDA device"]);
         }
+        let auto = host(&["--size", "40"]);
+        assert_eq!((auto.code, auto.stderr.lines().count()), (0, 1), "{}", auto.stderr);
+        let words = ["note: no CUDA device was found", "emulator", "modelled for NVIDIA H200"];
+        assert!(words.iter().all(|word| auto.stderr.contains(word)), "{}", auto.stderr);
     }
 }
 
 #[test]
 fn devices_that_are_not_there_are_named() {
-    if no_device().is_none() {
-        assert_fails(&["--device", "99"], 1, &["no CUDA device 99"]);
+    match no_device() {
+        None => assert_fails(&["--device", "99"], 1, &["no CUDA device 99"]),
+        Some(_) => assert_fails(&["--backend", "cuda", "--device", "99"], 1, &[]),
     }
 }
 
 #[test]
 fn sizes_beyond_the_devices_memory_are_refused() {
+    let arguments = ["--kernel", "naive", "--size", "1000000", "--backend"];
+    assert_fails(&[&arguments[..], &["emulator"]].concat(), 1, &["not enough device memory"]);
     if no_device().is_none() {
-        assert_fails(&["--kernel", "naive", "--size", "1000000"], 1, &["not enough device memory"]);
+        assert_fails(&[&arguments[..], &["cuda"]].concat(), 1, &["not enough device memory"]);
     }
 }
 
 #[test]
 fn the_json_stream_holds_nothing_but_json() {
-    if no_device().is_some() {
-        return;
-    }
+    let backend = if no_device().is_none() { "cuda" } else { "emulator" };
     let outcome = host(&["--kernel", "all", "--size", "64,65", "--iterations", "2", "--format", "json"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    for line in outcome.stdout.lines() {
-        let row: serde_json::Value = serde_json::from_str(line).unwrap();
-        assert_eq!((&row["verified"], &row["backend"]), (&true.into(), &"cuda".into()));
+    let rows = rows(&outcome.stdout);
+    for row in &rows {
+        assert_eq!((&row["verified"], &row["backend"]), (&true.into(), &backend.into()));
     }
-    assert!(outcome.stdout.lines().count() >= 2 * STEPS.len());
+    assert!(rows.len() >= 2 * STEPS.len());
 }

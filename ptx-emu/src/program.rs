@@ -136,13 +136,14 @@ pub(crate) struct Base {
 pub(crate) struct Atomic {
     pub space: Space,
     pub address: AddressExpr,
-    pub ty: Type,
     /// Bytes that are exchanged.
     pub width: u32,
     /// Elements of a vector operation: result, first and second operand.
     pub elements: Box<[AtomicElement]>,
     /// The new value from the old one and the operands.
     pub apply: fn(u64, u64, u64) -> u64,
+    /// As `apply`, in shared memory, which has other rules for subnormal numbers and NaN.
+    pub apply_shared: fn(u64, u64, u64) -> u64,
 }
 
 /// One element of an atomic operation.

@@ -17,13 +17,6 @@ pub(crate) const ALL_LANES: Mask = u32::MAX;
 #[repr(C, align(128))]
 pub(crate) struct Row([u32; LANES]);
 
-impl Row {
-    /// The same value in every lane.
-    pub(crate) const fn splat(value: u32) -> Self {
-        Self([value; LANES])
-    }
-}
-
 /// The first row of a register. Up to 32 bits take one row, zero-extended; 64 bits take two, 128 bits four, which hold
 /// the lanes' values one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -151,32 +144,39 @@ macro_rules! parts_of_a_row {
         impl Lane for $ty {
             #[inline(always)]
             fn load(rows: &[Row], slot: Slot) -> [Self; LANES] {
-                let from: fn(u32) -> $ty = $from;
-                u32::load(rows, slot).map(from)
+                let row = u32::load(rows, slot);
+                let mut lanes = [<$ty>::default(); LANES];
+                for lane in 0..LANES {
+                    lanes[lane] = ($from)(row[lane]);
+                }
+                lanes
             }
 
             #[inline(always)]
             fn store(rows: &mut [Row], slot: Slot, values: &[Self; LANES], mask: Mask) {
-                let to: fn($ty) -> u32 = $to;
-                u32::store(rows, slot, &values.map(to), mask);
+                let mut row = [0; LANES];
+                for lane in 0..LANES {
+                    row[lane] = ($to)(values[lane]);
+                }
+                u32::store(rows, slot, &row, mask);
             }
         }
     )*};
 }
 
 parts_of_a_row! {
-    u8, |bits| bits as u8, |x| x.into();
-    i8, |bits| bits as i8, |x| (x as u8).into();
-    u16, |bits| bits as u16, |x| x.into();
-    i16, |bits| bits as i16, |x| (x as u16).into();
-    f16, |bits| f16::from_bits(bits as u16), |x| x.to_bits().into();
-    bf16, |bits| bf16::from_bits(bits as u16), |x| x.to_bits().into();
-    [f16; 2], |bits| [f16::from_bits(bits as u16), f16::from_bits((bits >> 16) as u16)],
-        |x| u32::from(x[0].to_bits()) | u32::from(x[1].to_bits()) << 16;
-    [bf16; 2], |bits| [bf16::from_bits(bits as u16), bf16::from_bits((bits >> 16) as u16)],
-        |x| u32::from(x[0].to_bits()) | u32::from(x[1].to_bits()) << 16;
-    [u16; 2], |bits| [bits as u16, (bits >> 16) as u16], |x| u32::from(x[0]) | u32::from(x[1]) << 16;
-    [i16; 2], |bits| [bits as i16, (bits >> 16) as i16], |x| u32::from(x[0] as u16) | u32::from(x[1] as u16) << 16;
+    u8, |bits: u32| bits as u8, |x: u8| u32::from(x);
+    i8, |bits: u32| bits as i8, |x: i8| u32::from(x as u8);
+    u16, |bits: u32| bits as u16, |x: u16| u32::from(x);
+    i16, |bits: u32| bits as i16, |x: i16| u32::from(x as u16);
+    f16, |bits: u32| f16::from_bits(bits as u16), |x: f16| u32::from(x.to_bits());
+    bf16, |bits: u32| bf16::from_bits(bits as u16), |x: bf16| u32::from(x.to_bits());
+    [f16; 2], |bits: u32| [f16::from_bits(bits as u16), f16::from_bits((bits >> 16) as u16)],
+        |x: [f16; 2]| u32::from(x[0].to_bits()) | u32::from(x[1].to_bits()) << 16;
+    [bf16; 2], |bits: u32| [bf16::from_bits(bits as u16), bf16::from_bits((bits >> 16) as u16)],
+        |x: [bf16; 2]| u32::from(x[0].to_bits()) | u32::from(x[1].to_bits()) << 16;
+    [u16; 2], |bits: u32| [bits as u16, (bits >> 16) as u16], |x: [u16; 2]| u32::from(x[0]) | u32::from(x[1]) << 16;
+    [i16; 2], |bits: u32| [bits as i16, (bits >> 16) as i16], |x: [i16; 2]| u32::from(x[0] as u16) | u32::from(x[1] as u16) << 16;
 }
 
 #[cfg(test)]

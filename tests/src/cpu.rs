@@ -1,7 +1,7 @@
 //! A backend of plain loops on the CPU, right or wrong on purpose: it shows that the contract holds for a right kernel
 //! and fails for wrong ones, without a GPU.
 
-use host::backend::{Backend, Conditions, Device, Kernel};
+use host::backend::{Backend, Conditions, Coverage, Device, Kernel};
 use host::{Error, Matrix, Operands, Problem};
 
 /// A mistake that kernels make.
@@ -82,6 +82,10 @@ impl Backend for CpuBackend {
         &self.device
     }
 
+    fn is_modelled(&self) -> bool {
+        false
+    }
+
     fn conditions(&self) -> Option<Conditions> {
         None
     }
@@ -98,18 +102,16 @@ impl Backend for CpuBackend {
         Ok(())
     }
 
-    fn run(&mut self, _kernel: Kernel, problem: &Problem) -> Result<(), Error> {
+    fn run(&mut self, _kernel: Kernel, problem: &Problem) -> Result<Coverage, Error> {
         if let Some(operands) = &mut self.operands {
             sgemm(problem, operands, self.mistake);
         }
-        Ok(())
+        Ok(Coverage::Whole { blocks: None })
     }
 
-    fn download(&mut self, operands: &mut Operands) -> Result<(), Error> {
-        if let Some(uploaded) = &self.operands {
-            operands.clone_from(uploaded);
-        }
-        Ok(())
+    fn download(&mut self) -> Result<Operands, Error> {
+        let missing = || Error::Emulator { what: "use the operands".into(), reason: "none were uploaded".into() };
+        self.operands.take().ok_or_else(missing)
     }
 
     fn time(

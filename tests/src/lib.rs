@@ -1,4 +1,5 @@
 //! What the workspace's tests share.
 
+pub mod conformance;
 pub mod contract;
 pub mod cpu;

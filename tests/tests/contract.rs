@@ -1,4 +1,4 @@
-//! The contract can be kept, and it notices when it is not. Whether the steps keep it, `device.rs` tests.
+//! The contract can be kept, and it notices when it is not. Whether the steps keep it, `emulator.rs` and `device.rs` test.
 
 use gpu_kernels::STEPS;
 use tests::contract::{self, failures};

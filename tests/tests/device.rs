@@ -5,16 +5,15 @@
 use std::process::ExitCode;
 
 use gpu_kernels::{STEPS, Step};
-use host::PtxSource;
-use host::backend::{BackendChoice, open};
+use host::backend::{BackendChoice, Options, open};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tests::contract;
 
 fn main() -> ExitCode {
     // One at a time: each step has the device to itself.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let capability = match open(BackendChoice::Cuda, 0, PtxSource::BuiltIn) {
-        Ok(backend) => Some(backend.device().compute_capability),
+    let capability = match open(BackendChoice::Cuda, Options::default()) {
+        Ok(opened) => Some(opened.backend.device().compute_capability),
         Err(error) => {
             eprintln!("the steps are not run: {error}");
             None
@@ -27,7 +26,7 @@ fn main() -> ExitCode {
 }
 
 fn keeps_the_contract(step: &'static Step) -> Result<(), Failed> {
-    let mut backend = open(BackendChoice::Cuda, 0, PtxSource::BuiltIn)?;
+    let mut backend = open(BackendChoice::Cuda, Options::default())?.backend;
     let results = contract::run(backend.as_mut(), step)?;
     let failures = contract::failures(&results);
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }

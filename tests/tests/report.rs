@@ -30,6 +30,7 @@ fn json_has_the_fixed_keys() {
         }
         assert_eq!(row["kernel"], step.slug);
         assert_eq!((&row["verified"], &row["modelled"]), (&Value::Bool(true), &Value::Bool(false)));
+        assert_eq!((&row["sampled_blocks"], &row["blocks"]), (&Value::Null, &Value::Null));
         assert_eq!(row["time_ms"], 2.5);
         assert_eq!(row["percent_of_cublas"], Value::Null);
         let speedup = if step.base.is_some() { Value::from(1.0) } else { Value::Null };

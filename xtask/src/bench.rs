@@ -14,7 +14,8 @@ const DEFAULTS: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "1024,2048,
 
 /// Measure every step beside cuBLAS
 ///
-/// Prints the table and keeps its rows as JSON lines under target/bench/. Measure on a GPU that does nothing else.
+/// Prints the table and keeps its rows as JSON lines under target/bench/. Measure on a GPU that does nothing else. Where
+/// there is none, the emulator runs the steps on the CPU, a sample of blocks of each, and the times are modelled.
 #[derive(clap::Args)]
 pub struct Args {
     /// Measure nothing: write the README's table of results from FILE, by default the newest in docs/results/

@@ -3,10 +3,14 @@
 use crate::{Error, Operands, Problem};
 use gpu_kernels::Step;
 
+mod coverage;
 pub mod cuda;
+pub mod emulator;
 mod open;
+mod slabs;
 
-pub use open::{BackendChoice, open};
+pub use coverage::{Coverage, Region};
+pub use open::{BackendChoice, Opened, Options, open};
 
 /// What can be run: a step of the ladder, or the library that it is measured against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,8 +84,11 @@ pub trait Backend {
     /// The backend's name in JSON: `cuda` or `emulator`.
     fn name(&self) -> &'static str;
 
-    /// The device it runs on.
+    /// The device it runs on, or whose times it models.
     fn device(&self) -> &Device;
+
+    /// Whether times come out of a model of the device: one run gives the only time that there is.
+    fn is_modelled(&self) -> bool;
 
     /// Clocks and power at this moment, where the device tells them.
     fn conditions(&self) -> Option<Conditions>;
@@ -93,13 +100,15 @@ pub trait Backend {
     fn upload(&mut self, operands: &Operands) -> Result<(), Error>;
 
     /// Launches the kernel once on the uploaded operands and waits for it. Nothing is launched when m or n is 0.
-    fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<(), Error>;
+    fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<Coverage, Error>;
 
-    /// Reads the operands back, guard bands included.
-    fn download(&mut self, operands: &mut Operands) -> Result<(), Error>;
+    /// Hands the operands back, guard bands included. They may be gone from device memory then: the next
+    /// [`run`](Self::run) needs an [`upload`](Self::upload).
+    fn download(&mut self) -> Result<Operands, Error>;
 
     /// Times `iterations` launches after `warmup` untimed ones, each between its own pair of events with the L2 cache
-    /// flushed before it. Returns milliseconds, one per launch; `launched` is called after each launch, for a progress bar.
+    /// flushed before it; where times are modelled, each is that of the last [`run`](Self::run) of the kernel on the
+    /// problem. Returns milliseconds, one per launch; `launched` is called after each launch, for a progress bar.
     fn time(
         &mut self,
         kernel: Kernel,

@@ -1,12 +1,16 @@
 //! Which backend, and how to come by it.
 
-use super::{Backend, cuda::CudaBackend};
+use std::time::Duration;
+
+use super::Backend;
+use super::cuda::CudaBackend;
+use super::emulator::{BUDGET, EmulatorBackend, MODELS, Model};
 use crate::{Error, PtxSource};
 
 /// A backend as the command line names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// The best that there is on this machine: CUDA.
+    /// A CUDA device where there is one, the emulator elsewhere.
     Auto,
     /// A CUDA device.
     Cuda,
@@ -14,14 +18,50 @@ pub enum BackendChoice {
     Emulator,
 }
 
-/// Opens a backend. `device_ordinal` counts the devices that the driver shows, from 0.
+/// What a backend is opened with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The CUDA device, counted as the driver counts, from 0.
+    pub device_ordinal: usize,
+    /// Where kernels come from.
+    pub ptx: PtxSource,
+    /// The device that the emulator stands for.
+    pub model: &'static Model,
+    /// How long the emulator may run one kernel on one problem before it leaves blocks out; `None` runs all of them.
+    pub budget: Option<Duration>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { device_ordinal: 0, ptx: PtxSource::BuiltIn, model: &MODELS[0], budget: Some(BUDGET) }
+    }
+}
+
+/// A backend that is ready.
+pub struct Opened {
+    /// The backend.
+    pub backend: Box<dyn Backend>,
+    /// Why it is not CUDA, where that would have been the choice.
+    pub no_cuda: Option<Error>,
+}
+
+/// Opens a backend.
 ///
 /// # Errors
-/// [`Error::UnavailableBackend`] for one that this version lacks, [`Error::NoDriver`] or [`Error::NoDevice`] where
-/// there is no such device, [`Error::Cuda`] where it cannot be used.
-pub fn open(choice: BackendChoice, device_ordinal: usize, ptx: PtxSource) -> Result<Box<dyn Backend>, Error> {
-    match choice {
-        BackendChoice::Auto | BackendChoice::Cuda => Ok(Box::new(CudaBackend::new(device_ordinal, ptx)?)),
-        BackendChoice::Emulator => Err(Error::UnavailableBackend { name: "emulator" }),
-    }
+/// [`Error::NoDriver`] or [`Error::NoDevice`] where there is no such device, [`Error::Cuda`] where it cannot be used. The
+/// automatic choice fails only where there are devices, but not the one that was asked for.
+pub fn open(choice: BackendChoice, options: Options) -> Result<Opened, Error> {
+    let no_cuda = match choice {
+        BackendChoice::Emulator => None,
+        BackendChoice::Auto | BackendChoice::Cuda => {
+            match CudaBackend::new(options.device_ordinal, options.ptx.clone()) {
+                Ok(backend) => return Ok(Opened { backend: Box::new(backend), no_cuda: None }),
+                Err(error) if choice == BackendChoice::Cuda => return Err(error),
+                Err(error @ Error::NoDevice { count: 1.., .. }) => return Err(error),
+                Err(error) => Some(error),
+            }
+        }
+    };
+    let Options { ptx, model, budget, .. } = options;
+    Ok(Opened { backend: Box::new(EmulatorBackend::new(ptx, model, budget)), no_cuda })
 }

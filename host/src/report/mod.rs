@@ -1,11 +1,14 @@
 //! Measurements as rows, and rows as a table, JSON or CSV.
 
 mod csv;
+mod explanation;
 mod json;
 mod row;
 mod table;
 
 pub use csv::csv;
-pub use json::json_lines;
+pub use explanation::explanation;
+pub use json::{explanation_json, json_lines};
 pub use row::Row;
+pub(crate) use table::significant;
 pub use table::table;

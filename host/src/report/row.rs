@@ -28,7 +28,7 @@ pub struct Row {
     pub cublas: Option<String>,
     /// The math mode that cuBLAS ran in.
     pub cublas_math: Option<&'static str>,
-    /// What the L2 cache holds at the start of a timed launch.
+    /// What the L2 cache holds at the start of a timed launch; `modelled` where none was timed.
     pub l2: &'static str,
     /// Whether the times come out of a model instead of a measurement.
     pub modelled: bool,
@@ -68,8 +68,12 @@ pub struct Row {
     pub rel_error: f64,
     /// The largest error of an element, as a share of what is allowed.
     pub max_scaled_error: f64,
-    /// Rows that were compared element by element.
+    /// Whole rows that were compared element by element.
     pub rows_checked: usize,
+    /// Blocks of the grid that ran, and whose results were all compared, where not all of them did.
+    pub sampled_blocks: Option<u64>,
+    /// Blocks of the grid, where they were counted.
+    pub blocks: Option<u64>,
     /// Whether the result is right.
     pub verified: bool,
     /// SM clock right after the timed launches, in MHz.
@@ -103,8 +107,8 @@ impl Row {
 
     fn new(backend: &dyn Backend, problem: &Problem, timing: Timing, measurement: &Measurement) -> Self {
         let Problem { m, n, k, alpha, beta, seed, .. } = *problem;
-        let Measurement { kernel, verification, samples, conditions } = measurement;
-        let device = backend.device();
+        let Measurement { kernel, coverage, verification, samples, conditions } = measurement;
+        let (device, modelled) = (backend.device(), backend.is_modelled());
         let time_ms = samples.median();
         let gflops = if problem.flops() == 0.0 { 0.0 } else { problem.flops() / time_ms / 1e6 };
         Self {
@@ -117,15 +121,15 @@ impl Row {
             cuda: device.cuda.clone(),
             cublas: device.cublas.clone(),
             cublas_math: device.cublas.is_some().then_some(CUBLAS_MATH),
-            l2: "flushed before each launch",
-            modelled: false,
+            l2: if modelled { "modelled" } else { "flushed before each launch" },
+            modelled,
             m,
             n,
             k,
             alpha,
             beta,
             seed,
-            warmup: timing.warmup,
+            warmup: if modelled { 0 } else { timing.warmup },
             iterations: samples.iterations(),
             time_ms,
             time_ms_min: samples.min(),
@@ -138,6 +142,8 @@ impl Row {
             rel_error: verification.rel_error,
             max_scaled_error: verification.max_scaled_error,
             rows_checked: verification.rows_checked,
+            sampled_blocks: coverage.sampled_blocks(),
+            blocks: coverage.blocks(),
             verified: verification.passed(),
             sm_clock_mhz: conditions.map(|now| now.sm_clock_mhz),
             memory_clock_mhz: conditions.map(|now| now.memory_clock_mhz),

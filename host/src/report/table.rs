@@ -5,15 +5,64 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use super::Row;
 use crate::bench::Comparison;
 
-const HEADER: [&str; 10] =
-    ["kernel", "precision", "ms", "min..max", "GFLOPS", "% cuBLAS", "% peak", "x base", "rel. error", "verified"];
+/// A column: its header, and what it shows of a row.
+struct Column {
+    header: &'static str,
+    is_text: bool,
+    cell: fn(&Row) -> String,
+}
+
+impl Column {
+    const fn text(header: &'static str, cell: fn(&Row) -> String) -> Self {
+        Self { header, is_text: true, cell }
+    }
+
+    const fn number(header: &'static str, cell: fn(&Row) -> String) -> Self {
+        Self { header, is_text: false, cell }
+    }
+
+    fn aligned(&self, text: impl ToString) -> Cell {
+        Cell::new(text).set_alignment(if self.is_text { CellAlignment::Left } else { CellAlignment::Right })
+    }
+}
+
+/// What was measured on a device.
+const MEASURED: &[Column] = &[
+    KERNEL,
+    PRECISION,
+    Column::number("ms", |row| significant(row.time_ms)),
+    Column::number("min..max", |row| format!("{}..{}", significant(row.time_ms_min), significant(row.time_ms_max))),
+    Column::number("GFLOPS", |row| significant(row.gflops)),
+    Column::number("% cuBLAS", |row| or_dash(row.percent_of_cublas)),
+    PERCENT_OF_PEAK,
+    SPEEDUP,
+    REL_ERROR,
+    VERIFIED,
+];
+
+/// What was emulated: how much of it, and times that no device took.
+const MODELLED: &[Column] = &[
+    KERNEL,
+    PRECISION,
+    Column::number("blocks run", blocks),
+    Column::number("modelled ms", |row| significant(row.time_ms)),
+    Column::number("modelled GFLOPS", |row| significant(row.gflops)),
+    PERCENT_OF_PEAK,
+    SPEEDUP,
+    REL_ERROR,
+    VERIFIED,
+];
+
+const KERNEL: Column = Column::text("kernel", |row| row.kernel.to_owned());
+const PRECISION: Column = Column::text("precision", |row| row.precision.to_owned());
+const PERCENT_OF_PEAK: Column = Column::number("% peak", |row| or_dash(row.percent_of_peak));
+const SPEEDUP: Column = Column::number("x base", |row| or_dash(row.speedup_over_base));
+const REL_ERROR: Column = Column::number("rel. error", |row| format!("{:.1e}", row.rel_error));
+const VERIFIED: Column = Column::number("verified", |row| (if row.verified { "yes" } else { "NO" }).to_owned());
 
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
 const STYLE: TableStyle = TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
-
-/// Columns of text; the others hold numbers.
-const TEXT_COLUMNS: [usize; 2] = [0, 1];
 
 /// The comparison as a table, under a title that says on what and how it was measured. Empty where nothing ran.
 #[must_use]
@@ -21,15 +70,31 @@ pub fn table(comparison: &Comparison) -> String {
     let rows: Vec<&Row> = comparison.rows.iter().chain(&comparison.baseline).collect();
     let Some(first) = rows.first() else { return String::new() };
     let mut table = Table::new();
-    table.load_style(STYLE).set_header(aligned(HEADER.map(str::to_owned)));
+    let columns = if first.modelled { MODELLED } else { MEASURED };
+    table.load_style(STYLE).set_header(columns.iter().map(|column| column.aligned(column.header)));
     for row in &rows {
-        table.add_row(aligned(cells(row)));
+        table.add_row(columns.iter().map(|column| column.aligned((column.cell)(row))));
     }
     let mut text = format!("{}\n{}\n{table}\n", title(first), setting(&rows));
     if let Some(reason) = &comparison.no_baseline {
         text += &format!("No comparison: {reason}\n");
     }
     text
+}
+
+/// A table of texts, the first column to the left and the others to the right.
+pub(super) fn plain_table(header: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Table {
+    let aligned = |texts: Vec<String>| {
+        texts.into_iter().enumerate().map(|(column, text)| {
+            Cell::new(text).set_alignment(if column == 0 { CellAlignment::Left } else { CellAlignment::Right })
+        })
+    };
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(aligned(header));
+    rows.for_each(|row| {
+        table.add_row(aligned(row));
+    });
+    table
 }
 
 fn title(row: &Row) -> String {
@@ -39,6 +104,9 @@ fn title(row: &Row) -> String {
 
 fn setting(rows: &[&Row]) -> String {
     let row = rows[0];
+    if row.modelled {
+        return emulation(rows);
+    }
     let mut parts = vec![format!("{} (compute capability {})", row.device, row.compute_capability)];
     if !row.driver.is_empty() {
         parts.push(format!("driver {}, CUDA {}", row.driver, row.cuda));
@@ -54,31 +122,31 @@ fn setting(rows: &[&Row]) -> String {
     parts.join("; ")
 }
 
-fn aligned(texts: [String; HEADER.len()]) -> impl Iterator<Item = Cell> {
-    texts.into_iter().enumerate().map(|(column, text)| {
-        let left = TEXT_COLUMNS.contains(&column);
-        Cell::new(text).set_alignment(if left { CellAlignment::Left } else { CellAlignment::Right })
-    })
+/// What the emulator did, and what its times are.
+fn emulation(rows: &[&Row]) -> String {
+    let Row { device, compute_capability, .. } = rows[0];
+    let mut text =
+        format!("No GPU: run by the emulator; times modelled for {device} (compute capability {compute_capability})");
+    if rows.iter().any(|row| row.sampled_blocks.is_some()) {
+        text += "\nOf large grids, every kind of edge and corner ran, and random blocks inside; --full runs all";
+    }
+    text
 }
 
-fn cells(row: &Row) -> [String; HEADER.len()] {
-    let or_dash = |value: Option<f64>| value.map_or("-".to_owned(), significant);
-    [
-        row.kernel.to_owned(),
-        row.precision.to_owned(),
-        significant(row.time_ms),
-        format!("{}..{}", significant(row.time_ms_min), significant(row.time_ms_max)),
-        significant(row.gflops),
-        or_dash(row.percent_of_cublas),
-        or_dash(row.percent_of_peak),
-        or_dash(row.speedup_over_base),
-        format!("{:.1e}", row.rel_error),
-        (if row.verified { "yes" } else { "NO" }).to_owned(),
-    ]
+fn blocks(row: &Row) -> String {
+    match (row.sampled_blocks, row.blocks) {
+        (Some(sampled), Some(blocks)) => format!("{sampled} of {blocks}"),
+        (None, Some(blocks)) => format!("all {blocks}"),
+        _ => "-".to_owned(),
+    }
+}
+
+fn or_dash(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), significant)
 }
 
 /// Whole numbers from 1000 on, one decimal from 10 on, three significant digits below.
-fn significant(value: f64) -> String {
+pub(crate) fn significant(value: f64) -> String {
     let decimals = match value.abs() {
         0.0 => 0,
         x if x >= 1000.0 => 0,

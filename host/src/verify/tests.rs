@@ -9,7 +9,7 @@ use super::*;
 use crate::matrix::GUARD;
 
 /// The right result, as a plain fp32 kernel computes it.
-fn sgemm(problem: &Problem, fresh: &Operands) -> Operands {
+pub(super) fn sgemm(problem: &Problem, fresh: &Operands) -> Operands {
     let row = |i: usize| {
         let mut sums = vec![0.0f32; problem.n as usize];
         if problem.alpha != 0.0 {

@@ -19,7 +19,7 @@ Examples:
 
 Exit codes:
   0  nothing is wrong
-  1  the kernel did something wrong, or the PTX cannot be run
+  1  the kernel did something wrong, the PTX cannot be run, or a result cannot be written
   2  the command line is wrong: an option, a SPEC, a file that is not there, a launch that does not fit the kernel";
 
 const SPECS: &str = "\
@@ -45,7 +45,7 @@ Examples:
 
 Exit codes:
   0  nothing is wrong
-  1  the kernel did something wrong, or the PTX cannot be run
+  1  the kernel did something wrong, the PTX cannot be run, or a result cannot be written
   2  the command line is wrong";
 
 /// Runs PTX on the CPU: finds races, wrong addresses, memory that nobody wrote and barriers that not all threads reach,

@@ -52,10 +52,10 @@ impl Memo {
         let phase = first % BANKS_BYTES;
         let offsets = addresses.map(|address| address.wrapping_sub(first));
         let known = &mut self.0[pc * PHASES + (phase / SECTOR_BYTES) as usize];
-        if let Some(pattern) = known {
-            if (pattern.mask, pattern.phase) == (mask, phase) && pattern.offsets == offsets {
-                return (pattern.sectors, pattern.wavefronts);
-            }
+        let is_same =
+            |pattern: &&mut Box<Pattern>| (pattern.mask, pattern.phase) == (mask, phase) && pattern.offsets == offsets;
+        if let Some(pattern) = known.as_mut().filter(is_same) {
+            return (pattern.sectors, pattern.wavefronts);
         }
         let (sectors, wavefronts) = of(addresses);
         *known = Some(Box::new(Pattern { mask, phase, offsets, sectors, wavefronts }));
@@ -273,8 +273,9 @@ impl Site {
                 let operand = |slot| get(&warp.registers, &Element { slot, rows, sign_extend: false });
                 let (a, b) = (operand(element.a), element.b.map_or([0; LANES], operand));
                 let mut old = [0; LANES];
+                let apply = if request.space == Space::Shared { atomic.apply_shared } else { atomic.apply };
                 for lane in lanes_of(allowed) {
-                    let update = |old: u64| (atomic.apply)(old, a[lane], b[lane]);
+                    let update = |old: u64| apply(old, a[lane], b[lane]);
                     old[lane] = site.update(grid, request, lane, offset, atomic.width, update);
                 }
                 if let Some(slot) = element.result {

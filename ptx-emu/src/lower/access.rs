@@ -2,8 +2,8 @@
 
 use super::opcode::Opcode;
 use super::operands::Operands;
-use super::{Outcome, Unsupported, register_rows};
-use crate::lanes::{compare, unary};
+use super::{Unsupported, register_rows};
+use crate::lanes::{lanes_where, predicate, unary};
 use crate::memory::window;
 use crate::program::{Access, Action, Element};
 use crate::syntax::Operand;
@@ -118,6 +118,8 @@ fn isspacep(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     o.expect(2)?;
     let Some(p) = o.pred_dst(0)? else { return Ok(Action::Nop) };
     let a = o.src(1, Type::U64)?;
-    let is_in = move |address: u64, _| window::resolve(address).0 == space;
-    Ok(Action::Compute(compare((a, a), is_in, Outcome::of(p))))
+    Ok(Action::Compute(predicate(p, move |registers, _| {
+        let addresses = registers.read::<u64>(a);
+        lanes_where(|lane| window::resolve(addresses[lane]).0 == space)
+    })))
 }

@@ -2,12 +2,14 @@
 //! Instructions".
 
 use half::{bf16, f16};
+use rustc_apfloat::Round;
 
 use super::Unsupported;
 use super::access::{is_cache_hint, take_semantics, take_space};
 use super::opcode::Opcode;
 use super::operands::Operands;
 use crate::Type;
+use crate::ops::float;
 use crate::program::{Action, Atomic, AtomicElement};
 use crate::syntax::Operand;
 
@@ -53,10 +55,10 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     Ok(Some(Action::Atomic(Box::new(Atomic {
         space,
         address,
-        ty,
         width: ty.bytes(),
         elements: elements.into(),
         apply,
+        apply_shared: apply_shared(operation, ty).unwrap_or(apply),
     }))))
 }
 
@@ -70,8 +72,8 @@ fn apply(operation: &str, ty: Type) -> Option<Apply> {
         ("cas", B16 | B32 | B64) => |old, a, b| if old == a { b } else { old },
         ("add", U32 | S32) => |old, a, _| (old as u32).wrapping_add(a as u32).into(),
         ("add", U64 | S64) => |old, a, _| old.wrapping_add(a),
-        ("add", F32) => |old, a, _| add_f32(old as u32, a as u32).into(),
-        ("add", F64) => |old, a, _| (f64::from_bits(old) + f64::from_bits(a)).to_bits(),
+        ("add", F32) => |old, a, _| add_f32_flushed(old as u32, a as u32).into(),
+        ("add", F64) => |old, a, _| add_f64(old, a),
         ("add", F16) => |old, a, _| add_f16(old as u16, a as u16).into(),
         ("add", Bf16) => |old, a, _| add_bf16(old as u16, a as u16).into(),
         ("add", F16x2) => |old, a, _| halves(old, a, add_f16),
@@ -88,10 +90,38 @@ fn apply(operation: &str, ty: Type) -> Option<Apply> {
     })
 }
 
+/// Where shared memory has a rule of its own.
+fn apply_shared(operation: &str, ty: Type) -> Option<Apply> {
+    Some(match (operation, ty) {
+        ("add", Type::F32) => |old, a, _| add_f32(old as u32, a as u32).into(),
+        // As the instruction `add`, whose NaN is that of its last operand: the old value.
+        ("add", Type::F64) => |old, a, _| float::add64(Round::NearestTiesToEven, f(a), f(old)).to_bits(),
+        _ => return None,
+    })
+}
+
+fn f(bits: u64) -> f64 {
+    f64::from_bits(bits)
+}
+
 /// A sum of f32, with the one NaN that the hardware gives.
 fn add_f32(a: u32, b: u32) -> u32 {
-    let sum = f32::from_bits(a) + f32::from_bits(b);
-    if sum.is_nan() { 0x7fff_ffff } else { sum.to_bits() }
+    float::canonical(f32::from_bits(a) + f32::from_bits(b)).to_bits()
+}
+
+/// As [`add_f32`], in global memory, where subnormal numbers are zeros.
+fn add_f32_flushed(a: u32, b: u32) -> u32 {
+    let [a, b] = [a, b].map(|bits| float::flush(f32::from_bits(bits)));
+    float::canonical(float::flush(a + b)).to_bits()
+}
+
+/// A sum of f64 in global memory, where NaN stays as it is, that of the operand before that of the old value.
+fn add_f64(old: u64, a: u64) -> u64 {
+    match (f(old), f(a)) {
+        (_, nan) if nan.is_nan() => a,
+        (nan, _) if nan.is_nan() => old,
+        (x, y) => float::output64(x + y, []).to_bits(),
+    }
 }
 
 fn add_f16(a: u16, b: u16) -> u16 {

@@ -20,7 +20,7 @@ use operands::{Operands, rows};
 
 use crate::memory::Image;
 use crate::program::{Action, Instruction, ParamInfo, Program};
-use crate::syntax::{self, Body, Function, Module, Param, Variable};
+use crate::syntax::{self, Body, Function, Module, Variable};
 use crate::{Space, Type};
 
 pub(crate) use compute::Outcome;
@@ -63,6 +63,9 @@ impl LowerError {
 const MAX_SHARED_BYTES: u64 = 256 << 10;
 const MAX_LOCAL_BYTES: u64 = 512 << 10;
 
+/// Bytes that the parameters of a kernel may take: those of compute capability 7.0 and later.
+const MAX_PARAM_BYTES: u64 = 32_764;
+
 /// Lowers one kernel of the module.
 pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Result<Program, LowerError> {
     if module.address_size != 64 {
@@ -73,7 +76,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     let flow = Flow::new(&body)?;
     let slots = slots::assign(&body, &flow);
     let variables = Variables::new(module, &body)?;
-    let (params, param_bytes) = params(&kernel.params);
+    let (params, param_bytes) = params(kernel)?;
     let mut layout = Layout { locations: slots.locations, variables: variables.addresses, ..Layout::default() };
     layout.spaces = variables.spaces;
     layout.params = params.iter().map(|param| param.offset.into()).collect();
@@ -157,14 +160,19 @@ fn action(
     Ok(Action::Compute(compute))
 }
 
-fn params(params: &[Param]) -> (Vec<ParamInfo>, u32) {
-    let mut end = 0u32;
-    let infos = params.iter().map(|param| {
-        let offset = end.next_multiple_of(param.align.max(1));
-        end = offset + param.bytes;
-        ParamInfo { ty: param.ty, offset, bytes: param.bytes }
+fn params(kernel: &Function) -> Result<(Vec<ParamInfo>, u32), LowerError> {
+    let mut end = 0u64;
+    let infos = kernel.params.iter().map(|param| {
+        let offset = end.next_multiple_of(param.align.max(1).into());
+        end = offset + u64::from(param.bytes);
+        if end > MAX_PARAM_BYTES {
+            let reason = format!("the parameters take more than {MAX_PARAM_BYTES} bytes");
+            return Err(LowerError { line: kernel.line, instruction: param.name.clone(), reason });
+        }
+        Ok(ParamInfo { ty: param.ty, offset: offset as u32, bytes: param.bytes })
     });
-    (infos.collect(), end)
+    let infos = infos.collect::<Result<_, _>>()?;
+    Ok((infos, end as u32))
 }
 
 /// Bytes of the narrowest access to the space, at most a word, as a power of two.

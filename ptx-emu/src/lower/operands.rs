@@ -122,14 +122,6 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Whether that place is a predicate register, or the opposite of one.
-    pub(crate) fn is_pred(&self, index: usize) -> bool {
-        self.get(index).is_ok_and(|operand| match operand {
-            Operand::Register(id) | Operand::Not(id) => matches!(self.layout.location(*id), Location::Predicate(_)),
-            _ => false,
-        })
-    }
-
     /// The width in bits of the register of that place: instructions such as `cvt` take registers that are wider than
     /// the type. `None` where there is no register.
     pub(crate) fn register_bits(&self, operand: &Operand) -> Option<u32> {

@@ -9,9 +9,6 @@ pub(crate) const LOCAL: u64 = 0x7e00_0000_0000;
 pub(crate) const SHARED: u64 = 0x7f00_0000_0000;
 const END: u64 = 0x8000_0000_0000;
 
-/// The part of the shared window, and of the addresses in `.shared::cluster`, that belongs to one block of a cluster.
-pub(crate) const SHARED_PER_BLOCK: u64 = 1 << 24;
-
 /// Where the module's variables in global memory begin, and where memory that is allocated begins.
 pub(crate) const VARIABLES: u64 = 0x0100_0000_0000;
 pub(crate) const HEAP: u64 = 0x0200_0000_0000;

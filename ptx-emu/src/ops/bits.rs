@@ -16,6 +16,10 @@ pub(crate) fn bfind(bits: u64, width: u32, signed: bool, shift_amount: bool) -> 
 pub(crate) fn fns(bits: u32, base: u32, offset: i32) -> u32 {
     let set = |place: i64| (0..32).contains(&place) && bits >> place & 1 != 0;
     let mut place = i64::from(base);
+    if offset == i32::MIN {
+        // It has no magnitude; an H200 gives this.
+        return 0;
+    }
     if offset == 0 {
         return if set(place) { base } else { u32::MAX };
     }
@@ -32,9 +36,15 @@ pub(crate) fn fns(bits: u32, base: u32, offset: i32) -> u32 {
     u32::MAX
 }
 
+/// Position and length of a field. The PTX ISA lets them be 0 to 255; of greater ones, an H200 takes the lowest byte where
+/// the field is in 32 bits, and what is beyond the end where it is in 64.
+fn field(pos: u32, len: u32, width: u32) -> (u32, u32) {
+    if width == 32 { (pos & 0xff, len & 0xff) } else { (pos.min(0xff), len.min(0xff)) }
+}
+
 /// `len` bits from `pos` on, extended to the width.
 pub(crate) fn bfe(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
-    let (pos, len) = (pos & 0xff, len & 0xff);
+    let (pos, len) = field(pos, len, width);
     if len == 0 {
         return 0;
     }
@@ -49,7 +59,7 @@ pub(crate) fn bfe(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
 
 /// b with `len` bits from `pos` on taken from the lower bits of a.
 pub(crate) fn bfi(a: u64, b: u64, pos: u32, len: u32, width: u32) -> u64 {
-    let (pos, len) = (pos & 0xff, len & 0xff);
+    let (pos, len) = field(pos, len, width);
     if pos >= width {
         return b;
     }
@@ -222,7 +232,8 @@ mod tests {
         assert_eq!(fns(0b1011_0000, 7, -2), 5);
         assert_eq!(fns(0b1011_0000, 7, 2), u32::MAX);
         assert_eq!(fns(1, 40, 0), u32::MAX);
-        assert_eq!(fns(1, 0, i32::MIN), u32::MAX);
+        assert_eq!(fns(1, 0, i32::MIN + 1), u32::MAX);
+        assert_eq!(fns(1, 0, i32::MIN), 0);
     }
 
     #[test]

@@ -51,7 +51,11 @@ impl Conversion {
 
     /// The result's bits; those of an integer are extended to 64 by its sign.
     pub(crate) fn apply(&self, bits: u64) -> u64 {
+        if let Some(moved) = self.moved(bits) {
+            return moved;
+        }
         let value = match self.decode(bits) {
+            Value::Float(x) if x.is_nan() => Value::Float(x),
             Value::Float(x) => match self.integral {
                 Some(round) => Value::Float(round::integral(round, x)),
                 None => Value::Float(x),
@@ -59,8 +63,41 @@ impl Conversion {
             integer => integer,
         };
         match format(self.to) {
-            Some(format) => self.to_float(format, value),
-            None => self.to_integer(value),
+            Some(format) => self.float_bits(format, value),
+            None => self.integer_bits(value),
+        }
+    }
+
+    /// The result where no number is looked at: bits that are moved, or NaN and infinities on their way to tf32, which an
+    /// H200 only cuts off where it rounds ties away.
+    fn moved(&self, bits: u64) -> Option<u64> {
+        let plain = self.integral.is_none() && !self.ftz && !self.sat;
+        match (self.to, self.from) {
+            (Type::F32, Type::F32) if plain => Some(bits & 0xffff_ffff),
+            (Type::F64, Type::F64) if plain => Some(bits),
+            (Type::F32, Type::Bf16) if plain => Some((bits & 0xffff) << 16),
+            (Type::Tf32, Type::F32)
+                if self.round == Round::NearestTiesToAway && bits & F32.infinity == F32.infinity =>
+            {
+                let cut = bits & 0xffff_e000;
+                Some(if self.satfinite { cut - 0x2000 } else { cut })
+            }
+            _ => None,
+        }
+    }
+
+    /// What NaN becomes. From and to double precision it keeps its sign and as much of its payload as there is place for;
+    /// everywhere else there is one NaN.
+    fn nan_to_float(&self, format: &Format, x: f64) -> u64 {
+        let quiet = x.to_bits() | 1 << 51;
+        match (self.to, self.from) {
+            (Type::F64, Type::F32) if self.ftz => 0x7fff_ffff_e000_0000,
+            (Type::F64, _) => quiet,
+            (_, Type::F64) => {
+                let payload = (quiet & ((1 << 52) - 1)) >> (52 - format.mantissa);
+                u64::from(x.is_sign_negative()) << (format.bits - 1) | format.infinity | payload
+            }
+            _ => format.nan,
         }
     }
 
@@ -68,7 +105,8 @@ impl Conversion {
         let width = self.from.bits();
         let bits = bits & (u64::MAX >> (64 - width));
         match format(self.from) {
-            Some(format) if self.ftz && self.from == Type::F32 && bits & 0x7f80_0000 == 0 => {
+            // Half precision has subnormal numbers that singles do not: `.ftz` says nothing about them, nor of their sources.
+            Some(format) if self.ftz && self.from == Type::F32 && self.to != Type::F16 && bits & 0x7f80_0000 == 0 => {
                 Value::Float(round::to_f64(format, bits & 0x8000_0000))
             }
             Some(format) => Value::Float(round::to_f64(format, bits)),
@@ -77,13 +115,14 @@ impl Conversion {
         }
     }
 
-    fn to_float(&self, format: &Format, value: Value) -> u64 {
+    fn float_bits(&self, format: &Format, value: Value) -> u64 {
         let satfinite = Format { infinity: format.max, ..*format };
         let format = if self.satfinite { &satfinite } else { format };
         let bits = match value {
             Value::Integer(x) if self.sat => round::from_integer(format, self.round, x.clamp(0, 1)),
             Value::Integer(x) => round::from_integer(format, self.round, x),
             Value::Float(x) if self.sat => round::from_f64(format, self.round, if x > 0.0 { x.min(1.0) } else { 0.0 }),
+            Value::Float(x) if x.is_nan() => self.nan_to_float(format, x),
             Value::Float(x) if self.relu && x <= 0.0 => 0,
             Value::Float(x) => round::from_f64(format, self.round, x),
         };
@@ -95,7 +134,7 @@ impl Conversion {
         }
     }
 
-    fn to_integer(&self, value: Value) -> u64 {
+    fn integer_bits(&self, value: Value) -> u64 {
         let width = self.to.bits();
         let (least, greatest) = if self.to.is_signed() {
             (-1i128 << (width - 1), (1i128 << (width - 1)) - 1)
@@ -114,6 +153,11 @@ impl Conversion {
 
     /// What NaN becomes as an integer.
     fn nan_to_integer(&self) -> u64 {
-        if self.from == Type::F64 || self.to.bits() == 64 { 1 << (self.to.bits() - 1) } else { 0 }
+        let least = 1 << (self.to.bits() - 1);
+        match self.from == Type::F64 || self.to.bits() == 64 {
+            true if self.to.is_signed() => u64::wrapping_neg(least),
+            true => least,
+            false => 0,
+        }
     }
 }

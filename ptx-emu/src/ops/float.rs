@@ -4,6 +4,9 @@ use rustc_apfloat::Float;
 use rustc_apfloat::Round;
 use rustc_apfloat::ieee::{Double, Single};
 
+use super::half::add_to_odd;
+use super::round::{F32, Format};
+
 /// The NaN that single-precision arithmetic gives, whatever NaN came in.
 pub(crate) const NAN32: u32 = 0x7fff_ffff;
 /// The NaN that double-precision arithmetic gives where none came in.
@@ -50,6 +53,40 @@ pub(crate) fn output<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
     if SAT { saturate(x) } else { x }
 }
 
+/// Half a place below the smallest normal number: what is less is not rounded up to it.
+const TINY: f64 = f32::MIN_POSITIVE as f64 * (1.0 - 1.0 / (1 << 25) as f64);
+
+/// What `.ftz` makes of a product that is rounded to nearest, given exactly as well. GPUs decide whether it is subnormal
+/// before its exponent meets the lower end: the smallest normal number is flushed where more digits show it to be less.
+#[inline(always)]
+pub(crate) fn flush_product(rounded: f32, exact: f64) -> f32 {
+    f32::from_bits(if exact.abs() < TINY { rounded.to_bits() & 0x8000_0000 } else { rounded.to_bits() })
+}
+
+/// As [`flush_product`], of a * b + c.
+#[inline(always)]
+pub(crate) fn flush_sum(rounded: f32, a: f32, b: f32, c: f32) -> f32 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    let c_part = sum - product;
+    let lost = (product - (sum - c_part)) + (c - c_part);
+    let is_less = (sum.abs() < TINY) | (sum.abs() == TINY) & (lost * sum < 0.0);
+    f32::from_bits(if is_less { rounded.to_bits() & 0x8000_0000 } else { rounded.to_bits() })
+}
+
+/// Whether a number, rounded as if there were no smallest exponent, is less than the smallest normal number of a format.
+/// It is given exactly, or with a last bit that is odd where it is not exact.
+pub(crate) fn is_tiny(format: &Format, round: Round, exact: f64) -> bool {
+    let magnitude = exact.abs() * f64::from(-format.min_exponent).exp2();
+    let place = f64::from(-1 - format.mantissa as i32).exp2();
+    match round {
+        Round::NearestTiesToEven | Round::NearestTiesToAway => magnitude < 1.0 - place / 2.0,
+        Round::TowardPositive if exact > 0.0 => magnitude <= 1.0 - place,
+        Round::TowardNegative if exact < 0.0 => magnitude <= 1.0 - place,
+        _ => magnitude < 1.0,
+    }
+}
+
 impl Modes {
     /// As [`input`].
     pub(crate) fn input(self, x: f32) -> f32 {
@@ -69,6 +106,16 @@ impl Modes {
         self.output(f32::from_bits(x.to_bits() as u32))
     }
 
+    /// As [`Self::result`], where rounding may hide that the number is subnormal: see [`flush_product`].
+    fn tiny_result(self, x: Single, exact: f64) -> f32 {
+        let x = f32::from_bits(x.to_bits() as u32);
+        self.output(if self.ftz && is_tiny(&F32, self.round, exact) { 0f32.copysign(x) } else { x })
+    }
+
+    fn double(self, x: f32) -> f64 {
+        self.input(x).into()
+    }
+
     /// a + b
     pub(crate) fn add(self, a: f32, b: f32) -> f32 {
         self.result(self.single(a).add_r(self.single(b), self.round).value)
@@ -81,17 +128,19 @@ impl Modes {
 
     /// a * b
     pub(crate) fn mul(self, a: f32, b: f32) -> f32 {
-        self.result(self.single(a).mul_r(self.single(b), self.round).value)
+        self.tiny_result(self.single(a).mul_r(self.single(b), self.round).value, self.double(a) * self.double(b))
     }
 
     /// a * b + c, rounded once.
     pub(crate) fn fma(self, a: f32, b: f32, c: f32) -> f32 {
-        self.result(self.single(a).mul_add_r(self.single(b), self.single(c), self.round).value)
+        let exact = add_to_odd(self.double(a) * self.double(b), self.double(c));
+        self.tiny_result(self.single(a).mul_add_r(self.single(b), self.single(c), self.round).value, exact)
     }
 
     /// a / b
     pub(crate) fn div(self, a: f32, b: f32) -> f32 {
-        self.result(self.single(a).div_r(self.single(b), self.round).value)
+        // A quotient of singles is never as near to the middle between two others as to round to it in double precision.
+        self.tiny_result(self.single(a).div_r(self.single(b), self.round).value, self.double(a) / self.double(b))
     }
 
     /// The square root.
@@ -114,11 +163,12 @@ fn directed<T>(round: Round, root: T, excess: f64, up: fn(T) -> T, down: fn(T) -
     }
 }
 
-/// The NaN that double-precision arithmetic gives: the first operand that is one, made quiet.
+/// The NaN that double-precision arithmetic gives: the last of these operands that is one, made quiet. An H200 takes the
+/// second of two; of three, it takes the second, then the third, then the first.
 #[inline(always)]
 pub(crate) fn propagate<const N: usize>(operands: [f64; N]) -> f64 {
     let mut nan = f64::from_bits(NAN64);
-    for x in operands.into_iter().rev() {
+    for x in operands {
         nan = if x.is_nan() { f64::from_bits(x.to_bits() | 1 << 51) } else { nan };
     }
     nan
@@ -155,12 +205,12 @@ pub(crate) fn mul64(round: Round, a: f64, b: f64) -> f64 {
 
 /// a * b + c, rounded once.
 pub(crate) fn fma64(round: Round, a: f64, b: f64, c: f64) -> f64 {
-    output64(from_double(double(a).mul_add_r(double(b), double(c), round).value), [a, b, c])
+    output64(from_double(double(a).mul_add_r(double(b), double(c), round).value), [a, c, b])
 }
 
 /// a / b
 pub(crate) fn div64(round: Round, a: f64, b: f64) -> f64 {
-    output64(from_double(double(a).div_r(double(b), round).value), [a, b])
+    output64(from_double(double(a).div_r(double(b), round).value), [b, a])
 }
 
 /// 1 / a

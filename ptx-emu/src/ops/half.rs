@@ -2,6 +2,7 @@
 
 use rustc_apfloat::Round;
 
+use super::float::is_tiny;
 use super::round::{self, Format};
 
 /// A format of 16 bits and the modifiers of its arithmetic.
@@ -21,18 +22,15 @@ impl Half {
 
     /// The number, rounded to nearest even, as the modifiers want it.
     pub(crate) fn output(&self, x: f64) -> u16 {
+        let nearest = Round::NearestTiesToEven;
+        let x = if self.ftz && is_tiny(self.format, nearest, x) { 0f64.copysign(x) } else { x };
         let x = match x {
-            x if self.sat => {
-                if x > 0.0 {
-                    x.min(1.0)
-                } else {
-                    0.0
-                }
-            }
+            x if self.sat && x > 0.0 => x.min(1.0),
+            _ if self.sat => 0.0,
             x if self.relu && x <= 0.0 => 0.0,
             x => x,
         };
-        self.flush(round::from_f64(self.format, Round::NearestTiesToEven, x) as u16)
+        round::from_f64(self.format, nearest, x) as u16
     }
 
     fn flush(&self, bits: u16) -> u16 {
@@ -63,7 +61,7 @@ impl Half {
 }
 
 /// A sum whose last bit is odd where it is not exact, so that rounding it again, to fewer bits, is as rounding once.
-fn add_to_odd(a: f64, b: f64) -> f64 {
+pub(crate) fn add_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
     if !sum.is_finite() {
         return sum;
@@ -78,16 +76,19 @@ fn add_to_odd(a: f64, b: f64) -> f64 {
 }
 
 /// The function in both halves.
+#[inline(always)]
 pub(crate) fn both(f: impl Fn(u16) -> u16, a: u32) -> u32 {
     u32::from(f(a as u16)) | u32::from(f((a >> 16) as u16)) << 16
 }
 
 /// The function in both halves.
+#[inline(always)]
 pub(crate) fn both2(f: impl Fn(u16, u16) -> u16, a: u32, b: u32) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }
 
 /// The function in both halves.
+#[inline(always)]
 pub(crate) fn both3(f: impl Fn(u16, u16, u16) -> u16, a: u32, b: u32, c: u32) -> u32 {
     let high = f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16);
     u32::from(f(a as u16, b as u16, c as u16)) | u32::from(high) << 16

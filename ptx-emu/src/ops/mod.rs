@@ -6,6 +6,7 @@ pub(crate) mod convert;
 pub(crate) mod extreme;
 pub(crate) mod float;
 pub(crate) mod half;
+pub(crate) mod half_fast;
 pub(crate) mod integer;
 pub(crate) mod round;
 pub(crate) mod shuffle;

@@ -105,22 +105,25 @@ pub(crate) fn from_integer(format: &Format, round: Round, x: i128) -> u64 {
     from_parts(format, round, x < 0, x.unsigned_abs() as u64, 0)
 }
 
-/// A number of a format, exactly. Formats without infinities have only the one NaN.
+/// A number of a format, exactly. NaN keeps its sign and payload, and becomes quiet unless it is a double.
 pub(crate) fn to_f64(format: &Format, bits: u64) -> f64 {
-    let sign = bits >> (format.bits - 1) & 1 != 0;
+    if format.bits == 64 {
+        return f64::from_bits(bits);
+    }
+    let sign = (bits >> (format.bits - 1) & 1) << 63;
     let code = bits & ((1 << (format.bits - 1)) - 1);
-    let magnitude = if code > format.max && code == format.infinity {
-        f64::INFINITY
-    } else if code > format.max {
-        return f64::NAN;
+    let magnitude = if code > format.max {
+        let payload = code & ((1 << format.mantissa) - 1);
+        let quiet = f64::INFINITY.to_bits() | 1 << 51 | payload << (52 - format.mantissa);
+        if code == format.infinity { f64::INFINITY } else { f64::from_bits(quiet) }
+    } else if code >> format.mantissa == 0 {
+        let unit = (format.min_exponent - format.mantissa as i32 + 1023) as u64;
+        code as f64 * f64::from_bits(unit << 52)
     } else {
-        let biased = (code >> format.mantissa) as i32;
-        let fraction = code & ((1 << format.mantissa) - 1);
-        let significand = if biased == 0 { fraction } else { fraction | 1 << format.mantissa };
-        let exponent = format.min_exponent + biased.max(1) - 1 - format.mantissa as i32;
-        f64::from_bits(from_parts(&F64, Round::TowardZero, false, significand, exponent))
+        let bias = (format.min_exponent - 1 + 1023) as u64;
+        f64::from_bits((code << (52 - format.mantissa)) + (bias << 52))
     };
-    if sign { -magnitude } else { magnitude }
+    f64::from_bits(magnitude.to_bits() | sign)
 }
 
 /// The number without its fraction, rounded as asked.

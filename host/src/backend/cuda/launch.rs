@@ -11,10 +11,8 @@ use super::failure::Context as _;
 use super::module::Modules;
 use super::operands::{DeviceOperands, Gemm};
 use crate::backend::Kernel;
+use crate::backend::slabs::{Slab, slabs};
 use crate::{Error, Problem};
-
-/// Blocks that a grid can have along y.
-const MAX_GRID_Y: u32 = 65_535;
 
 /// A kernel with the operands that it is to work on.
 pub(super) struct Launch<'a> {
@@ -69,19 +67,6 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// Rows of C that one launch computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Slab {
-    first_row: u32,
-    rows: u32,
-}
-
-/// Cuts m rows into slabs that a grid of blocks, each `bm` rows high, can cover.
-fn slabs(m: u32, bm: u32) -> impl Iterator<Item = Slab> {
-    let slab_rows = MAX_GRID_Y.saturating_mul(bm.max(1));
-    (0..m).step_by(slab_rows as usize).map(move |first_row| Slab { first_row, rows: slab_rows.min(m - first_row) })
-}
-
 /// Queues the step's kernel on the rows of one slab.
 fn launch_slab(step: &Step, function: &Function, stream: &Stream, gemm: &Gemm, slab: Slab) -> CudaResult<()> {
     let Slab { first_row, rows } = slab;
@@ -102,38 +87,11 @@ fn launch_slab(step: &Step, function: &Function, stream: &Stream, gemm: &Gemm, s
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use gpu_kernels::KERNEL_ARGUMENTS;
-
-    /// Every row once, in order, and no slab higher than a grid.
-    fn check(m: u32, bm: u32, count: usize) {
-        let slabs: Vec<Slab> = slabs(m, bm).collect();
-        assert_eq!(slabs.len(), count, "m = {m}, bm = {bm}");
-        let mut next = 0;
-        for slab in slabs {
-            assert_eq!(slab.first_row, next);
-            assert!(slab.rows > 0 && slab.rows.div_ceil(bm) <= MAX_GRID_Y);
-            next += slab.rows;
-        }
-        assert_eq!(next, m);
-    }
 
     #[test]
     fn the_kernels_take_what_is_passed() {
         let names = KERNEL_ARGUMENTS.map(|(name, _)| name);
         assert_eq!(names, ["m", "n", "k", "alpha", "a", "lda", "b", "ldb", "beta", "c", "ldc"]);
-    }
-
-    #[test]
-    fn slabs_cover_every_row_once() {
-        check(0, 128, 0);
-        check(1, 128, 1);
-        check(4096, 128, 1);
-        check(MAX_GRID_Y * 32, 32, 1);
-        check(MAX_GRID_Y * 32 + 1, 32, 2);
-        check(MAX_GRID_Y * 3, 1, 3);
-        check(u32::MAX, 1, 65_537);
-        check(u32::MAX, 65_536, 2);
-        check(u32::MAX, u32::MAX, 1);
     }
 }

@@ -6,7 +6,7 @@ use cust::context::Context;
 use cust::stream::{Stream, StreamFlags};
 use gpu_kernels::Step;
 
-use crate::backend::{Backend, Conditions, Device, Kernel};
+use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
 use crate::ptx::PtxSource;
 use crate::{Error, Operands, Problem};
 
@@ -17,6 +17,7 @@ mod launch;
 mod module;
 mod nvml;
 mod operands;
+mod runner;
 mod timer;
 
 use cublas::Cublas;
@@ -25,6 +26,7 @@ use launch::Launch;
 use module::Modules;
 use nvml::Monitor;
 use operands::DeviceOperands;
+pub use runner::PtxRunner;
 use timer::Timer;
 
 /// Runs kernels on one CUDA device, on the thread that made it.
@@ -94,6 +96,10 @@ impl Backend for CudaBackend {
         &self.device
     }
 
+    fn is_modelled(&self) -> bool {
+        false
+    }
+
     fn conditions(&self) -> Option<Conditions> {
         self.monitor.as_ref()?.conditions()
     }
@@ -112,15 +118,16 @@ impl Backend for CudaBackend {
         Ok(())
     }
 
-    fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<(), Error> {
+    fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<Coverage, Error> {
         self.prepare(kernel)?;
         let launch = Launch::new(kernel, &self.modules, self.cublas.as_ref(), self.operands.as_ref(), problem)?;
         launch.enqueue(&self.stream)?;
-        self.stream.synchronize().context(launch.what())
+        self.stream.synchronize().context(launch.what())?;
+        Ok(Coverage::Whole { blocks: None })
     }
 
-    fn download(&mut self, operands: &mut Operands) -> Result<(), Error> {
-        operands::uploaded(self.operands.as_ref())?.download(operands)
+    fn download(&mut self) -> Result<Operands, Error> {
+        operands::uploaded(self.operands.as_ref())?.download()
     }
 
     fn time(

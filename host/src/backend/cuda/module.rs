@@ -50,7 +50,7 @@ impl Modules {
 }
 
 /// Has the driver compile PTX for the current device; the error is the compiler's first line.
-fn compile(ptx: &str) -> Result<Module, String> {
+pub(super) fn compile(ptx: &str) -> Result<Module, String> {
     let ptx = CString::new(ptx).map_err(|_| "it holds a NUL character".to_owned())?;
     Module::from_ptx_cstr(&ptx, &[]).map_err(|_| compiler_error(&ptx))
 }

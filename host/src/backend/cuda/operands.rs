@@ -1,8 +1,9 @@
 //! The operands in device memory.
 
-use cust::memory::{CopyDestination, DeviceBuffer, DevicePointer, mem_get_info};
+use cust::memory::{DeviceBuffer, DevicePointer, mem_get_info};
 
 use super::failure::Context as _;
+use crate::matrix::{GUARD, Shape};
 use crate::{Error, Matrix, Operands, Problem};
 
 /// The driver gives memory out in pages of this size.
@@ -12,33 +13,22 @@ const PAGE_BYTES: u64 = 2 << 20;
 struct DeviceMatrix {
     buffer: DeviceBuffer<f32>,
     shape: Shape,
-    interior_offset: usize,
-}
-
-/// Rows, columns and leading dimension, in elements.
-type Shape = (usize, usize, usize);
-
-fn shape(matrix: &Matrix) -> Shape {
-    (matrix.rows(), matrix.columns(), matrix.ld())
 }
 
 impl DeviceMatrix {
     fn upload(name: &str, matrix: &Matrix) -> Result<Self, Error> {
         let buffer = DeviceBuffer::from_slice(matrix.as_slice()).context(format!("copy {name} to the device"))?;
-        Ok(Self { buffer, shape: shape(matrix), interior_offset: matrix.interior_offset() })
+        Ok(Self { buffer, shape: matrix.shape() })
     }
 
-    fn download(&self, name: &str, matrix: &mut Matrix) -> Result<(), Error> {
-        // `copy_to` panics where the lengths differ.
-        if self.buffer.len() != matrix.as_slice().len() {
-            return Err(other_problem(format!("copy {name} from the device")));
-        }
-        self.buffer.copy_to(matrix.as_mut_slice()).context(format!("copy {name} from the device"))
+    fn download(&self, name: &str) -> Result<Matrix, Error> {
+        let buffer = self.buffer.as_host_vec().context(format!("copy {name} from the device"))?;
+        Ok(Matrix::from_buffer(self.shape, buffer))
     }
 
     /// Where element (0, 0) lies.
     fn interior(&self) -> DevicePointer<f32> {
-        self.buffer.as_device_ptr().wrapping_add(self.interior_offset)
+        self.buffer.as_device_ptr().wrapping_add(GUARD)
     }
 }
 
@@ -68,10 +58,8 @@ impl DeviceOperands {
     }
 
     /// Copies the operands back, guard bands included.
-    pub(super) fn download(&self, operands: &mut Operands) -> Result<(), Error> {
-        self.a.download("A", &mut operands.a)?;
-        self.b.download("B", &mut operands.b)?;
-        self.c.download("C", &mut operands.c)
+    pub(super) fn download(&self) -> Result<Operands, Error> {
+        Ok(Operands { a: self.a.download("A")?, b: self.b.download("B")?, c: self.c.download("C")? })
     }
 }
 
@@ -93,13 +81,9 @@ impl<'a> Gemm<'a> {
     pub(super) fn new(operands: Option<&'a DeviceOperands>, problem: &Problem) -> Result<Self, Error> {
         let operands = uploaded(operands)?;
         problem.validate()?;
-        let Problem { m, n, k, lda, ldb, ldc, .. } = *problem;
-        let expected = |rows: u32, columns: u32, ld: u32| (rows as usize, columns as usize, ld as usize);
-        let same = operands.a.shape == expected(m, k, lda)
-            && operands.b.shape == expected(k, n, ldb)
-            && operands.c.shape == expected(m, n, ldc);
-        if !same {
-            return Err(other_problem("use the operands".into()));
+        if [&operands.a, &operands.b, &operands.c].map(|matrix| matrix.shape) != problem.shapes() {
+            let reason = "those that were uploaded belong to another problem".into();
+            return Err(Error::Cuda { what: "use the operands".into(), reason });
         }
         Ok(Self { operands, problem: *problem })
     }
@@ -118,8 +102,4 @@ impl<'a> Gemm<'a> {
     pub(super) fn c(&self, row: u32) -> DevicePointer<f32> {
         self.operands.c.interior().wrapping_add(row as usize * self.problem.ldc as usize)
     }
-}
-
-fn other_problem(what: String) -> Error {
-    Error::Cuda { what, reason: "those that were uploaded belong to another problem".into() }
 }

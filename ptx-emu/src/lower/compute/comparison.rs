@@ -1,5 +1,7 @@
 //! Comparison operators and where their outcome goes. PTX ISA, "Comparison and Selection Instructions".
 
+use std::cmp::Ordering;
+
 use super::logic::boolean;
 use super::{Opcode, Operands, Unsupported};
 use crate::Type;
@@ -34,7 +36,7 @@ impl Relation {
             Self::Equal => a == b,
             Self::Less => a < b,
             Self::LessOrEqual => a <= b,
-            Self::Differs => a < b || a > b,
+            Self::Differs => a.partial_cmp(&b).is_some_and(Ordering::is_ne),
             Self::Numbers => !a.is_nan() && !b.is_nan(),
         }
     }
@@ -84,11 +86,14 @@ impl Comparison {
     }
 }
 
+/// A predicate and how it joins an outcome.
+type Combination = Option<(fn(Mask, Mask) -> Mask, Condition)>;
+
 /// Where the outcome of a comparison goes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome {
     negate: bool,
-    combine: Option<(fn(Mask, Mask) -> Mask, Condition)>,
+    combine: Combination,
     to: Destination,
 }
 
@@ -100,11 +105,6 @@ enum Destination {
 }
 
 impl Outcome {
-    /// The outcome itself goes to this predicate.
-    pub(crate) fn of(p: PredSlot) -> Self {
-        Self { negate: false, combine: None, to: Destination::Predicates(Some(p), None) }
-    }
-
     /// The outcome of `setp`.
     pub(super) fn predicates(op: &Opcode<'_>, o: &Operands<'_>, comparison: Comparison) -> Result<Self, Unsupported> {
         let combine = combination(op, o)?;
@@ -171,8 +171,6 @@ impl Outcome {
         }
     }
 }
-
-type Combination = Option<(fn(Mask, Mask) -> Mask, Condition)>;
 
 /// `.and`, `.or` or `.xor` with the predicate that is then the last operand.
 fn combination(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Combination, Unsupported> {

@@ -4,10 +4,10 @@ use rustc_apfloat::Round;
 
 use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, d_abc, two_types};
 use crate::Type;
-use crate::lanes::{binary_slow, ternary_slow, unary, unary_slow};
+use crate::lanes::{binary, binary_slow, ternary_slow, unary, unary_slow};
 use crate::lower::operands::rows;
 use crate::ops::convert::{Conversion, format};
-use crate::ops::float::canonical;
+use crate::ops::half_fast::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use crate::registers::Slot;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
@@ -29,6 +29,13 @@ fn pair_of_singles(op: &Opcode<'_>, o: &Operands<'_>, to: Type) -> Result<Comput
     let conversion = pair_conversion(op, to, Type::F32)?;
     let (d, ab) = d_ab(o, to, [Type::F32; 2])?;
     let half = to.bits() / 2;
+    if conversion.round == Round::NearestTiesToEven && !conversion.relu && !conversion.satfinite {
+        let both = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
+        return Ok(match to {
+            Type::F16x2 => binary(d, ab, move |a, b| both(f32_to_f16(a), f32_to_f16(b))),
+            _ => binary(d, ab, move |a, b| both(f32_to_bf16(a), f32_to_bf16(b))),
+        });
+    }
     Ok(binary_slow(d, ab, move |a: u32, b: u32| {
         (conversion.apply(a.into()) << half | conversion.apply(b.into())) as u32
     }))
@@ -183,6 +190,14 @@ fn sized(o: &Operands<'_>, index: usize, ty: Type) -> Result<(Slot, u32), Unsupp
     Ok((slot, bits))
 }
 
+/// The nearest single; NaN keeps its sign and the upper part of its payload.
+#[inline(always)]
+fn narrow(a: f64) -> f32 {
+    let bits = a.to_bits();
+    let nan = (bits >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x003f_ffff;
+    if a.is_nan() { f32::from_bits(nan) } else { a as f32 }
+}
+
 /// The conversions that kernels are full of.
 fn common(conversion: &Conversion, d: Slot, a: Slot) -> Option<Compute> {
     let zero = conversion.integral == Some(Round::TowardZero);
@@ -193,10 +208,14 @@ fn common(conversion: &Conversion, d: Slot, a: Slot) -> Option<Compute> {
         (Type::U32 | Type::S32, Type::U64 | Type::S64) => unary(d, a, |a: u64| a as u32),
         (Type::F32, Type::S32) if nearest => unary(d, a, |a: i32| a as f32),
         (Type::F32, Type::U32) if nearest => unary(d, a, |a: u32| a as f32),
+        (Type::F32, Type::F16) => unary(d, a, f16_to_f32),
+        (Type::F32, Type::Bf16) => unary(d, a, bf16_to_f32),
+        (Type::F16, Type::F32) if nearest => unary(d, a, f32_to_f16),
+        (Type::Bf16, Type::F32) if nearest => unary(d, a, f32_to_bf16),
         // These casts round towards zero, saturate, and make 0 of NaN.
         (Type::S32, Type::F32) if zero => unary(d, a, |a: f32| a as i32),
         (Type::U32, Type::F32) if zero => unary(d, a, |a: f32| a as u32),
-        (Type::F32, Type::F64) if nearest => unary(d, a, |a: f64| canonical(a as f32)),
+        (Type::F32, Type::F64) if nearest => unary(d, a, narrow),
         _ => return None,
     })
 }

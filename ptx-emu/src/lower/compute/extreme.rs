@@ -6,7 +6,7 @@ use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, d_abc, no_such_ty
 use crate::Type;
 use crate::lanes::{binary, binary_slow, lanes_where, ternary_slow, unary};
 use crate::ops::extreme::Extreme;
-use crate::ops::float::{self, Modes, flush, input, output};
+use crate::ops::float::{self, Modes, flush, input, output, output64};
 use crate::registers::{Lane, Slot};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
@@ -80,8 +80,9 @@ fn common<const MIN: bool, const FTZ: bool>(d: Slot, ab: (Slot, Slot)) -> Comput
 fn neg_abs(op: &Opcode<'_>, o: &Operands<'_>, ty: Type) -> Result<Compute, Unsupported> {
     let (d, a) = d_a(o, ty, ty)?;
     Ok(match (op.name(), ty) {
-        ("neg", Type::F64) => unary(d, a, |a: f64| -a),
-        (_, Type::F64) => unary(d, a, f64::abs),
+        // NaN keeps its sign.
+        ("neg", Type::F64) => unary(d, a, |a: f64| output64(if a.is_nan() { a } else { -a }, [a])),
+        (_, Type::F64) => unary(d, a, |a: f64| output64(a.abs(), [a])),
         ("neg", _) if op.take("ftz") => unary(d, a, |a: f32| output::<false, false>(-flush(a))),
         ("neg", _) => unary(d, a, |a: f32| output::<false, false>(-a)),
         (_, _) if op.take("ftz") => unary(d, a, |a: f32| output::<false, false>(flush(a).abs())),
@@ -107,14 +108,15 @@ impl Kind for f64 {
 }
 
 fn testp<T: Kind>(op: &Opcode<'_>, o: &Operands<'_>, ty: Type) -> Result<Compute, Unsupported> {
-    use std::num::FpCategory::{Infinite, Nan, Normal, Subnormal};
+    use std::num::FpCategory::{Infinite, Nan, Normal, Subnormal, Zero};
     let kinds = ["finite", "infinite", "number", "notanumber", "normal", "subnormal"];
     let f: fn(std::num::FpCategory) -> bool = match op.take_first(&kinds) {
         Some("finite") => |kind| !matches!(kind, Infinite | Nan),
         Some("infinite") => |kind| kind == Infinite,
         Some("number") => |kind| kind != Nan,
         Some("notanumber") => |kind| kind == Nan,
-        Some("normal") => |kind| kind == Normal,
+        // Zeros count as normal.
+        Some("normal") => |kind| matches!(kind, Normal | Zero),
         Some(_) => |kind| kind == Subnormal,
         None => return Err(Unsupported::new("testp needs the kind, such as .finite")),
     };

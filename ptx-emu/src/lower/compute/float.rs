@@ -5,7 +5,7 @@ use rustc_apfloat::Round;
 use super::{Compute, Opcode, Operands, Unsupported, d_ab, d_abc, no_such_type, single_type};
 use crate::Type;
 use crate::lanes::{binary, binary_slow, ternary, ternary_slow};
-use crate::ops::float::{self, Modes, input, output, output64};
+use crate::ops::float::{self, Modes, flush_product, flush_sum, input, output, output64};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;
@@ -51,14 +51,19 @@ fn to_nearest<const FTZ: bool, const SAT: bool>(op: &Opcode<'_>, o: &Operands<'_
     if matches!(op.name(), "fma" | "mad") {
         let (d, abc) = d_abc(o, Type::F32, [Type::F32; 3])?;
         return Ok(ternary(d, abc, |a: f32, b: f32, c: f32| {
-            output::<FTZ, SAT>(input::<FTZ>(a).mul_add(input::<FTZ>(b), input::<FTZ>(c)))
+            let (a, b, c) = (input::<FTZ>(a), input::<FTZ>(b), input::<FTZ>(c));
+            let sum = a.mul_add(b, c);
+            output::<false, SAT>(if FTZ { flush_sum(sum, a, b, c) } else { sum })
         }));
     }
     let (d, ab) = d_ab(o, Type::F32, [Type::F32; 2])?;
     Ok(match op.name() {
         "add" => binary(d, ab, |a: f32, b: f32| output::<FTZ, SAT>(input::<FTZ>(a) + input::<FTZ>(b))),
         "sub" => binary(d, ab, |a: f32, b: f32| output::<FTZ, SAT>(input::<FTZ>(a) - input::<FTZ>(b))),
-        _ => binary(d, ab, |a: f32, b: f32| output::<FTZ, SAT>(input::<FTZ>(a) * input::<FTZ>(b))),
+        _ => binary(d, ab, |a: f32, b: f32| {
+            let (a, b) = (input::<FTZ>(a), input::<FTZ>(b));
+            output::<false, SAT>(if FTZ { flush_product(a * b, f64::from(a) * f64::from(b)) } else { a * b })
+        }),
     })
 }
 
@@ -81,7 +86,7 @@ fn arithmetic64(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupporte
     if matches!(op.name(), "fma" | "mad") {
         let (d, abc) = d_abc(o, Type::F64, [Type::F64; 3])?;
         return Ok(if nearest {
-            ternary(d, abc, |a: f64, b: f64, c: f64| output64(a.mul_add(b, c), [a, b, c]))
+            ternary(d, abc, |a: f64, b: f64, c: f64| output64(a.mul_add(b, c), [a, c, b]))
         } else {
             ternary_slow(d, abc, move |a, b, c| float::fma64(round, a, b, c))
         });

@@ -3,8 +3,9 @@
 use super::extreme::modifiers;
 use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, d_abc, no_such_type, single_type};
 use crate::Type;
-use crate::lanes::{binary_slow, ternary_slow, unary_slow};
+use crate::lanes::{self, binary_slow, ternary, ternary_slow, unary_slow};
 use crate::ops::half::{Half, both, both2, both3};
+use crate::ops::half_fast::fma16;
 use crate::ops::round::{BF16, F16};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
@@ -27,6 +28,9 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
     if half.sat && half.relu {
         return Err(Unsupported::new(".sat and .relu exclude each other"));
     }
+    if arithmetic && !brain && !half.ftz && !half.sat && !half.relu {
+        return plain(op, o, ty);
+    }
     match name {
         "fma" => fma(o, ty, half),
         "neg" | "abs" => {
@@ -44,6 +48,56 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
         "sub" => binary(o, ty, move |a, b| half.sub(a, b)),
         _ => binary(o, ty, move |a, b| half.mul(a, b)),
     }
+}
+
+/// f16 without modifiers: everything is a multiplication with an addition, which is exact in one of them.
+fn plain(op: &Opcode<'_>, o: &Operands<'_>, ty: Type) -> Result<Compute, Unsupported> {
+    const ONE: u16 = 0x3c00;
+    const MINUS_ZERO: u16 = 0x8000;
+    if op.name() == "fma" {
+        let (d, abc) = d_abc(o, ty, [ty; 3])?;
+        return Ok(match ty.bits() {
+            16 => ternary(d, abc, fma16),
+            _ => ternary(
+                d,
+                abc,
+                #[inline(always)]
+                |a, b, c| both3(fma16, a, b, c),
+            ),
+        });
+    }
+    let (d, ab) = d_ab(o, ty, [ty; 2])?;
+    let (add, sub, mul) = (
+        #[inline(always)]
+        |a: u16, b: u16| fma16(a, ONE, b),
+        #[inline(always)]
+        |a: u16, b: u16| fma16(a, ONE, b ^ 0x8000),
+        #[inline(always)]
+        |a: u16, b: u16| fma16(a, b, MINUS_ZERO),
+    );
+    Ok(match (op.name(), ty.bits()) {
+        ("add", 16) => lanes::binary(d, ab, add),
+        ("sub", 16) => lanes::binary(d, ab, sub),
+        (_, 16) => lanes::binary(d, ab, mul),
+        ("add", _) => lanes::binary(
+            d,
+            ab,
+            #[inline(always)]
+            move |a, b| both2(add, a, b),
+        ),
+        ("sub", _) => lanes::binary(
+            d,
+            ab,
+            #[inline(always)]
+            move |a, b| both2(sub, a, b),
+        ),
+        (_, _) => lanes::binary(
+            d,
+            ab,
+            #[inline(always)]
+            move |a, b| both2(mul, a, b),
+        ),
+    })
 }
 
 fn fma(o: &Operands<'_>, ty: Type, half: Half) -> Result<Compute, Unsupported> {

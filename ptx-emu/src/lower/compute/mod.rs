@@ -20,6 +20,8 @@ mod tests;
 #[cfg(test)]
 mod tests_breadth;
 #[cfg(test)]
+mod tests_fuzz;
+#[cfg(test)]
 mod tests_warp;
 mod warp;
 
@@ -31,9 +33,12 @@ use super::operands::Operands;
 use crate::Type;
 use crate::lanes::Compute;
 use crate::registers::Slot;
+use crate::special::Special;
+use crate::syntax::Operand;
 
 /// What the instruction does; `None` where it is none of this kind.
 pub(crate) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Compute>, Unsupported> {
+    refuse_counters(op, o)?;
     let compute = match op.name() {
         "setp" => compare::setp(op, o)?,
         "set" => compare::set(op, o)?,
@@ -55,6 +60,24 @@ pub(crate) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Compute>
     };
     op.finish()?;
     Ok(Some(compute))
+}
+
+/// Only `mov` reads a register such as `%clock` when it runs; elsewhere it would be what it was before the kernel.
+fn refuse_counters(op: &Opcode<'_>, o: &Operands<'_>) -> Result<(), Unsupported> {
+    let is_counter = |operand: &Operand| match operand {
+        Operand::Special(name) => Special::from_name(name).is_some_and(Special::is_counter),
+        _ => false,
+    };
+    for index in 0..o.count() {
+        let nested = match o.get(index)? {
+            Operand::Vector(parts) => parts.iter().any(is_counter),
+            operand => op.name() != "mov" && is_counter(operand),
+        };
+        if nested {
+            return Err(Unsupported::new("a counter such as %clock is read with a mov of its own"));
+        }
+    }
+    Ok(())
 }
 
 /// What exists for integers and for floating-point numbers.

@@ -2,7 +2,7 @@
 
 use super::{Compute, Opcode, Operands, Unsupported, d_a, no_such_type, single_type};
 use crate::Type;
-use crate::lanes::{predicate, unary};
+use crate::lanes::{binary, predicate, unary};
 use crate::registers::{LANES, Lane, Slot};
 use crate::special::Special;
 use crate::syntax::Operand;
@@ -61,21 +61,40 @@ fn part_type(ty: Type, parts: usize) -> Result<Type, Unsupported> {
     }
 }
 
+/// Fails where a part is a register of another width.
+fn same_widths(o: &Operands<'_>, part: Type, parts: &[Operand]) -> Result<(), Unsupported> {
+    match parts.iter().filter_map(|operand| o.register_bits(operand)).find(|bits| *bits != part.bits()) {
+        Some(bits) => Err(Unsupported::new(format!("a register of {bits} bits stands for a part of {}", part.bits()))),
+        None => Ok(()),
+    }
+}
+
 /// Rows whose values are put together or taken apart.
 trait Bits: Lane + TryFrom<u128> + Into<u128> {}
 impl<T: Lane + TryFrom<u128> + Into<u128>> Bits for T {}
 
 fn unpack(op: &Opcode<'_>, o: &Operands<'_>, ty: Type, parts: &[Operand]) -> Result<Compute, Unsupported> {
     let part = part_type(ty, parts.len())?;
+    same_widths(o, part, parts)?;
     let a = o.src(1, ty)?;
     let parts = parts.iter().map(|part_of| o.dst_of(part_of, part)).collect::<Result<Vec<_>, _>>()?;
     let bits = part.bits();
     Ok(match (ty.bits(), bits) {
+        (32, 16) => halves(unary(parts[0], a, |a: u32| a & 0xffff), unary(parts[1], a, |a: u32| a >> 16)),
+        (64, 32) => halves(unary(parts[0], a, |a: u64| a as u32), unary(parts[1], a, |a: u64| (a >> 32) as u32)),
         (16 | 32, _) => split::<u32, u32>(a, parts, bits),
         (64, _) => split::<u64, u32>(a, parts, bits),
         (128, 32) => split::<u128, u32>(a, parts, bits),
         (128, _) => split::<u128, u64>(a, parts, bits),
         _ => return Err(no_such_type(op, ty)),
+    })
+}
+
+/// One after the other: the parts are narrower than the source, so that none of them is the source.
+fn halves(low: Compute, high: Compute) -> Compute {
+    Box::new(move |registers, mask| {
+        low(registers, mask);
+        high(registers, mask);
     })
 }
 
@@ -94,10 +113,13 @@ fn split<A: Bits, P: Bits>(a: Slot, parts: Vec<Slot>, bits: u32) -> Compute {
 
 fn pack(op: &Opcode<'_>, o: &Operands<'_>, ty: Type, parts: &[Operand]) -> Result<Compute, Unsupported> {
     let part = part_type(ty, parts.len())?;
+    same_widths(o, part, parts)?;
     let d = o.dst(0, ty)?;
     let parts = parts.iter().map(|part_of| o.src_of(part_of, part)).collect::<Result<Vec<_>, _>>()?;
     let bits = part.bits();
     Ok(match (ty.bits(), bits) {
+        (32, 16) => binary(d, (parts[0], parts[1]), |a: u32, b: u32| a & 0xffff | b << 16),
+        (64, 32) => binary(d, (parts[0], parts[1]), |a: u32, b: u32| u64::from(a) | u64::from(b) << 32),
         (16 | 32, _) => join::<u32, u32>(d, parts, bits),
         (64, _) => join::<u64, u32>(d, parts, bits),
         (128, 32) => join::<u128, u32>(d, parts, bits),

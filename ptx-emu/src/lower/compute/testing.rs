@@ -20,14 +20,22 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn new(instruction: &str) -> Result<Self, Unsupported> {
-        let text = format!(
+        Self::parse(instruction).unwrap_or_else(|error| panic!("{instruction}: {error}"))
+    }
+
+    /// As [`Self::new`], for what may be no PTX at all.
+    pub(super) fn parse(instruction: &str) -> Result<Result<Self, Unsupported>, syntax::SyntaxError> {
+        let module = syntax::parse(&format!(
             ".version 8.8\n.target sm_100a\n.address_size 64\n.visible .entry k() {{\n\
              .reg .b8 %b<8>;\n.reg .b16 %h<8>;\n.reg .b32 %r<8>;\n.reg .b64 %d<8>;\n.reg .b128 %q<8>;\n\
              .reg .pred %p<8>;\n{instruction}\nret;\n}}\n"
-        );
-        let module = syntax::parse(&text).unwrap_or_else(|error| panic!("{instruction}: {error}"));
+        ))?;
+        Ok(Self::lower(&module))
+    }
+
+    fn lower(module: &syntax::Module) -> Result<Self, Unsupported> {
         let body = module.functions[0].body.as_ref().expect("a body");
-        let Statement::Instruction(instruction) = &body.statements[0] else { panic!("{instruction}: no instruction") };
+        let Statement::Instruction(instruction) = &body.statements[0] else { panic!("no instruction") };
         let (mut count, mut predicates) = (0, 0);
         let locations = body.registers.iter().map(|register| {
             if register.ty == Type::Pred {

@@ -63,7 +63,7 @@ fn floats() {
     assert_eq!(value("rcp.approx.ftz.f32 %r0, %r1;", "%r0", &[("%r1", 1)]), f(f32::INFINITY));
     assert_eq!(value("abs.f32 %r0, %r1;", "%r0", &[("%r1", f(-1.5))]), f(1.5));
     let nan = [("%d1", 0x7ff0_0000_0000_0001), ("%d2", 0xfff8_0000_0000_0002)];
-    assert_eq!(value("add.f64 %d0, %d1, %d2;", "%d0", &nan), 0x7ff8_0000_0000_0001);
+    assert_eq!(value("add.f64 %d0, %d1, %d2;", "%d0", &nan), 0xfff8_0000_0000_0002);
     let pairs = [("%d1", f(2.0) << 32 | f(1.0)), ("%d2", f(3.0) << 32 | f(5.0))];
     assert_eq!(value("mul.f32x2 %d0, %d1, %d2;", "%d0", &pairs), f(6.0) << 32 | f(5.0));
     let halves = [("%r1", 0x3c00_4000), ("%r2", 0x4000_4000), ("%r3", 0xbc00_c400)];

@@ -1,0 +1,49 @@
+//! How much of C a run computed.
+
+use std::ops::Range;
+
+/// The part of C that one block of a grid computes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Region {
+    /// Its rows.
+    pub rows: Range<usize>,
+    /// Its columns.
+    pub columns: Range<usize>,
+}
+
+/// How much of C a run computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Coverage {
+    /// All of it.
+    Whole {
+        /// Blocks of the grid, where the backend counts them.
+        blocks: Option<u64>,
+    },
+    /// Some blocks of the grid ran.
+    Sample {
+        /// What these computed, one for each block: none overlap, and rows are cut at the same places in all of them.
+        regions: Vec<Region>,
+        /// Blocks of the grid.
+        blocks: u64,
+    },
+}
+
+impl Coverage {
+    /// Blocks of the grid, where the backend counts them.
+    #[must_use]
+    pub fn blocks(&self) -> Option<u64> {
+        match self {
+            Self::Whole { blocks } => *blocks,
+            Self::Sample { blocks, .. } => Some(*blocks),
+        }
+    }
+
+    /// Blocks that ran, where not all did.
+    #[must_use]
+    pub fn sampled_blocks(&self) -> Option<u64> {
+        match self {
+            Self::Whole { .. } => None,
+            Self::Sample { regions, .. } => Some(regions.len() as u64),
+        }
+    }
+}

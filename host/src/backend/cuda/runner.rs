@@ -1,0 +1,108 @@
+//! Runs kernels of any PTX on plain buffers: what tests of the emulator compare it with.
+
+use std::ffi::c_void;
+
+use cust::context::Context;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+
+use super::device;
+use super::failure::Context as _;
+use super::module::compile;
+use super::nvml::Monitor;
+use crate::Error;
+use crate::backend::Device;
+
+/// A PTX module on a device.
+pub struct PtxRunner {
+    // Dropped in this order, the context last.
+    module: Module,
+    stream: Stream,
+    ptx: String,
+    device: Device,
+    _context: Context,
+}
+
+impl PtxRunner {
+    /// Opens device `ordinal` and compiles the PTX for it.
+    ///
+    /// # Errors
+    /// Those of [`super::CudaBackend::new`], and [`Error::BadPtx`] where the driver does not compile it.
+    pub fn new(ordinal: usize, ptx: &str) -> Result<Self, Error> {
+        let handle = device::open(ordinal)?;
+        let context = Context::new(handle).context("use the device")?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None).context("create a stream")?;
+        let device = device::describe(handle, Monitor::new(device::pci_bus_id(handle)?).as_ref())?;
+        let module = compile(ptx).map_err(|reason| Error::BadPtx { path: "the PTX".into(), reason })?;
+        Ok(Self { module, stream, ptx: ptx.to_owned(), device, _context: context })
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Runs a kernel whose parameters are the address of each buffer and then `count`, and reads the buffers back.
+    ///
+    /// # Errors
+    /// [`Error::MissingKernel`] where there is no kernel of that name with these parameters, [`Error::Cuda`] where it
+    /// fails.
+    pub fn run(
+        &self,
+        entry: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        buffers: &mut [Vec<u8>],
+        mut count: u32,
+    ) -> Result<(), Error> {
+        let missing = || Error::MissingKernel { path: "the PTX".into(), kernel: entry.into() };
+        if !has_parameters(&self.ptx, entry, buffers.len()) {
+            return Err(missing());
+        }
+        let function = self.module.get_function(entry).map_err(|_| missing())?;
+        let what = || format!("run {entry}");
+        let upload = |buffer: &Vec<u8>| DeviceBuffer::from_slice(buffer).context(what());
+        let on_device: Vec<DeviceBuffer<u8>> = buffers.iter().map(upload).collect::<Result<_, _>>()?;
+        let mut addresses: Vec<u64> = on_device.iter().map(|buffer| buffer.as_device_ptr().as_raw()).collect();
+        let mut arguments: Vec<*mut c_void> =
+            addresses.iter_mut().map(|address| (&raw mut *address).cast::<c_void>()).collect();
+        arguments.push((&raw mut count).cast());
+        let [grid_x, grid_y, grid_z] = grid;
+        let [block_x, block_y, block_z] = block;
+        // SAFETY: the kernel's parameters are as many addresses as there are buffers and one u32, which was checked, and
+        // the arguments point to just these, which outlive the call. Whatever the kernel does, it does to the device's
+        // memory: none of this process's is mapped there. The stream is waited for before the buffers are freed.
+        unsafe { self.stream.launch(&function, (grid_x, grid_y, grid_z), (block_x, block_y, block_z), 0, &arguments) }
+            .context(what())?;
+        self.stream.synchronize().context(what())?;
+        for (buffer, from) in buffers.iter_mut().zip(&on_device) {
+            from.copy_to(buffer.as_mut_slice()).context(what())?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the PTX has such an entry, and its parameters are so many `.u64` and a `.u32`.
+fn has_parameters(ptx: &str, entry: &str, buffers: usize) -> bool {
+    let Some((_, rest)) = ptx.split_once(&format!(".entry {entry}(")) else { return false };
+    let signature = rest.split(')').next().unwrap_or_default();
+    let types: Vec<&str> =
+        signature.split(".param").skip(1).filter_map(|text| text.split_whitespace().next()).collect();
+    matches!(&types[..], [addresses @ .., ".u32"] if addresses.len() == buffers && addresses.iter().all(|ty| *ty == ".u64"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_parameters;
+
+    #[test]
+    fn parameters_are_compared() {
+        let ptx =
+            ".visible .entry one(.param .u64 a, .param .u32 n)\n{ret;}\n.visible .entry two(.param .u32 n)\n{ret;}";
+        assert!(has_parameters(ptx, "one", 1) && has_parameters(ptx, "two", 0));
+        assert!(!has_parameters(ptx, "one", 2) && !has_parameters(ptx, "two", 1) && !has_parameters(ptx, "three", 0));
+        assert!(!has_parameters(".entry x(.param .f64 a, .param .u32 n)", "x", 1));
+    }
+}

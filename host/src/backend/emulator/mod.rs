@@ -1,0 +1,143 @@
+//! The emulator backend: PTX run on the CPU by `ptx_emu`, with its checkers on. Times are modelled, for a device that
+//! need not be there.
+
+use std::time::Duration;
+
+use gpu_kernels::Step;
+pub use ptx_emu::device::{DEVICES as MODELS, Device as Model};
+
+use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
+use crate::ptx::PtxSource;
+use crate::{Error, Operands, Problem};
+
+mod launch;
+mod model;
+mod modules;
+mod operands;
+
+pub use launch::Launched;
+pub use model::find_model;
+use modules::Modules;
+use operands::EmulatedOperands;
+
+/// How long one kernel runs on one problem before blocks are left out, unless all of them are asked for.
+pub const BUDGET: Duration = Duration::from_secs(3);
+
+/// Runs kernels on the CPU, block after block on every core.
+///
+/// Where a problem is too large for its budget of time, a sample of blocks runs: one of each kind of edge and corner,
+/// and random ones until the time is up.
+pub struct EmulatorBackend {
+    model: &'static Model,
+    device: Device,
+    modules: Modules,
+    budget: Option<Duration>,
+    operands: Option<EmulatedOperands>,
+    /// What the last run of each step did, and on which problem.
+    runs: Vec<(&'static Step, Problem, Vec<Launched>)>,
+}
+
+impl EmulatorBackend {
+    /// An emulator that stands for a device, to run kernels out of `ptx`: as many blocks as there is time for in
+    /// `budget`, or all.
+    #[must_use]
+    pub fn new(ptx: PtxSource, model: &'static Model, budget: Option<Duration>) -> Self {
+        Self {
+            model,
+            device: model::describe(model),
+            modules: Modules::new(ptx),
+            budget,
+            operands: None,
+            runs: Vec::new(),
+        }
+    }
+
+    /// What the last run of the step did, launch by launch: one, but for problems that are taller than a grid. Empty
+    /// where there was nothing to launch.
+    #[must_use]
+    pub fn launches(&self, step: &Step) -> &[Launched] {
+        let run = self.runs.iter().find(|(ran, ..)| ran.slug == step.slug);
+        run.map_or(&[], |(_, _, launches)| launches)
+    }
+
+    fn run_step(&mut self, step: &'static Step, problem: &Problem) -> Result<Coverage, Error> {
+        self.load(step)?;
+        let operands = operands::uploaded(self.operands.as_mut(), problem)?;
+        let kernel = self.modules.kernel(step)?;
+        let launches = launch::run(kernel, step, problem, operands, self.model, self.budget);
+        self.runs.retain(|(ran, ..)| ran.slug != step.slug);
+        let launches = launches?;
+        let coverage = launch::coverage(step, problem, &launches);
+        self.runs.push((step, *problem, launches));
+        Ok(coverage)
+    }
+
+    fn load(&mut self, step: &'static Step) -> Result<(), Error> {
+        self.device.check_runs(step)?;
+        self.modules.load(step)
+    }
+}
+
+/// Why cuBLAS does not run here.
+fn no_cublas() -> Error {
+    Error::NoCublas { reason: "it runs on NVIDIA GPUs only, and times of the emulator are modelled".into() }
+}
+
+impl Backend for EmulatorBackend {
+    fn name(&self) -> &'static str {
+        "emulator"
+    }
+
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn is_modelled(&self) -> bool {
+        true
+    }
+
+    fn conditions(&self) -> Option<Conditions> {
+        None
+    }
+
+    fn prepare(&mut self, kernel: Kernel) -> Result<(), Error> {
+        match kernel {
+            Kernel::Step(step) => self.load(step),
+            Kernel::Cublas => Err(no_cublas()),
+        }
+    }
+
+    fn upload(&mut self, operands: &Operands) -> Result<(), Error> {
+        // The old ones go first: peak memory is that of one problem.
+        self.operands = None;
+        self.operands = Some(EmulatedOperands::upload(operands));
+        Ok(())
+    }
+
+    fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<Coverage, Error> {
+        match kernel {
+            Kernel::Step(step) => self.run_step(step, problem),
+            Kernel::Cublas => Err(no_cublas()),
+        }
+    }
+
+    fn download(&mut self) -> Result<Operands, Error> {
+        self.operands.take().and_then(EmulatedOperands::download).ok_or_else(operands::missing)
+    }
+
+    fn time(
+        &mut self,
+        kernel: Kernel,
+        problem: &Problem,
+        _warmup: u32,
+        iterations: u32,
+        launched: &mut dyn FnMut(),
+    ) -> Result<Vec<f32>, Error> {
+        let Kernel::Step(step) = kernel else { return Err(no_cublas()) };
+        let run = self.runs.iter().find(|(ran, of, _)| ran.slug == step.slug && of == problem);
+        let not_run = || Error::Emulator { what: format!("time {}", step.slug), reason: "it was not run".into() };
+        let (_, _, launches) = run.ok_or_else(not_run)?;
+        let time_ms: f64 = launches.iter().map(|launched| launched.prediction.time_ms).sum();
+        Ok((0..iterations).map(|_| launched()).map(|()| time_ms as f32).collect())
+    }
+}

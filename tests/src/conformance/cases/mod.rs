@@ -1,0 +1,94 @@
+//! The table of cases: what is run on the hardware and in the emulator. One file per family.
+
+mod approximate;
+mod atomics;
+mod bits;
+mod compare;
+mod control;
+mod convert;
+mod float;
+mod half;
+mod integer;
+mod memory;
+mod moves;
+mod warp;
+
+use super::kind::Kind;
+use super::{Bound, Case, Family};
+
+/// Every family of cases. Each has a file of its own.
+#[must_use]
+pub fn families() -> Vec<Family> {
+    let family = |name, fill: fn(&mut Table)| {
+        let mut table = Table::default();
+        fill(&mut table);
+        Family { name, cases: table.cases }
+    };
+    vec![
+        family("integer", integer::fill),
+        family("bits", bits::fill),
+        family("float", float::fill),
+        family("double", float::fill_double),
+        family("half", half::fill),
+        family("approximate", approximate::fill),
+        family("compare", compare::fill),
+        family("convert_float", convert::fill_float),
+        family("convert_integer", convert::fill_integer),
+        family("convert_small", convert::fill_small),
+        family("moves", moves::fill),
+        family("warp", warp::fill),
+        family("memory", memory::fill),
+        family("atomics", atomics::fill),
+        family("control", control::fill),
+    ]
+}
+
+/// Cases, while they are listed.
+#[derive(Default)]
+struct Table {
+    cases: Vec<Case>,
+}
+
+impl Table {
+    /// `opcode %d, %a, %b, %c;` with as many operands as there are kinds; its name is the opcode.
+    fn op(&mut self, opcode: &str, result: u32, args: &[Kind]) {
+        let operands: String = ["a", "b", "c"].iter().take(args.len()).map(|name| format!(", %{name}")).collect();
+        self.code(opcode, &[result], args, &format!("{opcode} %d{operands};"));
+    }
+
+    /// Any code, which sets `%d`, `%e`, `%f` and `%g`, as many as there are results, from `%a`, `%b` and `%c`.
+    fn code(&mut self, name: &str, results: &[u32], args: &[Kind], code: &str) {
+        let case = Case {
+            name: name.to_owned(),
+            args: args.to_vec(),
+            results: results.to_vec(),
+            code: code.to_owned(),
+            bound: None,
+        };
+        self.cases.push(case);
+    }
+
+    /// As [`Self::op`], of an approximate instruction.
+    fn approximate(&mut self, opcode: &str, result: u32, args: &[Kind], bound: Bound) {
+        self.op(opcode, result, args);
+        if let Some(case) = self.cases.last_mut() {
+            case.bound = Some(bound);
+        }
+    }
+}
+
+/// The types of integers with a sign or without.
+const INTEGERS: [(&str, Kind); 6] = [
+    ("u16", Kind::Int16),
+    ("s16", Kind::Int16),
+    ("u32", Kind::Int32),
+    ("s32", Kind::Int32),
+    ("u64", Kind::Int64),
+    ("s64", Kind::Int64),
+];
+
+/// Bits of no type.
+const BITS: [(&str, Kind); 3] = [("b16", Kind::Int16), ("b32", Kind::Int32), ("b64", Kind::Int64)];
+
+/// The rounding modes of arithmetic.
+const ROUNDING: [&str; 4] = [".rn", ".rz", ".rm", ".rp"];

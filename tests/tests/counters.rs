@@ -1,0 +1,164 @@
+//! What the emulator counts and predicts, beside what was measured on an H200.
+
+use std::path::Path;
+use std::time::Duration;
+
+use gpu_kernels::{STEPS, Step};
+use host::backend::emulator::{EmulatorBackend, Launched, MODELS, Model};
+use host::backend::{Backend, Kernel};
+use host::{Operands, Problem, PtxSource};
+use ptx_emu::occupancy::estimate_registers;
+use ptx_emu::{Class, Counters, Module};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// How far a count may be from the hardware's.
+const COUNT_TOLERANCE: f64 = 0.01;
+
+/// How far the estimate of all machine instructions may be: the GPU's compiler adds and drops some around those that the
+/// PTX decides.
+const ESTIMATE_TOLERANCE: f64 = 0.05;
+
+/// How far a predicted time may be from the measured one.
+const TIME_TOLERANCE: f64 = 0.25;
+
+/// Counts of one kernel at one size, by the hardware's counters.
+#[derive(Debug, Deserialize)]
+struct Counted {
+    kernel: String,
+    size: u32,
+    instructions: u64,
+    thread_fmas: u64,
+    global_loads: u64,
+    global_stores: u64,
+    global_load_sectors: u64,
+    global_store_sectors: u64,
+    shared_loads: u64,
+    shared_stores: u64,
+    shared_load_wavefronts: u64,
+    shared_store_wavefronts: u64,
+    barriers: u64,
+    registers: u32,
+}
+
+#[derive(Debug, Deserialize)]
+struct Profile {
+    rows: Vec<Counted>,
+}
+
+fn profile() -> Vec<Counted> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/ncu-h200.json");
+    let text = std::fs::read_to_string(path).expect("the hardware's counters");
+    serde_json::from_str::<Profile>(&text).expect("rows").rows
+}
+
+fn h200() -> &'static Model {
+    &MODELS[0]
+}
+
+/// Runs the step on a square problem, and hands on what the launch did.
+fn launch(step: &'static Step, size: u32, budget: Option<Duration>, check: impl FnOnce(&Launched)) {
+    let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, h200(), budget);
+    let problem = Problem::new(size, size, size).unwrap().with_seed(7);
+    backend.upload(&Operands::random(&problem).unwrap()).unwrap();
+    backend.run(Kernel::Step(step), &problem).unwrap_or_else(|error| panic!("{error}"));
+    check(&backend.launches(step)[0]);
+}
+
+fn close(what: &str, got: u64, measured: u64, tolerance: f64) {
+    let error = (got as f64 - measured as f64).abs();
+    assert!(error <= tolerance * measured as f64, "{what}: {got} in the emulator, {measured} on the H200");
+}
+
+fn compare(counters: &Counters, measured: &Counted) {
+    let Counters { global_loads, global_stores, shared_loads, shared_stores, .. } = counters;
+    for (what, got, expected) in [
+        ("FMAs", counters.thread_fmas, measured.thread_fmas),
+        ("loads from global memory", counters.of(Class::GlobalLoad), measured.global_loads),
+        ("stores to global memory", counters.of(Class::GlobalStore), measured.global_stores),
+        ("sectors loaded", global_loads.sectors, measured.global_load_sectors),
+        ("sectors stored", global_stores.sectors, measured.global_store_sectors),
+        ("loads from shared memory", counters.of(Class::SharedLoad), measured.shared_loads),
+        ("stores to shared memory", counters.of(Class::SharedStore), measured.shared_stores),
+        ("wavefronts of loads", shared_loads.wavefronts, measured.shared_load_wavefronts),
+        ("wavefronts of stores", shared_stores.wavefronts, measured.shared_store_wavefronts),
+        ("barriers", counters.barriers, measured.barriers),
+    ] {
+        close(&format!("{} at {}: {what}", measured.kernel, measured.size), got, expected, COUNT_TOLERANCE);
+    }
+    let what = format!("{} at {}: machine instructions", measured.kernel, measured.size);
+    close(&what, counters.machine_instructions, measured.instructions, ESTIMATE_TOLERANCE);
+}
+
+/// Every step at two sizes, the second of which has edges.
+#[test]
+fn counters_are_those_of_the_hardware() {
+    let profile = profile();
+    for step in STEPS {
+        for size in [256, 500] {
+            let measured = profile.iter().find(|row| row.kernel == step.slug && row.size == size);
+            let measured = measured.unwrap_or_else(|| panic!("{} at {size} was not measured", step.slug));
+            launch(step, size, None, |launched| compare(&launched.report.counters, measured));
+        }
+    }
+}
+
+#[test]
+fn a_sample_scales_up_to_the_whole() {
+    let profile = profile();
+    for step in STEPS {
+        let measured = profile.iter().find(|row| row.kernel == step.slug && row.size == 500).unwrap();
+        launch(step, 500, Some(Duration::ZERO), |launched| {
+            assert!(launched.report.blocks_run < launched.report.blocks);
+            compare(&launched.report.counters, measured);
+        });
+    }
+}
+
+#[test]
+fn estimated_registers_are_those_that_the_compiler_takes() {
+    let profile = profile();
+    for step in STEPS {
+        let module = Module::parse(PtxSource::BuiltIn.module(step).unwrap()).unwrap();
+        let kernel = module.kernel(step.kernel).unwrap();
+        let estimate = estimate_registers(h200(), kernel.live_registers(), step.threads(), kernel.bounds());
+        let measured = profile.iter().find(|row| row.kernel == step.slug).unwrap().registers;
+        assert_eq!(estimate, measured, "{}", step.slug);
+    }
+}
+
+/// The median time of each step at this size, as it is in the published results.
+fn measured_times(size: u32) -> Vec<(&'static Step, f64)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.to_string_lossy().ends_with("-h200.jsonl"));
+    files.sort();
+    let text = std::fs::read_to_string(files.last().expect("results of an H200")).unwrap();
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let time = |step: &'static Step| {
+        let is_it = |row: &&Value| row["kernel"] == step.slug && row["m"] == size && row["modelled"] == false;
+        rows.iter().find(is_it).map(|row| (step, row["time_ms"].as_f64().unwrap()))
+    };
+    STEPS.iter().filter_map(time).collect()
+}
+
+#[test]
+fn predicted_times_are_near_the_measured_ones_and_in_their_order() {
+    for size in [1024, 2048, 4096] {
+        let measured = measured_times(size);
+        assert_eq!(measured.len(), STEPS.len(), "every step was measured at {size}");
+        let mut predicted = Vec::new();
+        for &(step, time_ms) in &measured {
+            launch(step, size, Some(Duration::ZERO), |launched| predicted.push(launched.prediction.time_ms));
+            let ratio = predicted.last().unwrap() / time_ms;
+            let text = format!("{} at {size}: {ratio:.3} of the measured {time_ms} ms", step.slug);
+            assert!((ratio - 1.0).abs() <= TIME_TOLERANCE, "{text}");
+        }
+        let order = |times: Vec<f64>| {
+            let mut slugs: Vec<_> = STEPS.iter().map(|step| step.slug).zip(times).collect();
+            slugs.sort_by(|a, b| b.1.total_cmp(&a.1));
+            slugs.into_iter().map(|(slug, _)| slug).collect::<Vec<_>>()
+        };
+        assert_eq!(order(predicted), order(measured.iter().map(|(_, time)| *time).collect()), "at {size}");
+    }
+}
