@@ -125,9 +125,9 @@ impl Races {
             self.after_write(now, write, 1 << lane, found);
         }
         let cells = self.writes.len();
-        for warp in 0..self.warps {
+        for (warp, &known) in seen.iter().enumerate() {
             let read = self.reads[warp * cells + cell];
-            if read.time > seen[warp] {
+            if read.time > known {
                 self.after_read(now, lane, (warp, read, AccessKind::Read), found);
             }
         }
