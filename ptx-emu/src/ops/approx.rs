@@ -6,6 +6,8 @@
 
 mod mufu;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 /// 2^24, by which instructions without `.ftz` lift a subnormal argument: the unit takes it for a zero.
 const LIFT: f32 = 16_777_216.0;
