@@ -119,9 +119,9 @@ fn half(op: &Opcode<'_>, o: &Operands<'_>, ty: Type) -> Result<Compute, Unsuppor
         return Err(Unsupported::new(format!("ex2.approx{ty} needs .ftz")));
     }
     let half = Half { format: if brain { &BF16 } else { &F16 }, ftz, sat: false, relu: false };
-    let f: fn(f64) -> f64 = if op.name() == "ex2" { f64::exp2 } else { f64::tanh };
+    let f: fn(f32, bool) -> f32 = if op.name() == "ex2" { approx::ex2 } else { approx::tanh };
     let (d, a) = d_a(o, ty, ty)?;
-    let one = move |a: u16| half.output(f(half.input(a)));
+    let one = move |a: u16| approx::half(f, half, a);
     Ok(match ty.bits() {
         16 => unary_slow(d, a, one),
         _ => unary_slow(d, a, move |a| both(one, a)),

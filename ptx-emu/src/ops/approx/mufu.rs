@@ -3,8 +3,9 @@
 //! The unit looks up the upper bits of a number's significand in a table, which gives it three coefficients, and computes
 //! a quadratic polynomial of the lower bits in fixed point. The method is published: S. F. Oberman and M. Y. Siu, "A
 //! High-Performance Area-Efficient Multifunction Interpolator", 17th IEEE Symposium on Computer Arithmetic, 2005; the
-//! envytools project describes how the unit of the first such GPUs rounds. The Hopper generation still rounds so, as its
-//! outputs show; the square root and the hyperbolic tangent came later, and their formats are measured.
+//! envytools project describes how the first such unit, of the Tesla generation, lines up its coefficients and rounds. The
+//! outputs of the Hopper generation show that it still does so. The square root and the hyperbolic tangent came later:
+//! their formats are found from outputs.
 //!
 //! Subnormal numbers count as zeros here, going in and coming out, but for [`tanh`].
 
@@ -34,6 +35,9 @@ struct Format {
 impl Format {
     const RCP: Self = Self { constant: 14, quadratic: 1, bias: 0x8fce, fraction: 16 };
     const RSQRT: Self = Self { constant: 14, quadratic: 2, bias: 0x7fff, fraction: 16 };
+    /// The double-precision functions give significands of 21 bits.
+    const RCP64: Self = Self { fraction: 19, ..Self::RCP };
+    const RSQRT64: Self = Self { fraction: 19, ..Self::RSQRT };
     const SQRT: Self = Self { constant: 15, quadratic: 1, bias: 0x7fff, fraction: 17 };
     const EX2: Self = Self { constant: 13, quadratic: 0, bias: 0x77e2, fraction: 15 };
     const LG2: Self = Self { constant: 12, quadratic: 1, bias: 0x3345, fraction: 2 };
@@ -232,4 +236,45 @@ pub(super) fn tanh(x: f32) -> f32 {
         Argument::Number(_) | Argument::Infinity => 1f32.copysign(x),
         Argument::Nan => NAN,
     }
+}
+
+/// 1 / x in double precision, of the upper words. Subnormal numbers count as zeros.
+pub(super) fn rcp64h(x: u32) -> u32 {
+    let (sign, exponent, fraction) = upper_parts(x);
+    match exponent {
+        0 => sign | INFINITY64,
+        0x7ff if fraction == 0 => sign,
+        0x7ff => NAN.to_bits(),
+        _ => number64(sign, 1022 - exponent, Format::RCP64.interpolate(&tables::RCP, fraction << 4)),
+    }
+}
+
+/// 1 / sqrt(x) in double precision, of the upper words. Subnormal numbers count as zeros.
+pub(super) fn rsqrt64h(x: u32) -> u32 {
+    let (sign, exponent, fraction) = upper_parts(x);
+    let odd = exponent & 1 == 0;
+    match exponent {
+        0 => sign | INFINITY64,
+        0x7ff if sign == 0 && fraction == 0 => 0,
+        _ if sign != 0 || exponent == 0x7ff => NAN.to_bits(),
+        _ if fraction == 0 && !odd => number64(0, (1023 - exponent) / 2, 1 << 20),
+        _ => {
+            let significand = fraction << 3 | u32::from(odd) << 23;
+            let half = (exponent - 1023) >> 1;
+            number64(0, -half - 1, Format::RSQRT64.interpolate(&tables::RSQRT, significand))
+        }
+    }
+}
+
+const INFINITY64: u32 = 0x7ff0_0000;
+
+/// The sign, the biased exponent and the fraction in the upper word of a double.
+fn upper_parts(x: u32) -> (u32, i32, u32) {
+    (x & 0x8000_0000, (x >> 20 & 0x7ff) as i32, x & 0x000f_ffff)
+}
+
+/// As [`number`], the upper word of a double: the significand has 21 bits or is 2^21.
+fn number64(sign: u32, exponent: i32, significand: i64) -> u32 {
+    let bits = (exponent + 1022) * (1 << 20) + significand as i32;
+    if bits < 1 << 20 { sign } else { sign | bits as u32 }
 }

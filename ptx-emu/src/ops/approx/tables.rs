@@ -1,8 +1,8 @@
 //! The tables of the special function unit: each slice's constant, linear and quadratic coefficient.
 //!
-//! Generated: the coefficients are found from measured outputs of an H200. Over all significands of a function (for the
-//! hyperbolic tangent, over 8 million arguments), exactly one set of integers near the best fit makes the polynomial, in
-//! the unit's fixed point, give every output of a slice.
+//! Generated: the coefficients are found from outputs of an H200 for all significands (of the hyperbolic tangent, for 8
+//! million arguments). A least-squares fit of a slice's outputs comes within a fraction of its coefficients; of the
+//! integers around it, just one set makes the polynomial, in the unit's fixed point, give every output of the slice.
 
 use super::mufu::Slice;
 

@@ -1,5 +1,6 @@
 use super::*;
-use crate::ops::float::{canonical, flush};
+use crate::ops::float::{canonical, flush, output64};
+use crate::ops::round::{BF16, F16};
 
 /// The tables of the PTX ISA: -inf, -0, +0, +inf.
 #[test]
@@ -24,25 +25,43 @@ fn special_inputs() {
     assert_eq!(rcp64(f64::from_bits(1)), f64::INFINITY);
 }
 
-/// Pairs of an argument and what an H200 gives for it, little-endian.
-fn check(name: &str, samples: &[u8], f: fn(f32, bool) -> f32, ftz: bool) {
-    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
-    let modes = |x: f32| canonical(if ftz { flush(x) } else { x });
-    assert!(samples.len() >= 8 * 2000, "{name}");
-    for pair in samples.chunks_exact(8) {
-        let (argument, expected) = (word(&pair[..4]), word(&pair[4..]));
-        let result = modes(f(modes(f32::from_bits(argument)), ftz)).to_bits();
-        assert_eq!(result, expected, "{name} of {argument:08x}: {result:08x} instead of {expected:08x}");
+/// One sample of a file: as many little-endian numbers of `N` bytes as an instruction has operands.
+fn numbers<const N: usize>(sample: &[u8]) -> Vec<u64> {
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, byte| high << 8 | u64::from(*byte));
+    sample.chunks_exact(N).map(number).collect()
+}
+
+/// Samples of arguments and the result that an H200 gives, against what `f` makes of the arguments.
+fn check<const N: usize>(name: &str, samples: &[u8], operands: usize, f: impl Fn(&[u64]) -> u64) {
+    assert!(samples.len() / (N * operands) >= 2000, "{name}: {} bytes", samples.len());
+    for sample in samples.chunks_exact(N * operands) {
+        let sample = numbers::<N>(sample);
+        let (expected, arguments) = sample.split_last().unwrap();
+        let result = f(arguments);
+        assert_eq!(result, *expected, "{name} of {arguments:x?}: {result:x} instead of {expected:x}");
     }
 }
 
-/// Arguments of all magnitudes, special ones, and the ends of the slices.
+/// A number in or out of an instruction of single precision.
+fn mode(ftz: bool, x: f32) -> f32 {
+    canonical(if ftz { flush(x) } else { x })
+}
+
+macro_rules! samples {
+    ($name:literal) => {
+        include_bytes!(concat!("../../../tests/mufu/", $name, ".bin"))
+    };
+}
+
+/// Arguments of all magnitudes, special ones, and the ends of slices.
 #[test]
-fn as_measured() {
+fn single() {
     macro_rules! check {
-        ($($file:literal $f:ident $ftz:literal)*) => {
-            $(check($file, include_bytes!(concat!("../../../tests/mufu/", $file, ".bin")), $f, $ftz);)*
-        };
+        ($($name:literal $f:ident $ftz:literal)*) => {$(
+            check::<4>($name, samples!($name), 2, |x| {
+                mode($ftz, $f(mode($ftz, f32::from_bits(x[0] as u32)), $ftz)).to_bits().into()
+            });
+        )*};
     }
     check! {
         "rcp" rcp false "rcp_ftz" rcp true
@@ -54,4 +73,40 @@ fn as_measured() {
         "cos" cos false "cos_ftz" cos true
         "tanh" tanh false
     }
+}
+
+/// Random bits, among them many that are subnormal and many that are large.
+#[test]
+fn division() {
+    macro_rules! check {
+        ($($name:literal $f:ident $ftz:literal)*) => {$(
+            check::<4>($name, samples!($name), 3, |x| {
+                let [a, b] = [x[0], x[1]].map(|x| mode($ftz, f32::from_bits(x as u32)));
+                mode($ftz, $f(a, b, $ftz)).to_bits().into()
+            });
+        )*};
+    }
+    check! {
+        "div" div false "div_ftz" div true
+        "div_full" div_full false "div_full_ftz" div_full true
+    }
+}
+
+#[test]
+fn double() {
+    let number = |f: fn(f64) -> f64| move |x: &[u64]| f(f64::from_bits(x[0])).to_bits();
+    check::<8>("rcp64", samples!("rcp64"), 2, number(rcp64));
+    check::<8>("rsqrt64_ftz", samples!("rsqrt64_ftz"), 2, number(rsqrt64_ftz));
+    check::<8>("rsqrt64", samples!("rsqrt64"), 2, number(|x| output64(rsqrt64(x), [x])));
+}
+
+#[test]
+fn half_precision() {
+    let number = |f: fn(f32, bool) -> f32, format, ftz| {
+        move |x: &[u64]| half(f, Half { format, ftz, sat: false, relu: false }, x[0] as u16).into()
+    };
+    check::<2>("ex2_f16", samples!("ex2_f16"), 2, number(ex2, &F16, false));
+    check::<2>("ex2_bf16", samples!("ex2_bf16"), 2, number(ex2, &BF16, true));
+    check::<2>("tanh_f16", samples!("tanh_f16"), 2, number(tanh, &F16, false));
+    check::<2>("tanh_bf16", samples!("tanh_bf16"), 2, number(tanh, &BF16, false));
 }
