@@ -1,9 +1,9 @@
 //! The approximations of single precision, and the two of double. PTX ISA, "Floating Point Instructions".
 //!
 //! They give what a GPU of the Hopper generation gives, bit for bit: [`mufu`] stands for its special function unit, and
-//! the functions here for the instructions that ptxas puts around it. Compared with an H200, those with one operand gave
-//! the same for all 2^32 arguments in single precision and all 2^16 in half precision; in division and double precision,
-//! for 2^29 or more random ones.
+//! the functions here for the instructions that ptxas puts around it. Compared with an H200, they gave the same for all
+//! 2^32 arguments in single precision, for all 2^16 in half precision, and for 2^29 random ones or more in division and
+//! double precision.
 
 mod mufu;
 mod tables;

@@ -1,11 +1,11 @@
 //! The special function unit of the Hopper generation, instruction `MUFU`, bit for bit.
 //!
-//! The unit looks up the upper bits of a number's significand in a table, which gives it three coefficients, and computes
-//! a quadratic polynomial of the lower bits in fixed point. The method is published: S. F. Oberman and M. Y. Siu, "A
-//! High-Performance Area-Efficient Multifunction Interpolator", 17th IEEE Symposium on Computer Arithmetic, 2005; the
-//! envytools project describes how the first such unit, of the Tesla generation, lines up its coefficients and rounds. The
-//! outputs of the Hopper generation show that it still does so. The square root and the hyperbolic tangent came later:
-//! their formats are found from outputs.
+//! The upper bits of a number's significand choose a slice of the function, for which a table has three coefficients;
+//! the lower bits go into a quadratic polynomial in fixed point. The method is published: S. F. Oberman and M. Y. Siu,
+//! "A High-Performance Area-Efficient Multifunction Interpolator", 17th IEEE Symposium on Computer Arithmetic, 2005.
+//! The envytools project describes how the first such unit, of the Tesla generation, lines up its coefficients and
+//! rounds; the outputs of the Hopper generation show that it still does so. The square root and the hyperbolic tangent
+//! came later: their formats are found from outputs.
 //!
 //! Subnormal numbers count as zeros here, going in and coming out, but for [`tanh`].
 
@@ -35,7 +35,7 @@ struct Format {
 impl Format {
     const RCP: Self = Self { constant: 14, quadratic: 1, bias: 0x8fce, fraction: 16 };
     const RSQRT: Self = Self { constant: 14, quadratic: 2, bias: 0x7fff, fraction: 16 };
-    /// The double-precision functions give significands of 21 bits.
+    // Those of double precision give significands of 21 bits.
     const RCP64: Self = Self { fraction: 19, ..Self::RCP };
     const RSQRT64: Self = Self { fraction: 19, ..Self::RSQRT };
     const SQRT: Self = Self { constant: 15, quadratic: 1, bias: 0x7fff, fraction: 17 };

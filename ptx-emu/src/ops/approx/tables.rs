@@ -206,7 +206,7 @@ pub(super) const TANH: [Slice; 51] = [
     (0x07ffff2, 0x4, -0x8), (0x07ffffa, 0x2, -0x4),
 ];
 
-/// For each exponent of the hyperbolic tangent's argument from -8 to 2: the first slice, how many bits of the significand
+/// For each exponent of the hyperbolic tangent's argument from -8 to 2: the first slice, how many bits of the argument
 /// choose among the range's slices, and the places behind the point of what the polynomial gives.
 pub(super) const TANH_RANGES: [(u32, u32, i32); 11] = [
     (0, 0, 41),
