@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use cuda_builder::tools;
 use gpu_kernels::STEPS;
+use host::PtxSource;
+use host::backend::emulator::{EmulatorBackend, MODELS};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tests::conformance::data::{Recording, sets};
 use tests::conformance::{Case, Columns, emulator, families, folder, ptx, steps};
@@ -111,7 +113,8 @@ fn same_as_recorded(step: &'static gpu_kernels::Step) -> Result<(), Failed> {
     let recording = steps::Recording::decode(&bytes).ok_or("no recording")?;
     for (index, problem) in steps::problems()?.iter().enumerate() {
         let expected = recording.c(step, index).ok_or("the step is not recorded: record again")?;
-        let got = steps::in_emulator(step, problem)?;
+        let mut emulator = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], None);
+        let got = steps::run(&mut emulator, step, problem)?;
         let differ = expected.iter().zip(&got).filter(|(a, b)| a != b).count();
         if differ > 0 || expected.len() != got.len() {
             return Err(format!("{problem:?}: {differ} of {} elements differ", expected.len()).into());

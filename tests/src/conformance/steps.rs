@@ -2,8 +2,7 @@
 
 use gpu_kernels::{STEPS, Step};
 use host::backend::{Backend, Kernel};
-use host::{Error, Operands, Problem, PtxSource};
-use ptx_emu::{GlobalMemory, Launch, Module};
+use host::{Error, Operands, Problem};
 
 /// How the file begins.
 const MAGIC: &[u8; 8] = b"GEMCONF1";
@@ -28,56 +27,15 @@ fn interior(operands: &Operands) -> Vec<u32> {
     (0..operands.c.rows()).flat_map(|row| operands.c.row(row)).map(|element| element.to_bits()).collect()
 }
 
-/// Runs a step on a device.
+/// Runs a step on a GPU or in the emulator.
 ///
 /// # Errors
-/// Where the device does not run it.
-pub fn on_device(backend: &mut dyn Backend, step: &'static Step, problem: &Problem) -> Result<Vec<u32>, Error> {
+/// Where the backend does not run it, or holds something against the kernel.
+pub fn run(backend: &mut dyn Backend, step: &'static Step, problem: &Problem) -> Result<Vec<u32>, Error> {
     backend.prepare(Kernel::Step(step))?;
     backend.upload(&Operands::random(problem)?)?;
     backend.run(Kernel::Step(step), problem)?;
     Ok(interior(&backend.download()?))
-}
-
-/// Runs a step in the emulator.
-///
-/// # Errors
-/// What the emulator does not know, or holds against the kernel.
-pub fn in_emulator(step: &'static Step, problem: &Problem) -> Result<Vec<u32>, String> {
-    let text = |error: &dyn std::error::Error| error.to_string();
-    let mut operands = Operands::random(problem).map_err(|error| text(&error))?;
-    let ptx = PtxSource::BuiltIn;
-    let module = Module::parse(ptx.module(step).map_err(|error| text(&error))?).map_err(|error| text(&error))?;
-    let kernel = module.kernel(step.kernel).map_err(|error| text(&error))?;
-    let mut memory = GlobalMemory::default();
-    let mut upload = |matrix: &host::Matrix| {
-        let base = memory.allocate_words(matrix.as_slice().iter().map(|element| element.to_bits()));
-        (base, base + 4 * matrix.interior_offset() as u64)
-    };
-    let [(_, a), (_, b), (c_base, c)] = [&operands.a, &operands.b, &operands.c].map(&mut upload);
-    let Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. } = *problem;
-    let mut launch = Launch::new(step.grid(m, n), step.block)
-        .argument(m.to_le_bytes())
-        .argument(n.to_le_bytes())
-        .argument(k.to_le_bytes())
-        .argument(alpha.to_le_bytes())
-        .argument(a.to_le_bytes())
-        .argument(lda.to_le_bytes())
-        .argument(b.to_le_bytes())
-        .argument(ldb.to_le_bytes())
-        .argument(beta.to_le_bytes())
-        .argument(c.to_le_bytes())
-        .argument(ldc.to_le_bytes());
-    launch.dynamic_shared_bytes = step.dynamic_smem_bytes;
-    let report = kernel.launch(&mut memory, &launch).map_err(|error| text(&error))?;
-    if let Some(finding) = report.fault.iter().chain(&report.findings).next() {
-        return Err(finding.to_string());
-    }
-    let bytes = memory.read(c_base).ok_or("C is gone")?;
-    for (element, bytes) in operands.c.as_mut_slice().iter_mut().zip(bytes.as_chunks().0) {
-        *element = f32::from_le_bytes(*bytes);
-    }
-    Ok(interior(&operands))
 }
 
 /// What the device computes, for each step and problem. Steps that compute the same share it.
@@ -98,7 +56,7 @@ impl Recording {
         let mut recording = Self::default();
         for step in STEPS {
             for (index, problem) in problems()?.iter().enumerate() {
-                let c = on_device(backend, step, problem)?;
+                let c = run(backend, step, problem)?;
                 let place = recording.results.iter().position(|known| *known == c);
                 let place = place.unwrap_or_else(|| {
                     recording.results.push(c);
