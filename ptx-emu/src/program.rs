@@ -76,6 +76,8 @@ pub(crate) enum Action {
     Load(Box<Access>),
     Store(Box<Access>),
     Atomic(Box<Atomic>),
+    /// Something that copies in the background.
+    Async(Box<Async>),
     Branch(Pc),
     /// To one of these, by the lanes' index.
     BranchIndex(Slot, Box<[Pc]>),
@@ -152,6 +154,34 @@ pub(crate) struct AtomicElement {
     pub result: Option<Slot>,
     pub a: Slot,
     pub b: Option<Slot>,
+}
+
+/// What is done with copies that go on while the thread does: `cp.async`.
+pub(crate) enum Async {
+    Copy(Copy),
+    /// Closes the thread's group of copies.
+    Commit,
+    /// Waits for all of the thread's groups but the last so many; `None` for all copies, in groups or not.
+    Wait(Option<u32>),
+}
+
+/// A copy of up to 16 bytes from global to shared memory.
+pub(crate) struct Copy {
+    pub to: AddressExpr,
+    pub from: AddressExpr,
+    /// Bytes that are written.
+    pub bytes: u32,
+    pub source: CopySource,
+}
+
+/// How many bytes are read; the others are 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CopySource {
+    All,
+    /// So many, at most all.
+    Bytes(Slot),
+    /// All, or none where the predicate holds.
+    Unless(Condition),
 }
 
 /// `bar` and `barrier`.

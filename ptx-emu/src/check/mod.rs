@@ -9,6 +9,7 @@ mod tests;
 mod written;
 
 use clocks::Clocks;
+pub(crate) use clocks::Since;
 use global::BlockRaces;
 pub(crate) use global::GlobalRaces;
 use race::Races;
@@ -164,6 +165,23 @@ impl BlockChecks {
         }
         if access.kind.is_strong() {
             release(clocks, access, Space::Shared);
+        }
+        found
+    }
+
+    /// A warp begins an access that goes on beside what it does.
+    pub(crate) fn begin(&mut self, warp: usize) -> Option<Since> {
+        self.races.as_ref().and(self.clocks.as_mut()).map(|clocks| clocks.begin(warp))
+    }
+
+    /// A plain access to shared memory that began earlier comes to its end.
+    pub(crate) fn shared_since(&mut self, access: &Observed<'_>, since: Option<&Since>) -> Vec<Discovery> {
+        let mut found = Vec::new();
+        if let Some(written) = &mut self.shared {
+            found.extend(written.access(access, "shared", access.addresses));
+        }
+        if let (Some(clocks), Some(races), Some(since)) = (&mut self.clocks, &mut self.races, since) {
+            clocks.as_of(access.warp, since, |clocks| races.access(clocks, access, &mut found));
         }
         found
     }

@@ -230,6 +230,10 @@ impl Site {
                     self.atomic(grid, warp, pc, atomic, mask, count)?;
                     pc += 1;
                 }
+                Action::Async(action) => {
+                    self.asynchronous(grid, warp, pc, action, mask, count)?;
+                    pc += 1;
+                }
                 Action::Branch(target) => {
                     if mask == lanes {
                         pc = *target;

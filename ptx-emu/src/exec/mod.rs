@@ -3,6 +3,7 @@
 mod access;
 mod barrier;
 mod block;
+mod copy;
 mod footprint;
 mod grid;
 mod meet;

@@ -1,6 +1,7 @@
 //! From the syntax tree to what an executor runs: calls inlined, registers in rows, opcodes as functions.
 
 mod access;
+mod asynchronous;
 mod atomic;
 mod compute;
 mod control;
@@ -148,6 +149,9 @@ fn action(
         return Ok(action);
     }
     if let Some(action) = atomic::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = asynchronous::lower(op, o)? {
         return Ok(action);
     }
     let Some(compute) = compute::lower(op, o)? else {
