@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 use serde::Serialize;
 
 use crate::Space;
+use crate::coalesce::SECTOR_BYTES;
 use crate::exec::ClassCounts;
 use crate::program::{Action, Async, Instruction, Program};
 
@@ -162,8 +163,15 @@ impl Class {
             Action::Branch(_) | Action::BranchIndex(..) | Action::Exit | Action::Trap => return Self::Branch,
             Action::Barrier(_) | Action::WarpBarrier(_) | Action::Fence => return Self::Barrier,
             Action::Converge(..) => return Self::Lanes,
-            Action::Async(action) if matches!(**action, Async::Copy(_)) => return Self::GlobalLoad,
-            Action::Async(_) => return Self::Other,
+            Action::Async(action) => {
+                return match &**action {
+                    Async::Copy(_) => Self::GlobalLoad,
+                    Async::Bulk(bulk) if bulk.barrier.is_some() => Self::GlobalLoad,
+                    Async::Bulk(_) => Self::GlobalStore,
+                    _ => Self::Other,
+                };
+            }
+            Action::Mbarrier(_) => return Self::Barrier,
             Action::Nop => return Self::Other,
             Action::Compute(_) => None,
         };
@@ -248,7 +256,7 @@ impl Counters {
         self.thread_instructions += lanes;
         self.thread_fmas += if class == Class::Fma { lanes } else { 0 };
         self.divergent_branches += diverged;
-        let bytes = lanes
+        let mut bytes = lanes
             * match &instruction.action {
                 Action::Load(access) | Action::Store(access) => u64::from(access.bytes()),
                 Action::Atomic(atomic) => u64::from(atomic.width) * atomic.elements.len() as u64,
@@ -262,6 +270,9 @@ impl Counters {
                 }
                 _ => 0,
             };
+        if matches!(&instruction.action, Action::Async(action) if matches!(**action, Async::Bulk(_))) {
+            bytes = sectors * SECTOR_BYTES;
+        }
         let global = GlobalCounters { requests, sectors, bytes, wavefronts };
         let shared = SharedCounters { requests, wavefronts, bytes };
         match class {

@@ -169,6 +169,14 @@ impl Clocks {
         clock[warp] = self.time[warp];
     }
 
+    /// What those had seen who wrote to a word becomes what is learned where it is `published`, until the next time.
+    pub(super) fn publish(&mut self, word: u64, published: u64) {
+        if let Some(clock) = self.words.get(&word) {
+            let clock = clock.clone();
+            self.words.insert(published, clock);
+        }
+    }
+
     /// The warp begins an access that goes on beside what it does from now on.
     pub(super) fn begin(&mut self, warp: usize) -> Since {
         let since = Since { time: self.time[warp], seen: self.seen(warp).into() };

@@ -518,12 +518,12 @@ fn gather(memory: &[u8], addresses: &[u64; LANES], offset: u64, lanes: Mask, wid
     }
 }
 
-fn get_bytes(memory: &[u8], at: u64, width: u32) -> u64 {
+pub(super) fn get_bytes(memory: &[u8], at: u64, width: u32) -> u64 {
     let mut bytes = [0; 8];
     bytes[..width as usize].copy_from_slice(&memory[at as usize..][..width as usize]);
     u64::from_le_bytes(bytes)
 }
 
-fn put_bytes(memory: &mut [u8], at: u64, width: u32, value: u64) {
+pub(super) fn put_bytes(memory: &mut [u8], at: u64, width: u32, value: u64) {
     memory[at as usize..][..width as usize].copy_from_slice(&value.to_le_bytes()[..width as usize]);
 }

@@ -27,6 +27,8 @@ pub(super) struct Copies {
     pending: Vec<Pending>,
     /// Groups that each lane has closed.
     groups: [u32; LANES],
+    /// Groups of bulk copies.
+    pub(super) bulk_groups: [u32; LANES],
 }
 
 /// What lanes began to copy together.
@@ -76,6 +78,9 @@ impl Site {
             Async::Copy(_) => {}
             Async::Commit => warp.copies.commit(mask),
             Async::Wait(keep) => self.end_copies(grid, warp, mask, *keep, true),
+            Async::Bulk(bulk) => self.begin_bulk(grid, warp, pc, bulk, mask, count)?,
+            Async::CommitBulk => lanes_of(mask).for_each(|lane| warp.copies.bulk_groups[lane] += 1),
+            Async::WaitBulk(keep) => self.end_bulk_groups(grid, warp, mask, Some(*keep)),
         }
         Ok(())
     }
@@ -83,6 +88,7 @@ impl Site {
     /// Lanes leave the kernel: what they copy goes on, but nobody can wait for it.
     pub(super) fn abandon_copies(&mut self, grid: &Grid<'_>, warp: &mut Warp, mask: Mask) {
         self.end_copies(grid, warp, mask, None, false);
+        self.end_bulk_groups(grid, warp, mask, None);
     }
 
     fn begin_copy(
@@ -142,7 +148,14 @@ impl Site {
     }
 
     /// Lanes wait for their copies, or for those of all groups but the last `keep`; `watched` by the checkers.
-    fn end_copies(&mut self, grid: &Grid<'_>, warp: &mut Warp, mask: Mask, keep: Option<u32>, watched: bool) {
+    pub(super) fn end_copies(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        mask: Mask,
+        keep: Option<u32>,
+        watched: bool,
+    ) {
         let mut pending = std::mem::take(&mut warp.copies.pending);
         for copy in &mut pending {
             let due = warp.copies.due(copy, mask, keep);

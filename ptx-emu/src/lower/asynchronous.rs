@@ -5,17 +5,20 @@ use super::Unsupported;
 use super::opcode::Opcode;
 use super::operands::Operands;
 use crate::Type;
-use crate::program::{Action, Async, Copy, CopySource};
+use crate::program::{Action, Async, Bulk, Copy, CopySource};
 use crate::syntax::Operand;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
-    if op.name() != "cp" || !op.take("async") {
+    // `mbarrier::lower` has taken `async` before.
+    if op.name() != "cp" {
         return Ok(None);
     }
-    if op.take("bulk") {
-        return Err(Unsupported::new("bulk copies are not supported"));
-    }
-    let action = if op.take("commit_group") {
+    let action = if op.take("bulk") {
+        match bulk(op, o)? {
+            Some(action) => action,
+            None => return Ok(Some(Action::Nop)),
+        }
+    } else if op.take("commit_group") {
         o.expect(0)?;
         Async::Commit
     } else if op.take("wait_group") {
@@ -51,6 +54,41 @@ fn copy(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Copy, Unsupported> {
     };
     let (to, from) = (o.address(0)?.0, o.address(1)?.0);
     Ok(Copy { to, from, bytes: bytes as u32, source })
+}
+
+/// `cp.async.bulk`, but for tensors; `None` for what does nothing.
+fn bulk(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Async>, Unsupported> {
+    if op.take("tensor") {
+        return Err(Unsupported::new("copies of tensors are not supported"));
+    }
+    if op.take("prefetch") {
+        while op.take_if(|_| true).is_some() {}
+        return Ok(None);
+    }
+    if op.take("commit_group") {
+        o.expect(0)?;
+        return Ok(Some(Async::CommitBulk));
+    }
+    if op.take("wait_group") {
+        op.take("read");
+        o.expect(1)?;
+        return Ok(Some(Async::WaitBulk(u32::try_from(o.integer(0)?).unwrap_or(u32::MAX))));
+    }
+    let counts = op.take("mbarrier::complete_tx::bytes");
+    let is_known = op.take("global")
+        && if counts {
+            op.take_first(&["shared::cluster", "shared::cta"]).is_some()
+        } else {
+            op.take("shared::cta") && op.take("bulk_group")
+        };
+    if !is_known {
+        return Err(Unsupported::new("it copies from global to shared memory or back"));
+    }
+    let operands = 3 + usize::from(counts) + usize::from(op.take("L2::cache_hint"));
+    o.expect(operands)?;
+    let (to, from) = (o.address(0)?.0, o.address(1)?.0);
+    let barrier = if counts { Some(o.address(3)?.0) } else { None };
+    Ok(Some(Async::Bulk(Bulk { to, from, bytes: o.src(2, Type::U32)?, barrier })))
 }
 
 /// A number of bytes, or a predicate that says whether to ignore the source.

@@ -8,6 +8,7 @@ mod control;
 mod flatten;
 mod flow;
 mod layout;
+mod mbarrier;
 mod opcode;
 mod operands;
 mod slots;
@@ -149,6 +150,9 @@ fn action(
         return Ok(action);
     }
     if let Some(action) = atomic::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = mbarrier::lower(op, o)? {
         return Ok(action);
     }
     if let Some(action) = asynchronous::lower(op, o)? {
