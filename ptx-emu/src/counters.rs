@@ -6,8 +6,9 @@ use std::ops::AddAssign;
 use serde::Serialize;
 
 use crate::Space;
+use crate::coalesce::SECTOR_BYTES;
 use crate::exec::ClassCounts;
-use crate::program::{Action, Instruction, Program};
+use crate::program::{Action, Async, Instruction, Program};
 
 /// What one instruction of the PTX did, over all warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,6 +23,8 @@ pub(crate) struct Count {
     pub sectors: u64,
     /// Of an access: passes through the first-level cache, which shared memory is part of; see `coalesce`.
     pub wavefronts: u64,
+    /// Of a copy to shared memory: passes of its second half.
+    pub copy_wavefronts: u64,
     /// Branches that lanes left in both directions.
     pub diverged: u64,
 }
@@ -33,6 +36,7 @@ impl AddAssign for Count {
         self.requests += other.requests;
         self.sectors += other.sectors;
         self.wavefronts += other.wavefronts;
+        self.copy_wavefronts += other.copy_wavefronts;
         self.diverged += other.diverged;
     }
 }
@@ -159,6 +163,15 @@ impl Class {
             Action::Branch(_) | Action::BranchIndex(..) | Action::Exit | Action::Trap => return Self::Branch,
             Action::Barrier(_) | Action::WarpBarrier(_) | Action::Fence => return Self::Barrier,
             Action::Converge(..) => return Self::Lanes,
+            Action::Async(action) => {
+                return match &**action {
+                    Async::Copy(_) => Self::GlobalLoad,
+                    Async::Bulk(bulk) if bulk.barrier.is_some() => Self::GlobalLoad,
+                    Async::Bulk(_) => Self::GlobalStore,
+                    _ => Self::Other,
+                };
+            }
+            Action::Mbarrier(_) => return Self::Barrier,
             Action::Nop => return Self::Other,
             Action::Compute(_) => None,
         };
@@ -211,23 +224,25 @@ impl Class {
 impl Counters {
     /// Adds up counts by instruction, each times a factor.
     pub(crate) fn new<'a>(program: &Program, classes: impl Iterator<Item = (f64, &'a ClassCounts)>) -> Self {
-        let mut sums = vec![[0f64; 6]; program.instructions.len()];
+        let mut sums = vec![[0f64; 7]; program.instructions.len()];
         let (mut block_sectors, mut touched_bytes) = (0.0, 0);
         for (factor, class) in classes.filter(|(factor, _)| *factor > 0.0) {
             let (sectors, noted) = class.sectors;
             block_sectors += factor * class.blocks as f64 * sectors as f64 / noted.max(1) as f64;
             touched_bytes = class.touched_bytes.max(touched_bytes);
             for (sum, count) in sums.iter_mut().zip(&class.counts) {
-                let Count { warps, lanes, requests, sectors, wavefronts, diverged } = *count;
-                let values = [warps, lanes, requests, sectors, wavefronts, diverged];
+                let Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged } = *count;
+                let values = [warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged];
                 sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * value as f64);
             }
         }
         let mut counters = Self { block_sectors: block_sectors.round() as u64, touched_bytes, ..Self::default() };
         for (instruction, sum) in program.instructions.iter().zip(sums) {
-            let [warps, lanes, requests, sectors, wavefronts, diverged] = sum.map(|value| value.round() as u64);
+            let [warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged] =
+                sum.map(|value| value.round() as u64);
+            let count = Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged };
             if warps > 0 {
-                counters.add(instruction, &Count { warps, lanes, requests, sectors, wavefronts, diverged });
+                counters.add(instruction, &count);
             }
         }
         counters
@@ -235,22 +250,29 @@ impl Counters {
 
     fn add(&mut self, instruction: &Instruction, count: &Count) {
         let class = Class::of(instruction);
-        let Count { warps, lanes, requests, sectors, wavefronts, diverged } = *count;
+        let Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged } = *count;
         *self.instructions.entry(class).or_default() += warps;
         self.machine_instructions += warps * class.machine_instructions(&instruction.mnemonic);
         self.thread_instructions += lanes;
         self.thread_fmas += if class == Class::Fma { lanes } else { 0 };
         self.divergent_branches += diverged;
-        let bytes = lanes
+        let mut bytes = lanes
             * match &instruction.action {
                 Action::Load(access) | Action::Store(access) => u64::from(access.bytes()),
                 Action::Atomic(atomic) => u64::from(atomic.width) * atomic.elements.len() as u64,
+                Action::Async(action) => match &**action {
+                    Async::Copy(copy) => u64::from(copy.bytes),
+                    _ => 0,
+                },
                 Action::Barrier(_) => {
                     self.barriers += warps;
                     0
                 }
                 _ => 0,
             };
+        if matches!(&instruction.action, Action::Async(action) if matches!(**action, Async::Bulk(_))) {
+            bytes = sectors * SECTOR_BYTES;
+        }
         let global = GlobalCounters { requests, sectors, bytes, wavefronts };
         let shared = SharedCounters { requests, wavefronts, bytes };
         match class {
@@ -261,6 +283,10 @@ impl Counters {
             Class::SharedStore => self.shared_stores += shared,
             _ => {}
         }
+        if copy_wavefronts > 0 {
+            self.shared_stores += SharedCounters { requests, wavefronts: copy_wavefronts, bytes };
+        }
+        let wavefronts = wavefronts + copy_wavefronts;
         let (line, mnemonic) = (instruction.line, instruction.mnemonic.to_string());
         self.lines.push(LineCounters {
             line,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::lanes::Compute;
-use crate::registers::{Condition, Slot};
+use crate::registers::{Condition, PredSlot, Slot};
 use crate::special::Special;
 use crate::syntax::LaunchBounds;
 use crate::{Space, Type};
@@ -76,6 +76,9 @@ pub(crate) enum Action {
     Load(Box<Access>),
     Store(Box<Access>),
     Atomic(Box<Atomic>),
+    /// Something that copies in the background.
+    Async(Box<Async>),
+    Mbarrier(Box<Mbarrier>),
     Branch(Pc),
     /// To one of these, by the lanes' index.
     BranchIndex(Slot, Box<[Pc]>),
@@ -154,6 +157,87 @@ pub(crate) struct AtomicElement {
     pub b: Option<Slot>,
 }
 
+/// What is done with copies that go on while the thread does: `cp.async`.
+pub(crate) enum Async {
+    Copy(Copy),
+    /// Closes the thread's group of copies.
+    Commit,
+    /// Waits for all of the thread's groups but the last so many; `None` for all copies, in groups or not.
+    Wait(Option<u32>),
+    Bulk(Bulk),
+    /// As `Commit` and `Wait`, for bulk copies.
+    CommitBulk,
+    WaitBulk(u32),
+}
+
+/// A copy of many bytes: from global to shared memory if there is a barrier, or else the other way.
+pub(crate) struct Bulk {
+    pub to: AddressExpr,
+    pub from: AddressExpr,
+    pub bytes: Slot,
+    /// Where the bytes are counted that have come.
+    pub barrier: Option<AddressExpr>,
+}
+
+/// An operation on a barrier in shared memory.
+pub(crate) struct Mbarrier {
+    pub space: Space,
+    pub address: AddressExpr,
+    pub kind: MbarrierKind,
+}
+
+/// What is done with a barrier in shared memory.
+pub(crate) enum MbarrierKind {
+    Init(Slot),
+    Invalidate,
+    /// Bytes are to come, or have come.
+    Expect(Slot),
+    Complete(Slot),
+    /// Arrives so often, once if it is not said, and expects bytes. `state`: where the barrier's bits go.
+    Arrive {
+        state: Option<Slot>,
+        count: Option<Slot>,
+        bytes: Option<Slot>,
+        drop: bool,
+        must_not_complete: bool,
+    },
+    /// Arrives when the thread's copies have ended; `adds` to those that are waited for.
+    ArriveAfterCopies {
+        adds: bool,
+    },
+    /// Whether a phase has ended.
+    Test {
+        to: Option<PredSlot>,
+        phase: Phase,
+    },
+}
+
+/// A phase of a barrier: that in which it had these bits, or by its parity.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Phase {
+    Of(Slot),
+    Parity(Slot),
+}
+
+/// A copy of up to 16 bytes from global to shared memory.
+pub(crate) struct Copy {
+    pub to: AddressExpr,
+    pub from: AddressExpr,
+    /// Bytes that are written.
+    pub bytes: u32,
+    pub source: CopySource,
+}
+
+/// How many bytes are read; the others are 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CopySource {
+    All,
+    /// So many, at most all.
+    Bytes(Slot),
+    /// All, or none where the predicate holds.
+    Unless(Condition),
+}
+
 /// `bar` and `barrier`.
 pub(crate) struct Barrier {
     pub kind: BarrierKind,
@@ -189,5 +273,5 @@ pub(crate) enum Reduction {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reduced {
     Register(Slot),
-    Predicate(crate::registers::PredSlot),
+    Predicate(PredSlot),
 }

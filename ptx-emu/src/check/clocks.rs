@@ -31,6 +31,15 @@ pub(super) struct Clocks {
     barriers: Vec<u32>,
     /// What those have seen who wrote to a word by atomic or strong accesses.
     words: HashMap<u64, Box<[u32]>>,
+    /// While an access is looked at that began earlier: accesses of the lane itself that came later than this are beside it.
+    began: Option<u32>,
+}
+
+/// When an access began, and what its warp had seen by then.
+#[derive(Debug)]
+pub(crate) struct Since {
+    time: u32,
+    seen: Box<[u32]>,
 }
 
 impl Clocks {
@@ -42,6 +51,7 @@ impl Clocks {
             lanes: vec![None; warps],
             barriers: vec![0; BARRIERS * warps],
             words: HashMap::new(),
+            began: None,
         }
     }
 
@@ -84,8 +94,10 @@ impl Clocks {
         if by != warp {
             return others;
         }
+        let is_beside = self.began.is_some_and(|began| time > began);
+        let own = others & 1 << lane & u32::from(is_beside).wrapping_neg();
         let others = others & !(1 << lane);
-        match &self.lanes[warp] {
+        own | match &self.lanes[warp] {
             None => others,
             Some(lanes) => lanes_of(others).filter(|&other| lanes[lane][other] < time).fold(0, |m, x| m | 1 << x),
         }
@@ -155,6 +167,32 @@ impl Clocks {
         let clock = self.words.entry(word).or_insert_with(|| vec![0; self.warps].into());
         join(clock, &self.seen[warp * self.warps..][..self.warps]);
         clock[warp] = self.time[warp];
+    }
+
+    /// What those had seen who wrote to a word becomes what is learned where it is `published`, until the next time.
+    pub(super) fn publish(&mut self, word: u64, published: u64) {
+        if let Some(clock) = self.words.get(&word) {
+            let clock = clock.clone();
+            self.words.insert(published, clock);
+        }
+    }
+
+    /// The warp begins an access that goes on beside what it does from now on.
+    pub(super) fn begin(&mut self, warp: usize) -> Since {
+        let since = Since { time: self.time[warp], seen: self.seen(warp).into() };
+        self.tick(warp);
+        since
+    }
+
+    /// Runs `f` as if the warp had learned nothing since then.
+    pub(super) fn as_of<R>(&mut self, warp: usize, since: &Since, f: impl FnOnce(&Self) -> R) -> R {
+        let now: Box<[u32]> = self.seen(warp).into();
+        self.seen[warp * self.warps..][..self.warps].copy_from_slice(&since.seen);
+        self.began = Some(since.time);
+        let result = f(self);
+        self.began = None;
+        self.seen[warp * self.warps..][..self.warps].copy_from_slice(&now);
+        result
     }
 
     /// What the warp does from now on is not yet known to anybody.

@@ -35,13 +35,14 @@ struct Pattern {
 }
 
 impl Memo {
+    /// For a program of so many instructions, each with a place for what it does in a second memory, behind all first ones.
     pub(super) fn new(instructions: usize) -> Self {
-        Self((0..instructions * PHASES).map(|_| None).collect())
+        Self((0..2 * instructions * PHASES).map(|_| None).collect())
     }
 
     /// Sectors and wavefronts of an access. They depend on the addresses relative to the first lane's, and on where
     /// that one is in the banks.
-    fn count(
+    pub(super) fn count(
         &mut self,
         pc: Pc,
         addresses: &[u64; LANES],
@@ -64,14 +65,16 @@ impl Memo {
 }
 
 /// An access on its way: who, where, and how many bytes per lane.
-struct Request {
-    pc: Pc,
-    kind: AccessKind,
-    space: Space,
-    mask: Mask,
+pub(super) struct Request {
+    pub pc: Pc,
+    pub kind: AccessKind,
+    pub space: Space,
+    pub mask: Mask,
     /// Within the space; in local memory, within that of the whole block.
-    addresses: [u64; LANES],
-    bytes: u32,
+    pub addresses: [u64; LANES],
+    pub bytes: u32,
+    /// What addresses must be multiples of.
+    pub alignment: u32,
 }
 
 impl Request {
@@ -148,8 +151,10 @@ impl Site {
                 same = lanes_of(rest).filter(is_same).fold(0, |mask, lane| mask | 1 << lane);
                 places = addresses.map(|address| window::resolve(address).1);
             }
-            let request = Request { pc, kind, space, mask: same, addresses: places, bytes: access.bytes() };
-            let allowed = self.check(grid, warp, &request, access.width, count)?;
+            let bytes = access.bytes();
+            let alignment = bytes.next_power_of_two();
+            let request = Request { pc, kind, space, mask: same, addresses: places, bytes, alignment };
+            let allowed = self.check(grid, warp, &request, count)?;
             f(self, warp, &request, allowed);
             if let Some(races) = grid.global_races.as_ref().filter(|_| space == Space::Global && allowed != 0) {
                 self.checks.global_done(races, &request.observed(warp, allowed));
@@ -160,28 +165,9 @@ impl Site {
     }
 
     /// Counts an access and lets the checkers see it. Returns the lanes whose access can be carried out.
-    fn check(
-        &mut self,
-        grid: &Grid<'_>,
-        warp: &Warp,
-        request: &Request,
-        width: u32,
-        count: &mut Count,
-    ) -> Result<Mask, Fault> {
-        let Request { pc, kind, space, mask, ref addresses, bytes } = *request;
-        let alignment = u64::from(bytes.next_power_of_two().max(width));
-        let outside = outside(grid, self, request);
-        let misaligned = lanes_of(mask).filter(|&lane| addresses[lane] % alignment != 0);
-        let misaligned = if addresses.iter().fold(0, |all, address| all | address) % alignment == 0 {
-            0
-        } else {
-            misaligned.fold(0, |mask, lane| mask | 1 << lane)
-        };
-        let bad = outside | misaligned;
-        if bad != 0 && grid.checks.memory {
-            return Err(self.bad_access(grid, warp, request, bad, misaligned));
-        }
-        let mask = mask & !bad;
+    fn check(&mut self, grid: &Grid<'_>, warp: &Warp, request: &Request, count: &mut Count) -> Result<Mask, Fault> {
+        let Request { pc, kind, space, ref addresses, bytes, .. } = *request;
+        let mask = self.inside(grid, warp, request)?;
         if mask == 0 {
             return Ok(0);
         }
@@ -214,9 +200,27 @@ impl Site {
         Ok(mask)
     }
 
+    /// The lanes whose bytes are all there, at addresses that they may be at; a fault where others count as one.
+    pub(super) fn inside(&self, grid: &Grid<'_>, warp: &Warp, request: &Request) -> Result<Mask, Fault> {
+        let Request { mask, ref addresses, alignment, .. } = *request;
+        let alignment = u64::from(alignment);
+        let outside = outside(grid, self, request);
+        let misaligned = lanes_of(mask).filter(|&lane| addresses[lane] % alignment != 0);
+        let misaligned = if addresses.iter().fold(0, |all, address| all | address) % alignment == 0 {
+            0
+        } else {
+            misaligned.fold(0, |mask, lane| mask | 1 << lane)
+        };
+        let bad = outside | misaligned;
+        if bad != 0 && grid.checks.memory {
+            return Err(self.bad_access(grid, warp, request, bad, misaligned));
+        }
+        Ok(mask & !bad)
+    }
+
     fn bad_access(&self, grid: &Grid<'_>, warp: &Warp, request: &Request, bad: Mask, misaligned: Mask) -> Fault {
         let lane = bad.trailing_zeros() as usize;
-        let Request { pc, kind, space, ref addresses, bytes, .. } = *request;
+        let Request { pc, kind, space, ref addresses, bytes, alignment, .. } = *request;
         let address = addresses[lane];
         let access = match kind {
             AccessKind::Read | AccessKind::StrongRead => "read",
@@ -224,7 +228,7 @@ impl Site {
             AccessKind::Atomic => "access",
         };
         let (kind, why) = if misaligned >> lane & 1 != 0 {
-            (FindingKind::Misaligned, format!("is no multiple of {}", bytes.next_power_of_two()))
+            (FindingKind::Misaligned, format!("is no multiple of {alignment}"))
         } else {
             (FindingKind::OutOfBounds, self.why_outside(grid, space, address, bytes))
         };
@@ -514,12 +518,12 @@ fn gather(memory: &[u8], addresses: &[u64; LANES], offset: u64, lanes: Mask, wid
     }
 }
 
-fn get_bytes(memory: &[u8], at: u64, width: u32) -> u64 {
+pub(super) fn get_bytes(memory: &[u8], at: u64, width: u32) -> u64 {
     let mut bytes = [0; 8];
     bytes[..width as usize].copy_from_slice(&memory[at as usize..][..width as usize]);
     u64::from_le_bytes(bytes)
 }
 
-fn put_bytes(memory: &mut [u8], at: u64, width: u32, value: u64) {
+pub(super) fn put_bytes(memory: &mut [u8], at: u64, width: u32, value: u64) {
     memory[at as usize..][..width as usize].copy_from_slice(&value.to_le_bytes()[..width as usize]);
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::barrier::{BARRIERS, BarrierState};
+use super::bulk::PendingBulk;
 use super::footprint::Footprint;
 use super::grid::Grid;
 use super::warp::{Split, Wait, Warp};
@@ -43,6 +44,8 @@ pub(super) struct Site {
     findings: Vec<Finding>,
     known: HashSet<(FindingKind, Pc, Option<Pc>)>,
     pub(super) patterns: super::access::Memo,
+    /// Bulk copies that nobody has waited for.
+    pub(super) bulk: Vec<PendingBulk>,
     /// What the block touches of global memory, where that is wanted.
     pub(super) footprint: Option<Footprint>,
 }
@@ -71,6 +74,7 @@ impl Block {
             findings: vec![],
             known: HashSet::new(),
             patterns: super::access::Memo::new(grid.program.instructions.len()),
+            bulk: vec![],
             footprint: None,
         };
         Self { warps: (0..grid.warps()).map(|index| Warp::new(grid.program, index)).collect(), site }
@@ -100,6 +104,7 @@ impl Block {
         self.site.shared.resize(shared_bytes, 0);
         self.site.checks.start(grid.number(index));
         self.site.barriers = Default::default();
+        self.site.bulk.clear();
         (self.site.live, self.site.left, self.site.instructions) = (grid.threads(), None, 0);
         self.warps.iter_mut().for_each(|warp| warp.start(grid, index));
         loop {
@@ -228,6 +233,14 @@ impl Site {
                 }
                 Action::Atomic(atomic) => {
                     self.atomic(grid, warp, pc, atomic, mask, count)?;
+                    pc += 1;
+                }
+                Action::Async(action) => {
+                    self.asynchronous(grid, warp, pc, action, mask, count)?;
+                    pc += 1;
+                }
+                Action::Mbarrier(barrier) => {
+                    self.mbarrier(grid, warp, pc, barrier, mask)?;
                     pc += 1;
                 }
                 Action::Branch(target) => {

@@ -119,6 +119,7 @@ impl Site {
         if mask == 0 {
             return;
         }
+        self.abandon_copies(grid, warp, mask);
         self.live -= mask.count_ones();
         self.left.get_or_insert((warp.index * LANES + mask.trailing_zeros() as usize, pc));
         warp.exit(index, mask);

@@ -3,8 +3,11 @@
 mod access;
 mod barrier;
 mod block;
+mod bulk;
+mod copy;
 mod footprint;
 mod grid;
+mod mbarrier;
 mod meet;
 mod stuck;
 mod warp;

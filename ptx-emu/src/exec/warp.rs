@@ -4,6 +4,7 @@ use crate::program::{AddressExpr, Pc, Program};
 use crate::registers::{ALL_LANES, LANES, Mask, Registers, Slot};
 use crate::special::Special;
 
+use super::copy::Copies;
 use super::grid::Grid;
 
 /// Instructions after which lanes of a warp that others of it could run beside are interrupted for once: the others may hold
@@ -42,6 +43,8 @@ pub(super) struct Warp {
     pub splits: Vec<Split>,
     /// Local memory, one lane's after the other's.
     pub local: Vec<u8>,
+    /// What its lanes copy in the background.
+    pub copies: Copies,
     /// Instructions that lanes of this warp ran while others of it could have run, and how many of them are too many.
     alone: u64,
     patience: u64,
@@ -70,6 +73,7 @@ impl Warp {
             registers,
             splits: vec![],
             local,
+            copies: Copies::default(),
             alone: 0,
             patience: PATIENCE,
             favoured: 0,
@@ -86,6 +90,7 @@ impl Warp {
         let mask = if lanes == LANES as u32 { ALL_LANES } else { (1 << lanes) - 1 };
         self.splits = vec![Split { pc: 0, mask, wait: Wait::Nothing }];
         (self.alone, self.patience, self.favour, self.favours) = (0, PATIENCE, 0, 0);
+        self.copies = Copies::default();
         for &(special, slot, rows) in &grid.program.specials {
             let values: [u64; LANES] =
                 std::array::from_fn(|lane| grid.special(special, block, self.index, first + lane as u32));

@@ -1,12 +1,14 @@
 //! From the syntax tree to what an executor runs: calls inlined, registers in rows, opcodes as functions.
 
 mod access;
+mod asynchronous;
 mod atomic;
 mod compute;
 mod control;
 mod flatten;
 mod flow;
 mod layout;
+mod mbarrier;
 mod opcode;
 mod operands;
 mod slots;
@@ -148,6 +150,12 @@ fn action(
         return Ok(action);
     }
     if let Some(action) = atomic::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = mbarrier::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = asynchronous::lower(op, o)? {
         return Ok(action);
     }
     let Some(compute) = compute::lower(op, o)? else {

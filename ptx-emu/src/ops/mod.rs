@@ -8,6 +8,7 @@ pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod half_fast;
 pub(crate) mod integer;
+pub(crate) mod mbarrier;
 pub(crate) mod round;
 pub(crate) mod shuffle;
 #[cfg(test)]
