@@ -8,7 +8,7 @@ use cuda_builder::tools;
 use gpu_kernels::STEPS;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tests::conformance::data::{Recording, sets};
-use tests::conformance::{Bound, Case, Columns, bound_distance, emulator, families, folder, ptx, steps};
+use tests::conformance::{Case, Columns, emulator, families, folder, ptx, steps};
 
 /// Rows that a failure shows.
 const SHOWN: usize = 4;
@@ -89,14 +89,8 @@ fn files_are_read_as_written() -> Result<(), Failed> {
 fn compare(case: &Case, inputs: &Columns, expected: &Columns) -> Result<(), Failed> {
     let got = emulator::run(case, inputs)?;
     let rows = expected.first().map_or(0, Vec::len);
-    let differs =
-        |row: &usize| (0..expected.len()).any(|column| !is_right(case, expected[column][*row], got[column][*row]));
+    let differs = |row: &usize| (0..expected.len()).any(|column| expected[column][*row] != got[column][*row]);
     let wrong: Vec<usize> = (0..rows).filter(differs).collect();
-    if let Some(Bound { .. }) = case.bound {
-        let pairs = expected[0].iter().zip(&got[0]);
-        let greatest = pairs.filter_map(|(a, b)| bound_distance(case, *a, *b)).fold(0.0, f64::max);
-        eprintln!("{}: at most {greatest} ulp from the correctly rounded result", case.name);
-    }
     if wrong.is_empty() {
         return Ok(());
     }
@@ -110,10 +104,6 @@ fn compare(case: &Case, inputs: &Columns, expected: &Columns) -> Result<(), Fail
     });
     let shown: String = shown.collect();
     Err(format!("{} of {rows} rows differ\n  {}{shown}", wrong.len(), case.code.replace('\n', "\n  ")).into())
-}
-
-fn is_right(case: &Case, hardware: u64, emulator: u64) -> bool {
-    hardware == emulator || case.bound.is_some_and(|bound| bound.allows(case, hardware, emulator))
 }
 
 fn same_as_recorded(step: &'static gpu_kernels::Step) -> Result<(), Failed> {

@@ -131,7 +131,7 @@ impl BlockChecks {
         Self {
             clocks: (checks.races || checks.global_races).then(|| Clocks::new(warps)),
             races: checks.races.then(|| Races::new(warps, shared_bytes, program.shared_granule)),
-            global: checks.global_races.then(|| BlockRaces::new()),
+            global: checks.global_races.then(BlockRaces::new),
             shared: checks.uninitialized.then(|| Written::new(shared_bytes)),
             local: checks.uninitialized.then(|| Written::new(local_bytes)),
             local_stride,

@@ -18,7 +18,7 @@ pub(super) struct Races {
     shift: u32,
     /// The last write of each cell.
     writes: Vec<Write>,
-    /// By cell and by warp: when it last read, and which of its lanes did.
+    /// By warp and by cell: when it last read, and which of its lanes did.
     reads: Vec<Read>,
     /// By cell, the reads that are strong: they do not race with strong writes.
     strong_reads: HashMap<usize, Box<[Read]>>,
@@ -40,6 +40,14 @@ struct Read {
     time: u32,
     lanes: Mask,
     pc: u32,
+}
+
+/// An access, and what its warp knows.
+struct Now<'a> {
+    clocks: &'a Clocks,
+    by: &'a Observed<'a>,
+    time: u32,
+    seen: &'a [u32],
 }
 
 impl Races {
@@ -66,6 +74,8 @@ impl Races {
 
     pub(super) fn access(&mut self, clocks: &Clocks, access: &Observed<'_>, found: &mut Vec<Discovery>) {
         let cells = (access.bytes as usize >> self.shift).max(1);
+        let (time, seen) = (clocks.time(access.warp), clocks.seen(access.warp));
+        let now = Now { clocks, by: access, time, seen };
         let mut rest = access.mask;
         while rest != 0 {
             // Lanes side by side that access the same cells.
@@ -82,105 +92,88 @@ impl Races {
             let start = (address >> self.shift) as usize;
             for cell in start..start + cells {
                 match access.kind {
-                    AccessKind::Read => self.read(clocks, access, cell, lanes, found),
-                    AccessKind::StrongRead => self.strong_read(clocks, access, cell, lanes, found),
-                    _ => lanes_of(lanes).for_each(|lane| self.write(clocks, access, cell, lane, found)),
+                    AccessKind::Read => self.read(&now, cell, lanes, found),
+                    AccessKind::StrongRead => self.strong_read(&now, cell, lanes, found),
+                    _ => lanes_of(lanes).for_each(|lane| self.write(&now, cell, lane, found)),
                 }
             }
         }
     }
 
-    fn read(&mut self, clocks: &Clocks, by: &Observed<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
+    fn read(&mut self, now: &Now<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
         let write = self.writes[cell];
-        if write.time > clocks.seen(by.warp)[usize::from(write.warp)] {
-            self.after_write(clocks, by, write, lanes, found);
+        if write.time > now.seen[usize::from(write.warp)] {
+            self.after_write(now, write, lanes, found);
         }
-        self.reads[cell * self.warps + by.warp].note(clocks, by, lanes);
+        self.reads[now.by.warp * self.writes.len() + cell].note(now, lanes);
     }
 
-    fn strong_read(
-        &mut self,
-        clocks: &Clocks,
-        by: &Observed<'_>,
-        cell: usize,
-        lanes: Mask,
-        found: &mut Vec<Discovery>,
-    ) {
+    fn strong_read(&mut self, now: &Now<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
         let write = self.writes[cell];
         if !write.is_strong {
-            self.after_write(clocks, by, write, lanes, found);
+            self.after_write(now, write, lanes, found);
         }
         let warps = self.warps;
         let reads = self.strong_reads.entry(cell).or_insert_with(|| vec![Read::default(); warps].into());
-        reads[by.warp].note(clocks, by, lanes);
+        reads[now.by.warp].note(now, lanes);
     }
 
-    fn write(&mut self, clocks: &Clocks, by: &Observed<'_>, cell: usize, lane: usize, found: &mut Vec<Discovery>) {
-        let is_strong = by.kind.is_strong();
-        let (write, seen) = (self.writes[cell], clocks.seen(by.warp));
+    fn write(&mut self, now: &Now<'_>, cell: usize, lane: usize, found: &mut Vec<Discovery>) {
+        let is_strong = now.by.kind.is_strong();
+        let (write, seen) = (self.writes[cell], now.seen);
         if write.time > seen[usize::from(write.warp)] && !(is_strong && write.is_strong) {
-            self.after_write(clocks, by, write, 1 << lane, found);
+            self.after_write(now, write, 1 << lane, found);
         }
-        let reads = &self.reads[cell * self.warps..][..self.warps];
-        // All of them are looked at without a branch, for mostly none is of interest.
-        let is_late = reads.iter().zip(seen).fold(false, |late, (read, seen)| late | (read.time > *seen));
-        if is_late {
-            for warp in 0..self.warps {
-                let read = self.reads[cell * self.warps + warp];
-                self.after_read(clocks, by, lane, (warp, read, AccessKind::Read), found);
+        let cells = self.writes.len();
+        for (warp, &known) in seen.iter().enumerate() {
+            let read = self.reads[warp * cells + cell];
+            if read.time > known {
+                self.after_read(now, lane, (warp, read, AccessKind::Read), found);
             }
         }
         if !is_strong && !self.strong_reads.is_empty() {
             for warp in 0..self.warps {
                 let read = self.strong_reads.get(&cell).map_or(Read::default(), |reads| reads[warp]);
-                self.after_read(clocks, by, lane, (warp, read, AccessKind::StrongRead), found);
+                self.after_read(now, lane, (warp, read, AccessKind::StrongRead), found);
             }
         }
-        let (pc, warp, lane) = (by.pc as u32, by.warp as u16, lane as u8);
-        self.writes[cell] = Write { time: clocks.time(by.warp), pc, warp, lane, is_strong };
+        let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lane as u8);
+        self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong };
     }
 
-    fn after_write(
-        &mut self,
-        clocks: &Clocks,
-        by: &Observed<'_>,
-        write: Write,
-        lanes: Mask,
-        found: &mut Vec<Discovery>,
-    ) {
+    fn after_write(&mut self, now: &Now<'_>, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {
         let (warp, other) = (usize::from(write.warp), usize::from(write.lane));
-        let races = |&lane: &usize| clocks.unordered((by.warp, lane), warp, 1 << other, write.time) != 0;
+        let races = |&lane: &usize| now.clocks.unordered((now.by.warp, lane), warp, 1 << other, write.time) != 0;
         if let Some(lane) = lanes_of(lanes).find(races) {
             let kind = if write.is_strong { AccessKind::Atomic } else { AccessKind::Write };
-            self.race(by, lane, (warp * LANES + other, write.pc, kind), found);
+            self.race(now, lane, (warp * LANES + other, write.pc, kind), found);
         }
     }
 
     fn after_read(
         &mut self,
-        clocks: &Clocks,
-        by: &Observed<'_>,
+        now: &Now<'_>,
         lane: usize,
         (warp, read, kind): (usize, Read, AccessKind),
         found: &mut Vec<Discovery>,
     ) {
-        let others = clocks.unordered((by.warp, lane), warp, read.lanes, read.time);
+        let others = now.clocks.unordered((now.by.warp, lane), warp, read.lanes, read.time);
         if others != 0 {
             let other = warp * LANES + others.trailing_zeros() as usize;
-            self.race(by, lane, (other, read.pc, kind), found);
+            self.race(now, lane, (other, read.pc, kind), found);
         }
     }
 
     fn race(
         &mut self,
-        by: &Observed<'_>,
+        now: &Now<'_>,
         lane: usize,
         (thread, pc, kind): (usize, u32, AccessKind),
         found: &mut Vec<Discovery>,
     ) {
         let other = pc as Pc;
-        if self.known.insert((by.pc.min(other), by.pc.max(other))) {
-            let (address, bytes) = (by.addresses[lane], by.bytes);
+        if self.known.insert((now.by.pc.min(other), now.by.pc.max(other))) {
+            let (address, bytes) = (now.by.addresses[lane], now.by.bytes);
             let what = What::Race { space: Space::Shared, address, bytes, thread, block: None, kind };
             found.push(Discovery { kind: FindingKind::Race, lane, other: Some(other), what });
         }
@@ -190,17 +183,16 @@ impl Races {
 impl Read {
     /// Adds lanes that read now, and forgets those whose reads came before.
     #[inline(always)]
-    fn note(&mut self, clocks: &Clocks, by: &Observed<'_>, lanes: Mask) {
-        let time = clocks.time(by.warp);
-        if self.time == time {
+    fn note(&mut self, now: &Now<'_>, lanes: Mask) {
+        if self.time == now.time {
             self.lanes |= lanes;
             return;
         }
         let mut old = 0;
-        if self.time > clocks.seen(by.warp)[by.warp] && !clocks.lanes_differ(by.warp) {
+        if self.time > now.seen[now.by.warp] && !now.clocks.lanes_differ(now.by.warp) {
             // No lane knows of them, as of those that read now.
             old = self.lanes;
         }
-        *self = Self { time, lanes: old | lanes, pc: by.pc as u32 };
+        *self = Self { time: now.time, lanes: old | lanes, pc: now.by.pc as u32 };
     }
 }

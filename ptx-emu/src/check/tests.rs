@@ -137,9 +137,10 @@ fn strong_accesses_order_what_is_around_them() {
     let flag = |_| 64;
     assert_eq!(block.word(Write, 1, 0), []);
     assert_eq!(block.access(StrongWrite, 2, (0, 1), flag, 4), []);
-    assert_eq!(block.word(Write, 3, 0), []);
+    assert_eq!(block.access(Write, 3, (0, 1), |_| 8, 4), []);
     assert_eq!(block.access(StrongRead, 4, (1, 1), flag, 4), []);
-    assert_eq!(block.word(Read, 5, 1), [(3, 0)], "the write behind the flag, not the one before it");
+    assert_eq!(block.word(Read, 5, 1), [], "what came before the flag");
+    assert_eq!(block.access(Read, 5, (1, 1), |_| 8, 4), [(3, 0)], "what came after it");
     assert_eq!(block.access(Read, 6, (2, 1), flag, 4), [(2, 0)], "a strong and a plain access race");
     assert_eq!(block.access(Write, 7, (3, 1), flag, 4), [(2, 0), (6, 64), (4, 32)]);
 }

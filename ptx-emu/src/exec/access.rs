@@ -53,10 +53,10 @@ impl Memo {
         let phase = first % BANKS_BYTES;
         let offsets = addresses.map(|address| address.wrapping_sub(first));
         let known = &mut self.0[pc * PHASES + (phase / SECTOR_BYTES) as usize];
-        if let Some(pattern) = known {
-            if (pattern.mask, pattern.phase) == (mask, phase) && pattern.offsets == offsets {
-                return (pattern.sectors, pattern.wavefronts);
-            }
+        let is_same =
+            |pattern: &&mut Box<Pattern>| (pattern.mask, pattern.phase) == (mask, phase) && pattern.offsets == offsets;
+        if let Some(pattern) = known.as_mut().filter(is_same) {
+            return (pattern.sectors, pattern.wavefronts);
         }
         let (sectors, wavefronts) = of(addresses);
         *known = Some(Box::new(Pattern { mask, phase, offsets, sectors, wavefronts }));

@@ -76,7 +76,7 @@ impl Site {
         let barrier = &self.barriers[id as usize % BARRIERS];
         let what = match (expected, barrier.first) {
             _ if id as usize >= BARRIERS => format!("there is no barrier {id}: a block has {BARRIERS}"),
-            (Some(expected), _) if expected == 0 || expected as usize % LANES != 0 => {
+            (Some(expected), _) if expected == 0 || !expected.is_multiple_of(LANES as u32) => {
                 format!("barrier {id} is to open for {expected} threads, which are no whole warps")
             }
             (_, Some((_, first))) if barrier.expected != expected.unwrap_or(0) => {

@@ -7,7 +7,7 @@ use crate::Space;
 use crate::syntax::{Initial, Module, Variable};
 
 /// Bytes that a module's variables may take in one state space.
-const MAX_BYTES: u64 = 1 << 32;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// The module's `.global` and `.const` variables: their addresses, and their first contents.
 #[derive(Debug, Default)]

@@ -94,7 +94,7 @@ impl Conversion {
             (Type::F64, Type::F32) if self.ftz => 0x7fff_ffff_e000_0000,
             (Type::F64, _) => quiet,
             (_, Type::F64) => {
-                let payload = (quiet & (1 << 52) - 1) >> (52 - format.mantissa);
+                let payload = (quiet & ((1 << 52) - 1)) >> (52 - format.mantissa);
                 u64::from(x.is_sign_negative()) << (format.bits - 1) | format.infinity | payload
             }
             _ => format.nan,

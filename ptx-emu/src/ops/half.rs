@@ -33,6 +33,13 @@ impl Half {
         round::from_f64(self.format, nearest, x) as u16
     }
 
+    /// The number, rounded toward zero, but infinite from the power of two on that the format lacks.
+    pub(crate) fn cut_off(&self, x: f64) -> u16 {
+        let limit = 2f64.powi(2 - self.format.min_exponent);
+        let x = if x.abs() >= limit { f64::INFINITY.copysign(x) } else { x };
+        self.flush(round::from_f64(self.format, Round::TowardZero, x) as u16)
+    }
+
     fn flush(&self, bits: u16) -> u16 {
         let subnormal = u64::from(bits & 0x7fff) < 1 << self.format.mantissa;
         if self.ftz && subnormal { bits & 0x8000 } else { bits }

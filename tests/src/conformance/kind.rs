@@ -89,9 +89,9 @@ impl Kind {
                     _ => integers(16),
                 };
                 let other = |index: usize| halves[(index * 5 + 3) % halves.len()];
-                halves.iter().enumerate().map(|(index, low)| low | other(index) << 16).collect()
+                halves.iter().enumerate().map(|(index, low)| low | (other(index) << 16)).collect()
             }
-            Self::F8x2 => (0..256).map(|low| low | (low * 73 + 5) % 256 << 8).collect(),
+            Self::F8x2 => (0..256).map(|low| low | (((low * 73 + 5) % 256) << 8)).collect(),
             Self::Shift => SHIFTS.to_vec(),
             Self::Lane => (0..32).chain([32, 33, 63, 255, 0xffff_ffff]).collect(),
             Self::Clamp => vec![0x1f, 0, 0x1c1f, 0x181f, 0x1c00, 0x1e1f, 0x1000, 0x0f],
@@ -178,7 +178,7 @@ fn floats(format: Format) -> Vec<u64> {
         infinity | 1,
         1,
         one,
-        unit - 1 | sign,
+        (unit - 1) | sign,
         infinity - 1,
         sign,
         infinity | sign,
@@ -187,13 +187,13 @@ fn floats(format: Format) -> Vec<u64> {
         unit,
         1 | sign,
         one | sign,
-        infinity - 1 | sign,
+        (infinity - 1) | sign,
         sign - 1,
         unit | sign,
         one - 1,
         one + 1,
         (unit - 1) & !3,
-        one << 1 & infinity | 1,
+        ((one << 1) & infinity) | 1,
         infinity - 2 * unit,
         infinity - 2 * unit + 1,
         infinity - 2 * unit - 1,

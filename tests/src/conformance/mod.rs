@@ -5,7 +5,6 @@
 //! `ptx-emu/tests/conformance/*.bin`, one file per family. [`emulator`] runs the same kernels on the same inputs in
 //! `ptx-emu`. The tests `conformance` and `conformance_device` compare; the latter also records.
 
-mod bound;
 mod cases;
 pub mod data;
 pub mod device;
@@ -18,7 +17,6 @@ pub mod steps;
 
 use std::path::PathBuf;
 
-pub use bound::{Bound, distance as bound_distance};
 pub use cases::families;
 pub use kind::Kind;
 
@@ -33,8 +31,6 @@ pub struct Case {
     pub results: Vec<u32>,
     /// The instructions.
     pub code: String,
-    /// How far the emulator may be off, of an instruction that the hardware approximates.
-    pub bound: Option<Bound>,
 }
 
 /// Cases whose data are in one file.

@@ -6,13 +6,17 @@ use gpu_kernels::Step;
 use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
 use ptx_emu::occupancy::Resources;
-use ptx_emu::{Blocks, Finding, FindingKind, Kernel, Launch, Report};
+use ptx_emu::{Blocks, Checks, Finding, FindingKind, Kernel, Launch, Report};
 
 use super::model::predict;
 use super::operands::EmulatedOperands;
 use crate::backend::slabs::{Slab, slabs};
 use crate::backend::{Coverage, Region};
 use crate::{Error, Problem};
+
+/// Bytes of operands up to which races in global memory are looked for: noting who accessed what takes about twelve
+/// times as much.
+const WATCHED_BYTES: u64 = 16 << 20;
 
 /// A launch, what it did, and what it would come to on the device that is modelled.
 #[derive(Debug)]
@@ -67,7 +71,7 @@ fn worst(report: &Report) -> Option<&Finding> {
     report.fault.as_ref().or(findings)
 }
 
-/// The launch that computes the rows of one slab, with every checker on.
+/// The launch that computes the rows of one slab, with every checker on that there is memory for.
 fn launch(step: &Step, problem: &Problem, operands: &EmulatedOperands, slab: Slab) -> Launch {
     let Problem { n, k, alpha, beta, lda, ldb, ldc, .. } = *problem;
     let [a, b, c] = operands.rows(slab.first_row);
@@ -87,7 +91,8 @@ fn launch(step: &Step, problem: &Problem, operands: &EmulatedOperands, slab: Sla
     // Far more than a kernel needs that does a few instructions for each multiply-add of its tile.
     let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + 64);
     let max_instructions = tile_work.saturating_add(1 << 24);
-    Launch { dynamic_shared_bytes: step.dynamic_smem_bytes, max_instructions, ..launch }
+    let checks = Checks { global_races: problem.bytes() <= WATCHED_BYTES, ..Checks::ALL };
+    Launch { dynamic_shared_bytes: step.dynamic_smem_bytes, max_instructions, checks, ..launch }
 }
 
 /// What of C the launches computed: a block computes the tile of C at its place in the grid.

@@ -25,14 +25,14 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
 
 fn div(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let (d, ab) = d_ab(o, Type::F32, [Type::F32; 2])?;
-    let approximation: Option<fn(f32, f32) -> f32> = match op.take_first(&["approx", "full"]) {
+    let approximation: Option<fn(f32, f32, bool) -> f32> = match op.take_first(&["approx", "full"]) {
         Some("approx") => Some(approx::div),
         Some(_) => Some(approx::div_full),
         None => None,
     };
     if let Some(f) = approximation {
         let modes = Modes { round: Round::NearestTiesToEven, ftz: op.take("ftz"), sat: false };
-        return Ok(binary_slow(d, ab, move |a, b| modes.output(f(modes.input(a), modes.input(b)))));
+        return Ok(binary_slow(d, ab, move |a, b| modes.output(f(modes.input(a), modes.input(b), modes.ftz))));
     }
     let modes = Modes { round: required_rounding(op)?, ftz: op.take("ftz"), sat: false };
     if modes.round == Round::NearestTiesToEven && !modes.ftz {
@@ -53,7 +53,7 @@ fn exact(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
 
 /// Approximations, whose `.approx` is taken where there is a choice.
 fn single(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
-    let f: fn(f32) -> f32 = match op.name() {
+    let f: fn(f32, bool) -> f32 = match op.name() {
         "rcp" => approx::rcp,
         "sqrt" => approx::sqrt,
         name => {
@@ -71,7 +71,7 @@ fn single(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ftz = op.name() != "tanh" && op.take("ftz");
     let modes = Modes { round: Round::NearestTiesToEven, ftz, sat: false };
     let (d, a) = d_a(o, Type::F32, Type::F32)?;
-    Ok(unary_slow(d, a, move |a| modes.output(f(modes.input(a)))))
+    Ok(unary_slow(d, a, move |a| modes.output(f(modes.input(a), ftz))))
 }
 
 fn needs_approx(op: &Opcode<'_>) -> Result<(), Unsupported> {
@@ -119,9 +119,9 @@ fn half(op: &Opcode<'_>, o: &Operands<'_>, ty: Type) -> Result<Compute, Unsuppor
         return Err(Unsupported::new(format!("ex2.approx{ty} needs .ftz")));
     }
     let half = Half { format: if brain { &BF16 } else { &F16 }, ftz, sat: false, relu: false };
-    let f: fn(f64) -> f64 = if op.name() == "ex2" { f64::exp2 } else { f64::tanh };
+    let f: fn(f32, bool) -> f32 = if op.name() == "ex2" { approx::ex2 } else { approx::tanh };
     let (d, a) = d_a(o, ty, ty)?;
-    let one = move |a: u16| half.output(f(half.input(a)));
+    let one = move |a: u16| approx::half(f, half, a);
     Ok(match ty.bits() {
         16 => unary_slow(d, a, one),
         _ => unary_slow(d, a, move |a| both(one, a)),

@@ -14,7 +14,7 @@ mod moves;
 mod warp;
 
 use super::kind::Kind;
-use super::{Bound, Case, Family};
+use super::{Case, Family};
 
 /// Every family of cases. Each has a file of its own.
 #[must_use]
@@ -58,22 +58,9 @@ impl Table {
 
     /// Any code, which sets `%d`, `%e`, `%f` and `%g`, as many as there are results, from `%a`, `%b` and `%c`.
     fn code(&mut self, name: &str, results: &[u32], args: &[Kind], code: &str) {
-        let case = Case {
-            name: name.to_owned(),
-            args: args.to_vec(),
-            results: results.to_vec(),
-            code: code.to_owned(),
-            bound: None,
-        };
+        let case =
+            Case { name: name.to_owned(), args: args.to_vec(), results: results.to_vec(), code: code.to_owned() };
         self.cases.push(case);
-    }
-
-    /// As [`Self::op`], of an approximate instruction.
-    fn approximate(&mut self, opcode: &str, result: u32, args: &[Kind], bound: Bound) {
-        self.op(opcode, result, args);
-        if let Some(case) = self.cases.last_mut() {
-            case.bound = Some(bound);
-        }
     }
 }
 
