@@ -243,6 +243,10 @@ impl Site {
                     self.mbarrier(grid, warp, pc, barrier, mask)?;
                     pc += 1;
                 }
+                Action::LoadMatrix(load) => {
+                    self.load_matrix(grid, warp, pc, load, mask, count)?;
+                    pc += 1;
+                }
                 Action::Branch(target) => {
                     if mask == lanes {
                         pc = *target;
