@@ -29,9 +29,6 @@ impl Site {
         mask: Mask,
         count: &mut Count,
     ) -> Result<(), Fault> {
-        if mask == 0 {
-            return Ok(());
-        }
         if mask != ALL_LANES {
             let place = (warp.index, mask.trailing_zeros() as usize, pc);
             let what = format!("all lanes of a warp load a matrix together; the lanes {:#010x} do not", !mask);
