@@ -172,6 +172,7 @@ impl Class {
                 };
             }
             Action::Mbarrier(_) => return Self::Barrier,
+            Action::LoadMatrix(_) => return Self::SharedLoad,
             Action::Nop => return Self::Other,
             Action::Compute(_) => None,
         };
@@ -264,6 +265,7 @@ impl Counters {
                     Async::Copy(copy) => u64::from(copy.bytes),
                     _ => 0,
                 },
+                Action::LoadMatrix(load) => 4 * load.registers.len() as u64,
                 Action::Barrier(_) => {
                     self.barriers += warps;
                     0

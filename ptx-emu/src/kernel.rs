@@ -268,6 +268,9 @@ impl Kernel {
         if bounds.max_threads.is_some_and(|most| threads > product(most)) {
             return fail(format!("{threads} threads a block are more than its .maxntid"));
         }
+        if bounds.required_cluster.is_some_and(|cluster| product(cluster) > 1) {
+            return fail("its blocks come in clusters, which are not supported".into());
+        }
         if launch.dynamic_shared_bytes > MAX_SHARED_BYTES {
             return fail(format!("a block has at most {MAX_SHARED_BYTES} bytes of dynamic shared memory"));
         }

@@ -79,6 +79,7 @@ pub(crate) enum Action {
     /// Something that copies in the background.
     Async(Box<Async>),
     Mbarrier(Box<Mbarrier>),
+    LoadMatrix(Box<LoadMatrix>),
     Branch(Pc),
     /// To one of these, by the lanes' index.
     BranchIndex(Slot, Box<[Pc]>),
@@ -210,6 +211,16 @@ pub(crate) enum MbarrierKind {
         to: Option<PredSlot>,
         phase: Phase,
     },
+}
+
+/// Matrices of 8 x 8 elements of 16 bits, of which each lane gets two neighbours of each.
+pub(crate) struct LoadMatrix {
+    pub space: Space,
+    /// In the first eight lanes, the rows of the first matrix, and so on.
+    pub address: AddressExpr,
+    /// One for each matrix.
+    pub registers: Box<[Slot]>,
+    pub transposed: bool,
 }
 
 /// A phase of a barrier: that in which it had these bits, or by its parity.

@@ -8,11 +8,15 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use ptx_emu::{Error, GlobalMemory, Kernel, Launch, Module};
 
-const SAMPLES: [&str; 4] = [
+const SAMPLES: [&str; 8] = [
     include_str!("ptx/vector_add.ptx"),
     include_str!("ptx/saxpy.ptx"),
     include_str!("ptx/reduction.ptx"),
     include_str!("ptx/mixed.ptx"),
+    include_str!("programs/good/async_double_buffering.ptx"),
+    include_str!("programs/good/mbarrier_producer_consumer.ptx"),
+    include_str!("programs/good/bulk_copies.ptx"),
+    include_str!("programs/good/matrices.ptx"),
 ];
 
 /// What mutations put in place of a token, or before one: opcodes and ends of them, operands, constants, and the rest.
@@ -22,6 +26,10 @@ const TOKENS: &str = "
     cvt.u16.u32 cvta.shared.u64 sqrt.rn.f32 ld.global.v4.f32 ld.shared.u8 ld.local.u64 ld.const.u32 ld.param.u64
     ld.u32 st.shared.v2.u32 st.local.b8 st.u64 atom.global.add.u32 atom.shared.cas.b64 red.global.max.s32 bar.sync
     barrier.sync bar.arrive bar.red.popc.u32 bar.warp.sync shfl.sync.bfly.b32 vote.sync.ballot.b32 activemask.b32
+    cp.async.ca.shared.global cp.async.commit_group cp.async.wait_group cp.async.wait_all
+    cp.async.mbarrier.arrive.noinc.shared.b64 cp.async.bulk.commit_group cp.async.bulk.wait_group
+    mbarrier.init.shared.b64 mbarrier.arrive.shared.b64 mbarrier.arrive_drop.shared.b64 mbarrier.expect_tx.shared.b64
+    mbarrier.complete_tx.shared.b64 mbarrier.inval.shared.b64 ldmatrix.sync.aligned.m8n8.x1.shared.b16
     membar.gl bra bra.uni call ret exit trap brx.idx nop .u8 .s16 .u64 .f64 .f16 .v2 .v4 .sat .rn .wide .hi
     .volatile .sync .global
     %r1 %r2 %r5 %rd1 %rd4 %f1 %p %tid.x %laneid %clock64 %ctaid.z {%r1,%r2} [%rd1] [%rd1+4] [%r1] [%r6+-4] [0] $loop
@@ -204,7 +212,7 @@ fn tokens_are_the_text() {
 
 #[test]
 fn the_samples_run() {
-    assert_eq!(SAMPLES.map(survive), [1, 1, 2, 1]);
+    assert_eq!(SAMPLES.map(survive), [1, 1, 2, 1, 1, 1, 1, 1]);
     assert!(samples().len() > SAMPLES.len() && samples().iter().all(|sample| survive(sample) > 0));
 }
 

@@ -1,5 +1,6 @@
 //! Checkers: observers of a block's accesses and barriers, each of which can be switched off.
 
+mod beside;
 mod clocks;
 mod events;
 mod global;
@@ -169,62 +170,6 @@ impl BlockChecks {
         found
     }
 
-    /// A warp begins an access that goes on beside what it does.
-    pub(crate) fn begin(&mut self, warp: usize) -> Option<Since> {
-        self.races.as_ref().and(self.clocks.as_mut()).map(|clocks| clocks.begin(warp))
-    }
-
-    /// A plain access to shared memory that began earlier comes to its end.
-    pub(crate) fn shared_since(&mut self, access: &Observed<'_>, since: Option<&Since>) -> Vec<Discovery> {
-        let mut found = Vec::new();
-        if let Some(written) = &mut self.shared {
-            found.extend(written.access(access, "shared", access.addresses));
-        }
-        if let (Some(clocks), Some(races), Some(since)) = (&mut self.clocks, &mut self.races, since) {
-            clocks.as_of(access.warp, since, |clocks| races.access(clocks, access, &mut found));
-        }
-        found
-    }
-
-    /// An access to barriers in shared memory. Who arrives lets those know who will see the phase's end.
-    pub(crate) fn mbarrier(&mut self, access: &Observed<'_>) -> Vec<Discovery> {
-        let mut found = Vec::new();
-        if let Some(written) = self.shared.as_mut().filter(|_| access.kind.writes()) {
-            found.extend(written.access(access, "shared", access.addresses));
-        }
-        let Some(clocks) = &mut self.clocks else { return found };
-        if let Some(races) = &mut self.races {
-            races.access(clocks, access, &mut found);
-        }
-        if access.kind.is_strong() {
-            release(clocks, access, Space::Shared);
-        }
-        found
-    }
-
-    /// What a warp began has come to an end that the barrier at that address counts.
-    pub(crate) fn phase_reached(&mut self, barrier: u64, warp: usize) {
-        if let Some(clocks) = &mut self.clocks {
-            clocks.release(word_name(barrier, Space::Shared), warp);
-            clocks.tick(warp);
-        }
-    }
-
-    /// A phase has ended of the barrier at that address.
-    pub(crate) fn phase_done(&mut self, barrier: u64) {
-        if let Some(clocks) = &mut self.clocks {
-            let word = word_name(barrier, Space::Shared);
-            clocks.publish(word, word | PHASE);
-        }
-    }
-
-    /// Lanes see that the last phase of their barriers has ended.
-    pub(crate) fn phase_seen(&mut self, access: &Observed<'_>) {
-        if let Some(clocks) = &mut self.clocks {
-            words(access, Space::Shared).for_each(|(word, lanes)| clocks.acquire(word | PHASE, access.warp, lanes));
-        }
-    }
-
     /// An access to local memory, by offsets into each thread's, which are inside.
     pub(crate) fn local(&mut self, access: &Observed<'_>) -> Option<Discovery> {
         let first = (access.warp * LANES) as u64;
@@ -276,9 +221,6 @@ impl BlockChecks {
         }
     }
 }
-
-/// What the clocks know the end of a barrier's phase by, beside its word.
-const PHASE: u64 = 1 << 62;
 
 /// What the clocks know a word of shared or global memory by.
 fn word_name(address: u64, space: Space) -> u64 {

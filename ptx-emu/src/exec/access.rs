@@ -165,7 +165,13 @@ impl Site {
     }
 
     /// Counts an access and lets the checkers see it. Returns the lanes whose access can be carried out.
-    fn check(&mut self, grid: &Grid<'_>, warp: &Warp, request: &Request, count: &mut Count) -> Result<Mask, Fault> {
+    pub(super) fn check(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &Warp,
+        request: &Request,
+        count: &mut Count,
+    ) -> Result<Mask, Fault> {
         let Request { pc, kind, space, ref addresses, bytes, .. } = *request;
         let mask = self.inside(grid, warp, request)?;
         if mask == 0 {

@@ -235,14 +235,11 @@ impl Site {
                     self.atomic(grid, warp, pc, atomic, mask, count)?;
                     pc += 1;
                 }
-                Action::Async(action) => {
-                    self.asynchronous(grid, warp, pc, action, mask, count)?;
+                action @ (Action::Async(_) | Action::Mbarrier(_) | Action::LoadMatrix(_)) if mask != 0 => {
+                    self.beside(grid, warp, pc, action, mask, count)?;
                     pc += 1;
                 }
-                Action::Mbarrier(barrier) => {
-                    self.mbarrier(grid, warp, pc, barrier, mask)?;
-                    pc += 1;
-                }
+                Action::Async(_) | Action::Mbarrier(_) | Action::LoadMatrix(_) => pc += 1,
                 Action::Branch(target) => {
                     if mask == lanes {
                         pc = *target;

@@ -15,7 +15,7 @@ use crate::coalesce;
 use crate::counters::Count;
 use crate::lanes::lanes_of;
 use crate::memory::Allocation;
-use crate::program::{Async, Copy, CopySource, Pc};
+use crate::program::{Action, Async, Copy, CopySource, Pc};
 use crate::registers::{LANES, Mask};
 
 /// The most bytes that a lane copies at once.
@@ -64,23 +64,28 @@ impl Copies {
 }
 
 impl Site {
-    pub(super) fn asynchronous(
+    /// Runs what has to do with copies, with barriers in shared memory or with matrices.
+    pub(super) fn beside(
         &mut self,
         grid: &Grid<'_>,
         warp: &mut Warp,
         pc: Pc,
-        action: &Async,
+        action: &Action,
         mask: Mask,
         count: &mut Count,
     ) -> Result<(), Fault> {
         match action {
-            Async::Copy(copy) if mask != 0 => self.begin_copy(grid, warp, pc, copy, mask, count)?,
-            Async::Copy(_) => {}
-            Async::Commit => warp.copies.commit(mask),
-            Async::Wait(keep) => self.end_copies(grid, warp, mask, *keep, true),
-            Async::Bulk(bulk) => self.begin_bulk(grid, warp, pc, bulk, mask, count)?,
-            Async::CommitBulk => lanes_of(mask).for_each(|lane| warp.copies.bulk_groups[lane] += 1),
-            Async::WaitBulk(keep) => self.end_bulk_groups(grid, warp, mask, Some(*keep)),
+            Action::Mbarrier(barrier) => self.mbarrier(grid, warp, pc, barrier, mask)?,
+            Action::LoadMatrix(load) => self.load_matrix(grid, warp, pc, load, mask, count)?,
+            Action::Async(action) => match &**action {
+                Async::Copy(copy) => self.begin_copy(grid, warp, pc, copy, mask, count)?,
+                Async::Commit => warp.copies.commit(mask),
+                Async::Wait(keep) => self.end_copies(grid, warp, mask, *keep, true),
+                Async::Bulk(bulk) => self.begin_bulk(grid, warp, pc, bulk, mask, count)?,
+                Async::CommitBulk => lanes_of(mask).for_each(|lane| warp.copies.bulk_groups[lane] += 1),
+                Async::WaitBulk(keep) => self.end_bulk_groups(grid, warp, mask, Some(*keep)),
+            },
+            _ => {}
         }
         Ok(())
     }

@@ -24,9 +24,6 @@ impl Site {
         barrier: &Mbarrier,
         mask: Mask,
     ) -> Result<(), Fault> {
-        if mask == 0 {
-            return Ok(());
-        }
         let addresses = shared(barrier.space, warp.addresses(&barrier.address));
         let kind = match barrier.kind {
             MbarrierKind::Init(_) | MbarrierKind::Invalidate => AccessKind::Write,

@@ -7,6 +7,7 @@ mod bulk;
 mod copy;
 mod footprint;
 mod grid;
+mod matrix;
 mod mbarrier;
 mod meet;
 mod stuck;

@@ -2,6 +2,7 @@
 //! copy".
 
 use super::Unsupported;
+use super::mbarrier;
 use super::opcode::Opcode;
 use super::operands::Operands;
 use crate::Type;
@@ -9,9 +10,11 @@ use crate::program::{Action, Async, Bulk, Copy, CopySource};
 use crate::syntax::Operand;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
-    // `mbarrier::lower` has taken `async` before.
-    if op.name() != "cp" {
+    if op.name() != "cp" || !op.take("async") {
         return Ok(None);
+    }
+    if op.take("mbarrier") {
+        return mbarrier::barrier(op, o, true).map(Some);
     }
     let action = if op.take("bulk") {
         match bulk(op, o)? {

@@ -11,10 +11,11 @@ use crate::syntax::Operand;
 use crate::{Space, Type};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
-    let after_copies = op.name() == "cp" && op.take("async") && op.take("mbarrier");
-    if op.name() != "mbarrier" && !after_copies {
-        return Ok(None);
-    }
+    if op.name() == "mbarrier" { barrier(op, o, false).map(Some) } else { Ok(None) }
+}
+
+/// An operation on a barrier; `after_copies` for `cp.async.mbarrier.arrive`.
+pub(super) fn barrier(op: &Opcode<'_>, o: &Operands<'_>, after_copies: bool) -> Result<Action, Unsupported> {
     let names = [
         "init",
         "inval",
@@ -33,7 +34,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     if name == "pending_count" {
         o.expect(2)?;
         let (d, a) = (o.dst(0, Type::U32)?, o.src(1, Type::B64)?);
-        return Ok(Some(Action::Compute(unary(d, a, mbarrier::pending))));
+        return Ok(Action::Compute(unary(d, a, mbarrier::pending)));
     }
     op.take_first(&["relaxed", "acquire", "release"]);
     op.take_first(&["cta", "cluster"]);
@@ -43,7 +44,8 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     }
     let place = usize::from(!matches!(o.get(0)?, Operand::Address(_)));
     let kind = match name {
-        _ if after_copies => MbarrierKind::ArriveAfterCopies { adds: !op.take("noinc") },
+        "arrive" if after_copies => MbarrierKind::ArriveAfterCopies { adds: !op.take("noinc") },
+        _ if after_copies => return Err(Unsupported::new("copies only arrive")),
         "init" => MbarrierKind::Init(o.src(1, Type::U32)?),
         "inval" => MbarrierKind::Invalidate,
         "expect_tx" => MbarrierKind::Expect(o.src(1, Type::U32)?),
@@ -52,7 +54,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
         _ => wait(op, o)?,
     };
     let (address, _) = o.address(place)?;
-    Ok(Some(Action::Mbarrier(Box::new(Mbarrier { space, address, kind }))))
+    Ok(Action::Mbarrier(Box::new(Mbarrier { space, address, kind })))
 }
 
 /// `arrive{.noComplete} state, [barrier]{, count}`, `arrive.expect_tx state, [barrier], bytes`

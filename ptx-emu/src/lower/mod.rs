@@ -8,6 +8,7 @@ mod control;
 mod flatten;
 mod flow;
 mod layout;
+mod matrix;
 mod mbarrier;
 mod opcode;
 mod operands;
@@ -153,6 +154,9 @@ fn action(
         return Ok(action);
     }
     if let Some(action) = mbarrier::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = matrix::lower(op, o)? {
         return Ok(action);
     }
     if let Some(action) = asynchronous::lower(op, o)? {
