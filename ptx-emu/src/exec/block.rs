@@ -6,6 +6,7 @@ use super::barrier::{BARRIERS, BarrierState};
 use super::bulk::PendingBulk;
 use super::footprint::Footprint;
 use super::grid::Grid;
+use super::patterns::Memo;
 use super::warp::{Split, Wait, Warp};
 use crate::check::{AccessKind, BlockChecks, Discovery, What};
 use crate::counters::Count;
@@ -43,7 +44,7 @@ pub(super) struct Site {
     instructions: u64,
     findings: Vec<Finding>,
     known: HashSet<(FindingKind, Pc, Option<Pc>)>,
-    pub(super) patterns: super::access::Memo,
+    pub(super) patterns: Memo,
     /// Bulk copies that nobody has waited for.
     pub(super) bulk: Vec<PendingBulk>,
     /// What the block touches of global memory, where that is wanted.
@@ -73,7 +74,7 @@ impl Block {
             instructions: 0,
             findings: vec![],
             known: HashSet::new(),
-            patterns: super::access::Memo::new(grid.program.instructions.len()),
+            patterns: Memo::new(grid.program.instructions.len()),
             bulk: vec![],
             footprint: None,
         };

@@ -1,7 +1,8 @@
 //! Barriers in shared memory: `mbarrier`.
 
-use super::access::{Request, get_bytes, put_bytes};
+use super::access::Request;
 use super::block::{Fault, Site};
+use super::data::{get_bytes, put_bytes};
 use super::grid::Grid;
 use super::warp::Warp;
 use crate::Space;

@@ -1,15 +1,19 @@
 //! Runs kernels: blocks spread over the processor's cores, the warps of a block in turn, the lanes of a warp at once.
 
 mod access;
+mod atomic;
 mod barrier;
 mod block;
+mod bounds;
 mod bulk;
 mod copy;
+mod data;
 mod footprint;
 mod grid;
 mod matrix;
 mod mbarrier;
 mod meet;
+mod patterns;
 mod stuck;
 mod warp;
 

@@ -1,0 +1,97 @@
+//! Atomic operations.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::access::Request;
+use super::block::{Fault, Site};
+use super::data::{get, get_bytes, load, put, put_bytes, store};
+use super::grid::Grid;
+use super::warp::Warp;
+use crate::Space;
+use crate::check::AccessKind;
+use crate::counters::Count;
+use crate::lanes::lanes_of;
+use crate::program::{Access, Atomic, Element, Pc};
+use crate::registers::{LANES, Mask};
+
+impl Site {
+    pub(super) fn atomic(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        pc: Pc,
+        atomic: &Atomic,
+        mask: Mask,
+        count: &mut Count,
+    ) -> Result<(), Fault> {
+        let elements = atomic.elements.iter();
+        let access = Access {
+            space: atomic.space,
+            address: atomic.address,
+            width: atomic.width,
+            elements: elements
+                .map(|e| Element { slot: e.a, rows: rows_of(atomic.width), sign_extend: false })
+                .collect(),
+            is_strong: true,
+        };
+        self.each_space(grid, warp, pc, &access, AccessKind::Atomic, mask, count, |site, warp, request, allowed| {
+            for (index, element) in atomic.elements.iter().enumerate() {
+                let offset = index as u64 * u64::from(atomic.width);
+                let rows = rows_of(atomic.width);
+                let operand = |slot| get(&warp.registers, &Element { slot, rows, sign_extend: false });
+                let (a, b) = (operand(element.a), element.b.map_or([0; LANES], operand));
+                let mut old = [0; LANES];
+                let apply = if request.space == Space::Shared { atomic.apply_shared } else { atomic.apply };
+                for lane in lanes_of(allowed) {
+                    let update = |old: u64| apply(old, a[lane], b[lane]);
+                    old[lane] = site.update(grid, request, lane, offset, atomic.width, update);
+                }
+                if let Some(slot) = element.result {
+                    let to = Element { slot, rows, sign_extend: false };
+                    put(&mut warp.registers, &to, atomic.width, &old, request.mask);
+                }
+            }
+        })
+    }
+
+    /// Replaces a value by a function of it, and returns the old one.
+    fn update(
+        &mut self,
+        grid: &Grid<'_>,
+        request: &Request,
+        lane: usize,
+        offset: u64,
+        width: u32,
+        f: impl Fn(u64) -> u64,
+    ) -> u64 {
+        let address = request.addresses[lane] + offset;
+        match request.space {
+            Space::Shared => {
+                let old = get_bytes(&self.shared, address, width);
+                put_bytes(&mut self.shared, address, width, f(old));
+                old
+            }
+            Space::Global => match grid.memory.find(address) {
+                Ok(allocation) if width == 4 => {
+                    let word = &allocation.words()[((address - allocation.base()) / 4) as usize];
+                    let replaced = |old: u32| Some(f(old.into()) as u32);
+                    word.fetch_update(Relaxed, Relaxed, replaced).unwrap_or_default().into()
+                }
+                Ok(allocation) => {
+                    // Wider or narrower than a word: one at a time, whoever it is.
+                    let _guard = grid.wide_atomics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let at = address - allocation.base();
+                    let old = load(allocation, at, width);
+                    store(allocation, at, width, f(old));
+                    old
+                }
+                Err(_) => 0,
+            },
+            _ => 0,
+        }
+    }
+}
+
+const fn rows_of(width: u32) -> u32 {
+    width.div_ceil(4)
+}

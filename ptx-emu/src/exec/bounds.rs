@@ -1,0 +1,113 @@
+//! Whether what an access asks for is there, and what to say where it is not.
+
+use super::access::Request;
+use super::block::{Fault, Site};
+use super::grid::Grid;
+use super::warp::Warp;
+use crate::Space;
+use crate::check::AccessKind;
+use crate::finding::{FindingKind, plural};
+use crate::lanes::lanes_of;
+use crate::memory::{Allocation, Missing};
+use crate::registers::{LANES, Mask};
+
+impl Site {
+    /// The lanes whose bytes are all there, at addresses that they may be at; a fault where others count as one.
+    pub(super) fn inside(&self, grid: &Grid<'_>, warp: &Warp, request: &Request) -> Result<Mask, Fault> {
+        let Request { mask, ref addresses, alignment, .. } = *request;
+        let alignment = u64::from(alignment);
+        let outside = outside(grid, self, request);
+        let misaligned = lanes_of(mask).filter(|&lane| addresses[lane] % alignment != 0);
+        let misaligned = if addresses.iter().fold(0, |all, address| all | address) % alignment == 0 {
+            0
+        } else {
+            misaligned.fold(0, |mask, lane| mask | 1 << lane)
+        };
+        let bad = outside | misaligned;
+        if bad != 0 && grid.checks.memory {
+            return Err(self.bad_access(grid, warp, request, bad, misaligned));
+        }
+        Ok(mask & !bad)
+    }
+
+    fn bad_access(&self, grid: &Grid<'_>, warp: &Warp, request: &Request, bad: Mask, misaligned: Mask) -> Fault {
+        let lane = bad.trailing_zeros() as usize;
+        let Request { pc, kind, space, ref addresses, bytes, alignment, .. } = *request;
+        let address = addresses[lane];
+        let access = match kind {
+            AccessKind::Read | AccessKind::StrongRead => "read",
+            AccessKind::Write | AccessKind::StrongWrite => "write",
+            AccessKind::Atomic => "access",
+        };
+        let (kind, why) = if misaligned >> lane & 1 != 0 {
+            (FindingKind::Misaligned, format!("is no multiple of {alignment}"))
+        } else {
+            (FindingKind::OutOfBounds, self.why_outside(grid, space, address, bytes))
+        };
+        let bytes = plural(bytes, "byte");
+        let what = format!("{access} of {bytes} of {space} memory at {address:#x}, which {why}");
+        self.finding(grid, kind, pc, warp.index * LANES + lane, what).into()
+    }
+
+    fn why_outside(&self, grid: &Grid<'_>, space: Space, address: u64, bytes: u32) -> String {
+        let size = match space {
+            Space::Shared => self.shared.len(),
+            Space::Local => grid.program.local_bytes as usize,
+            Space::Param => grid.params.len(),
+            Space::Const => grid.program.image.constant.len(),
+            Space::Global | Space::Generic => return why_missing(grid, address, bytes),
+        } as u64;
+        match address.checked_sub(size) {
+            Some(distance) => format!("is {} the end of its {}", behind(distance), plural(size, "byte")),
+            None => format!("is byte {address} of its {size}: it goes on behind the end"),
+        }
+    }
+}
+
+fn behind(distance: u64) -> String {
+    if distance == 0 { "right behind".to_owned() } else { format!("{} behind", plural(distance, "byte")) }
+}
+
+/// Why not all bytes of global memory are there.
+fn why_missing(grid: &Grid<'_>, address: u64, bytes: u32) -> String {
+    let end = address.wrapping_add(u64::from(bytes));
+    let missing = grid.memory.find(address).err().or_else(|| grid.memory.find(end.wrapping_sub(1)).err());
+    match missing {
+        Some(Missing::Freed(base, size)) => {
+            format!("was given back: it is byte {} of {size} that were at {base:#x}", address.wrapping_sub(base))
+        }
+        Some(Missing::Behind { base, bytes: size, .. }) => match address.checked_sub(base + size) {
+            Some(distance) => format!("is {} the end of {} at {base:#x}", behind(distance), plural(size, "byte")),
+            None => format!("is byte {} of {size} at {base:#x}: it goes on behind the end", address - base),
+        },
+        _ => "is in no allocation".to_owned(),
+    }
+}
+
+/// The lanes whose bytes are not all there.
+fn outside(grid: &Grid<'_>, site: &Site, request: &Request) -> Mask {
+    let Request { space, mask, ref addresses, bytes, .. } = *request;
+    let bytes = u64::from(bytes);
+    let size = match space {
+        Space::Shared => site.shared.len(),
+        Space::Local => grid.program.local_bytes as usize,
+        Space::Param => grid.params.len(),
+        Space::Const => grid.program.image.constant.len(),
+        Space::Global | Space::Generic => {
+            let first = addresses[mask.trailing_zeros() as usize];
+            let allocation = grid.memory.find(first).ok();
+            let is_inside = |allocation: &Allocation, address: u64| {
+                address.wrapping_sub(allocation.base()) <= allocation.bytes().wrapping_sub(bytes)
+                    && allocation.bytes() >= bytes
+            };
+            let is_outside = |&lane: &usize| {
+                let address = addresses[lane];
+                !allocation.is_some_and(|allocation| is_inside(allocation, address))
+                    && !grid.memory.find(address).is_ok_and(|allocation| is_inside(allocation, address))
+            };
+            return lanes_of(mask).filter(is_outside).fold(0, |mask, lane| mask | 1 << lane);
+        }
+    } as u64;
+    let is_outside = |&lane: &usize| addresses[lane].checked_add(bytes).is_none_or(|end| end > size);
+    lanes_of(mask).filter(is_outside).fold(0, |mask, lane| mask | 1 << lane)
+}
