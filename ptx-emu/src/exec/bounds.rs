@@ -88,18 +88,21 @@ fn why_missing(grid: &Grid<'_>, address: u64, bytes: u32) -> String {
 fn outside(grid: &Grid<'_>, site: &Site, request: &Request) -> Mask {
     let Request { space, mask, ref addresses, bytes, .. } = *request;
     let bytes = u64::from(bytes);
+    let (low, high) = span(addresses, mask);
     let size = match space {
         Space::Shared => site.shared.len(),
         Space::Local => grid.program.local_bytes as usize,
         Space::Param => grid.params.len(),
         Space::Const => grid.program.image.constant.len(),
         Space::Global | Space::Generic => {
-            let first = addresses[mask.trailing_zeros() as usize];
-            let allocation = grid.memory.find(first).ok();
+            let allocation = grid.memory.find(low).ok();
             let is_inside = |allocation: &Allocation, address: u64| {
                 address.wrapping_sub(allocation.base()) <= allocation.bytes().wrapping_sub(bytes)
                     && allocation.bytes() >= bytes
             };
+            if allocation.is_some_and(|allocation| is_inside(allocation, high)) {
+                return 0;
+            }
             let is_outside = |&lane: &usize| {
                 let address = addresses[lane];
                 !allocation.is_some_and(|allocation| is_inside(allocation, address))
@@ -108,6 +111,20 @@ fn outside(grid: &Grid<'_>, site: &Site, request: &Request) -> Mask {
             return lanes_of(mask).filter(is_outside).fold(0, |mask, lane| mask | 1 << lane);
         }
     } as u64;
+    if high.checked_add(bytes).is_some_and(|end| end <= size) {
+        return 0;
+    }
     let is_outside = |&lane: &usize| addresses[lane].checked_add(bytes).is_none_or(|end| end > size);
     lanes_of(mask).filter(is_outside).fold(0, |mask, lane| mask | 1 << lane)
+}
+
+/// The lowest and the highest address of these lanes, of which there is one at least.
+fn span(addresses: &[u64; LANES], mask: Mask) -> (u64, u64) {
+    let first = addresses[mask.trailing_zeros() as usize];
+    let (mut low, mut high) = (first, first);
+    for lane in 0..LANES {
+        let address = if mask >> lane & 1 != 0 { addresses[lane] } else { first };
+        (low, high) = (low.min(address), high.max(address));
+    }
+    (low, high)
 }
