@@ -122,8 +122,8 @@ fn outside(grid: &Grid<'_>, site: &Site, request: &Request) -> Mask {
 fn span(addresses: &[u64; LANES], mask: Mask) -> (u64, u64) {
     let first = addresses[mask.trailing_zeros() as usize];
     let (mut low, mut high) = (first, first);
-    for lane in 0..LANES {
-        let address = if mask >> lane & 1 != 0 { addresses[lane] } else { first };
+    for (lane, &address) in addresses.iter().enumerate() {
+        let address = if mask >> lane & 1 != 0 { address } else { first };
         (low, high) = (low.min(address), high.max(address));
     }
     (low, high)
