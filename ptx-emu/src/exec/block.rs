@@ -220,6 +220,7 @@ impl Site {
             match &instruction.action {
                 Action::Compute(compute) => {
                     if mask != 0 {
+                        warp.registers.clock = self.instructions;
                         compute(&mut warp.registers, mask);
                     }
                     pc += 1;
@@ -256,7 +257,6 @@ impl Site {
                 Action::Fence | Action::Nop => pc += 1,
                 _ => {
                     warp.splits[index].pc = pc;
-                    warp.registers.clock = self.instructions;
                     self.special(grid, warp, index, mask, count)?;
                     return Ok(());
                 }
