@@ -1,6 +1,7 @@
 //! The table of cases: what is run on the hardware and in the emulator. One file per family.
 
 mod approximate;
+mod asynchronous;
 mod atomics;
 mod bits;
 mod compare;
@@ -40,6 +41,7 @@ pub fn families() -> Vec<Family> {
         family("memory", memory::fill),
         family("atomics", atomics::fill),
         family("control", control::fill),
+        family("asynchronous", asynchronous::fill),
     ]
 }
 
