@@ -83,12 +83,31 @@ fn help_explains_every_option() {
         "--format",
         "--json",
         "--ptx",
+        "--explain",
         "--list",
         "Examples:",
         "Exit codes:",
     ] {
         assert!(help.stdout.contains(option), "{option}");
     }
+}
+
+#[test]
+fn a_step_is_explained_beside_its_base() {
+    let outcome = host(&["--explain", "coalesced", "--size", "128"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    for text in ["naive", "sectors per load", "touches 2.50 sectors instead of 16.5", "modelled for NVIDIA H200"] {
+        assert!(outcome.stdout.contains(text), "'{text}' is missing in: {}", outcome.stdout);
+    }
+    let json = host(&["--explain", "naive", "--size", "64", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(
+        (&json["base"], &json["step"]["counters"]["thread_fmas"]),
+        (&serde_json::Value::Null, &(64 * 64 * 64).into())
+    );
+    assert_fails(&["--explain", "vectorised"], 2, &["did you mean 'vectorized'?"]);
+    assert_fails(&["--explain", "naive", "--kernel", "naive"], 2, &["cannot be used with"]);
+    assert_fails(&["--explain", "naive", "--m", "4", "--n", "4", "--k", "0"], 1, &["explain naive", "no work"]);
 }
 
 #[test]
