@@ -2,6 +2,7 @@
 
 mod beside;
 mod clocks;
+mod cluster;
 mod events;
 mod global;
 mod race;
@@ -11,6 +12,7 @@ mod written;
 
 use clocks::Clocks;
 pub(crate) use clocks::Since;
+pub(crate) use cluster::ClusterEvent;
 use global::BlockRaces;
 pub(crate) use global::GlobalRaces;
 use race::Races;
