@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::Space;
 use crate::coalesce::SECTOR_BYTES;
 use crate::exec::ClassCounts;
-use crate::program::{Action, Async, Instruction, Program};
+use crate::program::{Action, Async, ClusterBarrier, Instruction, Program};
 
 /// What one instruction of the PTX did, over all warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -161,7 +161,9 @@ impl Class {
             Action::Load(access) | Action::Store(access) => Some(access.space),
             Action::Atomic(atomic) => Some(atomic.space),
             Action::Branch(_) | Action::BranchIndex(..) | Action::Exit | Action::Trap => return Self::Branch,
-            Action::Barrier(_) | Action::WarpBarrier(_) | Action::Fence => return Self::Barrier,
+            Action::Barrier(_) | Action::ClusterBarrier(_) | Action::WarpBarrier(_) | Action::Fence => {
+                return Self::Barrier;
+            }
             Action::Converge(..) => return Self::Lanes,
             Action::Async(action) => {
                 return match &**action {
@@ -266,7 +268,7 @@ impl Counters {
                     _ => 0,
                 },
                 Action::LoadMatrix(load) => 4 * load.registers.len() as u64,
-                Action::Barrier(_) => {
+                Action::Barrier(_) | Action::ClusterBarrier(ClusterBarrier { waits: true, .. }) => {
                     self.barriers += warps;
                     0
                 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::check::{Checks, GlobalRaces};
+use crate::cluster;
 use crate::counters::{Counters, LineCounters};
 use crate::exec::{Grid, run};
 use crate::finding::Finding;
@@ -98,6 +99,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block, by dimension.
     pub block: [u32; 3],
+    /// Blocks of a cluster, by dimension; where it is 1, 1, 1, the kernel's `.reqnctapercluster` counts.
+    pub cluster: [u32; 3],
     /// Dynamic shared memory of a block, in bytes.
     pub dynamic_shared_bytes: u32,
     /// The kernel's arguments, each as its bytes.
@@ -121,6 +124,7 @@ impl Launch {
         Self {
             grid,
             block,
+            cluster: [1; 3],
             dynamic_shared_bytes: 0,
             arguments: vec![],
             checks: Checks::ALL,
@@ -206,7 +210,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::Launch`] where the launch does not fit the kernel. What the kernel itself does wrong is in the report.
     pub fn launch(&self, memory: &mut GlobalMemory, launch: &Launch) -> Result<Report, Error> {
-        let params = self.check(launch)?;
+        let (params, cluster) = self.check(launch)?;
         memory.set_variables(&self.program.image.global);
         let grid = Grid {
             program: &self.program,
@@ -214,6 +218,7 @@ impl Kernel {
             params: &params,
             grid: launch.grid,
             block: launch.block,
+            cluster,
             dynamic_shared: launch.dynamic_shared_bytes,
             sm_count: launch.sm_count,
             checks: launch.checks,
@@ -221,22 +226,25 @@ impl Kernel {
             wide_atomics: Mutex::new(()),
             max_instructions: launch.max_instructions,
         };
-        let plan = Plan::new(launch.blocks, launch.grid);
+        // Clusters are drawn, run and counted whole.
+        let clusters = std::array::from_fn(|dimension| launch.grid[dimension] / cluster[dimension]);
+        let plan = Plan::new(launch.blocks, clusters);
         let is_sample = launch.blocks != Blocks::All;
-        let class = |block| if is_sample { class_of(block, launch.grid) } else { 0 };
+        let class = |place| if is_sample { class_of(place, clusters) } else { 0 };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let outcome = run(
             &grid,
-            &|index| plan.block(index).map(|block| (block, class(block))),
+            &|index| plan.block(index).map(|place| (place, class(place))),
             if is_sample { CLASSES } else { 1 },
             if launch.threads == 0 { cores } else { launch.threads },
             &|index| plan.has_time(index),
         );
         let blocks = launch.grid.into_iter().map(u64::from).product();
         let blocks_run = outcome.classes.iter().map(|class| class.blocks).sum();
+        let size: u64 = cluster.into_iter().map(u64::from).product();
         let factor = |class: usize, run: u64| match run {
             0 => 0.0,
-            run if is_sample => population(class, launch.grid) as f64 / run as f64,
+            run if is_sample => (population(class, clusters) * size) as f64 / run as f64,
             _ => 1.0,
         };
         let scaled = outcome.classes.iter().enumerate().map(|(index, class)| (factor(index, class.blocks), class));
@@ -247,8 +255,8 @@ impl Kernel {
         Ok(Report { counters, findings, fault: outcome.fault, sample, blocks_run, blocks })
     }
 
-    /// The bytes of the parameters, if the launch fits the kernel.
-    fn check(&self, launch: &Launch) -> Result<Vec<u8>, Error> {
+    /// The bytes of the parameters and the blocks of a cluster, if the launch fits the kernel.
+    fn check(&self, launch: &Launch) -> Result<(Vec<u8>, [u32; 3]), Error> {
         let Program { name, params, bounds, .. } = &self.program;
         let fail = |text: String| Err(Error::Launch(format!("{name} cannot be launched: {text}")));
         let product = |sizes: [u32; 3]| sizes.into_iter().fold(1u64, |all, size| all.saturating_mul(size.into()));
@@ -268,9 +276,10 @@ impl Kernel {
         if bounds.max_threads.is_some_and(|most| threads > product(most)) {
             return fail(format!("{threads} threads a block are more than its .maxntid"));
         }
-        if bounds.required_cluster.is_some_and(|cluster| product(cluster) > 1) {
-            return fail("its blocks come in clusters, which are not supported".into());
-        }
+        let cluster = match cluster::of_launch(bounds, launch) {
+            Ok(cluster) => cluster,
+            Err(text) => return fail(text),
+        };
         if launch.dynamic_shared_bytes > MAX_SHARED_BYTES {
             return fail(format!("a block has at most {MAX_SHARED_BYTES} bytes of dynamic shared memory"));
         }
@@ -285,7 +294,7 @@ impl Kernel {
             }
             bytes[param.offset as usize..][..argument.len()].copy_from_slice(argument);
         }
-        Ok(bytes)
+        Ok((bytes, cluster))
     }
 }
 

@@ -38,6 +38,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod cluster;
 mod coalesce;
 mod counters;
 pub mod device;

@@ -86,6 +86,7 @@ pub(crate) enum Action {
     Exit,
     Trap,
     Barrier(Barrier),
+    ClusterBarrier(ClusterBarrier),
     /// The lanes named by a register wait for each other.
     WarpBarrier(Slot),
     /// Orders memory accesses, which the executor does anyway.
@@ -256,6 +257,13 @@ pub(crate) struct Barrier {
     pub id: Slot,
     /// How many threads take part; all of them where none is given.
     pub threads: Option<Slot>,
+    /// All lanes of a warp must run it together.
+    pub aligned: bool,
+}
+
+/// `barrier.cluster`: arrives, or waits for what it arrived at.
+pub(crate) struct ClusterBarrier {
+    pub waits: bool,
     /// All lanes of a warp must run it together.
     pub aligned: bool,
 }

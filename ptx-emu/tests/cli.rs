@@ -55,6 +55,7 @@ fn help_explains_every_option_and_spec() {
         "--entry",
         "--grid",
         "--block",
+        "--cluster",
         "--shared",
         "--arg",
         "--check",
@@ -200,6 +201,14 @@ fn a_sample_is_scaled_up() {
     let [all, sample] = [all, sample].map(|run| serde_json::from_str::<serde_json::Value>(&run.stdout).unwrap());
     assert_eq!((&sample["sampled"], &sample["blocks_run"], &sample["blocks"]), (&true.into(), &11.into(), &256.into()));
     assert_eq!(sample["counters"], all["counters"]);
+}
+
+#[test]
+fn clusters_must_fit_the_grid() {
+    let specs = "u32:1000 f32:2 in:f32:1000 inout:f32:1000";
+    assert_eq!(run(SAXPY, "--grid 4 --block 256 --cluster 2", specs).code, 0);
+    let words = ["4 x 1 x 1 blocks", "clusters of 3 x 1 x 1"];
+    assert_error(&run(SAXPY, "--grid 4 --block 256 --cluster 3", specs), 2, &words);
 }
 
 #[test]

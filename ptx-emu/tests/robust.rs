@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use ptx_emu::{Error, GlobalMemory, Kernel, Launch, Module};
 
-const SAMPLES: [&str; 8] = [
+const SAMPLES: [&str; 9] = [
     include_str!("ptx/vector_add.ptx"),
     include_str!("ptx/saxpy.ptx"),
     include_str!("ptx/reduction.ptx"),
@@ -17,6 +17,7 @@ const SAMPLES: [&str; 8] = [
     include_str!("programs/good/mbarrier_producer_consumer.ptx"),
     include_str!("programs/good/bulk_copies.ptx"),
     include_str!("programs/good/matrices.ptx"),
+    include_str!("programs/good/cluster_generic.ptx"),
 ];
 
 /// What mutations put in place of a token, or before one: opcodes and ends of them, operands, constants, and the rest.
@@ -30,7 +31,8 @@ const TOKENS: &str = "
     cp.async.mbarrier.arrive.noinc.shared.b64 cp.async.bulk.commit_group cp.async.bulk.wait_group
     mbarrier.init.shared.b64 mbarrier.arrive.shared.b64 mbarrier.arrive_drop.shared.b64 mbarrier.expect_tx.shared.b64
     mbarrier.complete_tx.shared.b64 mbarrier.inval.shared.b64 ldmatrix.sync.aligned.m8n8.x1.shared.b16
-    membar.gl bra bra.uni call ret exit trap brx.idx nop .u8 .s16 .u64 .f64 .f16 .v2 .v4 .sat .rn .wide .hi
+    barrier.cluster.arrive barrier.cluster.wait.aligned mapa.u64 mapa.shared::cluster.u32 getctarank.u64
+    ld.shared::cluster.u32 st.shared::cluster.v4.u32 atom.shared::cluster.add.u64 %cluster_ctarank membar.gl bra bra.uni call ret exit trap brx.idx nop .u8 .s16 .u64 .f64 .f16 .v2 .v4 .sat .rn .wide .hi
     .volatile .sync .global
     %r1 %r2 %r5 %rd1 %rd4 %f1 %p %tid.x %laneid %clock64 %ctaid.z {%r1,%r2} [%rd1] [%rd1+4] [%r1] [%r6+-4] [0] $loop
     $done $halve WARP_SZ _ %p|%p
@@ -178,7 +180,7 @@ fn run_all(text: &str) -> usize {
     kernels.filter(launch).count()
 }
 
-/// One block of 64 threads, pointers to a little memory or small numbers as its arguments. Whether it ran.
+/// One cluster of blocks of 64 threads, pointers to a little memory or small numbers as its arguments. Whether it ran.
 fn launch(kernel: &Kernel) -> bool {
     let mut memory = GlobalMemory::default();
     let pointer = memory.allocate_bytes(&[1; 1024]);
@@ -187,7 +189,8 @@ fn launch(kernel: &Kernel) -> bool {
         bytes => (0..bytes).map(|byte| if byte == 0 { 16 } else { 0 }).collect(),
     };
     let arguments = kernel.params().iter().map(|param| argument(param.bytes)).collect();
-    let launch = Launch { arguments, max_instructions: 20_000, threads: 1, ..Launch::new([1, 1, 1], [64, 1, 1]) };
+    let grid = kernel.bounds().required_cluster.map_or([1; 3], |cluster| cluster.map(|size| size.clamp(1, 4)));
+    let launch = Launch { arguments, max_instructions: 20_000, threads: 1, ..Launch::new(grid, [64, 1, 1]) };
     match kernel.launch(&mut memory, &launch) {
         Ok(report) => {
             let found = report.findings.iter().chain(&report.fault);
@@ -212,7 +215,7 @@ fn tokens_are_the_text() {
 
 #[test]
 fn the_samples_run() {
-    assert_eq!(SAMPLES.map(survive), [1, 1, 2, 1, 1, 1, 1, 1]);
+    assert_eq!(SAMPLES.map(survive), [1, 1, 2, 1, 1, 1, 1, 1, 1]);
     assert!(samples().len() > SAMPLES.len() && samples().iter().all(|sample| survive(sample) > 0));
 }
 

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use crate::lanes::lanes_of;
 use crate::registers::{ALL_LANES, LANES, Mask};
 
-/// Barriers that a block has.
-const BARRIERS: usize = 16;
+/// Barriers that a block has, and that of its cluster, for openings of even and of odd number.
+const BARRIERS: usize = CLUSTER_BARRIER + 2;
+pub(super) const CLUSTER_BARRIER: usize = 16;
 
 /// Times at which the clocks begin anew, far from the end of their range.
 const MAX_TIME: u32 = 1 << 31;
@@ -125,6 +126,18 @@ impl Clocks {
             self.lanes[warp] = None;
         }
         pending.fill(0);
+    }
+
+    /// The warp learns what all have done that have arrived at a barrier; others will still learn it.
+    pub(super) fn pass(&mut self, barrier: usize, warp: usize) {
+        let pending = &self.barriers[barrier * self.warps..][..self.warps];
+        join(&mut self.seen[warp * self.warps..][..self.warps], pending);
+        self.lanes[warp] = None;
+    }
+
+    /// Forgets who has arrived at a barrier.
+    pub(super) fn clear(&mut self, barrier: usize) {
+        self.barriers[barrier * self.warps..][..self.warps].fill(0);
     }
 
     /// Lanes of a warp have met, of those that are `live`.

@@ -140,6 +140,30 @@ impl BlockRaces {
         }
     }
 
+    /// A warp lets others of its cluster know what the block has done, besides what they know `before`.
+    pub(super) fn tell(
+        &mut self,
+        all: &GlobalRaces,
+        clocks: &Clocks,
+        warp: usize,
+        before: Option<EventId>,
+    ) -> Option<EventId> {
+        let event = all.events.release(&mut self.knowledge, self.block, clocks.snapshot(warp));
+        let event = event.and_then(|event| all.events.join(event, before));
+        if event.is_none() {
+            self.knowledge.give_up();
+        }
+        event
+    }
+
+    /// The block learns what others of its cluster have told.
+    pub(super) fn learn(&mut self, all: &GlobalRaces, event: Option<EventId>) {
+        match event {
+            Some(event) => self.knowledge.learn(&all.events, event),
+            None => self.knowledge.give_up(),
+        }
+    }
+
     /// A strong access has been made that reads: the block learns what those had done who wrote to the words before.
     pub(super) fn acquire(&mut self, all: &GlobalRaces, by: &Observed<'_>) {
         for lane in lanes_of(by.mask) {

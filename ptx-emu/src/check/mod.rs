@@ -2,6 +2,7 @@
 
 mod beside;
 mod clocks;
+mod cluster;
 mod events;
 mod global;
 mod race;
@@ -11,6 +12,7 @@ mod written;
 
 use clocks::Clocks;
 pub(crate) use clocks::Since;
+pub(crate) use cluster::ClusterEvent;
 use global::BlockRaces;
 pub(crate) use global::GlobalRaces;
 use race::Races;
@@ -29,7 +31,7 @@ pub struct Checks {
     pub memory: bool,
     /// Reads of shared or local memory that nobody wrote.
     pub uninitialized: bool,
-    /// Accesses to shared memory that nothing puts in an order.
+    /// Accesses of a block to its own shared memory that nothing puts in an order; those of other blocks are not looked at.
     pub races: bool,
     /// Accesses to global memory that nothing puts in an order, among the threads of the blocks that run. It remembers
     /// who accessed what: some 50 bytes for each word that is touched.

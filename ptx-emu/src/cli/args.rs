@@ -95,6 +95,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "X,Y,Z", value_parser = dimensions)]
     pub block: [u32; 3],
 
+    /// Blocks of a cluster [default: what the kernel requires]
+    #[arg(long, value_name = "X,Y,Z", value_parser = dimensions, default_value = "1", hide_default_value = true)]
+    pub cluster: [u32; 3],
+
     /// Dynamic shared memory of a block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     pub shared: u32,

@@ -50,6 +50,7 @@ fn launch(args: &RunArgs) -> Launch {
         None => Blocks::All,
     };
     Launch {
+        cluster: args.cluster,
         dynamic_shared_bytes: args.shared,
         checks: args.check,
         blocks,

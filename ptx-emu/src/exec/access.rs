@@ -24,6 +24,8 @@ pub(super) struct Request {
     pub bytes: u32,
     /// What addresses must be multiples of.
     pub alignment: u32,
+    /// The rank in the cluster of the block whose shared memory it is, where that is another one.
+    pub remote: Option<usize>,
 }
 
 impl Request {
@@ -100,9 +102,18 @@ impl Site {
                 same = lanes_of(rest).filter(is_same).fold(0, |mask, lane| mask | 1 << lane);
                 places = addresses.map(|address| window::resolve(address).1);
             }
+            let mut remote = None;
+            if space == Space::Shared && places.iter().fold(0, |all, place| all | place) >= window::RANK {
+                (remote, same) = self.same_block(&mut places, same);
+            }
             let bytes = access.bytes();
             let alignment = bytes.next_power_of_two();
-            let request = Request { pc, kind, space, mask: same, addresses: places, bytes, alignment };
+            let request = Request { pc, kind, space, mask: same, addresses: places, bytes, alignment, remote };
+            if remote.is_some() {
+                self.remotely(grid, warp, &request, count, &f)?;
+                rest &= !same;
+                continue;
+            }
             let allowed = self.check(grid, warp, &request, count)?;
             f(self, warp, &request, allowed);
             if let Some(races) = grid.global_races.as_ref().filter(|_| space == Space::Global && allowed != 0) {
@@ -144,6 +155,7 @@ impl Site {
         }
         let observed = request.observed(warp, mask);
         let found = match space {
+            Space::Shared if request.remote.is_some() => vec![],
             Space::Shared => self.checks.shared(&observed),
             Space::Local => self.checks.local(&observed).into_iter().collect(),
             Space::Global => self.checks.global(grid.global_races.as_ref(), &observed),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::barrier::{BARRIERS, BarrierState};
 use super::bulk::PendingBulk;
+use super::cluster::Cluster;
 use super::footprint::Footprint;
 use super::grid::Grid;
 use super::patterns::Memo;
@@ -12,7 +13,7 @@ use crate::check::{AccessKind, BlockChecks, Discovery, What};
 use crate::counters::Count;
 use crate::finding::{Finding, FindingKind, Thread, plural};
 use crate::lanes::lanes_of;
-use crate::program::{Action, Pc};
+use crate::program::{Action, Barrier, ClusterBarrier, Pc};
 use crate::registers::{LANES, Mask};
 
 /// Instructions that a warp runs before another has its turn, unless it must wait earlier.
@@ -34,6 +35,11 @@ pub(super) struct Block {
 pub(super) struct Site {
     pub index: [u32; 3],
     pub shared: Vec<u8>,
+    /// What the block has in common with others of its cluster, while it runs; and its rank among them.
+    pub(super) cluster: Cluster,
+    pub(super) rank: usize,
+    /// How often the cluster's barrier will have opened when those go on that arrived there last.
+    pub(super) cluster_arrivals: u64,
     pub checks: BlockChecks,
     pub(super) barriers: [BarrierState; BARRIERS],
     /// Threads that have not left the kernel.
@@ -51,22 +57,14 @@ pub(super) struct Site {
     pub(super) footprint: Option<Footprint>,
 }
 
-/// How a warp's turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// Lanes are left that could go on.
-    Over,
-    /// All lanes that are left wait.
-    Waiting,
-    /// No lanes are left.
-    Done,
-}
-
 impl Block {
     pub(super) fn new(grid: &Grid<'_>) -> Self {
         let site = Site {
             index: [0; 3],
             shared: vec![],
+            cluster: Cluster::default(),
+            rank: 0,
+            cluster_arrivals: 0,
             checks: BlockChecks::new(grid.checks, grid.program, grid.warps(), grid.shared_bytes()),
             barriers: Default::default(),
             live: 0,
@@ -90,43 +88,37 @@ impl Block {
         self.site.footprint.as_ref().map(|footprint| (footprint.sectors(), footprint.touched_bytes()))
     }
 
-    /// Runs the block of that place to its end; `note` says whether to note what it touches of global memory.
-    pub(super) fn run(
-        &mut self,
-        grid: &Grid<'_>,
-        index: [u32; 3],
-        note: bool,
-        counts: &mut [Count],
-    ) -> Result<(), Fault> {
+    /// Begins the block of that place and of that rank in its cluster; `note` says whether to note what it touches of global
+    /// memory.
+    pub(super) fn start(&mut self, grid: &Grid<'_>, index: [u32; 3], rank: usize, note: bool) {
         self.site.footprint = note.then(Footprint::default);
-        let shared_bytes = grid.shared_bytes();
-        self.site.index = index;
-        self.site.shared.clear();
-        self.site.shared.resize(shared_bytes, 0);
+        (self.site.index, self.site.rank, self.site.cluster_arrivals) = (index, rank, 0);
         self.site.checks.start(grid.number(index));
         self.site.barriers = Default::default();
         self.site.bulk.clear();
         (self.site.live, self.site.left, self.site.instructions) = (grid.threads(), None, 0);
         self.warps.iter_mut().for_each(|warp| warp.start(grid, index));
-        loop {
-            let before = self.site.instructions;
-            let mut done = 0;
-            for index in 0..self.warps.len() {
-                let warp = &mut self.warps[index];
-                if warp.splits.is_empty() || self.site.turn(grid, warp, counts)? == Turn::Done {
-                    done += 1;
-                }
-                if self.site.instructions > grid.max_instructions && !self.warps[index].splits.is_empty() {
-                    return Err(self.runaway(grid, index));
-                }
+    }
+
+    /// Whether all threads have left the kernel.
+    pub(super) fn is_done(&self) -> bool {
+        self.warps.iter().all(|warp| warp.splits.is_empty())
+    }
+
+    /// Gives each warp a turn. Returns whether any could go on.
+    pub(super) fn round(&mut self, grid: &Grid<'_>, counts: &mut [Count]) -> Result<bool, Fault> {
+        let before = self.site.instructions;
+        for index in 0..self.warps.len() {
+            let warp = &mut self.warps[index];
+            if warp.splits.is_empty() {
+                continue;
             }
-            if done == self.warps.len() {
-                return Ok(());
-            }
-            if self.site.instructions == before && !self.give_up_on_lanes(grid) {
-                return Err(self.deadlock(grid));
+            self.site.turn(grid, warp, counts)?;
+            if self.site.instructions > grid.max_instructions && !self.warps[index].splits.is_empty() {
+                return Err(self.runaway(grid, index));
             }
         }
+        Ok(self.site.instructions != before)
     }
 }
 
@@ -179,18 +171,18 @@ impl Site {
     }
 
     /// Runs the warp until all of its lanes wait or have left, or its turn is over.
-    fn turn(&mut self, grid: &Grid<'_>, warp: &mut Warp, counts: &mut [Count]) -> Result<Turn, Fault> {
+    fn turn(&mut self, grid: &Grid<'_>, warp: &mut Warp, counts: &mut [Count]) -> Result<(), Fault> {
         let start = self.instructions;
         self.release(grid, warp);
         loop {
             let Some(index) = warp.choose(grid.program) else {
-                return Ok(if warp.splits.is_empty() { Turn::Done } else { Turn::Waiting });
+                return Ok(());
             };
             let before = self.instructions;
             self.run_split(grid, warp, index, counts, start + TURN)?;
             warp.lose_patience(self.instructions - before);
             if self.instructions >= start + TURN {
-                return Ok(if warp.splits.is_empty() { Turn::Done } else { Turn::Over });
+                return Ok(());
             }
         }
     }
@@ -279,7 +271,10 @@ impl Site {
     ) -> Result<(), Fault> {
         let Split { pc, mask: lanes, .. } = warp.splits[index];
         let action = &grid.program.instructions[pc].action;
-        let may_wait = matches!(action, Action::Barrier(_) | Action::Converge(..) | Action::WarpBarrier(_));
+        let may_wait = matches!(
+            action,
+            Action::Barrier(_) | Action::ClusterBarrier(_) | Action::Converge(..) | Action::WarpBarrier(_)
+        );
         if may_wait && mask != 0 && mask != lanes {
             warp.splits[index].mask = mask;
             warp.splits.push(Split { pc: pc + 1, mask: lanes & !mask, wait: Wait::Nothing });
@@ -308,12 +303,16 @@ impl Site {
                 let thread = warp.index * LANES + mask.trailing_zeros() as usize;
                 return Err(self.finding(grid, FindingKind::Trap, pc, thread, "the kernel stops itself".into()).into());
             }
-            Action::Barrier(barrier) if mask != 0 && barrier.aligned && mask != warp.live() => {
+            Action::Barrier(Barrier { aligned: true, .. })
+            | Action::ClusterBarrier(ClusterBarrier { aligned: true, .. })
+                if mask != 0 && mask != warp.live() =>
+            {
                 // The other lanes may still come: see `give_up_on_lanes`.
                 warp.splits[index].wait = Wait::Lanes(warp.live());
                 waits = mask;
             }
             Action::Barrier(barrier) if mask != 0 => self.barrier(grid, warp, index, barrier),
+            Action::ClusterBarrier(barrier) if mask != 0 => self.cluster_barrier(grid, warp, index, barrier),
             Action::Converge(_, members) | Action::WarpBarrier(members) if mask != 0 => {
                 waits = self.converge(grid, warp, index, *members);
             }

@@ -16,6 +16,12 @@ impl Site {
     pub(super) fn inside(&self, grid: &Grid<'_>, warp: &Warp, request: &Request) -> Result<Mask, Fault> {
         let Request { mask, ref addresses, alignment, .. } = *request;
         let alignment = u64::from(alignment);
+        if let Some(rank) = request.remote.filter(|&rank| self.cluster.has_ended(rank) && grid.checks.memory) {
+            let (thread, block) =
+                (warp.index * LANES + mask.trailing_zeros() as usize, grid.neighbour(self.index, rank));
+            let what = format!("shared memory of {block}, whose threads have all left the kernel");
+            return Err(self.finding(grid, FindingKind::OutOfBounds, request.pc, thread, what).into());
+        }
         let outside = outside(grid, self, request);
         let misaligned = lanes_of(mask).filter(|&lane| addresses[lane] % alignment != 0);
         let misaligned = if addresses.iter().fold(0, |all, address| all | address) % alignment == 0 {
@@ -45,7 +51,8 @@ impl Site {
             (FindingKind::OutOfBounds, self.why_outside(grid, space, address, bytes))
         };
         let bytes = plural(bytes, "byte");
-        let what = format!("{access} of {bytes} of {space} memory at {address:#x}, which {why}");
+        let of = request.remote.map_or(String::new(), |rank| format!(" of {}", grid.neighbour(self.index, rank)));
+        let what = format!("{access} of {bytes} of {space} memory{of} at {address:#x}, which {why}");
         self.finding(grid, kind, pc, warp.index * LANES + lane, what).into()
     }
 

@@ -93,7 +93,7 @@ impl Site {
         }
         let is_inside = |kind, space, address, bytes, alignment| {
             let addresses = [address; LANES];
-            let request = Request { pc, kind, space, mask: 1 << lane, addresses, bytes, alignment };
+            let request = Request { pc, kind, space, mask: 1 << lane, addresses, bytes, alignment, remote: None };
             self.inside(grid, warp, &request).map(|mask| mask != 0)
         };
         let (read, write) = (AccessKind::Read, AccessKind::Write);

@@ -108,13 +108,21 @@ impl Site {
         let (bytes, alignment) = (copy.bytes, copy.bytes);
         let (from, to) = (warp.addresses(&copy.from), warp.addresses(&copy.to));
         let mut sizes = sizes(warp, copy);
-        let write =
-            Request { pc, kind: AccessKind::Write, space: Space::Shared, mask, addresses: to, bytes, alignment };
+        let write = Request {
+            pc,
+            kind: AccessKind::Write,
+            space: Space::Shared,
+            mask,
+            addresses: to,
+            bytes,
+            alignment,
+            remote: None,
+        };
         let mask = self.inside(grid, warp, &write)?;
         let places = sizes;
         for (size, lanes) in by_size(&places, mask) {
             let (kind, space) = (AccessKind::Read, Space::Global);
-            let read = Request { pc, kind, space, mask: lanes, addresses: from, bytes: size, alignment };
+            let read = Request { pc, kind, space, mask: lanes, addresses: from, bytes: size, alignment, remote: None };
             let inside = self.inside(grid, warp, &read)?;
             lanes_of(lanes & !inside).for_each(|lane| sizes[lane] = 0);
             self.count_read(grid, &read, inside, count);

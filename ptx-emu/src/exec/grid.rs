@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use super::block::Block;
+use super::cluster::Team;
 use crate::check::{Checks, GlobalRaces};
 use crate::counters::Count;
 use crate::finding::Finding;
@@ -21,6 +21,8 @@ pub(crate) struct Grid<'a> {
     /// Blocks, and threads of a block, by dimension.
     pub grid: [u32; 3],
     pub block: [u32; 3],
+    /// Blocks of a cluster, by dimension.
+    pub cluster: [u32; 3],
     pub dynamic_shared: u32,
     pub sm_count: u32,
     pub checks: Checks,
@@ -105,10 +107,11 @@ impl ClassCounts {
 /// One block in so many has its footprint noted, and the first of each class that a thread comes to.
 const NOTED: u64 = 64;
 
-/// Runs blocks, given with the class that each is counted in, on `threads` threads; `go_on` is asked before each.
+/// Runs clusters, by their place among the clusters and with the class that each is counted in, on `threads` threads; `go_on` is
+/// asked before each.
 pub(crate) fn run(
     grid: &Grid<'_>,
-    blocks: &(dyn Fn(usize) -> Option<(BlockIndex, usize)> + Sync),
+    clusters: &(dyn Fn(usize) -> Option<(BlockIndex, usize)> + Sync),
     classes: usize,
     threads: usize,
     go_on: &(dyn Fn(usize) -> bool + Sync),
@@ -116,30 +119,32 @@ pub(crate) fn run(
     let outcome = Mutex::new(Outcome { classes: vec![ClassCounts::default(); classes], ..Outcome::default() });
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
-        let mut block = Block::new(grid);
+        let mut team = Team::new(grid);
         let (mut own, mut ran) = (vec![ClassCounts::default(); classes], Vec::new());
         loop {
             let index = next.fetch_add(1, Relaxed);
-            let Some((place, class)) = blocks(index).filter(|_| !stop.load(Relaxed) && go_on(index)) else { break };
+            let Some((place, class)) = clusters(index).filter(|_| !stop.load(Relaxed) && go_on(index)) else { break };
             let class = &mut own[class];
             class.counts.resize(grid.program.instructions.len(), Count::default());
             let note = class.blocks % NOTED == 0;
-            if let Err(fault) = block.run(grid, place, note, &mut class.counts) {
+            if let Err(fault) = team.run(grid, place, note, &mut class.counts) {
                 stop.store(true, Relaxed);
                 let mut outcome = outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 outcome.fault.get_or_insert(*fault);
             }
-            class.blocks += 1;
-            ran.push(place);
-            if let Some((sectors, bytes)) = block.footprint() {
-                class.sectors = (class.sectors.0 + sectors, class.sectors.1 + 1);
-                class.touched_bytes = class.touched_bytes.max(bytes);
+            for block in team.blocks() {
+                class.blocks += 1;
+                ran.push(block.site.index);
+                if let Some((sectors, bytes)) = block.footprint() {
+                    class.sectors = (class.sectors.0 + sectors, class.sectors.1 + 1);
+                    class.touched_bytes = class.touched_bytes.max(bytes);
+                }
             }
         }
         let mut outcome = outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         outcome.classes.iter_mut().zip(&own).for_each(|(class, own)| class.add(own));
         outcome.blocks.append(&mut ran);
-        outcome.findings.append(&mut block.take_findings());
+        team.blocks_mut().for_each(|block| outcome.findings.append(&mut block.take_findings()));
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {

@@ -38,7 +38,7 @@ impl Site {
         // Each lane has the address of a row.
         let rows = mask & ALL_LANES >> (LANES - SIZE * load.registers.len());
         let (kind, space, bytes, alignment) = (AccessKind::Read, Space::Shared, ROW_BYTES, ROW_BYTES);
-        let request = Request { pc, kind, space, mask: rows, addresses, bytes, alignment };
+        let request = Request { pc, kind, space, mask: rows, addresses, bytes, alignment, remote: None };
         let allowed = if rows == 0 { 0 } else { self.check(grid, warp, &request, count)? };
         let mut matrices = [MatrixRow::default(); LANES];
         for lane in lanes_of(allowed) {

@@ -32,7 +32,8 @@ impl Site {
             _ => AccessKind::StrongWrite,
         };
         let (space, bytes, alignment) = (Space::Shared, BYTES, BYTES);
-        let mask = self.inside(grid, warp, &Request { pc, kind, space, mask, addresses, bytes, alignment })?;
+        let request = Request { pc, kind, space, mask, addresses, bytes, alignment, remote: None };
+        let mask = self.inside(grid, warp, &request)?;
         match barrier.kind {
             MbarrierKind::ArriveAfterCopies { .. } => self.end_copies(grid, warp, mask, None, true),
             MbarrierKind::Test { .. } => lanes_of(mask).for_each(|lane| self.end_bulk(grid, addresses[lane])),

@@ -14,6 +14,14 @@ impl Site {
     /// Lets lanes go on whose barrier has opened.
     pub(super) fn release(&mut self, grid: &Grid<'_>, warp: &mut Warp) {
         for split in &mut warp.splits {
+            if let Wait::Cluster(phase) = split.wait
+                && self.cluster.phase != phase
+            {
+                self.pass_cluster(grid, warp.index, phase);
+                lanes_of(split.mask).for_each(|lane| warp.arrivals[lane] = 0);
+                (split.pc, split.wait) = (split.pc + 1, Wait::Nothing);
+                continue;
+            }
             let Wait::Barrier(id, phase) = split.wait else { continue };
             if self.barriers[id].phase == phase {
                 continue;
@@ -121,6 +129,7 @@ impl Site {
         }
         self.abandon_copies(grid, warp, mask);
         self.live -= mask.count_ones();
+        self.exit_cluster(&warp.arrivals, mask);
         self.left.get_or_insert((warp.index * LANES + mask.trailing_zeros() as usize, pc));
         warp.exit(index, mask);
         (0..BARRIERS).for_each(|id| self.try_open(grid, id));

@@ -6,6 +6,7 @@ mod barrier;
 mod block;
 mod bounds;
 mod bulk;
+mod cluster;
 mod copy;
 mod data;
 mod footprint;

@@ -1,5 +1,6 @@
 //! What happens when a block cannot go on, or does not come to an end.
 
+use super::barrier::BARRIERS;
 use super::block::{Block, Fault, Site};
 use super::grid::Grid;
 use super::warp::{Split, Wait, Warp};
@@ -39,12 +40,13 @@ impl Block {
     }
 
     /// Where all threads are.
-    fn whereabouts(&self, grid: &Grid<'_>) -> String {
-        // By what they wait for and where: how many.
+    pub(super) fn whereabouts(&self, grid: &Grid<'_>) -> String {
+        // By what they wait for, the cluster's barrier last, and where: how many.
         let mut places: Vec<(Pc, Option<usize>, u32)> = vec![];
         for split in self.warps.iter().flat_map(|warp| &warp.splits) {
             let barrier = match split.wait {
                 Wait::Barrier(id, phase) if self.site.barriers[id].phase == phase => Some(id),
+                Wait::Cluster(phase) if self.site.cluster.phase == phase => Some(BARRIERS),
                 _ => None,
             };
             let threads = split.mask.count_ones();
@@ -66,6 +68,10 @@ impl Block {
         let line = grid.program.instructions[pc].line;
         let threads = plural(threads, "thread");
         let Some(id) = barrier else { return format!("{threads} in line {line}") };
+        if id == BARRIERS {
+            let (arrived, live) = (self.site.cluster.arrived, self.site.cluster.live());
+            return format!("{threads} in line {line} at the cluster's barrier, where {arrived} of {live} are");
+        }
         let barrier = &self.site.barriers[id];
         let expected = if barrier.expected == 0 { self.site.live } else { barrier.expected };
         format!("{threads} in line {line} at barrier {id}, where {} of {expected} are", barrier.arrived)
@@ -87,12 +93,17 @@ impl Site {
             Some((lane, format!("thread ({x}, {y}, {z}) waits in line {line}")))
         });
         let place = (warp.index, mask.trailing_zeros() as usize, pc);
-        if let Action::Barrier(barrier) = &grid.program.instructions[pc].action {
+        let action = &grid.program.instructions[pc].action;
+        if matches!(action, Action::Barrier(_) | Action::ClusterBarrier(_)) {
             if let Some((_, text)) = whereabouts {
                 self.complain(grid, place, format!("part of the warp comes to this barrier, but {text}"));
             }
             warp.splits[index].wait = Wait::Nothing;
-            self.barrier(grid, warp, index, barrier);
+            match action {
+                Action::Barrier(barrier) => self.barrier(grid, warp, index, barrier),
+                Action::ClusterBarrier(barrier) => self.cluster_barrier(grid, warp, index, barrier),
+                _ => {}
+            }
             return true;
         }
         if let Some((lane, text)) = whereabouts {

@@ -29,6 +29,8 @@ pub(super) enum Wait {
     Nothing,
     /// The barrier of that number, to open once more than so often.
     Barrier(usize, u64),
+    /// The barrier of the cluster, to open once more than so often.
+    Cluster(u64),
     /// These lanes of the warp, to come to the same place.
     Lanes(Mask),
 }
@@ -45,6 +47,8 @@ pub(super) struct Warp {
     pub local: Vec<u8>,
     /// What its lanes copy in the background.
     pub copies: Copies,
+    /// By lane, how often the cluster's barrier will have opened when it can go on that has arrived there; 0 where it has not.
+    pub arrivals: [u64; LANES],
     /// Instructions that lanes of this warp ran while others of it could have run, and how many of them are too many.
     alone: u64,
     patience: u64,
@@ -74,6 +78,7 @@ impl Warp {
             splits: vec![],
             local,
             copies: Copies::default(),
+            arrivals: [0; LANES],
             alone: 0,
             patience: PATIENCE,
             favoured: 0,
@@ -91,6 +96,7 @@ impl Warp {
         self.splits = vec![Split { pc: 0, mask, wait: Wait::Nothing }];
         (self.alone, self.patience, self.favour, self.favours) = (0, PATIENCE, 0, 0);
         self.copies = Copies::default();
+        self.arrivals = [0; LANES];
         for &(special, slot, rows) in &grid.program.specials {
             let values: [u64; LANES] =
                 std::array::from_fn(|lane| grid.special(special, block, self.index, first + lane as u32));
@@ -126,7 +132,7 @@ impl Warp {
         let mut index = 0;
         while index < self.splits.len() {
             let split = self.splits[index];
-            let is_free = |split: &Split| !matches!(split.wait, Wait::Barrier(..));
+            let is_free = |split: &Split| !matches!(split.wait, Wait::Barrier(..) | Wait::Cluster(_));
             let twin =
                 self.splits[..index].iter().position(|other| other.pc == split.pc && is_free(other) && is_free(&split));
             match twin {
@@ -193,12 +199,29 @@ impl Grid<'_> {
             S::NtidX => tx,
             S::NtidY => ty,
             S::NtidZ => self.block[2],
-            S::CtaidX | S::ClusterIdX => block[0],
-            S::CtaidY | S::ClusterIdY => block[1],
-            S::CtaidZ | S::ClusterIdZ => block[2],
-            S::NctaidX | S::NclusterIdX => self.grid[0],
-            S::NctaidY | S::NclusterIdY => self.grid[1],
-            S::NctaidZ | S::NclusterIdZ => self.grid[2],
+            S::CtaidX => block[0],
+            S::CtaidY => block[1],
+            S::CtaidZ => block[2],
+            S::NctaidX => self.grid[0],
+            S::NctaidY => self.grid[1],
+            S::NctaidZ => self.grid[2],
+            S::ClusterIdX => block[0] / self.cluster[0],
+            S::ClusterIdY => block[1] / self.cluster[1],
+            S::ClusterIdZ => block[2] / self.cluster[2],
+            S::NclusterIdX => self.grid[0] / self.cluster[0],
+            S::NclusterIdY => self.grid[1] / self.cluster[1],
+            S::NclusterIdZ => self.grid[2] / self.cluster[2],
+            S::ClusterCtaidX => block[0] % self.cluster[0],
+            S::ClusterCtaidY => block[1] % self.cluster[1],
+            S::ClusterCtaidZ => block[2] % self.cluster[2],
+            S::ClusterNctaidX => self.cluster[0],
+            S::ClusterNctaidY => self.cluster[1],
+            S::ClusterNctaidZ => self.cluster[2],
+            S::ClusterCtarank => self.rank(block) as u32,
+            S::ClusterNctarank => self.cluster_blocks() as u32,
+            S::IsExplicitCluster => {
+                (self.cluster_blocks() > 1 || self.program.bounds.required_cluster.is_some()).into()
+            }
             S::LaneId => lane,
             S::WarpId => warp as u32,
             S::NwarpId => self.warps() as u32,
@@ -209,12 +232,10 @@ impl Grid<'_> {
             S::LanemaskGt => !(u32::MAX >> (31 - lane)),
             S::NsmId => self.sm_count,
             S::SmId => (block[0] + block[1] * self.grid[0]) % self.sm_count.max(1),
-            S::ClusterNctaidX | S::ClusterNctaidY | S::ClusterNctaidZ | S::ClusterNctarank => 1,
             S::TotalSmemSize => self.shared_bytes() as u32,
             S::DynamicSmemSize => self.dynamic_shared,
             S::AggrSmemSize => self.shared_bytes() as u32,
-            S::GridId | S::ClusterCtaidX | S::ClusterCtaidY | S::ClusterCtaidZ => 0,
-            S::ClusterCtarank | S::IsExplicitCluster => 0,
+            S::GridId => 0,
             // Read anew by each instruction.
             S::Clock | S::ClockHi | S::Clock64 | S::GlobalTimer | S::GlobalTimerLo | S::GlobalTimerHi => 0,
         };

@@ -3,7 +3,7 @@
 use super::opcode::Opcode;
 use super::operands::Operands;
 use super::{Unsupported, register_rows};
-use crate::lanes::{lanes_where, predicate, unary};
+use crate::lanes::{binary, lanes_where, predicate, unary};
 use crate::memory::window;
 use crate::program::{Access, Action, Element};
 use crate::syntax::Operand;
@@ -18,6 +18,8 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
         "st" => Action::Store(access(op, o, 0, 1)?),
         "cvta" => cvta(op, o)?,
         "isspacep" => isspacep(op, o)?,
+        "mapa" => mapa(op, o)?,
+        "getctarank" => getctarank(op, o)?,
         "prefetch" | "prefetchu" | "discard" | "applypriority" | "createpolicy" => {
             while op.take_if(|_| true).is_some() {}
             Action::Nop
@@ -113,13 +115,59 @@ fn cvta(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     Ok(Action::Compute(unary(d, a, move |address: u64| address.wrapping_add(difference))))
 }
 
+/// The address, in the shared memory of the block of a rank, of what an address is in that of the own one.
+fn mapa(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
+    let is_generic = !op.take("shared::cluster");
+    let ty = address_type(op)?;
+    o.expect(3)?;
+    let (d, a, rank) = (o.dst(0, ty)?, o.src(1, ty)?, o.src(2, Type::U32)?);
+    if ty == Type::U32 {
+        return Ok(Action::Compute(binary(d, (a, rank), |a: u32, rank: u32| window::of_rank(a.into(), rank) as u32)));
+    }
+    Ok(Action::Compute(binary(d, (a, rank), move |a: u64, rank: u32| match window::resolve(a) {
+        (Space::Shared, place) if is_generic => window::base(Space::Shared) + window::of_rank(place, rank),
+        _ if is_generic => a,
+        _ => window::of_rank(a, rank),
+    })))
+}
+
+/// The rank of the block whose shared memory an address is in: the own one's, where it names none.
+fn getctarank(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
+    let is_generic = !op.take("shared::cluster");
+    let ty = address_type(op)?;
+    o.expect(2)?;
+    let own = o.src_of(&Operand::Special("cluster_ctarank".to_owned()), Type::U32)?;
+    let (d, a) = (o.dst(0, Type::U32)?, o.src(1, ty)?);
+    let rank = move |address: u64, own: u32| {
+        let place = if is_generic { window::resolve(address).1 } else { address };
+        window::rank(place).map_or(own, |rank| rank as u32)
+    };
+    Ok(Action::Compute(match ty {
+        Type::U32 => binary(d, (a, own), move |a: u32, own: u32| rank(a.into(), own)),
+        _ => binary(d, (a, own), rank),
+    }))
+}
+
+fn address_type(op: &Opcode<'_>) -> Result<Type, Unsupported> {
+    match op.ty(0)? {
+        ty @ (Type::U32 | Type::U64) => Ok(ty),
+        _ => Err(Unsupported::new("an address has 32 or 64 bits")),
+    }
+}
+
 fn isspacep(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
-    let space = take_space(op);
+    let is_any_block = op.take("shared::cluster");
+    let space = if is_any_block { Space::Shared } else { take_space(op) };
     o.expect(2)?;
     let Some(p) = o.pred_dst(0)? else { return Ok(Action::Nop) };
     let a = o.src(1, Type::U64)?;
     Ok(Action::Compute(predicate(p, move |registers, _| {
         let addresses = registers.read::<u64>(a);
-        lanes_where(|lane| window::resolve(addresses[lane]).0 == space)
+        // One in the own block's memory that names it by its rank counts as another's, unless the cluster is asked for.
+        let is_own = |place| space != Space::Shared || is_any_block || window::rank(place).is_none();
+        lanes_where(|lane| {
+            let (found, place) = window::resolve(addresses[lane]);
+            found == space && is_own(place)
+        })
     })))
 }

@@ -6,7 +6,7 @@ use super::flow::Flow;
 use super::opcode::Opcode;
 use super::operands::Operands;
 use crate::Type;
-use crate::program::{Action, Barrier, BarrierKind, Reduced, Reduction};
+use crate::program::{Action, Barrier, BarrierKind, ClusterBarrier, Reduced, Reduction};
 use crate::syntax::Instruction;
 
 pub(super) fn lower(
@@ -32,7 +32,7 @@ pub(super) fn lower(
             Action::WarpBarrier(o.src(0, Type::B32)?)
         }
         "bar" => barrier(op, o, true)?,
-        "barrier" if op.take("cluster") => return Err(Unsupported::new("clusters are not supported")),
+        "barrier" if op.take("cluster") => cluster_barrier(op, o)?,
         "barrier" => {
             let aligned = op.take("aligned");
             barrier(op, o, aligned)?
@@ -66,6 +66,17 @@ fn barrier(op: &Opcode<'_>, o: &Operands<'_>, aligned: bool) -> Result<Action, U
         return Err(Unsupported::new("how many threads take part must be given"));
     }
     Ok(Action::Barrier(Barrier { kind, id: o.src(first, Type::U32)?, threads, aligned }))
+}
+
+/// `barrier.cluster.arrive` and `barrier.cluster.wait`. One that is relaxed counts as one that is not.
+fn cluster_barrier(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
+    o.expect(0)?;
+    let waits = match op.take_first(&["arrive", "wait"]) {
+        Some(name) => name == "wait",
+        None => return Err(Unsupported::new("arrive or wait?")),
+    };
+    op.take_first(if waits { &["acquire"] } else { &["release", "relaxed"] });
+    Ok(Action::ClusterBarrier(ClusterBarrier { waits, aligned: op.take("aligned") }))
 }
 
 fn reduction(op: &Opcode<'_>, o: &Operands<'_>) -> Result<BarrierKind, Unsupported> {

@@ -9,6 +9,10 @@ pub(crate) const LOCAL: u64 = 0x7e00_0000_0000;
 pub(crate) const SHARED: u64 = 0x7f00_0000_0000;
 const END: u64 = 0x8000_0000_0000;
 
+/// In shared memory, the address of a byte of another block of the cluster is its address there and this, times the block's
+/// rank and 1: see [`rank`].
+pub(crate) const RANK: u64 = 1 << 24;
+
 /// Where the module's variables in global memory begin, and where memory that is allocated begins.
 pub(crate) const VARIABLES: u64 = 0x0100_0000_0000;
 pub(crate) const HEAP: u64 = 0x0200_0000_0000;
@@ -25,6 +29,18 @@ pub(crate) const fn resolve(address: u64) -> (Space, u64) {
     }
 }
 
+/// The rank in its cluster of the block that an address in shared memory names, if it names one.
+pub(crate) const fn rank(address: u64) -> Option<u64> {
+    (address / RANK).checked_sub(1)
+}
+
+/// The address, in shared memory, of the same place in the block of that rank.
+pub(crate) const fn of_rank(address: u64, rank: u32) -> u64 {
+    // No cluster has as many blocks: what names a block that is not there must not name one that is.
+    let rank = if rank < 0xff { rank as u64 } else { 0xfe };
+    address % RANK + (rank + 1) * RANK
+}
+
 /// What is added to an address in the space to make it generic.
 pub(crate) const fn base(space: Space) -> u64 {
     match space {
@@ -39,6 +55,13 @@ pub(crate) const fn base(space: Space) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_names_its_block() {
+        assert_eq!((rank(0xff_ffff), rank(of_rank(0x40, 0)), rank(of_rank(0x40, 15))), (None, Some(0), Some(15)));
+        assert_eq!(of_rank(of_rank(0x40, 3), 5), of_rank(0x40, 5));
+        assert_eq!(of_rank(0x40, u32::MAX), 0xff00_0040);
+    }
 
     #[test]
     fn windows_do_not_overlap() {

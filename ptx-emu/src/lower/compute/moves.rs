@@ -2,7 +2,7 @@
 
 use super::{Compute, Opcode, Operands, Unsupported, d_a, no_such_type, single_type};
 use crate::Type;
-use crate::lanes::{binary, predicate, unary};
+use crate::lanes::{binary, lanes_where, predicate, unary};
 use crate::registers::{LANES, Lane, Slot};
 use crate::special::Special;
 use crate::syntax::Operand;
@@ -12,7 +12,15 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
     o.expect(2)?;
     match (o.get(0)?, o.get(1)?) {
         _ if ty == Type::Pred => {
-            let (p, a) = (super::logic::pred_result(o)?, o.pred(1)?);
+            let p = super::logic::pred_result(o)?;
+            if matches!(o.get(1)?, Operand::Special(_)) {
+                let a = o.src(1, Type::B32)?;
+                return Ok(predicate(p, move |registers, _| {
+                    let values: [u32; LANES] = registers.read(a);
+                    lanes_where(|lane| values[lane] != 0)
+                }));
+            }
+            let a = o.pred(1)?;
             Ok(predicate(p, move |registers, _| registers.test(a)))
         }
         (Operand::Vector(parts), _) => unpack(op, o, ty, parts),

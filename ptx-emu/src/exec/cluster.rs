@@ -1,0 +1,264 @@
+//! A cluster: blocks that run together, in turn, reach each other's shared memory and have a barrier in common.
+//!
+//! While a block runs, it has what the cluster shares in its [`Site`], and its own shared memory stands there. Outside of its
+//! turn, that is with the others' in [`Cluster::memories`]. An access to the memory of another block exchanges the two meanwhile.
+
+use super::access::Request;
+use super::block::{Block, Fault, Site};
+use super::grid::Grid;
+use super::warp::{Split, Wait, Warp};
+use crate::check::ClusterEvent;
+use crate::counters::Count;
+use crate::lanes::lanes_of;
+use crate::memory::window;
+use crate::program::ClusterBarrier;
+use crate::registers::{LANES, Mask};
+use crate::sample::BlockIndex;
+
+/// The blocks of a cluster. They are used for one cluster after the other.
+pub(super) struct Team {
+    blocks: Vec<Block>,
+    cluster: Cluster,
+}
+
+/// What the blocks of a cluster share.
+#[derive(Debug, Default)]
+pub(super) struct Cluster {
+    /// By rank, shared memory of the blocks that do not run right now.
+    memories: Vec<Vec<u8>>,
+    /// By rank, what others have written to it since it ran: addresses and bytes.
+    written: Vec<Vec<(u64, u32)>>,
+    /// By rank, threads that have not left the kernel.
+    live: Vec<u32>,
+    /// Of the barrier: threads that have arrived, and how often it has opened.
+    pub(super) arrived: u32,
+    pub(super) phase: u64,
+    /// What those have let know who arrive, for openings of even and of odd number.
+    events: [ClusterEvent; 2],
+}
+
+impl Team {
+    pub(super) fn new(grid: &Grid<'_>) -> Self {
+        Self { blocks: (0..grid.cluster_blocks()).map(|_| Block::new(grid)).collect(), cluster: Cluster::default() }
+    }
+
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter()
+    }
+
+    pub(super) fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        self.blocks.iter_mut()
+    }
+
+    /// Runs the cluster of that place among the clusters to its end; `note` says whether to note what its blocks touch of global
+    /// memory.
+    pub(super) fn run(
+        &mut self,
+        grid: &Grid<'_>,
+        place: BlockIndex,
+        note: bool,
+        counts: &mut [Count],
+    ) -> Result<(), Fault> {
+        self.cluster.start(grid);
+        for (rank, block) in self.blocks.iter_mut().enumerate() {
+            block.start(grid, grid.block_of(place, rank), rank, note);
+        }
+        loop {
+            let (mut is_done, mut goes_on) = (true, false);
+            for rank in 0..self.blocks.len() {
+                if !self.blocks[rank].is_done() {
+                    goes_on |= self.with(rank, |block| block.round(grid, counts))?;
+                    is_done &= self.blocks[rank].is_done();
+                }
+            }
+            if is_done {
+                return Ok(());
+            }
+            if !goes_on && !(0..self.blocks.len()).any(|rank| self.with(rank, |block| block.give_up_on_lanes(grid))) {
+                return Err(self.deadlock(grid));
+            }
+        }
+    }
+
+    /// Runs `f` with what the cluster shares in the block's hands.
+    fn with<R>(&mut self, rank: usize, f: impl FnOnce(&mut Block) -> R) -> R {
+        let block = &mut self.blocks[rank];
+        std::mem::swap(&mut block.site.cluster, &mut self.cluster);
+        block.site.swap_memory(rank);
+        for (address, bytes) in block.site.cluster.written[rank].drain(..) {
+            block.site.checks.written_by_other(address, bytes);
+        }
+        let result = f(block);
+        block.site.swap_memory(rank);
+        std::mem::swap(&mut block.site.cluster, &mut self.cluster);
+        result
+    }
+
+    /// Everybody waits: says for what.
+    fn deadlock(&mut self, grid: &Grid<'_>) -> Fault {
+        let mut waiting = (0..self.blocks.len()).filter(|&rank| !self.blocks[rank].is_done()).collect::<Vec<_>>();
+        let first = if waiting.is_empty() { 0 } else { waiting.remove(0) };
+        let mut fault = self.with(first, |block| block.deadlock(grid));
+        for rank in waiting {
+            let whereabouts = self.with(rank, |block| block.whereabouts(grid));
+            fault.what += &format!("; in {}, {whereabouts}", grid.neighbour(self.blocks[rank].site.index, rank));
+        }
+        fault
+    }
+}
+
+impl Cluster {
+    fn start(&mut self, grid: &Grid<'_>) {
+        let blocks = grid.cluster_blocks();
+        self.memories.resize(blocks, vec![]);
+        self.written.resize(blocks, vec![]);
+        for memory in &mut self.memories {
+            memory.clear();
+            memory.resize(grid.shared_bytes(), 0);
+        }
+        self.written.iter_mut().for_each(Vec::clear);
+        self.live = vec![grid.threads(); blocks];
+        (self.arrived, self.phase, self.events) = (0, 0, Default::default());
+    }
+
+    /// Threads that have not left the kernel.
+    pub(super) fn live(&self) -> u32 {
+        self.live.iter().sum()
+    }
+
+    /// Whether all threads of the block have left the kernel.
+    pub(super) fn has_ended(&self, rank: usize) -> bool {
+        self.live[rank] == 0
+    }
+
+    /// Opens the barrier if everybody has arrived.
+    fn try_open(&mut self) {
+        if self.arrived > 0 && self.arrived >= self.live() {
+            self.arrived = 0;
+            self.phase += 1;
+            // Who arrived there before has waited for it, or could not have come here.
+            self.events[(self.phase % 2) as usize] = ClusterEvent::Nobody;
+        }
+    }
+}
+
+impl Site {
+    /// Exchanges the block's own shared memory for that of the block of that rank.
+    fn swap_memory(&mut self, rank: usize) {
+        std::mem::swap(&mut self.shared, &mut self.cluster.memories[rank]);
+    }
+
+    /// Those lanes that access the same block's shared memory as the first of them, and that block's rank if it is another
+    /// one. Leaves the addresses there.
+    pub(super) fn same_block(&self, places: &mut [u64; LANES], lanes: Mask) -> (Option<usize>, Mask) {
+        let blocks = self.cluster.memories.len() as u64;
+        let ranks = places.map(|place| window::rank(place).filter(|&rank| rank < blocks));
+        let first = ranks[lanes.trailing_zeros() as usize % LANES];
+        let same = lanes_of(lanes).filter(|&lane| ranks[lane] == first).fold(0, |mask, lane| mask | 1 << lane);
+        let Some(rank) = first else { return (None, same) };
+        *places = places.map(|place| place % window::RANK);
+        (Some(rank as usize).filter(|&rank| rank != self.rank), same)
+    }
+
+    /// Accesses another block's shared memory.
+    pub(super) fn remotely(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        request: &Request,
+        count: &mut Count,
+        f: &impl Fn(&mut Self, &mut Warp, &Request, Mask),
+    ) -> Result<(), Fault> {
+        let Some(rank) = request.remote else { return Ok(()) };
+        self.swap_memory(rank);
+        let allowed = self.check(grid, warp, request, count);
+        if let Ok(allowed) = allowed {
+            f(self, warp, request, allowed);
+            if request.kind.writes() && grid.checks.uninitialized {
+                let written = lanes_of(allowed).map(|lane| (request.addresses[lane], request.bytes));
+                self.cluster.written[rank].extend(written);
+            }
+        }
+        self.swap_memory(rank);
+        allowed.map(|_| ())
+    }
+
+    /// Lanes come to the barrier of the cluster.
+    pub(super) fn cluster_barrier(&mut self, grid: &Grid<'_>, warp: &mut Warp, index: usize, barrier: &ClusterBarrier) {
+        let Split { pc, mask, .. } = warp.splits[index];
+        let phase = self.cluster.phase;
+        let has_arrived = |&lane: &usize| warp.arrivals[lane] != 0;
+        let what =
+            if barrier.waits { "waits here without having arrived" } else { "arrives again without having waited" };
+        if let Some(lane) = lanes_of(mask).find(|lane| has_arrived(lane) != barrier.waits) {
+            self.complain(grid, (warp.index, lane, pc), format!("it {what} at the cluster's barrier"));
+        }
+        if !barrier.waits {
+            lanes_of(mask).for_each(|lane| warp.arrivals[lane] = phase + 1);
+            let is_first = std::mem::replace(&mut self.cluster_arrivals, phase + 1) != phase + 1;
+            let event = &mut self.cluster.events[(phase % 2) as usize];
+            self.checks.arrive_at_cluster(grid.global_races.as_ref(), (warp.index, phase, is_first), event);
+            self.cluster.arrived += mask.count_ones();
+            (warp.splits[index].pc, warp.splits[index].wait) = (pc + 1, Wait::Nothing);
+            self.cluster.try_open();
+            return self.release(grid, warp);
+        }
+        // It has opened for those that arrived before it did.
+        let is_past = |&lane: &usize| (1..=phase).contains(&warp.arrivals[lane]);
+        let past = lanes_of(mask).filter(is_past).fold(0, |mask, lane| mask | 1 << lane);
+        if past != 0 {
+            self.pass_cluster(grid, warp.index, phase - 1);
+            lanes_of(past).for_each(|lane| warp.arrivals[lane] = 0);
+        }
+        let split = &mut warp.splits[index];
+        if past == mask {
+            (split.pc, split.wait) = (pc + 1, Wait::Nothing);
+            return;
+        }
+        (split.mask, split.wait) = (mask & !past, Wait::Cluster(phase));
+        if past != 0 {
+            warp.splits.push(Split { pc: pc + 1, mask: past, wait: Wait::Nothing });
+        }
+    }
+
+    /// A warp goes on that waited for the opening of that number.
+    pub(super) fn pass_cluster(&mut self, grid: &Grid<'_>, warp: usize, phase: u64) {
+        let event = self.cluster.events[(phase % 2) as usize];
+        self.checks.pass_cluster(grid.global_races.as_ref(), (warp, phase), event);
+    }
+
+    /// Lanes leave the kernel: neither does the cluster's barrier wait for them, nor have they arrived.
+    pub(super) fn exit_cluster(&mut self, arrivals: &[u64; LANES], mask: Mask) {
+        let arrived = lanes_of(mask).filter(|&lane| arrivals[lane] > self.cluster.phase).count();
+        self.cluster.arrived = self.cluster.arrived.saturating_sub(arrived as u32);
+        self.cluster.live[self.rank] -= mask.count_ones();
+        self.cluster.try_open();
+    }
+}
+
+impl Grid<'_> {
+    /// Blocks of a cluster.
+    pub(super) fn cluster_blocks(&self) -> usize {
+        self.cluster.iter().product::<u32>() as usize
+    }
+
+    /// A block's rank in its cluster.
+    pub(super) fn rank(&self, block: BlockIndex) -> usize {
+        let [x, y, z] = std::array::from_fn(|dimension| block[dimension] % self.cluster[dimension]);
+        (x + self.cluster[0] * (y + self.cluster[1] * z)) as usize
+    }
+
+    /// The block of that rank in the cluster of that place among the clusters.
+    fn block_of(&self, place: BlockIndex, rank: usize) -> BlockIndex {
+        let ([x, y, _], rank) = (self.cluster, rank as u32);
+        let inside = [rank % x, rank / x % y, rank / x / y];
+        std::array::from_fn(|dimension| place[dimension] * self.cluster[dimension] + inside[dimension])
+    }
+
+    /// The block of that rank in the cluster of a block, in words.
+    pub(super) fn neighbour(&self, block: BlockIndex, rank: usize) -> String {
+        let place = std::array::from_fn(|dimension| block[dimension] / self.cluster[dimension]);
+        let [x, y, z] = self.block_of(place, rank);
+        format!("block ({x}, {y}, {z})")
+    }
+}
