@@ -130,10 +130,4 @@ impl Device {
     pub fn find(slug: &str) -> Option<&'static Self> {
         DEVICES.iter().find(|device| device.slug == slug)
     }
-
-    /// The highest rate of fp32 fused multiply-adds, in 10^9 operations per second, two for each.
-    #[must_use]
-    pub fn peak_gflops(&self) -> f64 {
-        f64::from(self.sm_count) * f64::from(self.fp32_lanes) * 2.0 * f64::from(self.clock_mhz) / 1000.0
-    }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::check::{Checks, GlobalRaces};
 use crate::cluster;
-use crate::counters::{Counters, LineCounters};
+use crate::counters::Counters;
 use crate::exec::{Grid, run};
 use crate::finding::Finding;
 use crate::lower::{LowerError, lower};
@@ -307,12 +307,4 @@ fn sort(findings: &mut Vec<Finding>) {
     });
     findings.dedup_by(|a, b| lines(a) == lines(b));
     findings.sort_by_key(|finding| (finding.line, finding.kind));
-}
-
-impl Report {
-    /// What was counted at each line of the PTX that did anything.
-    #[must_use]
-    pub fn lines(&self) -> &[LineCounters] {
-        &self.counters.lines
-    }
 }

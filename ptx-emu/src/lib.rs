@@ -65,5 +65,5 @@ pub use kernel::{Error, Kernel, Launch, MAX_SHARED_BYTES, MAX_THREADS, Module, R
 pub use lower::LowerError;
 pub use memory::{GlobalMemory, Pointer};
 pub use program::ParamInfo;
-pub use sample::{BlockIndex, Blocks, class_of};
+pub use sample::{BlockIndex, Blocks};
 pub use types::{Space, Type};

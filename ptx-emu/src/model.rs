@@ -11,6 +11,7 @@
 
 use serde::Serialize;
 
+use crate::coalesce::SECTOR_BYTES;
 use crate::counters::Counters;
 use crate::device::Device;
 use crate::occupancy::{Occupancy, Resources};
@@ -119,7 +120,7 @@ impl Demand {
             issue: per_block(counters.machine_instructions) / SCHEDULERS.min(warps),
             fma: per_block(counters.thread_fmas) / f64::from(device.fp32_lanes),
             l1: per_block(wavefronts) + REQUEST_CYCLES * per_block(requests),
-            l2: per_block(counters.block_sectors) * 32.0 / l2_bytes_per_cycle,
+            l2: per_block(counters.block_sectors * SECTOR_BYTES) / l2_bytes_per_cycle,
             wait: (per_block(counters.barriers) * BARRIER_CYCLES + per_block(global_loads.requests) * LOAD_CYCLES)
                 / warps,
         }
@@ -163,7 +164,7 @@ pub fn predict(device: &Device, counters: &Counters, blocks: u64, needs: &Resour
 
     let ms = |cycles: f64| cycles / f64::from(device.clock_mhz) / 1000.0;
     // Each byte that is touched comes once; L2 caches what is used again.
-    let dram_bytes = counters.touched_bytes.min(counters.block_sectors * 32);
+    let dram_bytes = counters.touched_bytes.min(counters.block_sectors * SECTOR_BYTES);
     let dram = dram_bytes as f64 / f64::from(device.memory_gb_per_s) / 1e6;
     let time_ms = norm([ms(cycles), dram].into_iter()) + LAUNCH_MS;
 

@@ -15,7 +15,7 @@ pub enum Blocks {
     /// All of them.
     #[default]
     All,
-    /// One of each class and a few at random, then more at random until the time is up: see [`class_of`].
+    /// One of each class (first, middle or last in each dimension) and a few at random, then more at random until the time is up.
     Sample {
         /// When to begin no further block.
         budget: Duration,
@@ -35,8 +35,7 @@ const REQUIRED_RANDOM: usize = 8;
 
 /// The class of a block. Blocks at the edges of a grid do other work than those inside, so that what was counted in some
 /// blocks speaks for the others of their class alone.
-#[must_use]
-pub fn class_of(block: BlockIndex, grid: [u32; 3]) -> usize {
+pub(crate) fn class_of(block: BlockIndex, grid: [u32; 3]) -> usize {
     let place = |dimension: usize| match block[dimension] {
         0 => 0,
         index if index + 1 == grid[dimension] => 2,

@@ -35,7 +35,7 @@ pub fn run(args: &RunArgs) -> Result<u8, Error> {
         Some(CountersFormat::Json) => counters::json(&source.name, &kernel, &launch, &report, seconds),
         Some(CountersFormat::Table) => results + &counters::totals(&kernel, &launch, &report),
         Some(CountersFormat::Lines) => {
-            let listing = lines::listing(&source.text, report.lines());
+            let listing = lines::listing(&source.text, &report.counters.lines);
             format!("{results}{}\n{listing}", counters::totals(&kernel, &launch, &report))
         }
     };

@@ -109,15 +109,15 @@ impl Site {
             let bytes = access.bytes();
             let alignment = bytes.next_power_of_two();
             let request = Request { pc, kind, space, mask: same, addresses: places, bytes, alignment, remote };
-            if remote.is_some() {
-                self.remotely(grid, warp, &request, count, &f)?;
-                rest &= !same;
-                continue;
-            }
-            let allowed = self.check(grid, warp, &request, count)?;
-            f(self, warp, &request, allowed);
-            if let Some(races) = grid.global_races.as_ref().filter(|_| space == Space::Global && allowed != 0) {
-                self.checks.global_done(races, &request.observed(warp, allowed));
+            match remote {
+                Some(rank) => self.remotely(grid, warp, rank, &request, count, &f)?,
+                None => {
+                    let allowed = self.check(grid, warp, &request, count)?;
+                    f(self, warp, &request, allowed);
+                    if let Some(races) = grid.global_races.as_ref().filter(|_| space == Space::Global && allowed != 0) {
+                        self.checks.global_done(races, &request.observed(warp, allowed));
+                    }
+                }
             }
             rest &= !same;
         }

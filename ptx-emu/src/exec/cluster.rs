@@ -160,16 +160,16 @@ impl Site {
         (Some(rank as usize).filter(|&rank| rank != self.rank), same)
     }
 
-    /// Accesses another block's shared memory.
+    /// Accesses the shared memory of another block, of that rank.
     pub(super) fn remotely(
         &mut self,
         grid: &Grid<'_>,
         warp: &mut Warp,
+        rank: usize,
         request: &Request,
         count: &mut Count,
         f: &impl Fn(&mut Self, &mut Warp, &Request, Mask),
     ) -> Result<(), Fault> {
-        let Some(rank) = request.remote else { return Ok(()) };
         self.swap_memory(rank);
         let allowed = self.check(grid, warp, request, count);
         if let Ok(allowed) = allowed {

@@ -57,19 +57,9 @@ pub(super) fn read(
             gather(&warp.local, &addresses, offset, lanes, width, values);
         }
         Space::Global | Space::Generic => {
-            let mut current: Option<&Allocation> = None;
-            for lane in lanes_of(lanes) {
-                let address = addresses[lane] + offset;
-                let inside = current.filter(|a| address.wrapping_sub(a.base()) < a.bytes());
-                let Some(allocation) = inside.or_else(|| grid.memory.find(address).ok()) else { continue };
-                current = Some(allocation);
-                let at = address - allocation.base();
-                values[lane] = if width == 4 {
-                    allocation.words()[(at / 4) as usize].load(Relaxed).into()
-                } else {
-                    load(allocation, at, width)
-                };
-            }
+            in_allocations(grid, addresses, offset, lanes, |lane, allocation, at| {
+                values[lane] = load(allocation, at, width);
+            });
         }
     }
 }
@@ -100,16 +90,30 @@ pub(super) fn write(
             }
         }
         Space::Global | Space::Generic => {
-            let mut current: Option<&Allocation> = None;
-            for lane in lanes_of(lanes) {
-                let address = addresses[lane] + offset;
-                let inside = current.filter(|a| address.wrapping_sub(a.base()) < a.bytes());
-                let Some(allocation) = inside.or_else(|| grid.memory.find(address).ok()) else { continue };
-                current = Some(allocation);
-                store(allocation, address - allocation.base(), width, values[lane]);
-            }
+            in_allocations(grid, addresses, offset, lanes, |lane, allocation, at| {
+                store(allocation, at, width, values[lane]);
+            });
         }
         Space::Param | Space::Const => {}
+    }
+}
+
+/// Calls `f` for each lane, with the allocation that its address lies in and the place there: mostly that of the lane before.
+#[inline(always)]
+fn in_allocations(
+    grid: &Grid<'_>,
+    addresses: &[u64; LANES],
+    offset: u64,
+    lanes: Mask,
+    mut f: impl FnMut(usize, &Allocation, u64),
+) {
+    let mut current: Option<&Allocation> = None;
+    for lane in lanes_of(lanes) {
+        let address = addresses[lane] + offset;
+        let inside = current.filter(|a| address.wrapping_sub(a.base()) < a.bytes());
+        let Some(allocation) = inside.or_else(|| grid.memory.find(address).ok()) else { continue };
+        current = Some(allocation);
+        f(lane, allocation, address - allocation.base());
     }
 }
 

@@ -63,7 +63,7 @@ impl LowerError {
 }
 
 /// Memory that a block's variables, or a thread's, may take.
-const MAX_SHARED_BYTES: u64 = 256 << 10;
+const MAX_STATIC_SHARED_BYTES: u64 = 256 << 10;
 const MAX_LOCAL_BYTES: u64 = 512 << 10;
 
 /// Bytes that the parameters of a kernel may take: those of compute capability 7.0 and later.
@@ -243,7 +243,7 @@ impl Variables {
             variables.module.push((variable.name.clone(), (Space::Shared, start)));
         }
         variables.addresses.iter_mut().filter(|address| **address == u64::MAX).for_each(|address| *address = start);
-        if shared > MAX_SHARED_BYTES || local > MAX_LOCAL_BYTES {
+        if shared > MAX_STATIC_SHARED_BYTES || local > MAX_LOCAL_BYTES {
             let reason = format!("{shared} bytes of shared and {local} of local memory are more than there are");
             return Err(LowerError { line: 0, instruction: "variables".into(), reason });
         }
