@@ -23,6 +23,7 @@ fn build_modules() -> Result<()> {
         let name = target.name();
         CudaBuilder::new("../gpu-kernels")
             .arch(name.parse::<NvvmArch>()?)
+            .kernels(gpu_kernels::kernels(target))
             .prebuilt(format!("../gpu-kernels/ptx/{name}.ptx"))
             .copy_to(out.join(format!("{name}.ptx")))
             .build()?;

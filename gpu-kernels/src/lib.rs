@@ -10,13 +10,27 @@ mod gemm;
 pub mod step;
 pub mod steps;
 
-pub use step::{KERNEL_ARGUMENTS, MAX_SIZE, Precision, Step, Target, Tile};
+pub use step::{
+    KERNEL_ARGUMENTS, MAX_SIZE, MapBox, Operand, Precision, Prepass, Schedule, Step, Streamed, TENSOR_MAP_BYTES,
+    Target, Tile,
+};
 pub use steps::STEPS;
 
-/// The step of that slug.
+/// The step or variant of that slug.
 #[must_use]
 pub fn find(slug: &str) -> Option<&'static Step> {
-    STEPS.iter().find(|step| step.slug == slug)
+    runnable().find(|step| step.slug == slug)
+}
+
+/// Everything that can be launched: each step, and after it its variants.
+pub fn runnable() -> impl Iterator<Item = &'static Step> {
+    STEPS.iter().flat_map(|step| core::iter::once(step).chain(step.variants))
+}
+
+/// The kernels of a target's module: those of its steps, and of what runs before them.
+pub fn kernels(target: Target) -> impl Iterator<Item = &'static str> {
+    let steps = runnable().filter(move |step| step.target == target);
+    steps.flat_map(|step| core::iter::once(step.kernel).chain(step.prepasses.iter().map(|prepass| prepass.kernel)))
 }
 
 /// The targets that the steps need, the baseline first: one PTX module each.

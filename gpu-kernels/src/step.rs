@@ -23,15 +23,26 @@ pub struct Step {
     pub tile: Tile,
     /// Threads per block, by dimension.
     pub block: [u32; 3],
+    /// Blocks per cluster, by dimension of the grid; all 1 for a launch without clusters.
+    pub cluster: [u32; 3],
+    /// Which block computes what.
+    pub schedule: Schedule,
+    /// What rewrites an operand before the kernel reads it.
+    pub prepasses: &'static [Prepass],
+    /// The boxes of the tensor maps of A and B that the kernel takes.
+    pub maps: Option<[MapBox; 2]>,
     /// Static shared memory per block, in bytes.
     pub smem_bytes: u32,
     /// Dynamic shared memory per block, in bytes, which the launch must ask for.
     pub dynamic_smem_bytes: u32,
     /// Whether the kernel promises 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
     pub vector_loads: bool,
+    /// The same kernel with other tile sizes, of which a device and a shape choose; empty where there is one alone.
+    pub variants: &'static [Self],
 }
 
-/// The parameters of every kernel, in order: `(name, type)`.
+/// The parameters of every kernel, in order: `(name, type)`. A step with tensor maps takes two pointers to them after
+/// these, A's and B's, in global memory; one that streams takes `streamed_tiles: u32, workspace: *mut f32` last.
 ///
 /// Sizes and leading dimensions count elements; `a` is m x k, `b` is k x n, `c` is m x n, all row-major.
 pub const KERNEL_ARGUMENTS: [(&str, &str); 11] = [
@@ -76,11 +87,13 @@ pub enum Target {
     Sm80,
     /// Hopper's own instructions: compute capability 9.0 and no other.
     Sm90a,
+    /// Blackwell's packed arithmetic: compute capability 10.0 and later.
+    Sm100,
 }
 
 impl Target {
     /// Every target, the baseline first.
-    pub const ALL: [Self; 2] = [Self::Sm80, Self::Sm90a];
+    pub const ALL: [Self; 3] = [Self::Sm80, Self::Sm90a, Self::Sm100];
 
     /// The name that PTX and the compiler use, such as `sm_80`.
     #[must_use]
@@ -88,6 +101,7 @@ impl Target {
         match self {
             Self::Sm80 => "sm_80",
             Self::Sm90a => "sm_90a",
+            Self::Sm100 => "sm_100",
         }
     }
 
@@ -97,6 +111,7 @@ impl Target {
         match self {
             Self::Sm80 => major >= 8,
             Self::Sm90a => major == 9 && minor == 0,
+            Self::Sm100 => major >= 10,
         }
     }
 
@@ -106,6 +121,7 @@ impl Target {
         match self {
             Self::Sm80 => "compute capability 8.0 or later",
             Self::Sm90a => "compute capability 9.0 (Hopper)",
+            Self::Sm100 => "compute capability 10.0 or later (Blackwell)",
         }
     }
 }
@@ -125,16 +141,143 @@ pub struct Tile {
     pub tn: u32,
 }
 
+/// Which block computes what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// Each block computes the tile of C at its place in the grid.
+    Tiles,
+    /// So many blocks, along z, share the k of a tile and add up their sums within the launch.
+    SplitK {
+        /// Blocks per tile.
+        parts: u32,
+    },
+    /// The first tiles, in the order of rows, are cut along k into as many equal parts as there are places for blocks; a
+    /// part may begin in one tile and end in the next. These blocks come first in the grid (x), one for each of the other
+    /// tiles after them: [`Step::streamed`]. A block waits only for blocks before it.
+    StreamK {
+        /// Blocks that a multiprocessor holds at once.
+        blocks_per_sm: u32,
+    },
+}
+
+/// A kernel that rewrites A or B in memory before the step's own kernel reads it, with leading dimension a multiple of 4.
+///
+/// Its parameters: `rows: u32, columns: u32, source: *const f32, ld: u32, target: *mut f32, target_ld: u32`; `rows` and
+/// `columns` are those of the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prepass {
+    /// Its entry point.
+    pub kernel: &'static str,
+    /// What it rewrites.
+    pub operand: Operand,
+    /// Whether it transposes: the step's kernel then gets that operand transposed.
+    pub transposes: bool,
+    /// Whether it is left out where the operand's rows start at multiples of 16 bytes.
+    pub only_unaligned: bool,
+    /// Rows and columns of the source per block: the grid's x runs along columns.
+    pub tile: [u32; 2],
+    /// Threads per block.
+    pub threads: u32,
+}
+
+/// An operand that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operand {
+    /// m x k.
+    A,
+    /// k x n.
+    B,
+}
+
+/// What a tensor map copies at once out of a row-major matrix of f32; zeros stand for what lies outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapBox {
+    /// Rows.
+    pub rows: u32,
+    /// Columns.
+    pub columns: u32,
+    /// Whether the 16-byte pieces of rows of 128 bytes lie in an order that changes with the row (128-byte swizzle).
+    pub swizzled: bool,
+}
+
+/// Bytes of a tensor map, which starts at a multiple of 64 bytes.
+pub const TENSOR_MAP_BYTES: usize = 128;
+
 impl Step {
+    /// What most steps have: a tile for each block, no clusters, nothing beside the operands. Names and sizes are missing.
+    pub const PLAIN: Self = Self {
+        slug: "",
+        kernel: "",
+        base: None,
+        summary: "",
+        source: "",
+        precision: Precision::Fp32,
+        target: Target::Sm80,
+        tile: Tile { bm: 1, bn: 1, bk: 1, tm: 1, tn: 1 },
+        block: [1, 1, 1],
+        cluster: [1, 1, 1],
+        schedule: Schedule::Tiles,
+        prepasses: &[],
+        maps: None,
+        smem_bytes: 0,
+        dynamic_smem_bytes: 0,
+        vector_loads: false,
+        variants: &[],
+    };
+
     /// Threads per block.
     #[must_use]
     pub const fn threads(&self) -> u32 {
         self.block[0] * self.block[1] * self.block[2]
     }
 
-    /// The launch grid for an m x n result: x along n, y along m. Zero in a dimension means that there is nothing to do.
+    /// The launch grid for an m x n result on a device of so many multiprocessors: x along n, y along m, whole clusters.
+    /// Zero in a dimension means that there is nothing to do.
     #[must_use]
-    pub const fn grid(&self, m: u32, n: u32) -> [u32; 3] {
-        [n.div_ceil(self.tile.bn), m.div_ceil(self.tile.bm), 1]
+    pub const fn grid(&self, m: u32, n: u32, sm_count: u32) -> [u32; 3] {
+        let [columns, rows] = [n.div_ceil(self.tile.bn), m.div_ceil(self.tile.bm)];
+        let [x, y, z] = match self.schedule {
+            Schedule::Tiles => [columns, rows, 1],
+            Schedule::SplitK { parts } => [columns, rows, parts],
+            Schedule::StreamK { .. } => {
+                let streamed = self.streamed(m, n, sm_count);
+                let tiles = columns.saturating_mul(rows);
+                [(tiles - streamed.tiles).saturating_add(streamed.blocks), 1, 1]
+            }
+        };
+        let [cluster_x, cluster_y, cluster_z] = self.cluster;
+        [x.next_multiple_of(cluster_x), y.next_multiple_of(cluster_y), z.next_multiple_of(cluster_z)]
     }
+
+    /// What is streamed of an m x n result where the schedule is [`Schedule::StreamK`], and nothing otherwise: the tiles
+    /// that are left over when the others fill the device evenly, and one more for each place, so that no part is short.
+    #[must_use]
+    pub const fn streamed(&self, m: u32, n: u32, sm_count: u32) -> Streamed {
+        let Schedule::StreamK { blocks_per_sm } = self.schedule else { return Streamed { tiles: 0, blocks: 0 } };
+        let tiles = n.div_ceil(self.tile.bn).saturating_mul(m.div_ceil(self.tile.bm));
+        let places = sm_count * blocks_per_sm;
+        if tiles.is_multiple_of(places) {
+            return Streamed { tiles: 0, blocks: 0 };
+        }
+        let left_over = tiles % places;
+        let more = if tiles > places { places } else { 0 };
+        Streamed { tiles: left_over + more, blocks: places }
+    }
+
+    /// Bytes of memory that the kernel takes as a workspace, which hold zeros before the first launch and between launches:
+    /// a partial tile and a flag for each streamed block.
+    #[must_use]
+    pub const fn workspace_bytes(&self, m: u32, n: u32, sm_count: u32) -> u64 {
+        let partial_bytes = (self.tile.bm * self.tile.bn) as u64 * 4;
+        self.streamed(m, n, sm_count).blocks as u64 * (partial_bytes + 4)
+    }
+}
+
+/// The part of a result that [`Schedule::StreamK`] cuts along k.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Streamed {
+    /// How many tiles, the first ones in the order of rows.
+    pub tiles: u32,
+    /// How many blocks share them.
+    pub blocks: u32,
 }

@@ -99,7 +99,8 @@ impl Selection {
 /// ladder and idle multiprocessors cost more than a better tile gains. Where no step has so many, the one with the most;
 /// on a device that can run none, the last one there is, whose error will say so.
 fn choose(device: &Device, problem: &Problem) -> Option<&'static Step> {
-    let blocks = |step: &&Step| step.grid(problem.m, problem.n).into_iter().map(u64::from).product::<u64>();
+    let blocks =
+        |step: &&Step| step.grid(problem.m, problem.n, device.sm_count).into_iter().map(u64::from).product::<u64>();
     let runs = || STEPS.iter().filter(|step| device.check_runs(step).is_ok());
     let full = runs().rfind(|step| blocks(step) >= u64::from(device.sm_count));
     full.or_else(|| runs().max_by_key(blocks)).or(STEPS.last())
@@ -147,16 +148,16 @@ mod tests {
         let auto = |compute_capability, size| {
             let step =
                 choose(&Device::of_capability(compute_capability), &Problem::new(size, size, size).unwrap()).unwrap();
-            (step, step.grid(size, size).into_iter().product::<u32>())
+            (step, step.grid(size, size, 132).into_iter().product::<u32>())
         };
         assert_eq!(auto((9, 0), 16384).0.slug, STEPS.last().unwrap().slug);
         for size in [512, 1024, 2048, 4096] {
             let (step, blocks) = auto((9, 0), size);
             assert!(blocks >= 132, "{} at {size}", step.slug);
             let next = STEPS.iter().skip_while(|other| other.slug != step.slug).skip(1);
-            assert!(next.into_iter().all(|next| next.grid(size, size).into_iter().product::<u32>() < 132));
+            assert!(next.into_iter().all(|next| next.grid(size, size, 132).into_iter().product::<u32>() < 132));
         }
-        let most = STEPS.iter().map(|step| step.grid(64, 64).into_iter().product::<u32>()).max().unwrap();
+        let most = STEPS.iter().map(|step| step.grid(64, 64, 132).into_iter().product::<u32>()).max().unwrap();
         assert_eq!(auto((9, 0), 64).1, most);
         assert_eq!(auto((7, 5), 4096).0.slug, STEPS.last().unwrap().slug, "its error will say what it needs");
     }

@@ -99,8 +99,8 @@ fn threads_cover_the_tile_exactly() {
 fn grids_cover_the_result() {
     for_each_step(|step| {
         let Tile { bm, bn, .. } = step.tile;
-        assert_eq!(step.grid(2 * bm, 3 * bn), [3, 2, 1]);
-        assert_eq!(step.grid(2 * bm + 1, 3 * bn - 1), [3, 3, 1]);
-        assert_eq!(step.grid(0, 1), [1, 0, 1]);
+        assert_eq!(step.grid(2 * bm, 3 * bn, 1), [3, 2, 1]);
+        assert_eq!(step.grid(2 * bm + 1, 3 * bn - 1, 1), [3, 3, 1]);
+        assert_eq!(step.grid(0, 1, 1), [1, 0, 1]);
     });
 }

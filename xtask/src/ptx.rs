@@ -69,7 +69,11 @@ pub fn check() -> Result<()> {
 
 /// Compiles the kernels of `target` to `file`.
 pub fn compile(target: Target, file: &Path) -> Result<()> {
-    CudaBuilder::new(workspace::kernels()).arch(arch(target)?).copy_to(file).build()?;
+    CudaBuilder::new(workspace::kernels())
+        .arch(arch(target)?)
+        .kernels(gpu_kernels::kernels(target))
+        .copy_to(file)
+        .build()?;
     Ok(())
 }
 

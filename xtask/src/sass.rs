@@ -30,7 +30,11 @@ pub fn run(args: &Args) -> Result<()> {
     let [ptxas, nvdisasm] = [find("ptxas")?, find("nvdisasm")?];
     let Step { kernel, target, .. } = *args.step;
     let committed = ptx_file(target);
-    let ptx = CudaBuilder::new(workspace::kernels()).arch(arch(target)?).prebuilt(committed).build()?;
+    let ptx = CudaBuilder::new(workspace::kernels())
+        .arch(arch(target)?)
+        .kernels(gpu_kernels::kernels(target))
+        .prebuilt(committed)
+        .build()?;
 
     let gpu = args.arch.as_deref().unwrap_or(default_arch(target));
     let folder = tempfile::tempdir()?;

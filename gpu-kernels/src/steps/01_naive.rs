@@ -14,7 +14,7 @@
 //! Source: the worklog's kernel 1 and the tutorial's kernel 1, both of which start from this.
 
 use crate::gemm::Gemm;
-use crate::{Precision, Step, Target, Tile};
+use crate::{Step, Tile};
 use cuda_std::prelude::*;
 
 const BM: u32 = 32;
@@ -27,13 +27,9 @@ pub const STEP: Step = Step {
     base: None,
     summary: "one thread per element of C, uncoalesced on purpose",
     source: "S. Boehm, CUDA matmul worklog (2022), kernel 1; C. Nugteren, OpenCL SGEMM tutorial (2014), kernel 1",
-    precision: Precision::Fp32,
-    target: Target::Sm80,
     tile: Tile { bm: BM, bn: BN, bk: 1, tm: 1, tn: 1 },
     block: [BM, BN, 1],
-    smem_bytes: 0,
-    dynamic_smem_bytes: 0,
-    vector_loads: false,
+    ..Step::PLAIN
 };
 
 /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`].

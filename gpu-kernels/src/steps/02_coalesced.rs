@@ -14,7 +14,7 @@
 //! Source: the worklog's kernel 2, which found 6.5 times its kernel 1.
 
 use crate::gemm::Gemm;
-use crate::{Precision, Step, Target, Tile};
+use crate::{Step, Tile};
 use cuda_std::prelude::*;
 
 const BM: u32 = 32;
@@ -28,13 +28,9 @@ pub const STEP: Step = Step {
     base: Some("naive"),
     summary: "the threads of a warp along a row of C",
     source: "S. Boehm, CUDA matmul worklog (2022), kernel 2",
-    precision: Precision::Fp32,
-    target: Target::Sm80,
     tile: Tile { bm: BM, bn: BN, bk: 1, tm: 1, tn: 1 },
     block: [THREADS, 1, 1],
-    smem_bytes: 0,
-    dynamic_smem_bytes: 0,
-    vector_loads: false,
+    ..Step::PLAIN
 };
 
 /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`].

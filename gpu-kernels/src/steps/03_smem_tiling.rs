@@ -16,7 +16,7 @@
 //! the tutorial's kernel 2.
 
 use crate::gemm::Gemm;
-use crate::{Precision, Step, Target, Tile};
+use crate::{Step, Tile};
 use cuda_std::prelude::*;
 
 const BM: u32 = 32;
@@ -32,13 +32,10 @@ pub const STEP: Step = Step {
     base: Some("coalesced"),
     summary: "a square chunk of A and B in shared memory",
     source: "S. Boehm, CUDA matmul worklog (2022), kernel 3; C. Nugteren, OpenCL SGEMM tutorial (2014), kernel 2",
-    precision: Precision::Fp32,
-    target: Target::Sm80,
     tile: Tile { bm: BM, bn: BN, bk: BK, tm: 1, tn: 1 },
     block: [THREADS, 1, 1],
     smem_bytes: (BM * BK + BK * BN) * 4,
-    dynamic_smem_bytes: 0,
-    vector_loads: false,
+    ..Step::PLAIN
 };
 
 #[address_space(shared)]

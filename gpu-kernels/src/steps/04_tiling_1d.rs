@@ -17,7 +17,7 @@
 //! Source: the worklog's kernel 4, which found 2.9 times its kernel 3; the tutorial's kernel 3.
 
 use crate::gemm::Gemm;
-use crate::{Precision, Step, Target, Tile};
+use crate::{Step, Tile};
 use cuda_std::prelude::*;
 
 const BM: u32 = 64;
@@ -34,13 +34,10 @@ pub const STEP: Step = Step {
     base: Some("smem-tiling"),
     summary: "TM results per thread, the value of B kept in a register",
     source: "S. Boehm, CUDA matmul worklog (2022), kernel 4; C. Nugteren, OpenCL SGEMM tutorial (2014), kernel 3",
-    precision: Precision::Fp32,
-    target: Target::Sm80,
     tile: Tile { bm: BM, bn: BN, bk: BK, tm: TM, tn: 1 },
     block: [THREADS, 1, 1],
     smem_bytes: (BM * BK + BK * BN) * 4,
-    dynamic_smem_bytes: 0,
-    vector_loads: false,
+    ..Step::PLAIN
 };
 
 #[address_space(shared)]

@@ -17,7 +17,7 @@
 //! Source: the worklog's kernel 5, which found 1.9 times its kernel 4; the tutorial's kernel 6.
 
 use crate::gemm::Gemm;
-use crate::{Precision, Step, Target, Tile};
+use crate::{Step, Tile};
 use cuda_std::prelude::*;
 
 const BM: u32 = 128;
@@ -39,13 +39,10 @@ pub const STEP: Step = Step {
     base: Some("1d-tiling"),
     summary: "TM x TN results per thread, an outer product in registers",
     source: "S. Boehm, CUDA matmul worklog (2022), kernel 5; C. Nugteren, OpenCL SGEMM tutorial (2014), kernel 6",
-    precision: Precision::Fp32,
-    target: Target::Sm80,
     tile: Tile { bm: BM, bn: BN, bk: BK, tm: TM, tn: TN },
     block: [THREADS, 1, 1],
     smem_bytes: (BM * BK + BK * BN) * 4,
-    dynamic_smem_bytes: 0,
-    vector_loads: false,
+    ..Step::PLAIN
 };
 
 #[address_space(shared)]

@@ -16,7 +16,7 @@
 
 use crate::f32x4::{self, VEC};
 use crate::gemm::Gemm;
-use crate::{Precision, Step, Target, Tile};
+use crate::{Step, Tile};
 use cuda_std::prelude::*;
 
 const BM: u32 = 128;
@@ -34,13 +34,11 @@ pub const STEP: Step = Step {
     base: Some("2d-tiling"),
     summary: "A transposed in shared memory, 128-bit loads and stores",
     source: "S. Boehm, CUDA matmul worklog (2022), kernel 6; C. Nugteren, OpenCL SGEMM tutorial (2014), kernels 4 and 7",
-    precision: Precision::Fp32,
-    target: Target::Sm80,
     tile: Tile { bm: BM, bn: BN, bk: BK, tm: TM, tn: TN },
     block: [THREADS, 1, 1],
     smem_bytes: (BM * BK + BK * BN) * 4,
-    dynamic_smem_bytes: 0,
     vector_loads: true,
+    ..Step::PLAIN
 };
 
 #[address_space(shared)]

@@ -11,11 +11,13 @@ pub enum NvvmArch {
     Compute80,
     /// Compute capability 9.0 (H100, H200) with its own instructions: `wgmma`, `setmaxnreg`.
     Compute90a,
+    /// Compute capability 10.0 (B200) and later: packed f32 arithmetic.
+    Compute100,
 }
 
 impl NvvmArch {
     /// Every architecture.
-    pub const ALL: [Self; 2] = [Self::Compute80, Self::Compute90a];
+    pub const ALL: [Self; 3] = [Self::Compute80, Self::Compute90a, Self::Compute100];
 
     /// The name that PTX and LLVM use.
     #[must_use]
@@ -23,6 +25,7 @@ impl NvvmArch {
         match self {
             Self::Compute80 => "sm_80",
             Self::Compute90a => "sm_90a",
+            Self::Compute100 => "sm_100",
         }
     }
 }

@@ -47,6 +47,9 @@ pub enum CudaBuilderError {
     /// The crate has no function marked `#[kernel]`.
     #[error("the crate has no kernels: mark one with `#[kernel]`")]
     NoKernels,
+    /// The crate has no kernel of a name that the module is to have.
+    #[error("the crate has no kernel `{0}`")]
+    MissingKernel(String),
     /// A static in shared memory has an initial value.
     #[error(
         "`{0}` is in shared memory, which cannot be initialised: make it `MaybeUninit<..> = MaybeUninit::uninit()`"

@@ -12,10 +12,32 @@ const DYNAMIC_SHARED: &str = "__cuda_std_dynamic_shared_mem";
 const DYNAMIC_SHARED_ALIGN: u32 = 128;
 const STATIC_SHARED_MIN_ALIGN: u32 = 16;
 
+/// `cuda_std::shared::address`, which rustc has no types for: an address in shared memory as PTX's own instructions take
+/// it. LLVM inlines it, and the two casts meet and vanish.
+const SHARED_ADDRESS: &str = "__cuda_std_shared_address";
+const SHARED_ADDRESS_BODY: &str = "(ptr %generic) alwaysinline {
+  %shared = addrspacecast ptr %generic to ptr addrspace(3)
+  %address = ptrtoint ptr addrspace(3) %shared to i32
+  ret i32 %address
+}";
+
 /// A module ready for `opt`.
 pub(crate) struct Module {
     pub text: String,
     pub kernels: Vec<String>,
+}
+
+impl Module {
+    /// Leaves only the kernels of these names to be compiled.
+    pub fn keep(&mut self, names: &[String]) -> Result<(), CudaBuilderError> {
+        match names.iter().find(|name| !self.kernels.contains(name)) {
+            Some(missing) => Err(CudaBuilderError::MissingKernel(missing.clone())),
+            None => {
+                self.kernels = names.to_vec();
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Rewrites a linked module.
@@ -30,6 +52,8 @@ pub(crate) fn rewrite(linked: &str) -> Result<Module, CudaBuilderError> {
             shared.insert(array.symbol.to_owned(), name);
         } else if let Some((kernel, attributes)) = parse_launch_bounds(line) {
             bounds.insert(kernel, attributes);
+        } else if line.starts_with("declare ") && line.contains(&format!(" @{SHARED_ADDRESS}(")) {
+            lines.push(format!("define internal i32 @{SHARED_ADDRESS}{SHARED_ADDRESS_BODY}"));
         } else if !line.starts_with("@llvm.used") && !line.starts_with("@llvm.compiler.used") {
             lines.push(line.to_owned());
         }

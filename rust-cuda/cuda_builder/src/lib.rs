@@ -32,6 +32,7 @@ pub use toolchain::Toolchain;
 pub struct CudaBuilder {
     path_to_crate: PathBuf,
     arch: NvvmArch,
+    kernels: Option<Vec<String>>,
     build_args: Vec<String>,
     ptx_file_copy_path: Option<PathBuf>,
     prebuilt: Option<PathBuf>,
@@ -43,6 +44,7 @@ impl CudaBuilder {
         Self {
             path_to_crate: path_to_crate.as_ref().to_owned(),
             arch: NvvmArch::Compute80,
+            kernels: None,
             build_args: vec![],
             ptx_file_copy_path: None,
             prebuilt: None,
@@ -53,6 +55,14 @@ impl CudaBuilder {
     #[must_use]
     pub fn arch(mut self, arch: NvvmArch) -> Self {
         self.arch = arch;
+        self
+    }
+
+    /// The kernels that the module is to have, out of all that the crate has: a module for an older architecture leaves
+    /// out those that need a newer one. Without it the module has all.
+    #[must_use]
+    pub fn kernels(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.kernels = Some(names.into_iter().map(Into::into).collect());
         self
     }
 
@@ -121,7 +131,10 @@ impl CudaBuilder {
         let target_dir = package.target_dir()?;
         let bitcode = package.build(&toolchain, self.arch, &self.build_args, &target_dir)?;
         let linked = llvm::link(&toolchain, &bitcode, &target_dir)?;
-        let module = ir::rewrite(&linked)?;
+        let mut module = ir::rewrite(&linked)?;
+        if let Some(names) = &self.kernels {
+            module.keep(names)?;
+        }
         let ptx = llvm::compile(&toolchain, &module, self.arch, &target_dir)?;
         ptx::refuse_generic_shared(&ptx)?;
         let header = Header { crate_name: package.name.clone(), sources, compiler: toolchain.version().to_owned() };

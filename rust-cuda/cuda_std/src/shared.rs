@@ -34,3 +34,20 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
     }
     (&raw mut __cuda_std_dynamic_shared_mem).cast()
 }
+
+/// The address of something in shared memory as PTX's own instructions take it, such as `cp.async` and `mbarrier`: a
+/// 32-bit offset in the block's window.
+///
+/// # Safety
+/// `pointer` is into shared memory.
+#[gpu_only]
+#[inline(always)]
+#[must_use]
+pub unsafe fn address<T>(pointer: *const T) -> u32 {
+    unsafe extern "C" {
+        // `cuda_builder` knows this name and gives it a body.
+        fn __cuda_std_shared_address(pointer: *const u8) -> u32;
+    }
+    // SAFETY: into shared memory, by the caller's promise.
+    unsafe { __cuda_std_shared_address(pointer.cast()) }
+}

@@ -18,6 +18,7 @@ use crate::{Error, Problem};
 pub(super) struct Launch<'a> {
     code: Code<'a>,
     gemm: Gemm<'a>,
+    sm_count: u32,
 }
 
 enum Code<'a> {
@@ -33,6 +34,7 @@ impl<'a> Launch<'a> {
         cublas: Option<&'a Cublas>,
         operands: Option<&'a DeviceOperands>,
         problem: &Problem,
+        sm_count: u32,
     ) -> Result<Self, Error> {
         let code = match kernel {
             Kernel::Step(step) => Code::Step(step, modules.function(step)?),
@@ -41,7 +43,7 @@ impl<'a> Launch<'a> {
                 Code::Cublas(cublas.ok_or_else(missing)?)
             }
         };
-        Ok(Self { code, gemm: Gemm::new(operands, problem)? })
+        Ok(Self { code, gemm: Gemm::new(operands, problem)?, sm_count })
     }
 
     /// What an error says was being done.
@@ -60,7 +62,9 @@ impl<'a> Launch<'a> {
         match &self.code {
             Code::Step(step, function) => {
                 let mut slabs = slabs(self.gemm.problem.m, step.tile.bm);
-                slabs.try_for_each(|slab| launch_slab(step, function, stream, &self.gemm, slab)).context(self.what())
+                slabs
+                    .try_for_each(|slab| launch_slab(step, function, stream, &self.gemm, slab, self.sm_count))
+                    .context(self.what())
             }
             Code::Cublas(cublas) => cublas.sgemm(&self.gemm),
         }
@@ -68,11 +72,18 @@ impl<'a> Launch<'a> {
 }
 
 /// Queues the step's kernel on the rows of one slab.
-fn launch_slab(step: &Step, function: &Function, stream: &Stream, gemm: &Gemm, slab: Slab) -> CudaResult<()> {
+fn launch_slab(
+    step: &Step,
+    function: &Function,
+    stream: &Stream,
+    gemm: &Gemm,
+    slab: Slab,
+    sm_count: u32,
+) -> CudaResult<()> {
     let Slab { first_row, rows } = slab;
     let Problem { n, k, alpha, beta, lda, ldb, ldc, .. } = gemm.problem;
     let (a, b, c) = (gemm.a(first_row), gemm.b(), gemm.c(first_row));
-    let [grid_x, grid_y, grid_z] = step.grid(rows, n);
+    let [grid_x, grid_y, grid_z] = step.grid(rows, n, sm_count);
     let [block_x, block_y, block_z] = step.block;
     // SAFETY: the kernel has the parameters of `gpu_kernels::KERNEL_ARGUMENTS`, which are passed in that order and of
     // those types. It reads `rows` x k of A and k x n of B, and reads and writes `rows` x n of C, within its leading

@@ -120,7 +120,9 @@ impl Backend for CudaBackend {
 
     fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<Coverage, Error> {
         self.prepare(kernel)?;
-        let launch = Launch::new(kernel, &self.modules, self.cublas.as_ref(), self.operands.as_ref(), problem)?;
+        let sm_count = self.device.sm_count;
+        let launch =
+            Launch::new(kernel, &self.modules, self.cublas.as_ref(), self.operands.as_ref(), problem, sm_count)?;
         launch.enqueue(&self.stream)?;
         self.stream.synchronize().context(launch.what())?;
         Ok(Coverage::Whole { blocks: None })
@@ -139,7 +141,9 @@ impl Backend for CudaBackend {
         launched: &mut dyn FnMut(),
     ) -> Result<Vec<f32>, Error> {
         self.prepare(kernel)?;
-        let launch = Launch::new(kernel, &self.modules, self.cublas.as_ref(), self.operands.as_ref(), problem)?;
+        let sm_count = self.device.sm_count;
+        let launch =
+            Launch::new(kernel, &self.modules, self.cublas.as_ref(), self.operands.as_ref(), problem, sm_count)?;
         for _ in 0..warmup {
             self.timer.time(&launch, &self.stream)?;
         }

@@ -51,7 +51,8 @@ pub(super) fn run(
         None => Blocks::All,
     };
     let launched = |slab| {
-        let launch = Launch { sm_count: model.sm_count, blocks, ..launch(step, problem, operands, slab) };
+        let launch =
+            Launch { sm_count: model.sm_count, blocks, ..launch(step, problem, operands, slab, model.sm_count) };
         let what =
             |error: ptx_emu::Error| Error::Emulator { what: format!("run {}", step.slug), reason: error.to_string() };
         let report = kernel.launch(&mut operands.memory, &launch).map_err(what)?;
@@ -72,11 +73,11 @@ fn worst(report: &Report) -> Option<&Finding> {
 }
 
 /// The launch that computes the rows of one slab, with every checker on that there is memory for.
-fn launch(step: &Step, problem: &Problem, operands: &EmulatedOperands, slab: Slab) -> Launch {
+fn launch(step: &Step, problem: &Problem, operands: &EmulatedOperands, slab: Slab, sm_count: u32) -> Launch {
     let Problem { n, k, alpha, beta, lda, ldb, ldc, .. } = *problem;
     let [a, b, c] = operands.rows(slab.first_row);
     // The parameters of `gpu_kernels::KERNEL_ARGUMENTS`, in that order.
-    let launch = Launch::new(step.grid(slab.rows, n), step.block)
+    let launch = Launch::new(step.grid(slab.rows, n, sm_count), step.block)
         .argument(slab.rows.to_le_bytes())
         .argument(n.to_le_bytes())
         .argument(k.to_le_bytes())

@@ -2,7 +2,7 @@
 //!
 //! Each is launched with one block of 64 threads, and leaves what its comment says.
 #![no_std]
-#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks)]
 
 use cuda_std::prelude::*;
@@ -88,6 +88,22 @@ pub unsafe fn in_a_branch(input: &[f32], out: &mut [f32]) {
         if t < out.len() {
             *out.get_unchecked_mut(t) = *shared.add(t);
         }
+    }
+}
+
+/// `out[t] = 63 - t`, read through an address in shared memory by an instruction of PTX.
+#[kernel]
+pub unsafe fn by_address(out: *mut f32) {
+    let t = thread::thread_idx_x() as usize;
+    let array = shared_array![f32; N];
+    unsafe {
+        *array.add(t) = t as f32;
+        thread::sync_threads();
+        let address = shared::address(array.add(N - 1 - t));
+        #[cfg(target_arch = "nvptx64")]
+        core::arch::asm!("ld.shared.f32 {value}, [{address}];", value = out(reg32) *out.add(t), address = in(reg32) address);
+        #[cfg(not(target_arch = "nvptx64"))]
+        let _ = (address, out);
     }
 }
 
