@@ -56,6 +56,7 @@ mod registers;
 mod sample;
 mod special;
 pub mod syntax;
+mod tensor;
 mod types;
 
 pub use check::Checks;
@@ -66,4 +67,5 @@ pub use lower::LowerError;
 pub use memory::{GlobalMemory, Pointer};
 pub use program::ParamInfo;
 pub use sample::{BlockIndex, Blocks};
+pub use tensor::{Swizzle, TensorMap, TensorMapError};
 pub use types::{Space, Type};
