@@ -64,7 +64,7 @@ impl Site {
                 Some(barriers) => End::Barrier(barriers[lane]),
                 None => End::Group(warp.copies.bulk_groups[lane]),
             };
-            let mut bulk = PendingBulk { pc, warp: warp.index, lane, global, shared, bytes, end, since: None };
+            let mut bulk = PendingBulk { pc, warp: warp.number, lane, global, shared, bytes, end, since: None };
             if !self.check_bulk(grid, warp, &bulk)? {
                 continue;
             }
@@ -74,8 +74,8 @@ impl Site {
             if let Some(footprint) = self.footprint.as_mut().filter(|_| bytes > 0) {
                 footprint.touch(grid.memory, &[global; LANES], 1 << lane, bytes);
             }
-            bulk.since = self.checks.begin(warp.index);
-            self.bulk.push(bulk);
+            bulk.since = self.checks.begin(warp.number);
+            self.shared.bulk.push(bulk);
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl Site {
         let PendingBulk { pc, lane, global, shared, bytes, end, .. } = *bulk;
         if bytes % PIECE != 0 {
             let what = format!("copies {bytes} bytes, which is no multiple of {PIECE}");
-            let thread = warp.index * LANES + lane;
+            let thread = warp.number * LANES + lane;
             return match grid.checks.memory {
                 true => Err(self.finding(grid, FindingKind::Misaligned, pc, thread, what).into()),
                 false => Ok(false),
@@ -117,7 +117,7 @@ impl Site {
 
     /// Lanes wait for all of their groups but the last `keep`, or leave the kernel.
     pub(super) fn end_bulk_groups(&mut self, grid: &Grid<'_>, warp: &Warp, mask: Mask, keep: Option<u32>) {
-        let (index, groups) = (warp.index, warp.copies.bulk_groups);
+        let (index, groups) = (warp.number, warp.copies.bulk_groups);
         self.end_bulk_where(grid, |bulk| match (bulk.end, keep) {
             _ if bulk.warp != index || mask >> bulk.lane & 1 == 0 => false,
             (End::Group(group), Some(keep)) => u64::from(group) + u64::from(keep) < groups[bulk.lane].into(),
@@ -127,15 +127,15 @@ impl Site {
     }
 
     fn end_bulk_where(&mut self, grid: &Grid<'_>, is_due: impl Fn(&PendingBulk) -> bool) {
-        if self.bulk.is_empty() {
+        if self.shared.bulk.is_empty() {
             return;
         }
-        for bulk in self.bulk.extract_if(.., |bulk| is_due(bulk)).collect::<Vec<_>>() {
+        for bulk in self.shared.bulk.extract_if(.., |bulk| is_due(bulk)).collect::<Vec<_>>() {
             self.check_pieces(grid, &bulk);
             self.move_bytes(grid, &bulk);
             let End::Barrier(barrier) = bulk.end else { continue };
             let PendingBulk { pc, warp, lane, bytes, .. } = bulk;
-            self.checks.phase_reached(barrier, warp);
+            self.checks.phase_reached(barrier, warp, bulk.since.as_ref());
             if let Err(what) = self.bytes_came(barrier, bytes) {
                 self.complain(grid, (warp, lane, pc), format!("the barrier at {barrier:#x}: {what}"));
             }
@@ -149,14 +149,14 @@ impl Site {
             End::Barrier(_) => (AccessKind::Read, AccessKind::Write),
             End::Group(_) => (AccessKind::Write, AccessKind::Read),
         };
-        let mut found = vec![];
+        let (mut found, told) = (vec![], matches!(end, End::Barrier(_)));
         for offset in (0..bytes).step_by(PIECE as usize).map(u64::from) {
             let (global, shared) = ([global + offset; LANES], [shared + offset; LANES]);
             let (mask, bytes) = (1 << lane, PIECE);
             let in_global = Observed { kind: of_global, pc, warp, mask, addresses: &global, bytes };
-            found.append(&mut self.checks.global(grid.global_races.as_ref(), &in_global));
+            found.append(&mut self.checks.global_since(grid.global_races.as_ref(), &in_global, since.as_ref(), told));
             let in_shared = Observed { kind: of_shared, addresses: &shared, ..in_global };
-            found.append(&mut self.checks.shared_since(&in_shared, since.as_ref()));
+            found.append(&mut self.checks.shared_since(&in_shared, since.as_ref(), told));
         }
         for discovery in found {
             self.report(grid, pc, warp, discovery);
@@ -167,7 +167,7 @@ impl Site {
         let PendingBulk { global, shared, bytes, end, .. } = *bulk;
         let Ok(allocation) = grid.memory.find(global) else { return };
         let words = &allocation.words()[((global - allocation.base()) / 4) as usize..];
-        let bytes = &mut self.shared[shared as usize..][..bytes as usize];
+        let bytes = &mut self.shared.bytes[shared as usize..][..bytes as usize];
         for (word, bytes) in words.iter().zip(bytes.as_chunks_mut().0) {
             match end {
                 End::Barrier(_) => *bytes = word.load(Relaxed).to_le_bytes(),

@@ -136,7 +136,7 @@ impl Site {
             .patterns
             .count(key, &to, mask, |addresses| (0, coalesce::shared_wavefronts(addresses, mask, bytes, false)));
         count.copy_wavefronts += u64::from(wavefronts);
-        let since = self.checks.begin(warp.index);
+        let since = self.checks.begin(warp.number);
         let groups = warp.copies.groups;
         warp.copies.pending.push(Pending { pc, mask, from, to, sizes, bytes, groups, since });
         Ok(())
@@ -175,7 +175,7 @@ impl Site {
             if due != 0 {
                 copy.mask &= !due;
                 if watched {
-                    self.check_copy(grid, warp.index, copy, due);
+                    self.check_copy(grid, warp.number, copy, due);
                 }
                 self.carry_out(grid, copy, due);
             }
@@ -192,7 +192,7 @@ impl Site {
             found.append(&mut self.checks.global(grid.global_races.as_ref(), &read));
         }
         let write = Observed { kind: AccessKind::Write, pc, warp, mask, addresses: to, bytes };
-        found.append(&mut self.checks.shared_since(&write, since.as_ref()));
+        found.append(&mut self.checks.shared_since(&write, since.as_ref(), false));
         for discovery in found {
             self.report(grid, pc, warp, discovery);
         }
@@ -207,7 +207,7 @@ impl Site {
                 load(allocation, address - allocation.base(), &mut bytes[..size]);
             }
             let length = copy.bytes as usize;
-            self.shared[copy.to[lane] as usize..][..length].copy_from_slice(&bytes[..length]);
+            self.shared.bytes[copy.to[lane] as usize..][..length].copy_from_slice(&bytes[..length]);
         }
     }
 }
