@@ -13,12 +13,7 @@ impl BlockChecks {
     }
 
     /// A plain access to shared memory that began earlier comes to its end, of which a barrier has `told` others.
-    pub(crate) fn shared_since(
-        &mut self,
-        access: &Observed<'_>,
-        since: Option<&Since>,
-        told: bool,
-    ) -> Vec<Discovery> {
+    pub(crate) fn shared_since(&mut self, access: &Observed<'_>, since: Option<&Since>, told: bool) -> Vec<Discovery> {
         let mut found = Vec::new();
         if let Some(written) = &mut self.memory.written {
             found.extend(written.access(access, "shared", access.addresses));

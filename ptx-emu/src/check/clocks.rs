@@ -39,7 +39,7 @@ pub(super) struct Clocks {
 }
 
 /// When an access began, and what its warp had seen by then.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Since {
     time: u32,
     seen: Box<[u32]>,

@@ -71,6 +71,8 @@ struct Visit<'a> {
     clocks: &'a Clocks,
     by: &'a Observed<'a>,
     lane: usize,
+    /// The address of the cell.
+    place: u64,
 }
 
 impl GlobalRaces {
@@ -121,9 +123,10 @@ impl ClusterRaces {
             let page = shard.entry(number).or_insert_with(|| all.new_page());
             for lane in lanes_of(rest).take_while(|&lane| by.addresses[lane] >> PAGE == number) {
                 rest &= !(1 << lane);
-                let visit = Visit { all, clocks, by, lane };
                 let cells = all.cells(by, lane);
-                for cell in &mut page.cells[cells.clone()] {
+                for (place, cell) in cells.clone().zip(&mut page.cells[cells.clone()]) {
+                    let visit =
+                        Visit { all, clocks, by, lane, place: (number << PAGE) + ((place as u64) << all.shift) };
                     match by.kind {
                         AccessKind::Read | AccessKind::StrongRead => self.read(&visit, cell, found),
                         _ => self.write(&visit, cell, found),
@@ -181,13 +184,13 @@ impl ClusterRaces {
     }
 
     fn compare(&mut self, visit: &Visit<'_>, old: Stamp, kind: AccessKind, found: &mut Vec<Discovery>) {
-        let Visit { by, lane, .. } = *visit;
+        let Visit { by, lane, place, .. } = *visit;
         if old.time == 0 || old.is_strong && by.kind.is_strong() || self.is_before(visit, old) {
             return;
         }
         let other = old.pc as Pc;
         if self.known.insert((by.pc.min(other), by.pc.max(other))) {
-            let (address, bytes) = (by.addresses[lane], by.bytes);
+            let (address, bytes) = by.around(place, lane);
             let cluster = (old.cluster != self.cluster).then_some(old.cluster);
             // Of several lanes, it is at least one that is not this one.
             let first = usize::from(lane == 0 && cluster.is_none() && usize::from(old.warp) == by.warp);
@@ -205,7 +208,7 @@ impl ClusterRaces {
 
     /// Whether something puts the old access before the new one.
     fn is_before(&mut self, visit: &Visit<'_>, old: Stamp) -> bool {
-        let Visit { all, clocks, by, lane } = *visit;
+        let Visit { all, clocks, by, lane, .. } = *visit;
         let warp = usize::from(old.warp);
         let lanes = if old.lane == SEVERAL { u32::MAX } else { 1 << old.lane };
         old.cluster == self.cluster && clocks.unordered((by.warp, lane), warp, lanes, old.time) == 0

@@ -10,8 +10,8 @@ mod race;
 mod tests;
 mod written;
 
-use clocks::{BLOCK_BARRIERS, Clocks};
 pub(crate) use clocks::Since;
+use clocks::{BLOCK_BARRIERS, Clocks};
 use global::ClusterRaces;
 pub(crate) use global::GlobalRaces;
 use race::Races;
@@ -84,6 +84,20 @@ pub(crate) struct Observed<'a> {
     pub addresses: &'a [u64; LANES],
     /// Bytes that each lane accesses.
     pub bytes: u32,
+}
+
+/// Bytes of one lane beyond which an access is one of a copy engine.
+const MAX_BYTES: u32 = 32;
+
+impl Observed<'_> {
+    /// The place that a lane accesses, and its bytes; of a copy in bulk, the piece of it that something at an address is in.
+    fn around(&self, place: u64, lane: usize) -> (u64, u32) {
+        const PIECE: u32 = 16;
+        match self.bytes {
+            ..=MAX_BYTES => (self.addresses[lane], self.bytes),
+            _ => (place - place % u64::from(PIECE), PIECE),
+        }
+    }
 }
 
 /// Something that a checker found.

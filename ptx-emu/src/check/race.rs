@@ -112,7 +112,7 @@ impl Races {
     fn read(&mut self, now: &Now<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
         let write = self.writes[cell];
         if write.time > now.seen[usize::from(write.warp)] {
-            self.after_write(now, write, lanes, found);
+            self.after_write(now, cell, write, lanes, found);
         }
         let (warp, cells) = (now.by.warp, self.writes.len());
         let read = match warp.checked_sub(self.own.start).filter(|_| self.own.contains(&warp)) {
@@ -128,7 +128,7 @@ impl Races {
     fn strong_read(&mut self, now: &Now<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
         let write = self.writes[cell];
         if !write.is_strong {
-            self.after_write(now, write, lanes, found);
+            self.after_write(now, cell, write, lanes, found);
         }
         let warps = self.warps;
         let reads = self.strong_reads.entry(cell).or_insert_with(|| vec![Read::default(); warps].into());
@@ -139,64 +139,65 @@ impl Races {
         let is_strong = now.by.kind.is_strong();
         let (write, seen) = (self.writes[cell], now.seen);
         if write.time > seen[usize::from(write.warp)] && !(is_strong && write.is_strong) {
-            self.after_write(now, write, 1 << lane, found);
+            self.after_write(now, cell, write, 1 << lane, found);
         }
         let cells = self.writes.len();
         for (index, &known) in seen[self.own.clone()].iter().enumerate() {
             let read = self.reads[index * cells + cell];
             if read.time > known {
-                self.after_read(now, lane, (self.own.start + index, read, AccessKind::Read), found);
+                self.after_read(now, (lane, cell), (self.own.start + index, read, AccessKind::Read), found);
             }
         }
         if !self.reads_of_others.is_empty() {
-            let late = |(&warp, reads): (&usize, &Box<[Read]>)| (reads[cell].time > seen[warp]).then(|| (warp, reads[cell]));
+            let late =
+                |(&warp, reads): (&usize, &Box<[Read]>)| (reads[cell].time > seen[warp]).then(|| (warp, reads[cell]));
             for (warp, read) in self.reads_of_others.iter().filter_map(late).collect::<Vec<_>>() {
-                self.after_read(now, lane, (warp, read, AccessKind::Read), found);
+                self.after_read(now, (lane, cell), (warp, read, AccessKind::Read), found);
             }
         }
         if !is_strong && !self.strong_reads.is_empty() {
             for warp in 0..self.warps {
                 let read = self.strong_reads.get(&cell).map_or(Read::default(), |reads| reads[warp]);
-                self.after_read(now, lane, (warp, read, AccessKind::StrongRead), found);
+                self.after_read(now, (lane, cell), (warp, read, AccessKind::StrongRead), found);
             }
         }
         let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lane as u8);
         self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong };
     }
 
-    fn after_write(&mut self, now: &Now<'_>, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {
+    fn after_write(&mut self, now: &Now<'_>, cell: usize, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {
         let (warp, other) = (usize::from(write.warp), usize::from(write.lane));
         let races = |&lane: &usize| now.clocks.unordered((now.by.warp, lane), warp, 1 << other, write.time) != 0;
         if let Some(lane) = lanes_of(lanes).find(races) {
             let kind = if write.is_strong { AccessKind::Atomic } else { AccessKind::Write };
-            self.race(now, lane, (warp * LANES + other, write.pc, kind), found);
+            self.race(now, (lane, cell), (warp * LANES + other, write.pc, kind), found);
         }
     }
 
     fn after_read(
         &mut self,
         now: &Now<'_>,
-        lane: usize,
+        (lane, cell): (usize, usize),
         (warp, read, kind): (usize, Read, AccessKind),
         found: &mut Vec<Discovery>,
     ) {
         let others = now.clocks.unordered((now.by.warp, lane), warp, read.lanes, read.time);
         if others != 0 {
             let other = warp * LANES + others.trailing_zeros() as usize;
-            self.race(now, lane, (other, read.pc, kind), found);
+            self.race(now, (lane, cell), (other, read.pc, kind), found);
         }
     }
 
     fn race(
         &mut self,
         now: &Now<'_>,
-        lane: usize,
+        (lane, cell): (usize, usize),
         (thread, pc, kind): (usize, u32, AccessKind),
         found: &mut Vec<Discovery>,
     ) {
         let other = pc as Pc;
         if self.known.insert((now.by.pc.min(other), now.by.pc.max(other))) {
-            let (address, bytes) = (now.by.addresses[lane], now.by.bytes);
+            let (address, bytes) = now.by.around((cell as u64) << self.shift, lane);
             let what = What::Race { space: Space::Shared, address, bytes, thread, cluster: None, kind };
             found.push(Discovery { kind: FindingKind::Race, lane, other: Some(other), what });
         }

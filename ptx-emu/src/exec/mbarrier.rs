@@ -53,15 +53,22 @@ impl Site {
     ) -> Result<(), Fault> {
         let Request { pc, kind, ref addresses, bytes, remote, .. } = *request;
         let mask = self.inside(grid, warp, request)?;
-        let can_be_remote = matches!(barrier, MbarrierKind::Arrive { state: None, .. } | MbarrierKind::Expect(_) | MbarrierKind::Complete(_));
+        let can_be_remote = matches!(
+            barrier,
+            MbarrierKind::Arrive { state: None, .. } | MbarrierKind::Expect(_) | MbarrierKind::Complete(_)
+        );
         if let (Some(rank), false, 1..) = (remote, can_be_remote, mask) {
-            let what = format!("the barrier at {:#x} of {}: only its own block can do this", addresses[mask.trailing_zeros() as usize], grid.neighbour(self.index, rank));
+            let what = format!(
+                "the barrier at {:#x} of {}: only its own block can do this",
+                addresses[mask.trailing_zeros() as usize],
+                grid.neighbour(self.index, rank)
+            );
             self.complain(grid, (warp.number, mask.trailing_zeros() as usize, pc), what);
             return Ok(());
         }
         match barrier {
             MbarrierKind::ArriveAfterCopies { .. } => self.end_copies(grid, warp, mask, None, true),
-            MbarrierKind::Test { .. } => lanes_of(mask).for_each(|lane| self.end_bulk(grid, addresses[lane])),
+            MbarrierKind::Test { .. } => lanes_of(mask).for_each(|lane| _ = self.end_bulk(grid, addresses[lane])),
             _ => {}
         }
         let observed = Observed { kind, pc, warp: warp.number, mask, addresses, bytes };
@@ -142,7 +149,8 @@ impl Site {
 
     /// Bytes have come that the barrier waits for.
     pub(super) fn bytes_came(&mut self, address: u64, bytes: u32) -> Result<(), String> {
-        let mut state = State::from_bits(get_bytes(&self.shared.bytes, address, BYTES)).ok_or("nobody has initialised it")?;
+        let mut state =
+            State::from_bits(get_bytes(&self.shared.bytes, address, BYTES)).ok_or("nobody has initialised it")?;
         state.expect(-i64::from(bytes))?;
         self.put_mbarrier(address, state);
         Ok(())
