@@ -101,6 +101,11 @@ pub enum Space {
 }
 
 impl Space {
+    /// Whether an access to it may be one to the device's memory.
+    pub(crate) const fn may_be_global(self) -> bool {
+        matches!(self, Self::Global | Self::Generic)
+    }
+
     /// The name, without the dot, such as `shared`.
     #[must_use]
     pub const fn name(self) -> &'static str {

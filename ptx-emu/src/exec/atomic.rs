@@ -1,5 +1,6 @@
 //! Atomic operations.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::access::Request;
@@ -15,6 +16,7 @@ use crate::program::{Access, Atomic, Element, Pc};
 use crate::registers::{LANES, Mask};
 
 impl Site {
+    /// Replaces values. Whether any of them changes.
     pub(super) fn atomic(
         &mut self,
         grid: &Grid<'_>,
@@ -23,7 +25,8 @@ impl Site {
         atomic: &Atomic,
         mask: Mask,
         count: &mut Count,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
+        let changes = Cell::new(false);
         let elements = atomic.elements.iter();
         let access = Access {
             space: atomic.space,
@@ -43,7 +46,11 @@ impl Site {
                 let mut old = [0; LANES];
                 let apply = if request.space == Space::Shared { atomic.apply_shared } else { atomic.apply };
                 for lane in lanes_of(allowed) {
-                    let update = |old: u64| apply(old, a[lane], b[lane]);
+                    let update = |old: u64| {
+                        let new = apply(old, a[lane], b[lane]);
+                        changes.set(changes.get() | (new != old));
+                        new
+                    };
                     old[lane] = site.update(grid, request, lane, offset, atomic.width, update);
                 }
                 if let Some(slot) = element.result {
@@ -51,7 +58,8 @@ impl Site {
                     put(&mut warp.registers, &to, atomic.width, &old, request.mask);
                 }
             }
-        })
+        })?;
+        Ok(changes.get())
     }
 
     /// Replaces a value by a function of it, and returns the old one.

@@ -7,6 +7,7 @@ use super::cluster::{Cluster, SharedMemory};
 use super::footprint::Footprint;
 use super::grid::Grid;
 use super::patterns::Memo;
+use super::poll::Round;
 use super::warp::{Split, Wait, Warp};
 use crate::check::{AccessKind, BlockChecks, Discovery, What};
 use crate::counters::Count;
@@ -44,8 +45,11 @@ pub(super) struct Site {
     pub(super) live: u32,
     /// A thread that has, and where.
     pub(super) left: Option<(usize, Pc)>,
-    /// Instructions run so far.
+    /// Instructions run so far, and those among them that came to nothing.
     instructions: u64,
+    idle_instructions: u64,
+    /// What had been counted before each instruction of a turn that may come to nothing.
+    counted: Option<Vec<(Pc, Count)>>,
     findings: Vec<Finding>,
     known: HashSet<(FindingKind, Pc, Option<Pc>)>,
     pub(super) patterns: Memo,
@@ -66,6 +70,8 @@ impl Block {
             live: 0,
             left: None,
             instructions: 0,
+            idle_instructions: 0,
+            counted: None,
             findings: vec![],
             known: HashSet::new(),
             patterns: Memo::new(grid.program.instructions.len()),
@@ -90,7 +96,8 @@ impl Block {
         self.site.index = index;
         self.site.checks.start();
         self.site.barriers = Default::default();
-        (self.site.live, self.site.left, self.site.instructions) = (grid.threads(), None, 0);
+        (self.site.live, self.site.left) = (grid.threads(), None);
+        (self.site.instructions, self.site.idle_instructions) = (0, 0);
         self.warps.iter_mut().for_each(|warp| warp.start(grid, index));
     }
 
@@ -99,20 +106,26 @@ impl Block {
         self.warps.iter().all(|warp| warp.splits.is_empty())
     }
 
-    /// Gives each warp a turn. Returns whether any could go on.
-    pub(super) fn round(&mut self, grid: &Grid<'_>, counts: &mut [Count]) -> Result<bool, Fault> {
-        let before = self.site.instructions;
+    /// Gives each warp a turn.
+    pub(super) fn round(&mut self, grid: &Grid<'_>, counts: &mut [Count]) -> Result<Round, Fault> {
+        let mut round = Round::Nothing;
         for index in 0..self.warps.len() {
             let warp = &mut self.warps[index];
             if warp.splits.is_empty() {
                 continue;
             }
-            self.site.turn(grid, warp, counts)?;
-            if self.site.instructions > grid.max_instructions && !self.warps[index].splits.is_empty() {
+            round = round.max(self.site.turn(grid, warp, counts)?);
+            let instructions = self.site.instructions - self.site.idle_instructions;
+            if instructions > grid.max_instructions && !self.warps[index].splits.is_empty() {
                 return Err(self.runaway(grid, index));
             }
         }
-        Ok(self.site.instructions != before)
+        Ok(round)
+    }
+
+    /// Lets other lanes go first than those that run. Whether there are any that could.
+    pub(super) fn favour_others(&mut self) -> bool {
+        self.warps.iter_mut().fold(false, |any, warp| any | warp.favour_others())
     }
 }
 
@@ -168,23 +181,35 @@ impl Site {
     }
 
     /// Runs the warp until all of its lanes wait or have left, or its turn is over.
-    fn turn(&mut self, grid: &Grid<'_>, warp: &mut Warp, counts: &mut [Count]) -> Result<(), Fault> {
+    fn turn(&mut self, grid: &Grid<'_>, warp: &mut Warp, counts: &mut [Count]) -> Result<Round, Fault> {
         let start = self.instructions;
         self.release(grid, warp);
+        let before = warp.poll.waits();
+        self.counted = before.0.then(|| self.counted.take().unwrap_or_default());
+        let mut is_idle = false;
         loop {
-            let Some(index) = warp.choose(grid.program) else {
-                return Ok(());
-            };
-            let before = self.instructions;
-            self.run_split(grid, warp, index, counts, start + TURN)?;
-            warp.lose_patience(self.instructions - before);
-            if self.instructions >= start + TURN {
-                return Ok(());
+            let Some(index) = warp.choose(grid.program) else { break };
+            let first = self.instructions;
+            is_idle = self.run_split(grid, warp, index, counts, start + TURN)?;
+            warp.lose_patience(if is_idle { TURN } else { self.instructions - first });
+            if is_idle || self.instructions >= start + TURN {
+                break;
+            }
+        }
+        let counted = self.counted.take().filter(|_| is_idle && warp.poll.waits() == before);
+        match counted {
+            _ if self.instructions == start => Ok(Round::Nothing),
+            None => Ok(Round::Progress),
+            Some(counted) => {
+                counted.into_iter().rev().for_each(|(pc, count)| counts[pc] = count);
+                self.idle_instructions += self.instructions - start;
+                Ok(Round::Idle { of_global: warp.poll.of_global() })
             }
         }
     }
 
-    /// Runs lanes that are at one place until they part, wait or leave, or until others may have come to join them.
+    /// Runs lanes that are at one place until they part, wait or leave, or until others may have come to join them. Returns
+    /// whether they wait for memory to change.
     fn run_split(
         &mut self,
         grid: &Grid<'_>,
@@ -192,7 +217,7 @@ impl Site {
         index: usize,
         counts: &mut [Count],
         end: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let program = grid.program;
         let is_alone = warp.splits.len() == 1;
         let Split { mut pc, mask: lanes, .. } = warp.splits[index];
@@ -203,6 +228,9 @@ impl Site {
                 None => lanes,
             };
             let count = &mut counts[pc];
+            if let Some(counted) = &mut self.counted {
+                counted.push((pc, *count));
+            }
             count.warps += 1;
             count.lanes += u64::from(mask.count_ones());
             self.instructions += 1;
@@ -217,18 +245,35 @@ impl Site {
                 Action::Load(access) => {
                     self.load(grid, warp, pc, access, mask, count)?;
                     pc += 1;
+                    if access.is_strong && warp.polls(pc, mask, access.space.may_be_global()) {
+                        warp.splits[index].pc = pc;
+                        return Ok(true);
+                    }
                 }
                 Action::Store(access) => {
                     self.store(grid, warp, pc, access, mask, count)?;
+                    warp.poll.end();
                     pc += 1;
                 }
                 Action::Atomic(atomic) => {
-                    self.atomic(grid, warp, pc, atomic, mask, count)?;
+                    let changes = self.atomic(grid, warp, pc, atomic, mask, count)?;
                     pc += 1;
+                    if changes {
+                        warp.poll.end();
+                    } else if warp.polls(pc, mask, atomic.space.may_be_global()) {
+                        warp.splits[index].pc = pc;
+                        return Ok(true);
+                    }
                 }
                 action @ (Action::Async(_) | Action::Mbarrier(_) | Action::LoadMatrix(_)) if mask != 0 => {
-                    self.beside(grid, warp, pc, action, mask, count)?;
+                    let changes = self.beside(grid, warp, pc, action, mask, count)?;
                     pc += 1;
+                    if changes {
+                        warp.poll.end();
+                    } else if warp.polls(pc, mask, false) {
+                        warp.splits[index].pc = pc;
+                        return Ok(true);
+                    }
                 }
                 Action::Async(_) | Action::Mbarrier(_) | Action::LoadMatrix(_) => pc += 1,
                 Action::Branch(target) => {
@@ -240,19 +285,19 @@ impl Site {
                         count.diverged += 1;
                         warp.splits[index] = Split { pc: *target, mask, wait: Wait::Nothing };
                         warp.splits.push(Split { pc: pc + 1, mask: lanes & !mask, wait: Wait::Nothing });
-                        return Ok(());
+                        return Ok(false);
                     }
                 }
                 Action::Fence | Action::Nop => pc += 1,
                 _ => {
                     warp.splits[index].pc = pc;
                     self.special(grid, warp, index, mask, count)?;
-                    return Ok(());
+                    return Ok(false);
                 }
             }
             if self.instructions >= end || !is_alone && program.instructions[pc].is_join {
                 warp.splits[index].pc = pc;
-                return Ok(());
+                return Ok(false);
             }
         }
     }
@@ -272,6 +317,9 @@ impl Site {
             action,
             Action::Barrier(_) | Action::ClusterBarrier(_) | Action::Converge(..) | Action::WarpBarrier(_)
         );
+        if !matches!(action, Action::BranchIndex(..) | Action::Converge(..) | Action::WarpBarrier(_)) {
+            warp.poll.end();
+        }
         if may_wait && mask != 0 && mask != lanes {
             warp.splits[index].mask = mask;
             warp.splits.push(Split { pc: pc + 1, mask: lanes & !mask, wait: Wait::Nothing });

@@ -6,7 +6,9 @@
 use super::block::{Block, Fault, Site};
 use super::bulk::PendingBulk;
 use super::grid::Grid;
+use super::poll::Round;
 use super::warp::{Split, Wait, Warp};
+use super::workers::{Next, Workers};
 use crate::check::{ClusterChecks, SharedChecks};
 use crate::counters::Count;
 use crate::finding::Thread;
@@ -15,6 +17,9 @@ use crate::memory::window;
 use crate::program::ClusterBarrier;
 use crate::registers::{LANES, Mask};
 use crate::sample::BlockIndex;
+
+/// How often others of a warp's lanes may go first before it is taken that they wait for somebody else.
+const MAX_FAVOURS: u32 = 64;
 
 /// The blocks of a cluster. They are used for one cluster after the other.
 pub(super) struct Team {
@@ -68,26 +73,50 @@ impl Team {
         place: BlockIndex,
         note: bool,
         counts: &mut [Count],
+        (workers, worker): (&Workers, usize),
     ) -> Result<(), Fault> {
         self.cluster.start(grid, place);
         for (rank, block) in self.blocks.iter_mut().enumerate() {
             block.start(grid, grid.block_of(place, rank), note);
         }
+        let (mut in_vain, mut favours) = (0, 0);
         loop {
-            let (mut is_done, mut goes_on) = (true, false);
+            let epoch = workers.epoch();
+            let (mut is_done, mut round) = (true, Round::Nothing);
             for rank in 0..self.blocks.len() {
                 if !self.blocks[rank].is_done() {
-                    goes_on |= self.with(rank, |block| block.round(grid, counts))?;
+                    round = round.max(self.with(rank, |block| block.round(grid, counts))?);
                     is_done &= self.blocks[rank].is_done();
                 }
             }
-            if is_done {
-                return Ok(());
-            }
-            if !goes_on && !(0..self.blocks.len()).any(|rank| self.with(rank, |block| block.give_up_on_lanes(grid))) {
-                return Err(self.deadlock(grid));
+            match round {
+                _ if is_done => return Ok(()),
+                Round::Progress => {
+                    workers.progress();
+                    (in_vain, favours) = (0, 0);
+                }
+                // Lanes may wait for others of their warp.
+                Round::Idle { .. } if favours < MAX_FAVOURS && self.favour_others() => favours += 1,
+                Round::Idle { of_global: true } => {
+                    match workers.wait(worker, epoch, in_vain) {
+                        Next::TryAgain => in_vain += 1,
+                        Next::Stop => return Ok(()),
+                        Next::GiveUp => return Err(self.deadlock(grid)),
+                    }
+                    favours = 0;
+                }
+                Round::Idle { of_global: false } => return Err(self.deadlock(grid)),
+                Round::Nothing => {
+                    if !(0..self.blocks.len()).any(|rank| self.with(rank, |block| block.give_up_on_lanes(grid))) {
+                        return Err(self.deadlock(grid));
+                    }
+                }
             }
         }
+    }
+
+    fn favour_others(&mut self) -> bool {
+        self.blocks.iter_mut().fold(false, |any, block| any | block.favour_others())
     }
 
     /// Runs `f` with what the cluster shares in the block's hands.

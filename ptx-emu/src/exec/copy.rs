@@ -64,7 +64,7 @@ impl Copies {
 }
 
 impl Site {
-    /// Runs what has to do with copies, with barriers in shared memory or with matrices.
+    /// Runs what has to do with copies, with barriers in shared memory or with matrices. Whether it may change what others see.
     pub(super) fn beside(
         &mut self,
         grid: &Grid<'_>,
@@ -73,10 +73,13 @@ impl Site {
         action: &Action,
         mask: Mask,
         count: &mut Count,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         match action {
-            Action::Mbarrier(barrier) => self.mbarrier(grid, warp, pc, barrier, mask)?,
-            Action::LoadMatrix(load) => self.load_matrix(grid, warp, pc, load, mask, count)?,
+            Action::Mbarrier(barrier) => return self.mbarrier(grid, warp, pc, barrier, mask),
+            Action::LoadMatrix(load) => {
+                self.load_matrix(grid, warp, pc, load, mask, count)?;
+                return Ok(false);
+            }
             Action::Async(action) => match &**action {
                 Async::Copy(copy) => self.begin_copy(grid, warp, pc, copy, mask, count)?,
                 Async::Commit => warp.copies.commit(mask),
@@ -88,7 +91,7 @@ impl Site {
             },
             _ => {}
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Lanes leave the kernel: what they copy goes on, but nobody can wait for it.

@@ -1,9 +1,10 @@
 //! A launch: which blocks run, on how many cores, and what comes of it.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::cluster::Team;
+use super::workers::Workers;
 use crate::check::{Checks, GlobalRaces};
 use crate::counters::Count;
 use crate::finding::Finding;
@@ -106,18 +107,21 @@ pub(crate) fn run(
     go_on: &(dyn Fn(usize) -> bool + Sync),
 ) -> Outcome {
     let outcome = Mutex::new(Outcome { classes: vec![ClassCounts::default(); classes], ..Outcome::default() });
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (next, workers) = (AtomicUsize::new(0), Workers::new(threads.max(1)));
     let work = || {
+        let worker = workers.number();
         let mut team = Team::new(grid);
         let (mut own, mut ran) = (vec![ClassCounts::default(); classes], Vec::new());
         loop {
             let index = next.fetch_add(1, Relaxed);
-            let Some((place, class)) = clusters(index).filter(|_| !stop.load(Relaxed) && go_on(index)) else { break };
+            let Some((place, class)) = clusters(index).filter(|_| !workers.has_stopped() && go_on(index)) else {
+                break;
+            };
             let class = &mut own[class];
             class.counts.resize(grid.program.instructions.len(), Count::default());
             let note = class.blocks % NOTED == 0;
-            if let Err(fault) = team.run(grid, place, note, &mut class.counts) {
-                stop.store(true, Relaxed);
+            if let Err(fault) = team.run(grid, place, note, &mut class.counts, (&workers, worker)) {
+                workers.stop();
                 let mut outcome = outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 outcome.fault.get_or_insert(*fault);
             }
@@ -130,6 +134,7 @@ pub(crate) fn run(
                 }
             }
         }
+        workers.end(worker);
         let mut outcome = outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         outcome.classes.iter_mut().zip(&own).for_each(|(class, own)| class.add(own));
         outcome.blocks.append(&mut ran);

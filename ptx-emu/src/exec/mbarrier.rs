@@ -17,6 +17,7 @@ use crate::registers::{LANES, Mask, Slot};
 const BYTES: u32 = 8;
 
 impl Site {
+    /// Lanes do something with barriers. Whether it changes what others see.
     pub(super) fn mbarrier(
         &mut self,
         grid: &Grid<'_>,
@@ -24,7 +25,7 @@ impl Site {
         pc: Pc,
         barrier: &Mbarrier,
         mask: Mask,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let addresses = shared(barrier.space, warp.addresses(&barrier.address));
         let kind = match barrier.kind {
             MbarrierKind::Init(_) | MbarrierKind::Invalidate => AccessKind::Write,
@@ -32,15 +33,15 @@ impl Site {
             _ => AccessKind::StrongWrite,
         };
         let (space, bytes, alignment) = (Space::Shared, BYTES, BYTES);
-        let mut rest = mask;
+        let (mut rest, mut changes) = (mask, false);
         while rest != 0 {
             let mut places = addresses;
             let (remote, same) = self.same_block(&mut places, rest);
             let request = Request { pc, kind, space, mask: same, addresses: places, bytes, alignment, remote };
-            self.in_memory_of(remote, |site| site.mbarrier_here(grid, warp, &barrier.kind, &request))?;
+            changes |= self.in_memory_of(remote, |site| site.mbarrier_here(grid, warp, &barrier.kind, &request))?;
             rest &= !same;
         }
-        Ok(())
+        Ok(changes)
     }
 
     /// As [`Self::mbarrier`], for barriers in one block's shared memory.
@@ -50,7 +51,7 @@ impl Site {
         warp: &mut Warp,
         barrier: &MbarrierKind,
         request: &Request,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let Request { pc, kind, ref addresses, bytes, remote, .. } = *request;
         let mask = self.inside(grid, warp, request)?;
         let can_be_remote = matches!(
@@ -64,11 +65,14 @@ impl Site {
                 grid.neighbour(self.index, rank)
             );
             self.complain(grid, (warp.number, mask.trailing_zeros() as usize, pc), what);
-            return Ok(());
+            return Ok(false);
         }
+        let mut changes = !matches!(barrier, MbarrierKind::Test { .. });
         match barrier {
             MbarrierKind::ArriveAfterCopies { .. } => self.end_copies(grid, warp, mask, None, true),
-            MbarrierKind::Test { .. } => lanes_of(mask).for_each(|lane| _ = self.end_bulk(grid, addresses[lane])),
+            MbarrierKind::Test { .. } => {
+                lanes_of(mask).for_each(|lane| changes |= self.end_bulk(grid, addresses[lane]));
+            }
             _ => {}
         }
         let observed = Observed { kind, pc, warp: warp.number, mask, addresses, bytes };
@@ -91,7 +95,7 @@ impl Site {
                 warp.registers.set_predicate(to, past, mask);
             }
         }
-        Ok(())
+        Ok(changes)
     }
 
     /// What a lane does with the barrier at an address. Whether the phase that it asks about is past, or what is wrong.

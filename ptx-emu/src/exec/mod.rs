@@ -15,9 +15,11 @@ mod matrix;
 mod mbarrier;
 mod meet;
 mod patterns;
+mod poll;
 mod stuck;
 mod tensor;
 mod transfer;
 mod warp;
+mod workers;
 
 pub(crate) use grid::{ClassCounts, Grid, run};

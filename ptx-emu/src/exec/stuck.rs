@@ -21,8 +21,10 @@ impl Block {
 
     /// Everybody waits: says for what.
     pub(super) fn deadlock(&self, grid: &Grid<'_>) -> Fault {
-        let splits = || self.warps.iter().flat_map(|warp| warp.splits.iter().map(move |split| (warp.number, *split)));
-        let first = splits().min_by_key(|(warp, split)| (split.pc, *warp));
+        let splits = self.warps.iter().flat_map(|warp| {
+            warp.splits.iter().map(|split| (warp.number, Split { pc: warp.poll.place(split.pc), ..*split }))
+        });
+        let first = splits.min_by_key(|(warp, split)| (split.pc, *warp));
         let (warp, split) = first.unwrap_or((0, Split { pc: 0, mask: 1, wait: Wait::Nothing }));
         let thread = warp * LANES + split.mask.trailing_zeros() as usize;
         let what = format!("nobody can go on: {}", self.whereabouts(grid));
@@ -43,16 +45,17 @@ impl Block {
     pub(super) fn whereabouts(&self, grid: &Grid<'_>) -> String {
         // By what they wait for, the cluster's barrier last, and where: how many.
         let mut places: Vec<(Pc, Option<usize>, u32)> = vec![];
-        for split in self.warps.iter().flat_map(|warp| &warp.splits) {
+        for (warp, split) in self.warps.iter().flat_map(|warp| warp.splits.iter().map(move |split| (warp, split))) {
+            let pc = warp.poll.place(split.pc);
             let barrier = match split.wait {
                 Wait::Barrier(id, phase) if self.site.barriers[id].phase == phase => Some(id),
                 Wait::Cluster(phase) if self.site.cluster.phase == phase => Some(BARRIERS),
                 _ => None,
             };
             let threads = split.mask.count_ones();
-            match places.iter_mut().find(|(pc, at, _)| (*pc, *at) == (split.pc, barrier)) {
+            match places.iter_mut().find(|(at, of, _)| (*at, *of) == (pc, barrier)) {
                 Some((.., count)) => *count += threads,
-                None => places.push((split.pc, barrier, threads)),
+                None => places.push((pc, barrier, threads)),
             }
         }
         places.sort_unstable();

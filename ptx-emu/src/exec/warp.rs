@@ -6,14 +6,12 @@ use crate::special::Special;
 
 use super::copy::Copies;
 use super::grid::Grid;
+use super::poll::Poll;
 
 /// Instructions after which lanes of a warp that others of it could run beside are interrupted for once: the others may hold
 /// the lock that they spin on. Each time that it happens, it takes only half as many, until all lanes are together.
 const PATIENCE: u64 = 1 << 18;
 const LEAST_PATIENCE: u64 = 1 << 8;
-
-/// Instructions for which the others then go first.
-const FAVOUR: u64 = 1 << 10;
 
 /// Lanes that are at the same place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +52,11 @@ pub(super) struct Warp {
     alone: u64,
     patience: u64,
     /// Lanes that go first, for so many more instructions; and how often there were any.
-    favoured: Mask,
-    favour: u64,
-    favours: usize,
+    pub favoured: Mask,
+    pub favour: u64,
+    pub favours: usize,
+    /// Whether it waits for memory to change.
+    pub poll: Poll,
 }
 
 impl Warp {
@@ -86,6 +86,7 @@ impl Warp {
             favoured: 0,
             favour: 0,
             favours: 0,
+            poll: Poll::default(),
         }
     }
 
@@ -98,6 +99,7 @@ impl Warp {
         self.splits = vec![Split { pc: 0, mask, wait: Wait::Nothing }];
         (self.alone, self.patience, self.favour, self.favours) = (0, PATIENCE, 0, 0);
         self.copies = Copies::default();
+        self.poll.end();
         self.arrivals = [0; LANES];
         for &(special, slot, rows) in &grid.program.specials {
             let values: [u64; LANES] =
@@ -166,13 +168,7 @@ impl Warp {
         if self.alone < self.patience {
             return;
         }
-        let mut ready: Vec<Split> = self.splits.iter().filter(|split| split.wait == Wait::Nothing).copied().collect();
-        if ready.len() > 1 {
-            // Each has its turn, those that have come farthest first.
-            ready.sort_by_key(|split| std::cmp::Reverse(split.pc));
-            self.favoured = ready[self.favours % ready.len()].mask;
-            self.favour = FAVOUR;
-            self.favours += 1;
+        if self.favour_others() {
             self.patience = (self.patience / 2).max(LEAST_PATIENCE);
         }
         self.alone = 0;
