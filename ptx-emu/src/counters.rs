@@ -57,6 +57,9 @@ pub struct Counters {
     pub global_loads: GlobalCounters,
     /// Stores to global memory, atomic operations included.
     pub global_stores: GlobalCounters,
+    /// Of both, what the copy engine does: copies in bulk, of which there is one request each. What they do in shared memory
+    /// takes no instruction's time there, and is not counted.
+    pub copies: GlobalCounters,
     /// Loads from shared memory.
     pub shared_loads: SharedCounters,
     /// Stores to shared memory, atomic operations included.

@@ -1,7 +1,7 @@
 //! How clusters learn of each other: by atomic and strong accesses to the same words of global memory.
 //!
-//! Each such access that writes is an event, which knows of what its warp had done, of what its cluster had learned, and of
-//! the events at its word before it. A cluster that reads the word learns of all that.
+//! Each such access that writes is an event, which knows of what its warp had done and learned, and of the events at its word
+//! before it. A warp that reads the word learns of all that.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,11 +39,13 @@ struct List {
 #[derive(Debug, Default)]
 pub(super) struct Events(Mutex<List>);
 
-/// What one cluster has learned.
+/// What one warp has learned.
 #[derive(Debug, Default)]
 pub(super) struct Knowledge {
-    /// Everything that the cluster knows of came before this event.
+    /// Everything that the warp knows of came before this event.
     head: Option<EventId>,
+    /// The heads that it has had, each from a time of the warp's own on.
+    heads: Vec<(u32, EventId)>,
     /// The last event that it learned of.
     last: Option<EventId>,
     /// The head for which `clocks` was made, the events that went into it, and by cluster up to when each warp is known.
@@ -60,7 +62,7 @@ impl Events {
     }
 
     /// A warp of a cluster lets others know what it has done. `None` once there are too many events.
-    pub(super) fn release(&self, knowledge: &mut Knowledge, cluster: u32, clock: Box<[u32]>) -> Option<EventId> {
+    pub(super) fn release(&self, knowledge: &Knowledge, cluster: u32, clock: Box<[u32]>) -> Option<EventId> {
         let mut list = self.list();
         let release = Some(list.releases.len() as u32);
         let event = list.push(Event { before: [knowledge.head, None], release })?;
@@ -85,15 +87,24 @@ impl List {
 }
 
 impl Knowledge {
-    /// Learns of an event and of all before it.
-    pub(super) fn learn(&mut self, events: &Events, event: EventId) {
-        if self.last != Some(event) {
-            self.last = Some(event);
-            match events.join(event, self.head) {
-                Some(head) => self.head = Some(head),
-                None => self.knows_all = true,
-            }
+    /// Learns at that time of an event and of all before it.
+    pub(super) fn learn(&mut self, events: &Events, event: EventId, time: u32) {
+        if self.last == Some(event) || self.head == Some(event) {
+            return;
         }
+        self.last = Some(event);
+        let Some(head) = events.join(event, self.head) else { return self.give_up() };
+        self.head = Some(head);
+        match self.heads.last_mut() {
+            Some(last) if last.0 == time => last.1 = head,
+            _ => self.heads.push((time, head)),
+        }
+    }
+
+    /// The event that it knew of at that time.
+    pub(super) fn head_at(&self, time: u32) -> Option<EventId> {
+        let known = self.heads.partition_point(|(from, _)| *from <= time);
+        known.checked_sub(1).map(|index| self.heads[index].1)
     }
 
     /// There are too many events to go on.

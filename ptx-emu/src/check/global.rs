@@ -60,7 +60,11 @@ struct Stamp {
 #[derive(Debug)]
 pub(super) struct ClusterRaces {
     cluster: u32,
-    knowledge: Knowledge,
+    /// By warp.
+    knowledge: Vec<Knowledge>,
+    /// Warps that have learned anything, and by two of them what the first has told the second of it.
+    learned: Vec<usize>,
+    told: HashMap<(usize, usize), EventId>,
     /// Pairs of places that have been reported.
     known: HashSet<(Pc, Pc)>,
 }
@@ -98,22 +102,51 @@ impl GlobalRaces {
 }
 
 impl ClusterRaces {
-    pub(super) fn new() -> Self {
-        Self { cluster: 0, knowledge: Knowledge::default(), known: HashSet::new() }
+    /// For clusters of so many warps.
+    pub(super) fn new(warps: usize) -> Self {
+        let knowledge = (0..warps).map(|_| Knowledge::default()).collect();
+        Self { cluster: 0, knowledge, learned: vec![], told: HashMap::new(), known: HashSet::new() }
     }
 
     pub(super) fn start(&mut self, cluster: u32) {
         self.cluster = cluster;
-        self.knowledge = Knowledge::default();
+        self.learned.drain(..).for_each(|warp| self.knowledge[warp] = Knowledge::default());
+        self.told.clear();
+    }
+
+    /// The warp learns what others of its cluster had learned before what it knows of.
+    fn ask_others(&mut self, all: &GlobalRaces, clocks: &Clocks, warp: usize) {
+        for index in 0..self.learned.len() {
+            let other = self.learned[index];
+            let head = self.knowledge[other].head_at(clocks.seen(warp)[other]);
+            let Some(head) = head.filter(|_| other != warp) else { continue };
+            if self.told.insert((other, warp), head) != Some(head) {
+                self.learn(all, clocks, warp, head);
+            }
+        }
+    }
+
+    fn learn(&mut self, all: &GlobalRaces, clocks: &Clocks, warp: usize, event: EventId) {
+        if !self.learned.contains(&warp) {
+            self.learned.push(warp);
+        }
+        self.knowledge[warp].learn(&all.events, event, clocks.time(warp));
+    }
+
+    /// There are too many events to go on.
+    fn give_up(&mut self) {
+        self.learned = (0..self.knowledge.len()).collect();
+        self.knowledge.iter_mut().for_each(Knowledge::give_up);
     }
 
     /// An access that is about to be made. One that is strong and writes lets others know, before they can see it.
     pub(super) fn access(&mut self, all: &GlobalRaces, clocks: &Clocks, by: &Observed<'_>, found: &mut Vec<Discovery>) {
         let mut event = None;
         if by.kind.is_strong() && by.kind.writes() {
-            event = all.events.release(&mut self.knowledge, self.cluster, clocks.snapshot(by.warp));
+            self.ask_others(all, clocks, by.warp);
+            event = all.events.release(&self.knowledge[by.warp], self.cluster, clocks.snapshot(by.warp));
             if event.is_none() {
-                self.knowledge.give_up();
+                self.give_up();
             }
         }
         let mut rest = by.mask;
@@ -136,21 +169,21 @@ impl ClusterRaces {
                     let before = page.events.get(&cells.start).copied();
                     match all.events.join(event, before) {
                         Some(event) => _ = page.events.insert(cells.start, event),
-                        None => self.knowledge.give_up(),
+                        None => self.give_up(),
                     }
                 }
             }
         }
     }
 
-    /// A strong access has been made that reads: the cluster learns what those had done who wrote to the words before.
-    pub(super) fn acquire(&mut self, all: &GlobalRaces, by: &Observed<'_>) {
+    /// A strong access has been made that reads: its warp learns what those had done who wrote to the words before.
+    pub(super) fn acquire(&mut self, all: &GlobalRaces, clocks: &Clocks, by: &Observed<'_>) {
         for lane in lanes_of(by.mask) {
             let number = by.addresses[lane] >> PAGE;
             let cell = all.cells(by, lane).start;
             let event = all.shard(number).get(&number).and_then(|page| page.events.get(&cell).copied());
             if let Some(event) = event {
-                self.knowledge.learn(&all.events, event);
+                self.learn(all, clocks, by.warp, event);
             }
         }
     }
@@ -211,8 +244,11 @@ impl ClusterRaces {
         let Visit { all, clocks, by, lane, .. } = *visit;
         let warp = usize::from(old.warp);
         let lanes = if old.lane == SEVERAL { u32::MAX } else { 1 << old.lane };
-        old.cluster == self.cluster && clocks.unordered((by.warp, lane), warp, lanes, old.time) == 0
-            || self.knowledge.has(&all.events, (old.cluster, warp, old.time))
+        if old.cluster == self.cluster && clocks.unordered((by.warp, lane), warp, lanes, old.time) == 0 {
+            return true;
+        }
+        self.ask_others(all, clocks, by.warp);
+        self.knowledge[by.warp].has(&all.events, (old.cluster, warp, old.time))
     }
 }
 

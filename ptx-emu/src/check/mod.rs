@@ -162,7 +162,7 @@ impl ClusterChecks {
     pub(crate) fn new(checks: Checks, blocks: usize, warps: usize) -> Self {
         Self {
             clocks: (checks.races || checks.global_races).then(|| Clocks::new(blocks * warps, blocks)),
-            global: checks.global_races.then(ClusterRaces::new),
+            global: checks.global_races.then(|| ClusterRaces::new(blocks * warps)),
         }
     }
 
@@ -261,10 +261,12 @@ impl BlockChecks {
         found
     }
 
-    /// A strong access to global memory has been made: the cluster knows what others had done that it now may see.
+    /// A strong access to global memory has been made: its warp knows what others had done that it now may see.
     pub(crate) fn global_done(&mut self, all: &GlobalRaces, access: &Observed<'_>) {
-        if let Some(global) = self.cluster.global.as_mut().filter(|_| access.kind.is_strong() && access.kind.reads()) {
-            global.acquire(all, access);
+        let ClusterChecks { clocks, global } = &mut self.cluster;
+        if let (Some(global), Some(clocks), true, true) = (global, clocks, access.kind.is_strong(), access.kind.reads())
+        {
+            global.acquire(all, clocks, access);
         }
     }
 

@@ -179,18 +179,20 @@ fn bytes_that_nobody_wrote() {
 }
 
 #[test]
-fn blocks_know_what_came_before_the_events_they_learn_of() {
+fn warps_know_what_came_before_the_events_they_learn_of() {
     let events = Events::default();
-    let [mut first, mut second, mut third] = std::array::from_fn(|_| Knowledge::default());
-    let a = events.release(&mut first, 7, [3, 0].into());
-    second.learn(&events, a.unwrap());
+    let [first, mut second, mut third] = std::array::from_fn(|_| Knowledge::default());
+    let a = events.release(&first, 7, [3, 0].into());
+    second.learn(&events, a.unwrap(), 5);
     assert!(second.has(&events, (7, 0, 3)) && !second.has(&events, (7, 0, 4)) && !second.has(&events, (7, 1, 1)));
-    let b = events.release(&mut second, 8, [0, 5].into());
-    let c = events.release(&mut first, 7, [6, 0].into());
+    let b = events.release(&second, 8, [0, 5].into());
+    let c = events.release(&first, 7, [6, 0].into());
     let joined = events.join(b.unwrap(), c);
     assert!(!third.has(&events, (7, 0, 1)));
-    third.learn(&events, b.unwrap());
+    third.learn(&events, b.unwrap(), 1);
     assert!(third.has(&events, (8, 1, 5)) && third.has(&events, (7, 0, 3)) && !third.has(&events, (7, 0, 6)));
-    third.learn(&events, joined.unwrap());
+    third.learn(&events, joined.unwrap(), 2);
+    assert_eq!([0, 1, 2, 9].map(|time| third.head_at(time).is_some()), [false, true, true, true]);
+    assert!(third.head_at(1) != third.head_at(2));
     assert!(third.has(&events, (7, 0, 6)) && !third.has(&events, (9, 0, 1)));
 }
