@@ -279,11 +279,17 @@ impl Counters {
                 }
                 _ => 0,
             };
-        if matches!(&instruction.action, Action::Async(action) if matches!(**action, Async::Bulk(_) | Async::Tensor(_)))
-        {
+        let is_bulk = match &instruction.action {
+            Action::Async(action) => matches!(**action, Async::Bulk(_) | Async::Tensor(_)),
+            _ => false,
+        };
+        if is_bulk {
             bytes = sectors * SECTOR_BYTES;
         }
         let global = GlobalCounters { requests, sectors, bytes, wavefronts };
+        if is_bulk {
+            self.copies += global;
+        }
         let shared = SharedCounters { requests, wavefronts, bytes };
         match class {
             Class::GlobalLoad | Class::GenericAccess => self.global_loads += global,
