@@ -37,7 +37,8 @@ pub struct TensorMap {
     swizzle: Swizzle,
 }
 
-/// The order of the 16-byte pieces of a box in shared memory: bits of a piece's address are XORed with higher ones.
+/// The order of the 16-byte pieces of a box in shared memory: bits of a piece's address are XORed with higher ones. Rows take
+/// the most bytes that they may have, whatever they have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Swizzle {
     /// Row after row.
@@ -159,12 +160,17 @@ impl TensorMap {
                 address = address.wrapping_add_signed(place.wrapping_mul(self.strides[dimension - 1] as i64));
             }
             if is_inside {
-                let offset = row * self.row_bytes() + first as u32 * self.element.bytes();
+                let offset = row * self.pitch() + first as u32 * self.element.bytes();
                 let global = address.wrapping_add_signed((i64::from(start[0]) + first) * width as i64);
                 runs.push(Run { offset, global, bytes: (last - first) as u32 * self.element.bytes() });
             }
         }
         runs
+    }
+
+    /// Whether a box may begin at that element of a row.
+    pub(crate) fn can_start_at(&self, first: i32) -> bool {
+        (i64::from(first) * i64::from(self.element.bytes())) % PIECE as i64 == 0
     }
 
     pub(crate) fn swizzle(&self) -> Swizzle {
@@ -177,22 +183,26 @@ impl TensorMap {
         self.dims.len()
     }
 
-    /// Bytes of the box in shared memory.
+    /// Bytes of the box, which is what a barrier counts.
     #[must_use]
     pub fn box_bytes(&self) -> u32 {
         self.box_dims.iter().product::<u32>() * self.element.bytes()
     }
 
-    /// Bytes of a row of the box.
-    fn row_bytes(&self) -> u32 {
+    /// Bytes of a row of the box, and from one to the next: rows that are shorter than what is swizzled leave a gap.
+    pub(crate) fn row_bytes(&self) -> u32 {
         self.box_dims[0] * self.element.bytes()
+    }
+
+    pub(crate) fn pitch(&self) -> u32 {
+        self.swizzle.span().map_or(self.row_bytes(), |span| span as u32)
     }
 }
 
 /// Bytes that a copy moves side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Where it begins in the box, row after row.
+    /// Where it begins in shared memory, from the first byte of the box on and before it is swizzled.
     pub offset: u32,
     /// Where it begins in global memory.
     pub global: Pointer,

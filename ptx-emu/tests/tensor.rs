@@ -1,4 +1,4 @@
-//! What copies of boxes count as: sectors of global memory, and nothing in shared memory.
+//! Copies of boxes of tensors: what they make of shared memory, which is what an H200 made of it, and what they count as.
 
 use ptx_emu::{GlobalMemory, Launch, Module, Swizzle, TensorMap, Type};
 
@@ -50,4 +50,56 @@ fn a_copy_to_two_blocks_reads_once() {
         assert_eq!((counters.block_sectors, counters.copies.bytes), (sectors, 32 * sectors));
         assert_eq!((counters.copies.wavefronts, counters.shared_stores.wavefronts), (0, 0));
     }
+}
+
+/// Bytes of shared memory that are looked at.
+const SHARED: u64 = 32 << 10;
+
+#[test]
+fn boxes_are_what_an_h200_makes_of_them() {
+    let recorded = include_str!("conformance/tensors.json");
+    let recorded: serde_json::Value = serde_json::from_str(recorded).unwrap();
+    let boxes = recorded["boxes"].as_array().unwrap();
+    assert!(boxes.len() > 400);
+    let module = Module::parse(include_str!("ptx/tensor_dump.ptx")).unwrap();
+    for (index, recorded) in boxes.iter().enumerate() {
+        let hash = u64::from_str_radix(recorded[7].as_str().unwrap(), 16).unwrap();
+        assert_eq!(fnv(&dump(&module, recorded)), hash, "box {index}: {recorded}");
+    }
+}
+
+/// Shared memory after a copy.
+fn dump(module: &Module, recorded: &serde_json::Value) -> Vec<u8> {
+    let list = |index: usize| recorded[index].as_array().unwrap().iter().map(|number| number.as_i64().unwrap());
+    let [dims, strides] = [1, 2].map(|index| list(index).map(|number| number as u64).collect::<Vec<_>>());
+    let sides: Vec<u32> = list(3).map(|side| side as u32).collect();
+    let swizzle = match recorded[4].as_i64() {
+        Some(32) => Swizzle::Bytes32,
+        Some(64) => Swizzle::Bytes64,
+        Some(128) => Swizzle::Bytes128,
+        _ => Swizzle::None,
+    };
+    let mut memory = GlobalMemory::default();
+    let tensor = memory.allocate_words(0..1 << 18);
+    let ty = Type::from_name(recorded[0].as_str().unwrap()).unwrap();
+    let map = TensorMap::new(ty, tensor, &dims, &strides, &sides, swizzle).unwrap();
+    let out = memory.allocate(SHARED + 4);
+    let mut launch = Launch::new([1; 3], [128, 1, 1]);
+    launch.arguments.push(map.encode().to_vec());
+    launch.arguments.push(out.to_le_bytes().to_vec());
+    let start = list(5).chain(std::iter::repeat(0)).take(5).map(|place| place as i32);
+    launch.arguments.extend(start.map(|place| place.to_le_bytes().to_vec()));
+    launch.arguments.push((recorded[6].as_i64().unwrap() as u32).to_le_bytes().to_vec());
+    launch.arguments.push(map.box_bytes().to_le_bytes().to_vec());
+    let kernel = module.kernel(&format!("box{}", map.rank())).unwrap();
+    let report = kernel.launch(&mut memory, &launch).unwrap();
+    assert!(report.is_clean(), "{recorded}: {:?} {:?}", report.findings, report.fault);
+    let mut bytes = memory.read(out).unwrap();
+    assert_eq!(bytes.split_off(SHARED as usize), [0; 4], "{recorded}: not all bytes come");
+    bytes
+}
+
+/// G. Fowler, L. Noll and K. Vo's hash of 64 bits, 1a.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

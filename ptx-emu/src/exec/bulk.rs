@@ -43,14 +43,34 @@ pub(super) struct PendingBulk {
 /// What a copy moves.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
-    /// In global memory, and where in the part of shared memory that begins there and has so many bytes. What is not in it is
-    /// filled with zeros.
+    /// In global memory, and where in shared memory. Where nothing is in it is filled with zeros.
     pub runs: Arc<[Run]>,
+    /// So many rows of so many bytes from here on, and how far apart they are.
     pub shared: u64,
-    pub bytes: u32,
+    pub rows: u32,
+    pub row_bytes: u32,
+    pub pitch: u32,
     pub swizzle: Swizzle,
     /// What the address in shared memory must be a multiple of.
     pub alignment: u32,
+}
+
+impl Part {
+    /// Bytes that are copied, or filled with zeros.
+    fn bytes(&self) -> u32 {
+        self.rows * self.row_bytes
+    }
+
+    /// Where these are in shared memory: places, and bytes there.
+    fn pieces(&self) -> Vec<(u64, u32)> {
+        if self.row_bytes == self.pitch {
+            // All of it: whatever the swizzle, pieces change places among themselves.
+            return if self.bytes() == 0 { vec![] } else { vec![(self.shared, self.bytes())] };
+        }
+        let starts = (0..self.rows).map(|row| self.shared + u64::from(row) * u64::from(self.pitch));
+        let pieces = starts.flat_map(|start| (start..start + u64::from(self.row_bytes)).step_by(PIECE as usize));
+        pieces.map(|piece| (self.swizzle.place(piece), PIECE)).collect()
+    }
 }
 
 /// Where a copy is waited for.
@@ -91,7 +111,8 @@ impl Site {
                 continue;
             }
             let runs = [Run { offset: 0, global, bytes }].into_iter().filter(|run| run.bytes > 0).collect();
-            let part = Part { runs, shared, bytes, swizzle: Swizzle::None, alignment: PIECE };
+            let (swizzle, alignment) = (Swizzle::None, PIECE);
+            let part = Part { runs, shared, rows: 1, row_bytes: bytes, pitch: bytes, swizzle, alignment };
             self.begin_part(grid, warp, (pc, lane), part, &bulk.end, count)?;
         }
         Ok(())
@@ -172,7 +193,7 @@ impl Site {
         bulk: PendingBulk,
         remote: Option<usize>,
     ) -> Result<(), Fault> {
-        let PendingBulk { pc, lane, end, part: Part { shared, bytes, alignment, .. }, .. } = bulk;
+        let PendingBulk { pc, lane, end, part: Part { shared, rows, pitch, alignment, .. }, .. } = bulk;
         let is_inside = |kind, address, bytes, alignment| {
             let (space, mask, addresses) = (Space::Shared, 1 << lane, [address; LANES]);
             let request = Request { pc, kind, space, mask, addresses, bytes, alignment, remote };
@@ -180,9 +201,10 @@ impl Site {
         };
         let is_inside = match end {
             End::Barrier(barrier) => {
-                is_inside(AccessKind::Write, shared, bytes, alignment)? && is_inside(AccessKind::Atomic, barrier, 8, 8)?
+                is_inside(AccessKind::Write, shared, rows * pitch, alignment)?
+                    && is_inside(AccessKind::Atomic, barrier, 8, 8)?
             }
-            End::Group(_) => is_inside(AccessKind::Read, shared, bytes, alignment)?,
+            End::Group(_) => is_inside(AccessKind::Read, shared, rows * pitch, alignment)?,
         };
         if is_inside {
             self.shared.bulk.push(bulk);
@@ -237,7 +259,7 @@ impl Site {
             let End::Barrier(barrier) = bulk.end else { continue };
             let PendingBulk { pc, warp, lane, .. } = *bulk;
             self.checks.phase_reached(barrier, warp, bulk.since.as_ref());
-            if let Err(what) = self.bytes_came(barrier, bulk.part.bytes) {
+            if let Err(what) = self.bytes_came(barrier, bulk.part.bytes()) {
                 self.complain(grid, (warp, lane, pc), format!("the barrier at {barrier:#x}: {what}"));
             }
         }
@@ -262,8 +284,8 @@ impl Site {
                 global = next;
             }
         }
-        if part.bytes > 0 {
-            let (addresses, bytes) = ([part.shared; LANES], part.bytes);
+        for (place, bytes) in part.pieces() {
+            let addresses = [place; LANES];
             let access = Observed { kind: of_shared, pc, warp, mask, addresses: &addresses, bytes };
             found.append(&mut self.checks.shared_since(&access, since, told));
         }
@@ -273,11 +295,12 @@ impl Site {
     }
 
     fn move_bytes(&mut self, grid: &Grid<'_>, bulk: &PendingBulk) {
-        let Part { ref runs, shared, bytes, swizzle, .. } = bulk.part;
+        let Part { ref runs, shared, swizzle, .. } = bulk.part;
         let memory = &mut self.shared.bytes;
         let is_load = matches!(bulk.end, End::Barrier(_));
-        if is_load && runs.iter().map(|run| run.bytes).sum::<u32>() < bytes {
-            memory[shared as usize..][..bytes as usize].fill(0);
+        if is_load && runs.iter().map(|run| run.bytes).sum::<u32>() < bulk.part.bytes() {
+            let pieces = bulk.part.pieces().into_iter();
+            pieces.for_each(|(place, bytes)| memory[place as usize..][..bytes as usize].fill(0));
         }
         for run in runs.iter() {
             let Ok(allocation) = grid.memory.find(run.global) else { continue };

@@ -13,7 +13,7 @@ use crate::counters::Count;
 use crate::finding::FindingKind;
 use crate::lanes::lanes_of;
 use crate::memory::window;
-use crate::program::{Pc, Tensor};
+use crate::program::{BulkEnd, Pc, Tensor};
 use crate::registers::{LANES, Mask};
 use crate::tensor::{MAP_ALIGNMENT, MAP_BYTES, TensorMap};
 
@@ -45,10 +45,18 @@ impl Site {
             }
             let start: Vec<i32> =
                 tensor.start.iter().map(|slot| warp.registers.read::<u32>(*slot)[lane] as i32).collect();
+            if let Some((kind, what)) = refused(&map, &start, &tensor.end) {
+                if grid.checks.memory {
+                    return Err(self.finding(grid, kind, pc, warp.number * LANES + lane, what).into());
+                }
+                continue;
+            }
             let part = Part {
                 runs: map.runs(&start).into(),
                 shared: places[lane],
-                bytes: map.box_bytes(),
+                rows: map.box_bytes() / map.row_bytes(),
+                row_bytes: map.row_bytes(),
+                pitch: map.pitch(),
                 swizzle: map.swizzle(),
                 alignment: BOX_ALIGNMENT,
             };
@@ -97,4 +105,15 @@ impl Site {
     fn bad_map(&self, grid: &Grid<'_>, warp: &Warp, (pc, lane): (Pc, usize), what: String) -> Fault {
         self.finding(grid, FindingKind::TensorMap, pc, warp.number * LANES + lane, what).into()
     }
+}
+
+/// What the copy engine stops a kernel for.
+fn refused(map: &TensorMap, start: &[i32], end: &BulkEnd) -> Option<(FindingKind, String)> {
+    if !map.can_start_at(start[0]) {
+        let what = format!("begins {} elements into a row, which is no multiple of 16 bytes", start[0]);
+        return Some((FindingKind::Misaligned, what));
+    }
+    let before = start.iter().position(|place| *place < 0).filter(|_| matches!(end, BulkEnd::Group))?;
+    let what = format!("stores a box that begins at {} in dimension {before}, before the tensor", start[before]);
+    Some((FindingKind::OutOfBounds, what))
 }
