@@ -80,7 +80,7 @@ impl TensorMap {
         if !matches!(element.bits(), 8 | 16 | 32 | 64) {
             return fail(format!("elements of type {element}"));
         }
-        if address % PIECE != 0 {
+        if !address.is_multiple_of(PIECE) {
             return fail(format!("its tensor at {address:#x}, which is no multiple of {PIECE}"));
         }
         if let Some(dim) = dims.iter().find(|dim| !(1..=1 << 32).contains(*dim)) {
@@ -152,12 +152,12 @@ impl TensorMap {
         let mut runs = vec![];
         for row in (0..rows).filter(|_| first < last) {
             let (mut rest, mut address, mut is_inside) = (row, self.address, true);
-            for dimension in 1..self.rank() {
-                let side = self.box_dims[dimension];
-                let place = i64::from(start[dimension]) + i64::from(rest % side);
+            let outer = self.box_dims[1..].iter().zip(&self.dims[1..]).zip(&self.strides);
+            for (((side, dim), stride), start) in outer.zip(&start[1..]) {
+                let place = i64::from(*start) + i64::from(rest % side);
                 rest /= side;
-                is_inside &= (0..self.dims[dimension] as i64).contains(&place);
-                address = address.wrapping_add_signed(place.wrapping_mul(self.strides[dimension - 1] as i64));
+                is_inside &= (0..*dim as i64).contains(&place);
+                address = address.wrapping_add_signed(place.wrapping_mul(*stride as i64));
             }
             if is_inside {
                 let offset = row * self.pitch() + first as u32 * self.element.bytes();

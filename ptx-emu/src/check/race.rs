@@ -149,9 +149,8 @@ impl Races {
             }
         }
         if !self.reads_of_others.is_empty() {
-            let late =
-                |(&warp, reads): (&usize, &Box<[Read]>)| (reads[cell].time > seen[warp]).then(|| (warp, reads[cell]));
-            for (warp, read) in self.reads_of_others.iter().filter_map(late).collect::<Vec<_>>() {
+            let reads = self.reads_of_others.iter().map(|(&warp, reads)| (warp, reads[cell]));
+            for (warp, read) in reads.filter(|(warp, read)| read.time > seen[*warp]).collect::<Vec<_>>() {
                 self.after_read(now, (lane, cell), (warp, read, AccessKind::Read), found);
             }
         }

@@ -187,8 +187,7 @@ impl Site {
         let before = warp.poll.waits();
         self.counted = before.0.then(|| self.counted.take().unwrap_or_default());
         let mut is_idle = false;
-        loop {
-            let Some(index) = warp.choose(grid.program) else { break };
+        while let Some(index) = warp.choose(grid.program) {
             let first = self.instructions;
             is_idle = self.run_split(grid, warp, index, counts, start + TURN)?;
             warp.lose_patience(if is_idle { TURN } else { self.instructions - first });

@@ -90,7 +90,8 @@ fn tensor(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Async, Unsupported> {
     let dimensions = ["1d", "2d", "3d", "4d", "5d"];
     let name = op.take_first(&dimensions).ok_or_else(|| Unsupported::new("1d to 5d?"))?;
     op.take("tile");
-    let (map, space, start) = o.tensor(usize::from(to_shared))?;
+    let (map, space) = o.tensor(usize::from(to_shared))?;
+    let start = o.coordinates(usize::from(to_shared))?;
     if dimensions.iter().position(|other| *other == name) != start.len().checked_sub(1) {
         return Err(Unsupported::new(format!("{name} with {} coordinates", start.len())));
     }

@@ -145,14 +145,22 @@ impl<'a> Operands<'a> {
         self.address_of(address)
     }
 
-    /// As [`Self::address`], of a tensor map, with the coordinates.
-    pub(crate) fn tensor(&self, index: usize) -> Result<(AddressExpr, Option<Space>, Box<[Slot]>), Unsupported> {
-        let Operand::Address(address) = self.get(index)? else {
-            return Err(Unsupported::new("a tensor map in brackets is expected"));
-        };
-        let start = address.coordinates.iter().map(|coordinate| self.src_of(coordinate, Type::S32));
-        let (map, space) = self.address_of(address)?;
-        Ok((map, space, start.collect::<Result<_, _>>()?))
+    /// As [`Self::address`], of a tensor map.
+    pub(crate) fn tensor(&self, index: usize) -> Result<(AddressExpr, Option<Space>), Unsupported> {
+        match self.get(index)? {
+            Operand::Address(address) => self.address_of(address),
+            _ => Err(Unsupported::new("a tensor map in brackets is expected")),
+        }
+    }
+
+    /// The coordinates behind a tensor map.
+    pub(crate) fn coordinates(&self, index: usize) -> Result<Box<[Slot]>, Unsupported> {
+        match self.get(index)? {
+            Operand::Address(address) => {
+                address.coordinates.iter().map(|place| self.src_of(place, Type::S32)).collect()
+            }
+            _ => Ok(Box::default()),
+        }
     }
 
     fn address_of(&self, address: &Address) -> Result<(AddressExpr, Option<Space>), Unsupported> {
