@@ -196,6 +196,11 @@ impl SharedChecks {
         }
     }
 
+    /// The rank of the block whose memory it is.
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
     /// What the clocks know this shared memory by.
     fn area(&self) -> u64 {
         1 << 63 | (self.rank as u64) << 48

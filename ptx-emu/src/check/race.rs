@@ -1,6 +1,6 @@
 //! Races in shared memory: two accesses to the same bytes, one of them a write, that nothing puts in an order.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::clocks::Clocks;
@@ -10,6 +10,9 @@ use crate::finding::FindingKind;
 use crate::lanes::lanes_of;
 use crate::program::Pc;
 use crate::registers::{LANES, Mask};
+
+/// Cells that are kept together of the few that other blocks read.
+const PAGE: usize = 64;
 
 /// Who last read and wrote what. A cell is as wide as the narrowest access of the program, at most a word.
 #[derive(Debug)]
@@ -23,8 +26,8 @@ pub(super) struct Races {
     writes: Vec<Write>,
     /// By warp of the block and by cell: when it last read, and which of its lanes did.
     reads: Vec<Read>,
-    /// By warp of another block that has ever read, and by cell.
-    reads_of_others: BTreeMap<usize, Box<[Read]>>,
+    /// By page, the warps of other blocks that have read there, and by cell what they have.
+    reads_of_others: HashMap<usize, Vec<(usize, [Read; PAGE])>>,
     /// By cell, the reads that are strong: they do not race with strong writes.
     strong_reads: HashMap<usize, Box<[Read]>>,
     /// Pairs of places that have been reported.
@@ -64,7 +67,7 @@ impl Races {
             shift,
             writes: vec![Write::default(); cells],
             reads: vec![Read::default(); cells * own.len()],
-            reads_of_others: BTreeMap::new(),
+            reads_of_others: HashMap::new(),
             own,
             strong_reads: HashMap::new(),
             known: HashSet::new(),
@@ -74,10 +77,10 @@ impl Races {
     /// Begins a block; `forget` where times begin anew.
     pub(super) fn start(&mut self, forget: bool) {
         self.strong_reads.clear();
+        self.reads_of_others.clear();
         if forget {
             self.writes.fill(Write::default());
             self.reads.fill(Read::default());
-            self.reads_of_others.clear();
         }
     }
 
@@ -118,8 +121,12 @@ impl Races {
         let read = match warp.checked_sub(self.own.start).filter(|_| self.own.contains(&warp)) {
             Some(own) => &mut self.reads[own * cells + cell],
             None => {
-                let reads = self.reads_of_others.entry(warp);
-                &mut reads.or_insert_with(|| vec![Read::default(); cells].into())[cell]
+                let readers = self.reads_of_others.entry(cell / PAGE).or_default();
+                let place = readers.iter().position(|(reader, _)| *reader == warp).unwrap_or_else(|| {
+                    readers.push((warp, [Read::default(); PAGE]));
+                    readers.len() - 1
+                });
+                &mut readers[place].1[cell % PAGE]
             }
         };
         read.note(now, lanes);
@@ -149,7 +156,8 @@ impl Races {
             }
         }
         if !self.reads_of_others.is_empty() {
-            let reads = self.reads_of_others.iter().map(|(&warp, reads)| (warp, reads[cell]));
+            let readers = self.reads_of_others.get(&(cell / PAGE)).into_iter().flatten();
+            let reads = readers.map(|(warp, reads)| (*warp, reads[cell % PAGE]));
             for (warp, read) in reads.filter(|(warp, read)| read.time > seen[*warp]).collect::<Vec<_>>() {
                 self.after_read(now, (lane, cell), (warp, read, AccessKind::Read), found);
             }

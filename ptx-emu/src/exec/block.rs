@@ -9,18 +9,15 @@ use super::grid::Grid;
 use super::patterns::Memo;
 use super::poll::Round;
 use super::warp::{Split, Wait, Warp};
-use crate::check::{AccessKind, BlockChecks, Discovery, What};
+use crate::check::BlockChecks;
 use crate::counters::Count;
-use crate::finding::{Finding, FindingKind, Thread, plural};
+use crate::finding::{Finding, FindingKind};
 use crate::lanes::lanes_of;
 use crate::program::{Action, Barrier, ClusterBarrier, Pc};
 use crate::registers::{LANES, Mask};
 
 /// Instructions that a warp runs before another has its turn, unless it must wait earlier.
 const TURN: u64 = 256;
-
-/// Findings of a worker beyond which no more are kept.
-const MAX_FINDINGS: usize = 100;
 
 /// Why a launch ends early.
 pub(super) type Fault = Box<Finding>;
@@ -50,8 +47,8 @@ pub(super) struct Site {
     idle_instructions: u64,
     /// What had been counted before each instruction of a turn that may come to nothing.
     counted: Option<Vec<(Pc, Count)>>,
-    findings: Vec<Finding>,
-    known: HashSet<(FindingKind, Pc, Option<Pc>)>,
+    pub(super) findings: Vec<Finding>,
+    pub(super) known: HashSet<(FindingKind, Pc, Option<Pc>)>,
     pub(super) patterns: Memo,
     /// What the block touches of global memory, where that is wanted.
     pub(super) footprint: Option<Footprint>,
@@ -130,56 +127,6 @@ impl Block {
 }
 
 impl Site {
-    /// What is wrong with what a thread did, by its number in the cluster.
-    pub(super) fn finding(&self, grid: &Grid<'_>, kind: FindingKind, pc: Pc, thread: usize, what: String) -> Finding {
-        let instruction = &grid.program.instructions[pc];
-        let thread = grid.thread_of(grid.place(self.index), thread);
-        Finding {
-            kind,
-            line: instruction.line,
-            other: None,
-            instruction: instruction.mnemonic.to_string(),
-            thread,
-            what,
-        }
-    }
-
-    /// Keeps what a checker found, the first time that it is found at this place. The warp is given by its number in the
-    /// cluster.
-    pub(super) fn report(&mut self, grid: &Grid<'_>, pc: Pc, warp: usize, discovery: Discovery) {
-        let Discovery { kind, lane, other, what } = discovery;
-        if self.findings.len() >= MAX_FINDINGS || !self.known.insert((kind, pc, other)) {
-            return;
-        }
-        let other_line = other.map(|other| grid.program.instructions[other].line);
-        let what = match what {
-            What::Text(text) => text,
-            What::Race { space, address, bytes, thread, cluster, kind } => {
-                let did = match kind {
-                    AccessKind::Read => "read",
-                    AccessKind::Write => "write",
-                    AccessKind::StrongRead => "strong read",
-                    AccessKind::StrongWrite | AccessKind::Atomic => "atomic access",
-                };
-                let other = &grid.program.instructions[other.unwrap_or(pc)];
-                let place = cluster.map_or(grid.place(self.index), |number| grid.place_of(number));
-                let Thread { thread: [x, y, z], block } = grid.thread_of(place, thread);
-                let who = match grid.thread_of(grid.place(self.index), warp * LANES).block == block {
-                    true => format!("thread ({x}, {y}, {z})"),
-                    false => Thread { thread: [x, y, z], block }.to_string(),
-                };
-                let bytes = plural(bytes, "byte");
-                format!(
-                    "{bytes} of {space} memory at {address:#x}; nothing orders it after the {did} by {who} in line \
-                     {}, `{}`",
-                    other.line, other.mnemonic
-                )
-            }
-        };
-        let finding = Finding { other: other_line, ..self.finding(grid, kind, pc, warp * LANES + lane, what) };
-        self.findings.push(finding);
-    }
-
     /// Runs the warp until all of its lanes wait or have left, or its turn is over.
     fn turn(&mut self, grid: &Grid<'_>, warp: &mut Warp, counts: &mut [Count]) -> Result<Round, Fault> {
         let start = self.instructions;

@@ -16,6 +16,7 @@ mod mbarrier;
 mod meet;
 mod patterns;
 mod poll;
+mod report;
 mod stuck;
 mod tensor;
 mod transfer;
