@@ -2,6 +2,8 @@
 
 use crate::Step;
 
+#[path = "07_bank_conflicts.rs"]
+pub mod bank_conflicts;
 #[path = "02_coalesced.rs"]
 pub mod coalesced;
 #[path = "01_naive.rs"]
@@ -16,5 +18,12 @@ pub mod tiling_2d;
 pub mod vectorized;
 
 /// The registry: the only list of steps. The command line, tests, benchmarks and documentation iterate it.
-pub const STEPS: &[Step] =
-    &[naive::STEP, coalesced::STEP, smem_tiling::STEP, tiling_1d::STEP, tiling_2d::STEP, vectorized::STEP];
+pub const STEPS: &[Step] = &[
+    naive::STEP,
+    coalesced::STEP,
+    smem_tiling::STEP,
+    tiling_1d::STEP,
+    tiling_2d::STEP,
+    vectorized::STEP,
+    bank_conflicts::STEP,
+];

@@ -1,0 +1,39 @@
+//! What the steps' texts say about shared memory, counted by the emulator: bank conflicts.
+
+use std::collections::BTreeSet;
+
+use host::backend::emulator::{EmulatorBackend, MODELS};
+use host::backend::{Backend, Kernel};
+use host::{Operands, Problem, PtxSource};
+use ptx_emu::{Class, LineCounters};
+
+/// The accesses to shared memory of one slice in one block, line by line.
+fn accesses(slug: &str) -> Vec<LineCounters> {
+    let step = gpu_kernels::find(slug).unwrap_or_else(|| panic!("{slug} is no step"));
+    let problem = Problem::new(step.tile.bm, step.tile.bn, step.tile.bk).unwrap();
+    let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], None);
+    backend.upload(&Operands::random(&problem).unwrap()).unwrap();
+    backend.run(Kernel::Step(step), &problem).unwrap_or_else(|error| panic!("{error}"));
+    let lines = backend.launches(step)[0].report.counters.lines.iter();
+    lines.filter(|line| matches!(line.class, Class::SharedLoad | Class::SharedStore)).cloned().collect()
+}
+
+/// The kinds of accesses that the step has: the instruction, and the wavefronts that a warp's request takes.
+fn wavefronts(slug: &str) -> Vec<(String, u64)> {
+    let kind = |line: LineCounters| {
+        assert_eq!(line.wavefronts % line.requests, 0, "{slug}, line {}: warps differ", line.line);
+        (line.instruction, line.wavefronts / line.requests)
+    };
+    accesses(slug).into_iter().map(kind).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[test]
+fn padding_and_swizzle_take_the_conflicts_away() {
+    let [load, store, store_one] = ["ld.shared.v4.b32", "st.shared.v4.b32", "st.shared.b32"].map(str::to_owned);
+    let of_both = |loads_of_b, stores_of_a| {
+        let loads = BTreeSet::from([2, loads_of_b]).into_iter().map(|count| (load.clone(), count));
+        loads.chain([(store_one.clone(), stores_of_a), (store.clone(), 4)]).collect::<Vec<_>>()
+    };
+    assert_eq!(wavefronts("vectorized"), of_both(8, 2));
+    assert_eq!(wavefronts("bank-conflicts"), of_both(2, 1));
+}
