@@ -3,10 +3,11 @@
 //! For the GPU this crate is compiled to PTX by `cuda_builder`; on the host it is an ordinary library, out of which
 //! the launcher reads the very constants that the kernels were built from.
 #![no_std]
-#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 mod f32x4;
 mod gemm;
+mod ptx;
 pub mod step;
 pub mod steps;
 

@@ -96,6 +96,17 @@ fn vector_loads_are_where_they_are_claimed() {
 }
 
 #[test]
+fn the_read_only_cache_serves_what_it_is_claimed_to() {
+    let loads = |slug| {
+        let (_, body) = kernel(gpu_kernels::find(slug).expect("a step"));
+        (count(&body, "ld.global"), count(&body, "ld.global.nc"))
+    };
+    let (all, read_only) = loads("read-only-cache");
+    let of_c = loads("bank-conflicts").0 - read_only;
+    assert!(read_only >= 10 && all == read_only + of_c, "{read_only} of {all} loads are read-only");
+}
+
+#[test]
 fn ptxas_spills_nothing() {
     let Some(ptxas) = tools::find("ptxas") else {
         eprintln!("skipped: no ptxas (`cargo xtask setup --ptxas`)");

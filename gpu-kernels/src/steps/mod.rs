@@ -8,6 +8,8 @@ pub mod bank_conflicts;
 pub mod coalesced;
 #[path = "01_naive.rs"]
 pub mod naive;
+#[path = "08_read_only_cache.rs"]
+pub mod read_only_cache;
 #[path = "03_smem_tiling.rs"]
 pub mod smem_tiling;
 #[path = "04_tiling_1d.rs"]
@@ -26,4 +28,5 @@ pub const STEPS: &[Step] = &[
     tiling_2d::STEP,
     vectorized::STEP,
     bank_conflicts::STEP,
+    read_only_cache::STEP,
 ];
