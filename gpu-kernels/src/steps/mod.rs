@@ -8,6 +8,8 @@ pub mod bank_conflicts;
 pub mod coalesced;
 #[path = "01_naive.rs"]
 pub mod naive;
+#[path = "11_prefetch.rs"]
+pub mod prefetch;
 #[path = "08_read_only_cache.rs"]
 pub mod read_only_cache;
 #[path = "03_smem_tiling.rs"]
@@ -29,4 +31,5 @@ pub const STEPS: &[Step] = &[
     vectorized::STEP,
     bank_conflicts::STEP,
     read_only_cache::STEP,
+    prefetch::STEP,
 ];
