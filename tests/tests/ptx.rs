@@ -1,7 +1,7 @@
-//! What must be true of the PTX of every step, and of what ptxas makes of it.
+//! What must be true of the PTX of every step and variant, and of what ptxas makes of it.
 
 use cuda_builder::tools;
-use gpu_kernels::{KERNEL_ARGUMENTS, STEPS, Step};
+use gpu_kernels::{KERNEL_ARGUMENTS, Step, runnable};
 use host::PtxSource;
 use std::process::Command;
 
@@ -29,7 +29,7 @@ fn count(body: &str, prefix: &str) -> usize {
 
 #[test]
 fn every_kernel_takes_the_same_arguments() {
-    for step in STEPS {
+    for step in runnable() {
         let (signature, _) = kernel(step);
         let types: Vec<&str> = signature.split(".param .").skip(1).filter_map(|text| text.get(..3)).collect();
         let expected: Vec<&str> =
@@ -40,7 +40,7 @@ fn every_kernel_takes_the_same_arguments() {
 
 #[test]
 fn memory_is_global_or_shared_and_never_local() {
-    for step in STEPS {
+    for step in runnable() {
         let (_, body) = kernel(step);
         assert!(!body.contains(".local"), "{}: local memory", step.slug);
         assert_eq!(count(&body, "cvta.shared") + count(&body, "cvta.local"), 0, "{}: a generic address", step.slug);
@@ -57,7 +57,7 @@ fn first_part(opcode: &str) -> &str {
 
 #[test]
 fn the_registry_tells_the_truth_about_launch_and_shared_memory() {
-    for step in STEPS {
+    for step in runnable() {
         let (signature, body) = kernel(step);
         let max_threads = format!(".maxntid {}", step.threads());
         assert!(signature.lines().any(|line| line == max_threads), "{}: {signature}", step.slug);
@@ -72,7 +72,7 @@ fn the_registry_tells_the_truth_about_launch_and_shared_memory() {
 
 #[test]
 fn products_are_fused_and_nothing_can_panic() {
-    for step in STEPS {
+    for step in runnable() {
         let (_, body) = kernel(step);
         let Step { tile, slug, .. } = step;
         let per_slice = (tile.tm * tile.tn * tile.bk) as usize;
@@ -86,7 +86,7 @@ fn products_are_fused_and_nothing_can_panic() {
 
 #[test]
 fn vector_loads_are_where_they_are_claimed() {
-    for step in STEPS.iter().filter(|step| step.vector_loads) {
+    for step in runnable().filter(|step| step.vector_loads) {
         let (_, body) = kernel(step);
         for opcode in ["ld.shared.v4", "st.shared.v4", "ld.global.v4", "st.global.v4"] {
             assert!(count(&body, opcode) > 0, "{}: no {opcode}", step.slug);
@@ -113,7 +113,7 @@ fn ptxas_spills_nothing() {
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("module.ptx");
-    for step in STEPS {
+    for step in runnable() {
         let module = PtxSource::BuiltIn.module(step).unwrap_or_else(|error| panic!("{error}"));
         std::fs::write(&path, module).expect("a file");
         // The target itself, and the device that the results are measured on, for which drivers compile it.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use gpu_kernels::{STEPS, Step, Tile};
+use gpu_kernels::{STEPS, Step, Tile, runnable};
 
 /// Static shared memory that a block may have on every device. CUDA C++ Programming Guide, "Technical Specifications
 /// per Compute Capability".
@@ -29,9 +29,9 @@ fn module_name(slug: &str) -> String {
 
 #[test]
 fn names_are_unique() {
-    let slugs: HashSet<_> = STEPS.iter().map(|step| step.slug).collect();
-    let kernels: HashSet<_> = STEPS.iter().map(|step| step.kernel).collect();
-    assert_eq!((slugs.len(), kernels.len()), (STEPS.len(), STEPS.len()));
+    let slugs: HashSet<_> = runnable().map(|step| step.slug).collect();
+    let kernels: HashSet<_> = runnable().map(|step| step.kernel).collect();
+    assert_eq!((slugs.len(), kernels.len()), (runnable().count(), runnable().count()));
     for (group, _) in host::kernels::GROUPS {
         assert!(!slugs.contains(group), "{group} is a word of the command line");
     }
@@ -40,9 +40,26 @@ fn names_are_unique() {
 #[test]
 fn slugs_are_lower_case_words() {
     for_each_step(|step| {
-        let word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-        assert!(step.slug.split('-').all(word), "{}", step.slug);
+        assert!(step.slug.split('-').all(is_word), "{}", step.slug);
         assert_eq!(step.kernel, format!("sgemm_{}", module_name(step.slug)));
+    });
+}
+
+fn is_word(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+}
+
+/// `lane-sharing/6144` is a variant of `lane-sharing`.
+#[test]
+fn variants_are_named_after_their_step() {
+    for_each_step(|step| {
+        for variant in step.variants {
+            let name = variant.slug.strip_prefix(step.slug).and_then(|rest| rest.strip_prefix('/'));
+            let name = name.unwrap_or_else(|| panic!("{} is a variant of {}", variant.slug, step.slug));
+            assert!(name.split('-').all(is_word), "{}", variant.slug);
+            assert_eq!(variant.kernel, format!("{}_{}", step.kernel, name.replace('-', "_")));
+            assert!(variant.variants.is_empty() && variant.base == step.base, "{}", variant.slug);
+        }
     });
 }
 

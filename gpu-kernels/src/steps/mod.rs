@@ -6,6 +6,8 @@ use crate::Step;
 pub mod bank_conflicts;
 #[path = "02_coalesced.rs"]
 pub mod coalesced;
+#[path = "09_lane_sharing.rs"]
+pub mod lane_sharing;
 #[path = "01_naive.rs"]
 pub mod naive;
 #[path = "11_prefetch.rs"]
@@ -31,5 +33,6 @@ pub const STEPS: &[Step] = &[
     vectorized::STEP,
     bank_conflicts::STEP,
     read_only_cache::STEP,
+    lane_sharing::STEP,
     prefetch::STEP,
 ];
