@@ -20,6 +20,8 @@ pub mod smem_tiling;
 pub mod tiling_1d;
 #[path = "05_tiling_2d.rs"]
 pub mod tiling_2d;
+#[path = "10_transposed.rs"]
+pub mod transposed;
 #[path = "06_vectorized.rs"]
 pub mod vectorized;
 
@@ -34,5 +36,6 @@ pub const STEPS: &[Step] = &[
     bank_conflicts::STEP,
     read_only_cache::STEP,
     lane_sharing::STEP,
+    transposed::STEP,
     prefetch::STEP,
 ];
