@@ -2,7 +2,6 @@
 //! then is there is found, with both of its lines.
 
 use gpu_kernels::{STEPS, Step};
-use host::backend::emulator::{EmulatorBackend, MODELS};
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, PtxSource};
 
@@ -18,7 +17,7 @@ fn problems(step: &Step) -> [Problem; 2] {
 /// What the emulator says first about the step in this PTX.
 fn run(step: &'static Step, text: String) -> Result<(), Error> {
     let ptx = PtxSource::File { path: "barriers.ptx".into(), text };
-    let mut backend = EmulatorBackend::new(ptx, &MODELS[0], None);
+    let mut backend = tests::emulator(step, ptx, None);
     problems(step).into_iter().try_for_each(|problem| {
         backend.upload(&Operands::random(&problem)?)?;
         backend.run(Kernel::Step(step), &problem).map(|_| ())
