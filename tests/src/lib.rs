@@ -9,6 +9,7 @@ use host::backend::emulator::{EmulatorBackend, MODELS, model_for};
 pub mod conformance;
 pub mod contract;
 pub mod cpu;
+pub mod launches;
 
 /// An emulator of the first device that runs the step. All blocks run where there is no budget.
 #[must_use]
