@@ -53,8 +53,10 @@ impl Problem {
         let step = gpu_kernels::find(slug).expect("the step is in the registry");
         let module = Module::parse(PTX).expect("the project's PTX is read");
         let kernel = module.kernel(step.kernel).expect("the project's kernels can be run");
-        let launch =
-            Launch { dynamic_shared_bytes: step.dynamic_smem_bytes, ..Launch::new(step.grid(SIZE, SIZE, 132), step.block) };
+        let launch = Launch {
+            dynamic_shared_bytes: step.dynamic_smem_bytes,
+            ..Launch::new(step.grid(SIZE, SIZE, 132), step.block)
+        };
         Self { kernel, launch }
     }
 

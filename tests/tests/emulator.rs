@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use gpu_kernels::{Step, runnable};
 use host::PtxSource;
-use host::backend::emulator::{EmulatorBackend, MODELS};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tests::contract;
 
@@ -17,8 +16,7 @@ fn main() -> ExitCode {
 
 fn keeps_the_contract(step: &'static Step) -> Result<(), Failed> {
     // No budget: every block runs.
-    let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], None);
-    let results = contract::run(&mut backend, step)?;
+    let results = contract::run(&mut tests::emulator(step, PtxSource::BuiltIn, None), step)?;
     let failures = contract::failures(&results);
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }

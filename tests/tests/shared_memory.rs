@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use host::backend::emulator::{EmulatorBackend, MODELS};
 use host::backend::{Backend, Kernel};
 use host::{Operands, Problem, PtxSource};
 use ptx_emu::{Class, LineCounters};
@@ -11,7 +10,7 @@ use ptx_emu::{Class, LineCounters};
 fn lines(slug: &str) -> Vec<LineCounters> {
     let step = gpu_kernels::find(slug).unwrap_or_else(|| panic!("{slug} is no step"));
     let problem = Problem::new(step.tile.bm, step.tile.bn, step.tile.bk).unwrap();
-    let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], None);
+    let mut backend = tests::emulator(step, PtxSource::BuiltIn, None);
     backend.upload(&Operands::random(&problem).unwrap()).unwrap();
     backend.run(Kernel::Step(step), &problem).unwrap_or_else(|error| panic!("{error}"));
     backend.launches(step)[0].report.counters.lines.clone()

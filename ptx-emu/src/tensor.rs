@@ -1,0 +1,219 @@
+//! Tensor maps: what `cp.async.bulk.tensor` knows of a tensor in global memory, and of the box that it copies.
+
+use crate::Type;
+use crate::memory::Pointer;
+
+/// The most dimensions of a tensor.
+pub(crate) const MAX_RANK: usize = 5;
+
+/// Bytes of an encoded map, and what its address must be a multiple of.
+pub(crate) const MAP_BYTES: usize = 128;
+pub(crate) const MAP_ALIGNMENT: u64 = 64;
+
+/// Words of an encoded map: the first marks it, the last is made of the others. Where dimensions and strides begin.
+const WORDS: usize = MAP_BYTES / 8;
+const MARK: u64 = u64::from_le_bytes(*b"ptx-emu1");
+const DIMS: usize = 4;
+const STRIDES: usize = DIMS + MAX_RANK;
+
+/// More than shared memory has.
+const MAX_BOX_BYTES: u64 = 256 << 10;
+
+/// Bits of a side of a box.
+const SIDE_BITS: u32 = 12;
+
+/// Bytes that addresses, strides and rows of a box must be multiples of.
+const PIECE: u64 = 16;
+
+/// A tensor in global memory and the box that a copy moves: what `cuTensorMapEncodeTiled` takes, in the same order, the
+/// dimension of neighbouring elements first. Zeros stand for what lies outside of the tensor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TensorMap {
+    element: Type,
+    address: Pointer,
+    dims: Vec<u64>,
+    strides: Vec<u64>,
+    box_dims: Vec<u32>,
+    swizzle: Swizzle,
+}
+
+/// The order of the 16-byte pieces of a box in shared memory: bits of a piece's address are XORed with higher ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Swizzle {
+    /// Row after row.
+    #[default]
+    None,
+    /// Bit 4 with bit 7: rows of at most 32 bytes.
+    Bytes32,
+    /// Bits 4 and 5 with bits 7 and 8: rows of at most 64 bytes.
+    Bytes64,
+    /// Bits 4 to 6 with bits 7 to 9: rows of at most 128 bytes.
+    Bytes128,
+}
+
+/// Why a tensor map cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a tensor map cannot have {0}")]
+pub struct TensorMapError(String);
+
+impl TensorMap {
+    /// A tensor of `dims` elements at `address`, of which a copy moves `box_dims`. `strides`, in bytes, are those of all
+    /// dimensions but the first. Elements lie side by side, nothing is interleaved.
+    ///
+    /// # Errors
+    /// [`TensorMapError`] for what the driver refuses too.
+    pub fn new(
+        element: Type,
+        address: Pointer,
+        dims: &[u64],
+        strides: &[u64],
+        box_dims: &[u32],
+        swizzle: Swizzle,
+    ) -> Result<Self, TensorMapError> {
+        let fail = |text: String| Err(TensorMapError(text));
+        let rank = dims.len();
+        if rank == 0 || rank > MAX_RANK || strides.len() != rank - 1 || box_dims.len() != rank {
+            let (strides, sides) = (strides.len(), box_dims.len());
+            return fail(format!("{rank} dimensions with {strides} strides and a box of {sides}; 1 to {MAX_RANK}"));
+        }
+        if !matches!(element.bits(), 8 | 16 | 32 | 64) {
+            return fail(format!("elements of type {element}"));
+        }
+        if address % PIECE != 0 {
+            return fail(format!("its tensor at {address:#x}, which is no multiple of {PIECE}"));
+        }
+        if let Some(dim) = dims.iter().find(|dim| !(1..=1 << 32).contains(*dim)) {
+            return fail(format!("a dimension of {dim} elements; it has 1 to 2^32"));
+        }
+        if let Some(stride) = strides.iter().find(|stride| *stride % PIECE != 0 || **stride >= 1 << 40) {
+            return fail(format!("a stride of {stride} bytes; it is a multiple of {PIECE} below 2^40"));
+        }
+        if let Some(side) = box_dims.iter().find(|side| !(1..=256).contains(*side)) {
+            return fail(format!("a box of {side} elements in one dimension; it has 1 to 256"));
+        }
+        let bytes = box_dims.iter().fold(element.bytes().into(), |bytes: u64, side| bytes * u64::from(*side));
+        if bytes > MAX_BOX_BYTES {
+            return fail(format!("a box of {bytes} bytes; it has at most {MAX_BOX_BYTES}"));
+        }
+        let map =
+            Self { element, address, dims: dims.into(), strides: strides.into(), box_dims: box_dims.into(), swizzle };
+        let row = u64::from(map.row_bytes());
+        if row % PIECE != 0 || swizzle.span().is_some_and(|span| row > span) {
+            return fail(format!("a box with rows of {row} bytes and the swizzle {swizzle:?}"));
+        }
+        Ok(map)
+    }
+
+    /// The map as 128 bytes, to be put into global memory, at a multiple of 64, or into a parameter. The format is this
+    /// emulator's own: a GPU cannot read it, nor this emulator a `CUtensorMap`.
+    #[must_use]
+    pub fn encode(&self) -> [u8; MAP_BYTES] {
+        let element = Type::ALL.iter().position(|ty| *ty == self.element).unwrap_or_default() as u64;
+        let sides = self.box_dims.iter().rev().fold(0, |all, side| all << SIDE_BITS | u64::from(*side));
+        let mut words = [0; WORDS];
+        words[0] = MARK;
+        words[1] = self.address;
+        words[2] = self.dims.len() as u64 | element << 8 | (self.swizzle as u64) << 16;
+        words[3] = sides;
+        words[DIMS..].iter_mut().zip(&self.dims).for_each(|(word, dim)| *word = *dim);
+        words[STRIDES..].iter_mut().zip(&self.strides).for_each(|(word, stride)| *word = *stride);
+        words[WORDS - 1] = check(&words);
+        let mut bytes = [0; MAP_BYTES];
+        bytes.as_chunks_mut().0.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
+        bytes
+    }
+
+    /// The map that was encoded, if it is one.
+    pub(crate) fn decode(bytes: &[u8; MAP_BYTES]) -> Option<Self> {
+        let mut words = [0; WORDS];
+        words.iter_mut().zip(bytes.as_chunks().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
+        let [mark, address, kind, sides, ..] = words;
+        let rank = (kind & 0xff) as usize;
+        if mark != MARK || words[WORDS - 1] != check(&words) || rank == 0 || rank > MAX_RANK {
+            return None;
+        }
+        let element = *Type::ALL.get((kind >> 8 & 0xff) as usize)?;
+        let swizzle = *Swizzle::ALL.get((kind >> 16) as usize)?;
+        let side = |dimension: usize| (sides >> (SIDE_BITS as usize * dimension) & ((1 << SIDE_BITS) - 1)) as u32;
+        let box_dims: Vec<u32> = (0..rank).map(side).collect();
+        let (dims, strides) = (&words[DIMS..][..rank], &words[STRIDES..][..rank - 1]);
+        Self::new(element, address, dims, strides, &box_dims, swizzle).ok()
+    }
+
+    /// How many dimensions the tensor has.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// Bytes of the box in shared memory.
+    #[must_use]
+    pub fn box_bytes(&self) -> u32 {
+        self.box_dims.iter().product::<u32>() * self.element.bytes()
+    }
+
+    /// Bytes of a row of the box.
+    fn row_bytes(&self) -> u32 {
+        self.box_dims[0] * self.element.bytes()
+    }
+}
+
+impl Swizzle {
+    const ALL: [Self; 4] = [Self::None, Self::Bytes32, Self::Bytes64, Self::Bytes128];
+
+    /// The most bytes of a row.
+    const fn span(self) -> Option<u64> {
+        match self {
+            Self::None => None,
+            Self::Bytes32 => Some(32),
+            Self::Bytes64 => Some(64),
+            Self::Bytes128 => Some(128),
+        }
+    }
+}
+
+/// What shows that the words of a map belong together.
+fn check(words: &[u64; WORDS]) -> u64 {
+    words[..WORDS - 1].iter().fold(MARK, |sum, word| (sum ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(dims: &[u64], strides: &[u64], sides: &[u32], swizzle: Swizzle) -> Result<TensorMap, TensorMapError> {
+        TensorMap::new(Type::F32, 0x200, dims, strides, sides, swizzle)
+    }
+
+    #[test]
+    fn a_map_comes_back() {
+        for map in [
+            map(&[1 << 32], &[], &[256], Swizzle::None),
+            map(&[300, 77], &[1200], &[32, 64], Swizzle::Bytes128),
+            map(&[5, 4, 3, 2, 1], &[32, 64, 96, 1 << 39], &[4, 1, 1, 256, 2], Swizzle::Bytes32),
+        ] {
+            let map = map.unwrap();
+            let mut bytes = map.encode();
+            assert_eq!(TensorMap::decode(&bytes), Some(map));
+            bytes[40] ^= 1;
+            assert_eq!(TensorMap::decode(&bytes), None);
+        }
+        assert_eq!(TensorMap::decode(&[0; MAP_BYTES]), None);
+    }
+
+    #[test]
+    fn what_the_driver_refuses_is_refused() {
+        let why = |map: Result<TensorMap, TensorMapError>| map.map(drop).unwrap_err().to_string();
+        let (none, b64) = (Swizzle::None, Swizzle::Bytes64);
+        let text = "a tensor map cannot have a stride of 1204 bytes; it is a multiple of 16 below 2^40";
+        assert_eq!(why(map(&[301, 2], &[1204], &[4, 1], none)), text);
+        assert!(why(map(&[8, 8], &[32], &[32, 1], b64)).ends_with("rows of 128 bytes and the swizzle Bytes64"));
+        assert!(why(map(&[8, 8], &[32], &[3, 1], none)).contains("rows of 12 bytes"));
+        assert!(why(map(&[8, 0], &[32], &[4, 1], none)).contains("a dimension of 0 elements"));
+        assert!(why(map(&[8, 8], &[32], &[4, 257], none)).contains("a box of 257 elements"));
+        assert!(why(map(&[8; 5], &[32; 4], &[256; 5], none)).contains("a box of 4398046511104 bytes"));
+        assert!(why(map(&[8, 8], &[], &[4, 1], none)).contains("2 dimensions with 0 strides"));
+        assert!(why(TensorMap::new(Type::F32, 8, &[4], &[], &[4], none)).contains("its tensor at 0x8"));
+        assert!(why(TensorMap::new(Type::Pred, 0, &[4], &[], &[4], none)).contains("elements of type .pred"));
+    }
+}
