@@ -190,11 +190,12 @@ unsafe fn accumulate<const EDGE: bool, const ROWS: u32>(
                 for passed in 0..ROWS {
                     let d = d + (own_row ^ passed);
                     let piece = if passed == 0 { own } else { of_lane(own, 16) };
-                    let b_frag = [piece, of_lane(piece, 1)];
+                    let pieces = [piece, of_lane(piece, 1)];
+                    let b_frag: [f32; TN as usize] = core::array::from_fn(|j| pieces.as_flattened()[j]);
                     let a_frag: [f32; TM as usize] = fragment(|i| a_smem.add((d * A_PITCH + thread_row + i) as usize));
                     for i in 0..TM as usize {
                         for j in 0..TN as usize {
-                            acc[i][j] = a_frag[i].mul_add(b_frag.as_flattened()[j], acc[i][j]);
+                            acc[i][j] = a_frag[i].mul_add(b_frag[j], acc[i][j]);
                         }
                     }
                 }
