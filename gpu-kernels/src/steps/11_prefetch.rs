@@ -152,9 +152,10 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [
     }
     let mut p = from;
     while p < to {
+        thread::sync_threads(); // these slices are complete, and the other half is free
+
         // Load.
         let next = if p + BK < to { load_slices(p + BK) } else { Default::default() };
-        thread::sync_threads(); // these slices are complete, and the other half is free
 
         // Compute.
         for d in 0..BK {
