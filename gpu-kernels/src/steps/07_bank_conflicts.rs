@@ -13,10 +13,10 @@
 //!                                       load of B, 128 bits         8         2    swizzle: 4; lanes in pairs: 2
 //! ```
 //!
-//! Changed since vectorized: no two lanes wait for one bank. Two threads copy one row of A, to rows of a_smem 4 apart, which
-//! began in the same bank; padded, they begin 16 banks apart. Lanes load their TN columns of B 8 words apart, so that every
-//! fourth one met the first; now the pieces in every other 32 columns change places. And two lanes stand one above the
-//! other: where each neighbour wants the same 16 bytes, or each lane 2 apart does, 16 lanes are served at once and not 8.
+//! Changed since vectorized: no two lanes wait for one bank. Two threads copy one row of A, to rows of a_smem 4 apart,
+//! which began in the same bank; padded, they begin 16 banks apart. Lanes load their TN columns of B 8 words apart, so that
+//! every fourth one met the first; now the pieces in every other 32 columns change places. And two lanes stand one above
+//! the other: where each neighbour wants the same 16 bytes, or each lane 2 apart, 16 lanes are served at once and not 8.
 //!
 //! Source: the worklog, which leaves this as "kernel 7: TBD" (its repository's two tries are slower than its kernel 6), and
 //! the B200 notes, by which shared memory is best read without conflicts. Here it pays: three in five of the loads'

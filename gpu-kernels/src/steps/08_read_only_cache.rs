@@ -9,9 +9,9 @@
 //! Changed since bank-conflicts: two calls, in `load`. The instruction promises that nobody writes A and B while the kernel
 //! runs, so that a cache may serve it that knows nothing of stores.
 //!
-//! Source: the tutorial's kernel 8 (USE_LDG), which found 1.07 times its speed without, on Kepler, whose ordinary loads were
-//! not cached in L1. On Hopper there is nothing to gain: all loads go through the one first-level cache, and each slice is
-//! read once by its block, so that no cache near the multiprocessor has it before.
+//! Source: the tutorial's kernel 8 (USE_LDG), which found 1.07 times its speed without, on Kepler, whose ordinary loads
+//! were not cached in L1. On Hopper there is nothing to gain: all loads go through the one first-level cache, and each
+//! slice is read once by its block.
 
 use crate::f32x4::{self, VEC};
 use crate::gemm::Gemm;

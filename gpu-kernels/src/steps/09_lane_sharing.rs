@@ -13,14 +13,14 @@
 //!   shuffles of a warp                             0                 32              48
 //! ```
 //!
-//! Changed since bank-conflicts: the lanes of a warp stand 4 x 8, so that four lanes share their columns. In the variant, of
-//! the two pieces of TN columns an even lane loads one and an odd lane the other, and they exchange them; here two rows
-//! are shared by four lanes, one load each. A lane keeps its sums in the order in which values reach it, its own first, so
+//! Changed since bank-conflicts: the lanes of a warp stand 4 x 8, so that four lanes share their columns. In the variant,
+//! of the two pieces of TN columns an even lane loads one and an odd lane the other, and they exchange them; here four
+//! lanes share two rows, one load each. A lane keeps its sums in the order in which values reach it, its own first, so
 //! that nothing has to be put in order.
 //!
-//! Source: A. Atluri's note on DPP, which takes shared-memory requests from 8192 to 6144, then 5120, on AMD hardware, where
-//! an FMA can read a neighbour's register at no cost; and the tutorial's kernel 8 (USE_SHUFFLE), which was slower for it. So
-//! it is here: a shuffle is an instruction, passes through the same pipe as a load, and brings 4 bytes instead of 16.
+//! Source: A. Atluri's note on DPP, by which shared-memory requests fall from 8192 to 6144, then 5120, on AMD hardware:
+//! there an FMA reads a neighbour's register at no cost. And the tutorial's kernel 8 (USE_SHUFFLE), which was slower for
+//! it. So it is here: a shuffle is an instruction, passes through the same pipe as a load, and brings 4 bytes, not 16.
 
 use crate::f32x4::{self, VEC};
 use crate::gemm::Gemm;

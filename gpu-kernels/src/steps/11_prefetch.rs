@@ -12,8 +12,8 @@
 //! on their way from global memory to registers, and from there to the other half. One barrier a slice is enough: after
 //! it, everybody's stores to the one half are done, and everybody's loads from the other one.
 //!
-//! Source: the tutorial's kernel 9, which lost by it: on Kepler, twice the shared memory left room for half the threads. Here
-//! registers are what limits the threads, and the second half costs nothing. The worklog names double buffering as
+//! Source: the tutorial's kernel 9, which lost by it: on Kepler, twice the shared memory left room for half the threads.
+//! Here registers are what limits the threads, and the second half costs nothing. The worklog names double buffering as
 //! something to try.
 
 use crate::f32x4::{self, VEC};
@@ -130,8 +130,9 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [
     let (thread_row, thread_col) = placement();
 
     // Shared memory: slices take turns with its halves.
-    let a_smem = |p: u32| (&raw mut A_SMEM).cast::<f32>().wrapping_add((p / BK % 2 * BK * A_PITCH) as usize); // (BK, A_PITCH)
-    let b_smem = |p: u32| (&raw mut B_SMEM).cast::<f32>().wrapping_add((p / BK % 2 * BK * BN) as usize); // (BK, BN)
+    let half = |p: u32| p / BK % 2;
+    let a_smem = |p| (&raw mut A_SMEM).cast::<f32>().wrapping_add((half(p) * BK * A_PITCH) as usize); // (BK, A_PITCH)
+    let b_smem = |p| (&raw mut B_SMEM).cast::<f32>().wrapping_add((half(p) * BK * BN) as usize); // (BK, BN)
 
     // SAFETY: inside A and B by the caller's promise, or guarded.
     let load_slices = |p: u32| unsafe {
@@ -139,7 +140,7 @@ unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [
         let b = load::<EDGE>(g.b(p + b_row, b_col), p + b_row < g.k, g.n.saturating_sub(b_col));
         (a, b)
     };
-    // SAFETY: a thread's VEC of A are below BK * A_PITCH, its VEC of B below BK * BN.
+    // SAFETY: a thread's VEC of A are below BK * A_PITCH, its VEC of B below BK * BN; the half is free.
     let store_slices = |p: u32, (a, b): ([f32; VEC as usize], [f32; VEC as usize])| unsafe {
         for v in 0..VEC {
             *a_smem(p).add(((a_col + v) * A_PITCH + a_row) as usize) = a[v as usize];
