@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::Space;
 use crate::coalesce::SECTOR_BYTES;
 use crate::exec::ClassCounts;
-use crate::program::{Action, Async, ClusterBarrier, Instruction, Program};
+use crate::program::{Action, Async, Bulk, BulkEnd, ClusterBarrier, Instruction, Program, Tensor};
 
 /// What one instruction of the PTX did, over all warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -168,8 +168,10 @@ impl Class {
             Action::Async(action) => {
                 return match &**action {
                     Async::Copy(_) => Self::GlobalLoad,
-                    Async::Bulk(bulk) if bulk.barrier.is_some() => Self::GlobalLoad,
-                    Async::Bulk(_) => Self::GlobalStore,
+                    Async::Bulk(Bulk { end, .. }) | Async::Tensor(Tensor { end, .. }) => match end {
+                        BulkEnd::Barrier { .. } => Self::GlobalLoad,
+                        BulkEnd::Group => Self::GlobalStore,
+                    },
                     _ => Self::Other,
                 };
             }
@@ -274,7 +276,8 @@ impl Counters {
                 }
                 _ => 0,
             };
-        if matches!(&instruction.action, Action::Async(action) if matches!(**action, Async::Bulk(_))) {
+        if matches!(&instruction.action, Action::Async(action) if matches!(**action, Async::Bulk(_) | Async::Tensor(_)))
+        {
             bytes = sectors * SECTOR_BYTES;
         }
         let global = GlobalCounters { requests, sectors, bytes, wavefronts };

@@ -35,6 +35,8 @@ pub enum FindingKind {
     OutOfBounds,
     /// An address that is no multiple of the access's size.
     Misaligned,
+    /// A copy by something that is no tensor map, or one of other dimensions.
+    TensorMap,
     /// A read of memory that nobody wrote.
     Uninitialized,
     /// Two accesses, one of them a write, that nothing puts in an order.
@@ -56,6 +58,7 @@ impl FindingKind {
         match self {
             Self::OutOfBounds => "out of bounds",
             Self::Misaligned => "misaligned",
+            Self::TensorMap => "tensor map",
             Self::Uninitialized => "uninitialised",
             Self::Race => "race",
             Self::Barrier => "barrier",

@@ -167,18 +167,38 @@ pub(crate) enum Async {
     /// Waits for all of the thread's groups but the last so many; `None` for all copies, in groups or not.
     Wait(Option<u32>),
     Bulk(Bulk),
+    Tensor(Tensor),
     /// As `Commit` and `Wait`, for bulk copies.
     CommitBulk,
     WaitBulk(u32),
 }
 
-/// A copy of many bytes: from global to shared memory if there is a barrier, or else the other way.
+/// A copy of many bytes between global and shared memory.
 pub(crate) struct Bulk {
-    pub to: AddressExpr,
-    pub from: AddressExpr,
+    pub shared: AddressExpr,
+    pub global: AddressExpr,
     pub bytes: Slot,
-    /// Where the bytes are counted that have come.
-    pub barrier: Option<AddressExpr>,
+    pub end: BulkEnd,
+}
+
+/// A copy of a box of a tensor.
+pub(crate) struct Tensor {
+    pub shared: AddressExpr,
+    /// Where the tensor map is.
+    pub map: AddressExpr,
+    pub space: Space,
+    /// The box's first element, by dimension.
+    pub start: Box<[Slot]>,
+    pub end: BulkEnd,
+}
+
+/// Which way a copy goes, and where it is waited for.
+pub(crate) enum BulkEnd {
+    /// To shared memory: at a barrier that counts the bytes that have come. `blocks`: to the same place in each of these
+    /// blocks of the cluster, by rank.
+    Barrier { barrier: AddressExpr, blocks: Option<Slot> },
+    /// To global memory: with the thread's group.
+    Group,
 }
 
 /// An operation on a barrier in shared memory.

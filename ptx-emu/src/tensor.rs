@@ -8,7 +8,7 @@ pub(crate) const MAX_RANK: usize = 5;
 
 /// Bytes of an encoded map, and what its address must be a multiple of.
 pub(crate) const MAP_BYTES: usize = 128;
-pub(crate) const MAP_ALIGNMENT: u64 = 64;
+pub(crate) const MAP_ALIGNMENT: u32 = 64;
 
 /// Words of an encoded map: the first marks it, the last is made of the others. Where dimensions and strides begin.
 const WORDS: usize = MAP_BYTES / 8;
@@ -140,6 +140,37 @@ impl TensorMap {
         Self::new(element, address, dims, strides, &box_dims, swizzle).ok()
     }
 
+    /// What a copy of the box that begins at these elements moves: of each of its rows what lies in the tensor.
+    pub(crate) fn runs(&self, start: &[i32]) -> Vec<Run> {
+        let width = u64::from(self.element.bytes());
+        // From the first element of a row of the box that is in the tensor to the last.
+        let side = i64::from(self.box_dims[0]);
+        let last = (self.dims[0] as i64 - i64::from(start[0])).min(side);
+        let first = i64::from(start[0]).min(0).abs();
+        let rows: u32 = self.box_dims[1..].iter().product();
+        let mut runs = vec![];
+        for row in (0..rows).filter(|_| first < last) {
+            let (mut rest, mut address, mut is_inside) = (row, self.address, true);
+            for dimension in 1..self.rank() {
+                let side = self.box_dims[dimension];
+                let place = i64::from(start[dimension]) + i64::from(rest % side);
+                rest /= side;
+                is_inside &= (0..self.dims[dimension] as i64).contains(&place);
+                address = address.wrapping_add_signed(place.wrapping_mul(self.strides[dimension - 1] as i64));
+            }
+            if is_inside {
+                let offset = row * self.row_bytes() + first as u32 * self.element.bytes();
+                let global = address.wrapping_add_signed((i64::from(start[0]) + first) * width as i64);
+                runs.push(Run { offset, global, bytes: (last - first) as u32 * self.element.bytes() });
+            }
+        }
+        runs
+    }
+
+    pub(crate) fn swizzle(&self) -> Swizzle {
+        self.swizzle
+    }
+
     /// How many dimensions the tensor has.
     #[must_use]
     pub fn rank(&self) -> usize {
@@ -158,7 +189,28 @@ impl TensorMap {
     }
 }
 
+/// Bytes that a copy moves side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Where it begins in the box, row after row.
+    pub offset: u32,
+    /// Where it begins in global memory.
+    pub global: Pointer,
+    pub bytes: u32,
+}
+
 impl Swizzle {
+    /// Where in shared memory that is which would stand at an address without it.
+    pub(crate) const fn place(self, address: u64) -> u64 {
+        let mask = match self {
+            Self::None => 0,
+            Self::Bytes32 => 1,
+            Self::Bytes64 => 3,
+            Self::Bytes128 => 7,
+        };
+        address ^ (address >> 7 & mask) << 4
+    }
+
     const ALL: [Self; 4] = [Self::None, Self::Bytes32, Self::Bytes64, Self::Bytes128];
 
     /// The most bytes of a row.
@@ -199,6 +251,31 @@ mod tests {
             assert_eq!(TensorMap::decode(&bytes), None);
         }
         assert_eq!(TensorMap::decode(&[0; MAP_BYTES]), None);
+    }
+
+    #[test]
+    fn a_box_takes_what_lies_in_the_tensor() {
+        let map = map(&[10, 3], &[48], &[8, 2], Swizzle::None).unwrap();
+        let run = |offset, global, bytes| Run { offset, global, bytes };
+        assert_eq!(map.runs(&[0, 0]), [run(0, 0x200, 32), run(32, 0x230, 32)]);
+        assert_eq!(map.runs(&[-3, -1]), [run(44, 0x200, 20)]);
+        assert_eq!(map.runs(&[7, 2]), [run(0, 0x200 + 2 * 48 + 28, 12)]);
+        assert_eq!(
+            [map.runs(&[10, 0]), map.runs(&[-8, 0]), map.runs(&[0, 3]), map.runs(&[i32::MIN, 0])],
+            [[]; 4].map(|_: [Run; 0]| vec![])
+        );
+    }
+
+    #[test]
+    fn pieces_change_places_within_their_line() {
+        let places = |swizzle: Swizzle, row: u64| [0, 1, 7].map(|piece| swizzle.place(128 * row + 16 * piece) / 16 % 8);
+        assert_eq!(
+            [0, 1, 5, 9].map(|row| places(Swizzle::Bytes128, row)),
+            [[0, 1, 7], [1, 0, 6], [5, 4, 2], [1, 0, 6]]
+        );
+        assert_eq!([1, 3, 4].map(|row| places(Swizzle::Bytes64, row)), [[1, 0, 6], [3, 2, 4], [0, 1, 7]]);
+        assert_eq!([1, 2].map(|row| places(Swizzle::Bytes32, row)), [[1, 0, 6], [0, 1, 7]]);
+        assert_eq!(Swizzle::None.place(0x3f0), 0x3f0);
     }
 
     #[test]

@@ -3,12 +3,15 @@
 //!
 //! A program begins with comments: what it is; `launch: entry=k grid=1,1,1 block=64,1,1 args=buffer:256,u32:7`, with
 //! `cluster=2,1,1`, `dynamic=BYTES`, `max=INSTRUCTIONS` and `threads=HOST_THREADS` where they matter; `expect:` and a finding as it is
-//! printed, for each; and `result: 0[3] = 7`, what a word of an argument's buffer holds in the end.
+//! printed, for each; and `result: 0[3] = 7`, what a word of an argument's buffer holds in the end. Arguments are `u32:N`,
+//! `u64:N`, `buffer:BYTES` of zeros, `iota:BYTES` of words that count up, `freed:BYTES`, and `map:0/20x10/8x4/128`, a pointer
+//! to the tensor map of argument 0 as f32, its rows padded to 16 bytes, by dimensions, box and swizzle, or the same by value:
+//! `mapvalue`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use ptx_emu::{GlobalMemory, Launch, Module, Pointer, Report};
+use ptx_emu::{GlobalMemory, Launch, Module, Pointer, Report, Swizzle, TensorMap, Type};
 
 /// Host threads that each good program runs on.
 const HOST_THREADS: [usize; 2] = [1, 4];
@@ -17,8 +20,8 @@ const HOST_THREADS: [usize; 2] = [1, 4];
 struct Header {
     entry: String,
     launch: Launch,
-    /// Kind and number of each argument.
-    arguments: Vec<(String, u64)>,
+    /// Kind and value of each argument.
+    arguments: Vec<(String, String)>,
     expected: Vec<String>,
     /// Argument, word and value.
     results: Vec<(usize, usize, u32)>,
@@ -53,7 +56,7 @@ impl Header {
             "args" => {
                 let argument = |text: &str| {
                     let (kind, value) = text.split_once(':').unwrap_or_else(|| panic!("`{text}` has no `:`"));
-                    (kind.to_owned(), number(value))
+                    (kind.to_owned(), value.to_owned())
                 };
                 self.arguments = value.split(',').map(argument).collect();
             }
@@ -83,12 +86,18 @@ fn run(text: &str, header: &Header, threads: usize) -> (Report, Vec<Option<Vec<u
     let mut memory = GlobalMemory::default();
     let mut launch = Launch { threads, ..header.launch.clone() };
     let mut buffers: Vec<Option<Pointer>> = vec![];
-    for (kind, number) in &header.arguments {
-        let buffer = matches!(kind.as_str(), "buffer" | "freed").then(|| memory.allocate(*number));
+    for (kind, value) in &header.arguments {
+        let buffer = match kind.as_str() {
+            "buffer" | "freed" => Some(memory.allocate(number(value))),
+            "iota" => Some(memory.allocate_words(0..number(value) as u32 / 4)),
+            "map" => Some(memory.allocate_bytes(&map(value, &buffers))),
+            _ => None,
+        };
         launch.arguments.push(match (buffer, kind.as_str()) {
             (Some(pointer), _) => pointer.to_le_bytes().to_vec(),
-            (None, "u32") => (*number as u32).to_le_bytes().to_vec(),
-            (None, "u64") => number.to_le_bytes().to_vec(),
+            (None, "u32") => (number(value) as u32).to_le_bytes().to_vec(),
+            (None, "u64") => number(value).to_le_bytes().to_vec(),
+            (None, "mapvalue") => map(value, &buffers).to_vec(),
             _ => panic!("`{kind}` is not known"),
         });
         if kind == "freed" {
@@ -102,6 +111,26 @@ fn run(text: &str, header: &Header, threads: usize) -> (Report, Vec<Option<Vec<u
         Some(bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect())
     };
     (report, buffers.into_iter().map(|buffer| buffer.and_then(words)).collect())
+}
+
+/// The tensor map that an argument describes.
+fn map(text: &str, buffers: &[Option<Pointer>]) -> [u8; 128] {
+    let parts: Vec<&str> = text.split('/').collect();
+    let [buffer, dims, sides, swizzle] = parts[..] else { panic!("`{text}` is no tensor map") };
+    let dims: Vec<u64> = dims.split('x').map(number).collect();
+    let sides: Vec<u32> = sides.split('x').map(|side| number(side) as u32).collect();
+    let mut strides = vec![];
+    for dim in &dims[..dims.len() - 1] {
+        strides.push((strides.last().unwrap_or(&4) * dim).next_multiple_of(16));
+    }
+    let swizzle = match swizzle {
+        "0" => Swizzle::None,
+        "32" => Swizzle::Bytes32,
+        "64" => Swizzle::Bytes64,
+        _ => Swizzle::Bytes128,
+    };
+    let address = buffers[number(buffer) as usize].expect("a buffer");
+    TensorMap::new(Type::F32, address, &dims, &strides, &sides, swizzle).unwrap_or_else(|e| panic!("{e}")).encode()
 }
 
 fn programs(folder: &str) -> Vec<(PathBuf, String)> {

@@ -1,4 +1,4 @@
-//! What each warp of a block knows of the others' past: vector clocks.
+//! What each warp of a cluster knows of the others' past: vector clocks.
 //!
 //! C. Flanagan and S. N. Freund, "FastTrack: efficient and precise dynamic race detection", 2009, with warps in the place
 //! of threads. The lanes of a warp have clocks of their own only where some of them meet without the others.
@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use crate::lanes::lanes_of;
 use crate::registers::{ALL_LANES, LANES, Mask};
 
-/// Barriers that a block has, and that of its cluster, for openings of even and of odd number.
-const BARRIERS: usize = CLUSTER_BARRIER + 2;
-pub(super) const CLUSTER_BARRIER: usize = 16;
+/// Barriers that a block has. Those of all blocks come one block after the other, then that of the cluster, for openings of
+/// even and of odd number.
+pub(super) const BLOCK_BARRIERS: usize = 16;
 
 /// Times at which the clocks begin anew, far from the end of their range.
 const MAX_TIME: u32 = 1 << 31;
@@ -18,7 +18,7 @@ const MAX_TIME: u32 = 1 << 31;
 /// By lane and by other lane: up to when accesses of the other come before what the lane does now.
 type LaneClocks = [[u32; LANES]; LANES];
 
-/// The clocks of one block.
+/// The clocks of one cluster. Its warps are numbered one block after the other.
 #[derive(Debug)]
 pub(super) struct Clocks {
     warps: usize,
@@ -34,29 +34,32 @@ pub(super) struct Clocks {
     words: HashMap<u64, Box<[u32]>>,
     /// While an access is looked at that began earlier: accesses of the lane itself that came later than this are beside it.
     began: Option<u32>,
+    /// The time that such an access is taken to have, where it is not the warp's own.
+    stamp: Option<u32>,
 }
 
 /// When an access began, and what its warp had seen by then.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Since {
     time: u32,
     seen: Box<[u32]>,
 }
 
 impl Clocks {
-    pub(super) fn new(warps: usize) -> Self {
+    pub(super) fn new(warps: usize, blocks: usize) -> Self {
         Self {
             warps,
             time: vec![1; warps],
             seen: vec![0; warps * warps],
             lanes: vec![None; warps],
-            barriers: vec![0; BARRIERS * warps],
+            barriers: vec![0; (blocks * BLOCK_BARRIERS + 2) * warps],
             words: HashMap::new(),
             began: None,
+            stamp: None,
         }
     }
 
-    /// Begins a block. Time goes on, so that everything that was noted before is long past. Returns whether it does not:
+    /// Begins a cluster. Time goes on, so that everything that was noted before is long past. Returns whether it does not:
     /// then what was noted must be forgotten.
     pub(super) fn start(&mut self) -> bool {
         let last = self.time.iter().copied().max().unwrap_or(0);
@@ -70,9 +73,9 @@ impl Clocks {
         wraps
     }
 
-    /// The warp's own time.
+    /// The warp's own time, or that of the access that is looked at.
     pub(super) fn time(&self, warp: usize) -> u32 {
-        self.time[warp]
+        self.stamp.unwrap_or(self.time[warp])
     }
 
     /// By other warp: up to when its accesses come before what the warp does now.
@@ -118,10 +121,10 @@ impl Clocks {
         self.time[warp] += 1;
     }
 
-    /// A barrier opens: these warps learn what all have done that arrived at it.
-    pub(super) fn open(&mut self, barrier: usize, waiters: u32) {
+    /// A barrier opens: these warps, of those from `first` on, learn what all have done that arrived at it.
+    pub(super) fn open(&mut self, barrier: usize, waiters: u32, first: usize) {
         let pending = &mut self.barriers[barrier * self.warps..][..self.warps];
-        for warp in lanes_of(waiters) {
+        for warp in lanes_of(waiters).map(|waiter| first + waiter) {
             join(&mut self.seen[warp * self.warps..][..self.warps], pending);
             self.lanes[warp] = None;
         }
@@ -133,6 +136,12 @@ impl Clocks {
         let pending = &self.barriers[barrier * self.warps..][..self.warps];
         join(&mut self.seen[warp * self.warps..][..self.warps], pending);
         self.lanes[warp] = None;
+    }
+
+    /// The barrier of the cluster, for the opening of that number.
+    pub(super) fn cluster_barrier(&self, phase: u64) -> usize {
+        let barriers = self.barriers.len().checked_div(self.warps).unwrap_or_default();
+        barriers.saturating_sub(2) + (phase % 2) as usize
     }
 
     /// Forgets who has arrived at a barrier.
@@ -182,6 +191,13 @@ impl Clocks {
         clock[warp] = self.time[warp];
     }
 
+    /// What the warp began then has come to its end: others can learn from the word what came before that, and of it.
+    pub(super) fn release_since(&mut self, word: u64, warp: usize, since: &Since) {
+        let clock = self.words.entry(word).or_insert_with(|| vec![0; self.warps].into());
+        join(clock, &since.seen);
+        clock[warp] = clock[warp].max(since.time);
+    }
+
     /// What those had seen who wrote to a word becomes what is learned where it is `published`, until the next time.
     pub(super) fn publish(&mut self, word: u64, published: u64) {
         if let Some(clock) = self.words.get(&word) {
@@ -197,13 +213,14 @@ impl Clocks {
         since
     }
 
-    /// Runs `f` as if the warp had learned nothing since then.
-    pub(super) fn as_of<R>(&mut self, warp: usize, since: &Since, f: impl FnOnce(&Self) -> R) -> R {
+    /// Runs `f` as if the warp had learned nothing since then. What it accesses counts as accessed now, or, where others
+    /// have `told` of its end, as it began.
+    pub(super) fn as_of<R>(&mut self, warp: usize, since: &Since, told: bool, f: impl FnOnce(&Self) -> R) -> R {
         let now: Box<[u32]> = self.seen(warp).into();
         self.seen[warp * self.warps..][..self.warps].copy_from_slice(&since.seen);
-        self.began = Some(since.time);
+        (self.began, self.stamp) = (Some(since.time), told.then_some(since.time));
         let result = f(self);
-        self.began = None;
+        (self.began, self.stamp) = (None, None);
         self.seen[warp * self.warps..][..self.warps].copy_from_slice(&now);
         result
     }
@@ -216,7 +233,7 @@ impl Clocks {
 
 impl Default for Clocks {
     fn default() -> Self {
-        Self::new(0)
+        Self::new(0, 0)
     }
 }
 

@@ -1,7 +1,7 @@
-//! How blocks learn of each other: by atomic and strong accesses to the same words of global memory.
+//! How clusters learn of each other: by atomic and strong accesses to the same words of global memory.
 //!
-//! Each such access that writes is an event, which knows of what its warp had done, of what its block had learned, and of
-//! the events at its word before it. A block that reads the word learns of all that.
+//! Each such access that writes is an event, which knows of what its warp had done, of what its cluster had learned, and of
+//! the events at its word before it. A cluster that reads the word learns of all that.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,13 +11,13 @@ use super::clocks::join;
 /// A place in the list of events. Each comes after those that it knows of.
 pub(super) type EventId = u32;
 
-/// Events of a launch beyond which it is taken that all blocks know of each other.
+/// Events of a launch beyond which it is taken that all clusters know of each other.
 const MAX_EVENTS: usize = 1 << 24;
 
-/// What the block of that number had done: its warp's clock.
+/// What the cluster of that number had done: its warp's clock.
 #[derive(Debug)]
 struct Release {
-    block: u32,
+    cluster: u32,
     clock: Box<[u32]>,
 }
 
@@ -39,14 +39,14 @@ struct List {
 #[derive(Debug, Default)]
 pub(super) struct Events(Mutex<List>);
 
-/// What one block has learned.
+/// What one cluster has learned.
 #[derive(Debug, Default)]
 pub(super) struct Knowledge {
-    /// Everything that the block knows of came before this event.
+    /// Everything that the cluster knows of came before this event.
     head: Option<EventId>,
     /// The last event that it learned of.
     last: Option<EventId>,
-    /// The head for which `clocks` was made, the events that went into it, and by block up to when each warp is known.
+    /// The head for which `clocks` was made, the events that went into it, and by cluster up to when each warp is known.
     made_for: Option<EventId>,
     is_in: Vec<bool>,
     clocks: HashMap<u32, Box<[u32]>>,
@@ -59,12 +59,12 @@ impl Events {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A warp of a block lets others know what it has done. `None` once there are too many events.
-    pub(super) fn release(&self, knowledge: &mut Knowledge, block: u32, clock: Box<[u32]>) -> Option<EventId> {
+    /// A warp of a cluster lets others know what it has done. `None` once there are too many events.
+    pub(super) fn release(&self, knowledge: &mut Knowledge, cluster: u32, clock: Box<[u32]>) -> Option<EventId> {
         let mut list = self.list();
         let release = Some(list.releases.len() as u32);
         let event = list.push(Event { before: [knowledge.head, None], release })?;
-        list.releases.push(Release { block, clock });
+        list.releases.push(Release { cluster, clock });
         Some(event)
     }
 
@@ -101,15 +101,15 @@ impl Knowledge {
         self.knows_all = true;
     }
 
-    /// Whether what the warp of a block did at `time` is known.
-    pub(super) fn has(&mut self, events: &Events, (block, warp, time): (u32, usize, u32)) -> bool {
+    /// Whether what the warp of a cluster did at `time` is known.
+    pub(super) fn has(&mut self, events: &Events, (cluster, warp, time): (u32, usize, u32)) -> bool {
         if self.knows_all {
             return true;
         }
         if self.made_for != self.head {
             self.follow(events);
         }
-        self.clocks.get(&block).is_some_and(|clock| time <= clock[warp])
+        self.clocks.get(&cluster).is_some_and(|clock| time <= clock[warp])
     }
 
     /// Takes in all events that came before the head and have not been taken in yet.
@@ -124,8 +124,8 @@ impl Knowledge {
             }
             let Event { before, release } = &list.events[event as usize];
             rest.extend(before.iter().flatten());
-            if let Some(Release { block, clock }) = release.map(|release| &list.releases[release as usize]) {
-                let known = self.clocks.entry(*block).or_insert_with(|| vec![0; clock.len()].into());
+            if let Some(Release { cluster, clock }) = release.map(|release| &list.releases[release as usize]) {
+                let known = self.clocks.entry(*cluster).or_insert_with(|| vec![0; clock.len()].into());
                 join(known, clock);
             }
         }

@@ -1,4 +1,4 @@
-//! Races in global memory, among the threads of all blocks of a launch.
+//! Races in global memory, among the threads of all clusters of a launch.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -49,17 +49,17 @@ struct Cell {
 #[derive(Debug, Clone, Copy, Default)]
 struct Stamp {
     time: u32,
-    block: u32,
+    cluster: u32,
     pc: u32,
-    warp: u8,
+    warp: u16,
     lane: u8,
     is_strong: bool,
 }
 
-/// One block's part in it.
+/// One cluster's part in it.
 #[derive(Debug)]
-pub(super) struct BlockRaces {
-    block: u32,
+pub(super) struct ClusterRaces {
+    cluster: u32,
     knowledge: Knowledge,
     /// Pairs of places that have been reported.
     known: HashSet<(Pc, Pc)>,
@@ -71,6 +71,8 @@ struct Visit<'a> {
     clocks: &'a Clocks,
     by: &'a Observed<'a>,
     lane: usize,
+    /// The address of the cell.
+    place: u64,
 }
 
 impl GlobalRaces {
@@ -95,13 +97,13 @@ impl GlobalRaces {
     }
 }
 
-impl BlockRaces {
+impl ClusterRaces {
     pub(super) fn new() -> Self {
-        Self { block: 0, knowledge: Knowledge::default(), known: HashSet::new() }
+        Self { cluster: 0, knowledge: Knowledge::default(), known: HashSet::new() }
     }
 
-    pub(super) fn start(&mut self, block: u32) {
-        self.block = block;
+    pub(super) fn start(&mut self, cluster: u32) {
+        self.cluster = cluster;
         self.knowledge = Knowledge::default();
     }
 
@@ -109,7 +111,7 @@ impl BlockRaces {
     pub(super) fn access(&mut self, all: &GlobalRaces, clocks: &Clocks, by: &Observed<'_>, found: &mut Vec<Discovery>) {
         let mut event = None;
         if by.kind.is_strong() && by.kind.writes() {
-            event = all.events.release(&mut self.knowledge, self.block, clocks.snapshot(by.warp));
+            event = all.events.release(&mut self.knowledge, self.cluster, clocks.snapshot(by.warp));
             if event.is_none() {
                 self.knowledge.give_up();
             }
@@ -121,9 +123,10 @@ impl BlockRaces {
             let page = shard.entry(number).or_insert_with(|| all.new_page());
             for lane in lanes_of(rest).take_while(|&lane| by.addresses[lane] >> PAGE == number) {
                 rest &= !(1 << lane);
-                let visit = Visit { all, clocks, by, lane };
                 let cells = all.cells(by, lane);
-                for cell in &mut page.cells[cells.clone()] {
+                for (place, cell) in cells.clone().zip(&mut page.cells[cells.clone()]) {
+                    let visit =
+                        Visit { all, clocks, by, lane, place: (number << PAGE) + ((place as u64) << all.shift) };
                     match by.kind {
                         AccessKind::Read | AccessKind::StrongRead => self.read(&visit, cell, found),
                         _ => self.write(&visit, cell, found),
@@ -140,31 +143,7 @@ impl BlockRaces {
         }
     }
 
-    /// A warp lets others of its cluster know what the block has done, besides what they know `before`.
-    pub(super) fn tell(
-        &mut self,
-        all: &GlobalRaces,
-        clocks: &Clocks,
-        warp: usize,
-        before: Option<EventId>,
-    ) -> Option<EventId> {
-        let event = all.events.release(&mut self.knowledge, self.block, clocks.snapshot(warp));
-        let event = event.and_then(|event| all.events.join(event, before));
-        if event.is_none() {
-            self.knowledge.give_up();
-        }
-        event
-    }
-
-    /// The block learns what others of its cluster have told.
-    pub(super) fn learn(&mut self, all: &GlobalRaces, event: Option<EventId>) {
-        match event {
-            Some(event) => self.knowledge.learn(&all.events, event),
-            None => self.knowledge.give_up(),
-        }
-    }
-
-    /// A strong access has been made that reads: the block learns what those had done who wrote to the words before.
+    /// A strong access has been made that reads: the cluster learns what those had done who wrote to the words before.
     pub(super) fn acquire(&mut self, all: &GlobalRaces, by: &Observed<'_>) {
         for lane in lanes_of(by.mask) {
             let number = by.addresses[lane] >> PAGE;
@@ -178,11 +157,14 @@ impl BlockRaces {
 
     fn read(&mut self, visit: &Visit<'_>, cell: &mut Cell, found: &mut Vec<Discovery>) {
         self.compare(visit, cell.write, AccessKind::Write, found);
-        let new = visit.stamp(self.block);
+        let new = visit.stamp(self.cluster);
         let is_mine = |old: &&mut Stamp| {
-            (old.block, old.warp, old.is_strong) == (new.block, new.warp, new.is_strong) && old.time != 0
+            (old.cluster, old.warp, old.is_strong) == (new.cluster, new.warp, new.is_strong) && old.time != 0
         };
         if let Some(old) = cell.reads.iter_mut().find(is_mine) {
+            if old.time > new.time {
+                return;
+            }
             let is_same = old.time == new.time && old.lane != new.lane;
             *old = Stamp { lane: if is_same { SEVERAL } else { new.lane }, ..new };
             return;
@@ -198,20 +180,20 @@ impl BlockRaces {
         for read in cell.reads {
             self.compare(visit, read, AccessKind::Read, found);
         }
-        cell.write = visit.stamp(self.block);
+        cell.write = visit.stamp(self.cluster);
     }
 
     fn compare(&mut self, visit: &Visit<'_>, old: Stamp, kind: AccessKind, found: &mut Vec<Discovery>) {
-        let Visit { by, lane, .. } = *visit;
+        let Visit { by, lane, place, .. } = *visit;
         if old.time == 0 || old.is_strong && by.kind.is_strong() || self.is_before(visit, old) {
             return;
         }
         let other = old.pc as Pc;
         if self.known.insert((by.pc.min(other), by.pc.max(other))) {
-            let (address, bytes) = (by.addresses[lane], by.bytes);
-            let block = (old.block != self.block).then_some(old.block);
+            let (address, bytes) = by.around(place, lane);
+            let cluster = (old.cluster != self.cluster).then_some(old.cluster);
             // Of several lanes, it is at least one that is not this one.
-            let first = usize::from(lane == 0 && block.is_none() && usize::from(old.warp) == by.warp);
+            let first = usize::from(lane == 0 && cluster.is_none() && usize::from(old.warp) == by.warp);
             let of_warp = if old.lane == SEVERAL { first } else { usize::from(old.lane) };
             let thread = usize::from(old.warp) * LANES + of_warp;
             let kind = match kind {
@@ -219,28 +201,28 @@ impl BlockRaces {
                 _ if old.is_strong => AccessKind::Atomic,
                 kind => kind,
             };
-            let what = What::Race { space: Space::Global, address, bytes, thread, block, kind };
+            let what = What::Race { space: Space::Global, address, bytes, thread, cluster, kind };
             found.push(Discovery { kind: FindingKind::Race, lane, other: Some(other), what });
         }
     }
 
     /// Whether something puts the old access before the new one.
     fn is_before(&mut self, visit: &Visit<'_>, old: Stamp) -> bool {
-        let Visit { all, clocks, by, lane } = *visit;
+        let Visit { all, clocks, by, lane, .. } = *visit;
         let warp = usize::from(old.warp);
         let lanes = if old.lane == SEVERAL { u32::MAX } else { 1 << old.lane };
-        old.block == self.block && clocks.unordered((by.warp, lane), warp, lanes, old.time) == 0
-            || self.knowledge.has(&all.events, (old.block, warp, old.time))
+        old.cluster == self.cluster && clocks.unordered((by.warp, lane), warp, lanes, old.time) == 0
+            || self.knowledge.has(&all.events, (old.cluster, warp, old.time))
     }
 }
 
 impl Visit<'_> {
-    fn stamp(&self, block: u32) -> Stamp {
+    fn stamp(&self, cluster: u32) -> Stamp {
         Stamp {
             time: self.clocks.time(self.by.warp),
-            block,
+            cluster,
             pc: self.by.pc as u32,
-            warp: self.by.warp as u8,
+            warp: self.by.warp as u16,
             lane: self.lane as u8,
             is_strong: self.by.kind.is_strong(),
         }

@@ -1,4 +1,4 @@
-//! Checkers: observers of a block's accesses and barriers, each of which can be switched off.
+//! Checkers: observers of a cluster's accesses and barriers, each of which can be switched off.
 
 mod beside;
 mod clocks;
@@ -10,10 +10,9 @@ mod race;
 mod tests;
 mod written;
 
-use clocks::Clocks;
 pub(crate) use clocks::Since;
-pub(crate) use cluster::ClusterEvent;
-use global::BlockRaces;
+use clocks::{BLOCK_BARRIERS, Clocks};
+use global::ClusterRaces;
 pub(crate) use global::GlobalRaces;
 use race::Races;
 use written::Written;
@@ -31,7 +30,7 @@ pub struct Checks {
     pub memory: bool,
     /// Reads of shared or local memory that nobody wrote.
     pub uninitialized: bool,
-    /// Accesses of a block to its own shared memory that nothing puts in an order; those of other blocks are not looked at.
+    /// Accesses to shared memory that nothing puts in an order, among the threads of a cluster.
     pub races: bool,
     /// Accesses to global memory that nothing puts in an order, among the threads of the blocks that run. It remembers
     /// who accessed what: some 50 bytes for each word that is touched.
@@ -78,12 +77,27 @@ impl AccessKind {
 pub(crate) struct Observed<'a> {
     pub kind: AccessKind,
     pub pc: Pc,
+    /// Its number in the cluster, one block after the other.
     pub warp: usize,
     pub mask: Mask,
     /// Where each lane of the mask accesses.
     pub addresses: &'a [u64; LANES],
     /// Bytes that each lane accesses.
     pub bytes: u32,
+}
+
+/// Bytes of one lane beyond which an access is one of a copy engine.
+const MAX_BYTES: u32 = 32;
+
+impl Observed<'_> {
+    /// The place that a lane accesses, and its bytes; of a copy in bulk, the piece of it that something at an address is in.
+    fn around(&self, place: u64, lane: usize) -> (u64, u32) {
+        const PIECE: u32 = 16;
+        match self.bytes {
+            ..=MAX_BYTES => (self.addresses[lane], self.bytes),
+            _ => (place - place % u64::from(PIECE), PIECE),
+        }
+    }
 }
 
 /// Something that a checker found.
@@ -102,79 +116,131 @@ pub(crate) struct Discovery {
 pub(crate) enum What {
     /// A finished sentence.
     Text(String),
-    /// A race with the access of a thread, by its number in its block, at `Discovery::other`.
+    /// A race with the access of a thread, by its number in its cluster, at `Discovery::other`.
     Race {
         space: Space,
         address: u64,
         bytes: u32,
         thread: usize,
-        /// Its block, by number, where it is another.
-        block: Option<u32>,
+        /// Its cluster, by number, where it is another.
+        cluster: Option<u32>,
         kind: AccessKind,
     },
 }
 
-/// The checkers of one block after the other.
+/// What the checkers know of the blocks of a cluster together.
+#[derive(Debug, Default)]
+pub(crate) struct ClusterChecks {
+    clocks: Option<Clocks>,
+    global: Option<ClusterRaces>,
+}
+
+/// What they know of a block's shared memory.
+#[derive(Debug, Default)]
+pub(crate) struct SharedChecks {
+    rank: usize,
+    races: Option<Races>,
+    written: Option<Written>,
+}
+
+/// The checkers of one block after the other. While it runs, it has what they know of its cluster, and of the shared memory
+/// that is accessed.
 #[derive(Debug, Default)]
 pub(crate) struct BlockChecks {
-    clocks: Option<Clocks>,
-    races: Option<Races>,
-    global: Option<BlockRaces>,
-    shared: Option<Written>,
+    pub cluster: ClusterChecks,
+    pub memory: SharedChecks,
     local: Option<Written>,
     /// Bytes from one thread's local memory to the next one's.
     local_stride: u64,
+    /// The block's rank in its cluster, and the number of its first warp.
+    rank: usize,
+    first: usize,
 }
 
-impl BlockChecks {
-    /// For blocks of so many warps and bytes of shared memory.
-    pub(crate) fn new(checks: Checks, program: &Program, warps: usize, shared_bytes: usize) -> Self {
-        let local_stride = u64::from(program.local_bytes).next_multiple_of(4);
-        let local_bytes = local_stride as usize * warps * LANES;
+impl ClusterChecks {
+    /// For clusters of so many blocks, and blocks of so many warps.
+    pub(crate) fn new(checks: Checks, blocks: usize, warps: usize) -> Self {
         Self {
-            clocks: (checks.races || checks.global_races).then(|| Clocks::new(warps)),
-            races: checks.races.then(|| Races::new(warps, shared_bytes, program.shared_granule)),
-            global: checks.global_races.then(BlockRaces::new),
-            shared: checks.uninitialized.then(|| Written::new(shared_bytes)),
-            local: checks.uninitialized.then(|| Written::new(local_bytes)),
-            local_stride,
+            clocks: (checks.races || checks.global_races).then(|| Clocks::new(blocks * warps, blocks)),
+            global: checks.global_races.then(ClusterRaces::new),
         }
     }
 
-    /// Begins the block of that number.
-    pub(crate) fn start(&mut self, block: u32) {
-        let forget = self.clocks.as_mut().is_some_and(Clocks::start);
+    /// Begins the cluster of that number. Returns whether what was noted of shared memory must be forgotten.
+    pub(crate) fn start(&mut self, cluster: u32) -> bool {
+        if let Some(global) = &mut self.global {
+            global.start(cluster);
+        }
+        self.clocks.as_mut().is_some_and(Clocks::start)
+    }
+}
+
+impl SharedChecks {
+    /// For so many bytes of the block of that rank, in clusters of so many blocks, and blocks of so many warps.
+    pub(crate) fn new(checks: Checks, granule: u32, bytes: usize, rank: usize, [blocks, warps]: [usize; 2]) -> Self {
+        let own = rank * warps..(rank + 1) * warps;
+        Self {
+            rank,
+            races: checks.races.then(|| Races::new(own, blocks * warps, bytes, granule)),
+            written: checks.uninitialized.then(|| Written::new(bytes)),
+        }
+    }
+
+    /// Begins a block; `forget` where times begin anew.
+    pub(crate) fn start(&mut self, forget: bool) {
         if let Some(races) = &mut self.races {
             races.start(forget);
         }
-        if let Some(global) = &mut self.global {
-            global.start(block);
+        if let Some(written) = &mut self.written {
+            written.start();
         }
-        [&mut self.shared, &mut self.local].into_iter().flatten().for_each(Written::start);
+    }
+
+    /// What the clocks know this shared memory by.
+    fn area(&self) -> u64 {
+        1 << 63 | (self.rank as u64) << 48
+    }
+}
+
+impl BlockChecks {
+    /// For blocks of so many warps and of that rank in their cluster.
+    pub(crate) fn new(checks: Checks, program: &Program, warps: usize, rank: usize) -> Self {
+        let local_stride = u64::from(program.local_bytes).next_multiple_of(4);
+        let local_bytes = local_stride as usize * warps * LANES;
+        let local = checks.uninitialized.then(|| Written::new(local_bytes));
+        Self { local, local_stride, rank, first: rank * warps, ..Self::default() }
+    }
+
+    /// Begins a block.
+    pub(crate) fn start(&mut self) {
+        if let Some(local) = &mut self.local {
+            local.start();
+        }
     }
 
     /// An access to shared memory, by offsets into it, which are inside.
     pub(crate) fn shared(&mut self, access: &Observed<'_>) -> Vec<Discovery> {
         let mut found = Vec::new();
-        if let Some(written) = &mut self.shared {
+        let area = self.memory.area();
+        if let Some(written) = &mut self.memory.written {
             found.extend(written.access(access, "shared", access.addresses));
         }
-        let Some(clocks) = &mut self.clocks else { return found };
+        let Some(clocks) = &mut self.cluster.clocks else { return found };
         if access.kind.is_strong() {
-            acquire(clocks, access, Space::Shared);
+            acquire(clocks, access, area);
         }
-        if let Some(races) = &mut self.races {
+        if let Some(races) = &mut self.memory.races {
             races.access(clocks, access, &mut found);
         }
         if access.kind.is_strong() {
-            release(clocks, access, Space::Shared);
+            release(clocks, access, area);
         }
         found
     }
 
     /// An access to local memory, by offsets into each thread's, which are inside.
     pub(crate) fn local(&mut self, access: &Observed<'_>) -> Option<Discovery> {
-        let first = (access.warp * LANES) as u64;
+        let first = ((access.warp - self.first) * LANES) as u64;
         let places = std::array::from_fn(|lane| (first + lane as u64) * self.local_stride + access.addresses[lane]);
         self.local.as_mut()?.access(access, "local", &places)
     }
@@ -182,58 +248,61 @@ impl BlockChecks {
     /// An access to global memory that is about to be made.
     pub(crate) fn global(&mut self, all: Option<&GlobalRaces>, access: &Observed<'_>) -> Vec<Discovery> {
         let mut found = Vec::new();
-        let Some(clocks) = &mut self.clocks else { return found };
+        let Some(clocks) = &mut self.cluster.clocks else { return found };
         if access.kind.is_strong() {
-            acquire(clocks, access, Space::Global);
+            acquire(clocks, access, GLOBAL);
         }
-        if let (Some(global), Some(all)) = (&mut self.global, all) {
+        if let (Some(global), Some(all)) = (&mut self.cluster.global, all) {
             global.access(all, clocks, access, &mut found);
         }
         if access.kind.is_strong() {
-            release(clocks, access, Space::Global);
+            release(clocks, access, GLOBAL);
         }
         found
     }
 
-    /// A strong access to global memory has been made: the block knows what others had done that it now may see.
+    /// A strong access to global memory has been made: the cluster knows what others had done that it now may see.
     pub(crate) fn global_done(&mut self, all: &GlobalRaces, access: &Observed<'_>) {
-        if let Some(global) = self.global.as_mut().filter(|_| access.kind.is_strong() && access.kind.reads()) {
+        if let Some(global) = self.cluster.global.as_mut().filter(|_| access.kind.is_strong() && access.kind.reads()) {
             global.acquire(all, access);
         }
     }
 
-    /// A warp has arrived at a barrier.
+    /// A warp has arrived at a barrier of the block.
     pub(crate) fn arrive(&mut self, barrier: usize, warp: usize) {
-        if let Some(clocks) = &mut self.clocks {
-            clocks.arrive(barrier, warp);
+        if let Some(clocks) = &mut self.cluster.clocks {
+            clocks.arrive(self.rank * BLOCK_BARRIERS + barrier, warp);
         }
     }
 
-    /// A barrier has opened for the warps that wait at it.
+    /// A barrier has opened for those of the block's warps that wait at it.
     pub(crate) fn open(&mut self, barrier: usize, waiters: u32) {
-        if let Some(clocks) = &mut self.clocks {
-            clocks.open(barrier, waiters);
+        if let Some(clocks) = &mut self.cluster.clocks {
+            clocks.open(self.rank * BLOCK_BARRIERS + barrier, waiters, self.first);
         }
     }
 
     /// Lanes of a warp have met, of those that are `live`.
     pub(crate) fn warp_met(&mut self, warp: usize, members: Mask, live: Mask) {
-        if let Some(clocks) = &mut self.clocks {
+        if let Some(clocks) = &mut self.cluster.clocks {
             clocks.warp_met(warp, members, live);
         }
     }
 }
 
-/// What the clocks know a word of shared or global memory by.
-fn word_name(address: u64, space: Space) -> u64 {
-    (address / 4) | if space == Space::Shared { 1 << 63 } else { 0 }
+/// As [`SharedChecks::area`], of global memory.
+const GLOBAL: u64 = 0;
+
+/// What the clocks know a word by.
+fn word_name(address: u64, area: u64) -> u64 {
+    (address / 4) | area
 }
 
 /// The words of a strong access, each once where lanes side by side share it, with the lanes.
-fn words<'a>(access: &'a Observed<'_>, space: Space) -> impl Iterator<Item = (u64, Mask)> + 'a {
+fn words<'a>(access: &'a Observed<'_>, area: u64) -> impl Iterator<Item = (u64, Mask)> + 'a {
     let mut rest = access.mask;
     std::iter::from_fn(move || {
-        let word = |lane: usize| word_name(access.addresses[lane], space);
+        let word = |lane: usize| word_name(access.addresses[lane], area);
         let first = (rest != 0).then(|| word(rest.trailing_zeros() as usize))?;
         let same = lanes_of(rest).take_while(|&lane| word(lane) == first).fold(0, |mask, lane| mask | 1 << lane);
         rest &= !same;
@@ -241,15 +310,15 @@ fn words<'a>(access: &'a Observed<'_>, space: Space) -> impl Iterator<Item = (u6
     })
 }
 
-fn acquire(clocks: &mut Clocks, access: &Observed<'_>, space: Space) {
+fn acquire(clocks: &mut Clocks, access: &Observed<'_>, area: u64) {
     if access.kind.reads() {
-        words(access, space).for_each(|(word, lanes)| clocks.acquire(word, access.warp, lanes));
+        words(access, area).for_each(|(word, lanes)| clocks.acquire(word, access.warp, lanes));
     }
 }
 
-fn release(clocks: &mut Clocks, access: &Observed<'_>, space: Space) {
+fn release(clocks: &mut Clocks, access: &Observed<'_>, area: u64) {
     if access.kind.writes() {
-        words(access, space).for_each(|(word, _)| clocks.release(word, access.warp));
+        words(access, area).for_each(|(word, _)| clocks.release(word, access.warp));
         clocks.tick(access.warp);
     }
 }

@@ -1,6 +1,7 @@
 //! Races in shared memory: two accesses to the same bytes, one of them a write, that nothing puts in an order.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 
 use super::clocks::Clocks;
 use super::{AccessKind, Discovery, Observed, What};
@@ -13,13 +14,17 @@ use crate::registers::{LANES, Mask};
 /// Who last read and wrote what. A cell is as wide as the narrowest access of the program, at most a word.
 #[derive(Debug)]
 pub(super) struct Races {
+    /// The numbers of the block's own warps, and how many the cluster has.
+    own: Range<usize>,
     warps: usize,
     /// A cell's bytes, as a power of two.
     shift: u32,
     /// The last write of each cell.
     writes: Vec<Write>,
-    /// By warp and by cell: when it last read, and which of its lanes did.
+    /// By warp of the block and by cell: when it last read, and which of its lanes did.
     reads: Vec<Read>,
+    /// By warp of another block that has ever read, and by cell.
+    reads_of_others: BTreeMap<usize, Box<[Read]>>,
     /// By cell, the reads that are strong: they do not race with strong writes.
     strong_reads: HashMap<usize, Box<[Read]>>,
     /// Pairs of places that have been reported.
@@ -51,13 +56,16 @@ struct Now<'a> {
 }
 
 impl Races {
-    pub(super) fn new(warps: usize, bytes: usize, shift: u32) -> Self {
+    /// For the memory of a block that has its `own` warps, out of so many.
+    pub(super) fn new(own: Range<usize>, warps: usize, bytes: usize, shift: u32) -> Self {
         let cells = bytes.div_ceil(1 << shift);
         Self {
             warps,
             shift,
             writes: vec![Write::default(); cells],
-            reads: vec![Read::default(); cells * warps],
+            reads: vec![Read::default(); cells * own.len()],
+            reads_of_others: BTreeMap::new(),
+            own,
             strong_reads: HashMap::new(),
             known: HashSet::new(),
         }
@@ -69,6 +77,7 @@ impl Races {
         if forget {
             self.writes.fill(Write::default());
             self.reads.fill(Read::default());
+            self.reads_of_others.clear();
         }
     }
 
@@ -103,15 +112,23 @@ impl Races {
     fn read(&mut self, now: &Now<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
         let write = self.writes[cell];
         if write.time > now.seen[usize::from(write.warp)] {
-            self.after_write(now, write, lanes, found);
+            self.after_write(now, cell, write, lanes, found);
         }
-        self.reads[now.by.warp * self.writes.len() + cell].note(now, lanes);
+        let (warp, cells) = (now.by.warp, self.writes.len());
+        let read = match warp.checked_sub(self.own.start).filter(|_| self.own.contains(&warp)) {
+            Some(own) => &mut self.reads[own * cells + cell],
+            None => {
+                let reads = self.reads_of_others.entry(warp);
+                &mut reads.or_insert_with(|| vec![Read::default(); cells].into())[cell]
+            }
+        };
+        read.note(now, lanes);
     }
 
     fn strong_read(&mut self, now: &Now<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
         let write = self.writes[cell];
         if !write.is_strong {
-            self.after_write(now, write, lanes, found);
+            self.after_write(now, cell, write, lanes, found);
         }
         let warps = self.warps;
         let reads = self.strong_reads.entry(cell).or_insert_with(|| vec![Read::default(); warps].into());
@@ -122,59 +139,66 @@ impl Races {
         let is_strong = now.by.kind.is_strong();
         let (write, seen) = (self.writes[cell], now.seen);
         if write.time > seen[usize::from(write.warp)] && !(is_strong && write.is_strong) {
-            self.after_write(now, write, 1 << lane, found);
+            self.after_write(now, cell, write, 1 << lane, found);
         }
         let cells = self.writes.len();
-        for (warp, &known) in seen.iter().enumerate() {
-            let read = self.reads[warp * cells + cell];
+        for (index, &known) in seen[self.own.clone()].iter().enumerate() {
+            let read = self.reads[index * cells + cell];
             if read.time > known {
-                self.after_read(now, lane, (warp, read, AccessKind::Read), found);
+                self.after_read(now, (lane, cell), (self.own.start + index, read, AccessKind::Read), found);
+            }
+        }
+        if !self.reads_of_others.is_empty() {
+            let late =
+                |(&warp, reads): (&usize, &Box<[Read]>)| (reads[cell].time > seen[warp]).then(|| (warp, reads[cell]));
+            for (warp, read) in self.reads_of_others.iter().filter_map(late).collect::<Vec<_>>() {
+                self.after_read(now, (lane, cell), (warp, read, AccessKind::Read), found);
             }
         }
         if !is_strong && !self.strong_reads.is_empty() {
             for warp in 0..self.warps {
                 let read = self.strong_reads.get(&cell).map_or(Read::default(), |reads| reads[warp]);
-                self.after_read(now, lane, (warp, read, AccessKind::StrongRead), found);
+                self.after_read(now, (lane, cell), (warp, read, AccessKind::StrongRead), found);
             }
         }
         let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lane as u8);
         self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong };
     }
 
-    fn after_write(&mut self, now: &Now<'_>, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {
+    fn after_write(&mut self, now: &Now<'_>, cell: usize, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {
         let (warp, other) = (usize::from(write.warp), usize::from(write.lane));
         let races = |&lane: &usize| now.clocks.unordered((now.by.warp, lane), warp, 1 << other, write.time) != 0;
         if let Some(lane) = lanes_of(lanes).find(races) {
             let kind = if write.is_strong { AccessKind::Atomic } else { AccessKind::Write };
-            self.race(now, lane, (warp * LANES + other, write.pc, kind), found);
+            self.race(now, (lane, cell), (warp * LANES + other, write.pc, kind), found);
         }
     }
 
     fn after_read(
         &mut self,
         now: &Now<'_>,
-        lane: usize,
+        (lane, cell): (usize, usize),
         (warp, read, kind): (usize, Read, AccessKind),
         found: &mut Vec<Discovery>,
     ) {
         let others = now.clocks.unordered((now.by.warp, lane), warp, read.lanes, read.time);
         if others != 0 {
             let other = warp * LANES + others.trailing_zeros() as usize;
-            self.race(now, lane, (other, read.pc, kind), found);
+            self.race(now, (lane, cell), (other, read.pc, kind), found);
         }
     }
 
     fn race(
         &mut self,
         now: &Now<'_>,
-        lane: usize,
+        (lane, cell): (usize, usize),
         (thread, pc, kind): (usize, u32, AccessKind),
         found: &mut Vec<Discovery>,
     ) {
         let other = pc as Pc;
         if self.known.insert((now.by.pc.min(other), now.by.pc.max(other))) {
-            let (address, bytes) = (now.by.addresses[lane], now.by.bytes);
-            let what = What::Race { space: Space::Shared, address, bytes, thread, block: None, kind };
+            let (address, bytes) = now.by.around((cell as u64) << self.shift, lane);
+            let what = What::Race { space: Space::Shared, address, bytes, thread, cluster: None, kind };
             found.push(Discovery { kind: FindingKind::Race, lane, other: Some(other), what });
         }
     }
@@ -184,7 +208,7 @@ impl Read {
     /// Adds lanes that read now, and forgets those whose reads came before.
     #[inline(always)]
     fn note(&mut self, now: &Now<'_>, lanes: Mask) {
-        if self.time == now.time {
+        if self.time >= now.time {
             self.lanes |= lanes;
             return;
         }

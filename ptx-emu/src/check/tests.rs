@@ -4,10 +4,13 @@ use super::clocks::Clocks;
 use super::events::{Events, Knowledge};
 use super::race::Races;
 use super::written::Written;
-use super::{AccessKind, Observed, Space, acquire, release};
+use super::{AccessKind, Observed, acquire, release};
 use crate::registers::{ALL_LANES, LANES, Mask};
 
 const WARPS: usize = 4;
+
+/// What the clocks know its shared memory by.
+const AREA: u64 = 1 << 63;
 
 /// A block of four warps with 256 bytes of shared memory.
 struct Block {
@@ -17,7 +20,7 @@ struct Block {
 
 impl Block {
     fn new(shift: u32) -> Self {
-        Self { clocks: Clocks::new(WARPS), races: Races::new(WARPS, 256, shift) }
+        Self { clocks: Clocks::new(WARPS, 1), races: Races::new(0..WARPS, WARPS, 256, shift) }
     }
 
     /// Lanes access a word each, or all the same; returns the places that race with it, and the thread there.
@@ -33,11 +36,11 @@ impl Block {
         let access = Observed { kind, pc, warp, mask, addresses: &addresses, bytes };
         let mut found = vec![];
         if kind.is_strong() {
-            acquire(&mut self.clocks, &access, Space::Shared);
+            acquire(&mut self.clocks, &access, AREA);
         }
         self.races.access(&self.clocks, &access, &mut found);
         if kind.is_strong() {
-            release(&mut self.clocks, &access, Space::Shared);
+            release(&mut self.clocks, &access, AREA);
         }
         let other = |what| if let super::What::Race { thread, .. } = what { thread } else { usize::MAX };
         found.into_iter().map(|discovery| (discovery.other.unwrap_or(usize::MAX), other(discovery.what))).collect()
@@ -50,7 +53,7 @@ impl Block {
 
     fn meet(&mut self, arrivers: &[usize], waiters: u32) {
         arrivers.iter().for_each(|&warp| self.clocks.arrive(1, warp));
-        self.clocks.open(1, waiters);
+        self.clocks.open(1, waiters, 0);
     }
 }
 

@@ -29,16 +29,6 @@ impl Written {
         self.left = self.words.len();
     }
 
-    /// Notes what another block has written.
-    pub(super) fn note(&mut self, place: u64, bytes: u32) {
-        let (place, bytes) = (place as usize, bytes as usize);
-        let mask = if bytes < 4 { ((1 << bytes) - 1) << (place % 4) } else { WHOLE };
-        for word in self.words[place / 4..][..bytes.div_ceil(4)].iter_mut().filter(|word| **word & mask != mask) {
-            *word |= mask;
-            self.left -= usize::from(*word == WHOLE);
-        }
-    }
-
     /// Notes what is written, and finds the first lane that reads what was not. Accesses are aligned; they lie at `places`.
     pub(super) fn access(&mut self, access: &Observed<'_>, space: &str, places: &[u64; LANES]) -> Option<Discovery> {
         if self.left == 0 {

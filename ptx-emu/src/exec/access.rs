@@ -32,7 +32,7 @@ impl Request {
     /// What the checkers see of it.
     fn observed(&self, warp: &Warp, mask: Mask) -> Observed<'_> {
         let Self { pc, kind, ref addresses, bytes, .. } = *self;
-        Observed { kind, pc, warp: warp.index, mask, addresses, bytes }
+        Observed { kind, pc, warp: warp.number, mask, addresses, bytes }
     }
 }
 
@@ -109,16 +109,14 @@ impl Site {
             let bytes = access.bytes();
             let alignment = bytes.next_power_of_two();
             let request = Request { pc, kind, space, mask: same, addresses: places, bytes, alignment, remote };
-            match remote {
-                Some(rank) => self.remotely(grid, warp, rank, &request, count, &f)?,
-                None => {
-                    let allowed = self.check(grid, warp, &request, count)?;
-                    f(self, warp, &request, allowed);
-                    if let Some(races) = grid.global_races.as_ref().filter(|_| space == Space::Global && allowed != 0) {
-                        self.checks.global_done(races, &request.observed(warp, allowed));
-                    }
+            self.in_memory_of(remote, |site| {
+                let allowed = site.check(grid, warp, &request, count)?;
+                f(site, warp, &request, allowed);
+                if let Some(races) = grid.global_races.as_ref().filter(|_| space == Space::Global && allowed != 0) {
+                    site.checks.global_done(races, &request.observed(warp, allowed));
                 }
-            }
+                Ok::<(), Fault>(())
+            })?;
             rest &= !same;
         }
         Ok(())
@@ -155,14 +153,13 @@ impl Site {
         }
         let observed = request.observed(warp, mask);
         let found = match space {
-            Space::Shared if request.remote.is_some() => vec![],
             Space::Shared => self.checks.shared(&observed),
             Space::Local => self.checks.local(&observed).into_iter().collect(),
             Space::Global => self.checks.global(grid.global_races.as_ref(), &observed),
             _ => vec![],
         };
         for discovery in found {
-            self.report(grid, pc, warp.index, discovery);
+            self.report(grid, pc, warp.number, discovery);
         }
         Ok(mask)
     }

@@ -67,8 +67,8 @@ impl Site {
         let address = request.addresses[lane] + offset;
         match request.space {
             Space::Shared => {
-                let old = get_bytes(&self.shared, address, width);
-                put_bytes(&mut self.shared, address, width, f(old));
+                let old = get_bytes(&self.shared.bytes, address, width);
+                put_bytes(&mut self.shared.bytes, address, width, f(old));
                 old
             }
             Space::Global => match grid.memory.find(address) {

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use super::barrier::{BARRIERS, BarrierState};
-use super::bulk::PendingBulk;
-use super::cluster::Cluster;
+use super::cluster::{Cluster, SharedMemory};
 use super::footprint::Footprint;
 use super::grid::Grid;
 use super::patterns::Memo;
@@ -34,12 +33,11 @@ pub(super) struct Block {
 /// What the warps of a block share.
 pub(super) struct Site {
     pub index: [u32; 3],
-    pub shared: Vec<u8>,
+    /// Shared memory: the block's own but for moments.
+    pub shared: SharedMemory,
     /// What the block has in common with others of its cluster, while it runs; and its rank among them.
     pub(super) cluster: Cluster,
     pub(super) rank: usize,
-    /// How often the cluster's barrier will have opened when those go on that arrived there last.
-    pub(super) cluster_arrivals: u64,
     pub checks: BlockChecks,
     pub(super) barriers: [BarrierState; BARRIERS],
     /// Threads that have not left the kernel.
@@ -51,21 +49,19 @@ pub(super) struct Site {
     findings: Vec<Finding>,
     known: HashSet<(FindingKind, Pc, Option<Pc>)>,
     pub(super) patterns: Memo,
-    /// Bulk copies that nobody has waited for.
-    pub(super) bulk: Vec<PendingBulk>,
     /// What the block touches of global memory, where that is wanted.
     pub(super) footprint: Option<Footprint>,
 }
 
 impl Block {
-    pub(super) fn new(grid: &Grid<'_>) -> Self {
+    /// A block that has that rank in its cluster.
+    pub(super) fn new(grid: &Grid<'_>, rank: usize) -> Self {
         let site = Site {
             index: [0; 3],
-            shared: vec![],
+            shared: SharedMemory::default(),
             cluster: Cluster::default(),
-            rank: 0,
-            cluster_arrivals: 0,
-            checks: BlockChecks::new(grid.checks, grid.program, grid.warps(), grid.shared_bytes()),
+            rank,
+            checks: BlockChecks::new(grid.checks, grid.program, grid.warps(), rank),
             barriers: Default::default(),
             live: 0,
             left: None,
@@ -73,10 +69,10 @@ impl Block {
             findings: vec![],
             known: HashSet::new(),
             patterns: Memo::new(grid.program.instructions.len()),
-            bulk: vec![],
             footprint: None,
         };
-        Self { warps: (0..grid.warps()).map(|index| Warp::new(grid.program, index)).collect(), site }
+        let first = rank * grid.warps();
+        Self { warps: (0..grid.warps()).map(|index| Warp::new(grid.program, index, first + index)).collect(), site }
     }
 
     pub(super) fn take_findings(&mut self) -> Vec<Finding> {
@@ -88,14 +84,12 @@ impl Block {
         self.site.footprint.as_ref().map(|footprint| (footprint.sectors(), footprint.touched_bytes()))
     }
 
-    /// Begins the block of that place and of that rank in its cluster; `note` says whether to note what it touches of global
-    /// memory.
-    pub(super) fn start(&mut self, grid: &Grid<'_>, index: [u32; 3], rank: usize, note: bool) {
+    /// Begins the block of that place; `note` says whether to note what it touches of global memory.
+    pub(super) fn start(&mut self, grid: &Grid<'_>, index: [u32; 3], note: bool) {
         self.site.footprint = note.then(Footprint::default);
-        (self.site.index, self.site.rank, self.site.cluster_arrivals) = (index, rank, 0);
-        self.site.checks.start(grid.number(index));
+        self.site.index = index;
+        self.site.checks.start();
         self.site.barriers = Default::default();
-        self.site.bulk.clear();
         (self.site.live, self.site.left, self.site.instructions) = (grid.threads(), None, 0);
         self.warps.iter_mut().for_each(|warp| warp.start(grid, index));
     }
@@ -123,9 +117,10 @@ impl Block {
 }
 
 impl Site {
+    /// What is wrong with what a thread did, by its number in the cluster.
     pub(super) fn finding(&self, grid: &Grid<'_>, kind: FindingKind, pc: Pc, thread: usize, what: String) -> Finding {
         let instruction = &grid.program.instructions[pc];
-        let thread = Thread { thread: grid.thread(thread as u32), block: self.index };
+        let thread = grid.thread_of(grid.place(self.index), thread);
         Finding {
             kind,
             line: instruction.line,
@@ -136,7 +131,8 @@ impl Site {
         }
     }
 
-    /// Keeps what a checker found, the first time that it is found at this place.
+    /// Keeps what a checker found, the first time that it is found at this place. The warp is given by its number in the
+    /// cluster.
     pub(super) fn report(&mut self, grid: &Grid<'_>, pc: Pc, warp: usize, discovery: Discovery) {
         let Discovery { kind, lane, other, what } = discovery;
         if self.findings.len() >= MAX_FINDINGS || !self.known.insert((kind, pc, other)) {
@@ -145,7 +141,7 @@ impl Site {
         let other_line = other.map(|other| grid.program.instructions[other].line);
         let what = match what {
             What::Text(text) => text,
-            What::Race { space, address, bytes, thread, block, kind } => {
+            What::Race { space, address, bytes, thread, cluster, kind } => {
                 let did = match kind {
                     AccessKind::Read => "read",
                     AccessKind::Write => "write",
@@ -153,10 +149,11 @@ impl Site {
                     AccessKind::StrongWrite | AccessKind::Atomic => "atomic access",
                 };
                 let other = &grid.program.instructions[other.unwrap_or(pc)];
-                let thread = grid.thread(thread as u32);
-                let who = match block {
-                    Some(block) => Thread { thread, block: grid.block_index(block) }.to_string(),
-                    None => format!("thread ({}, {}, {})", thread[0], thread[1], thread[2]),
+                let place = cluster.map_or(grid.place(self.index), |number| grid.place_of(number));
+                let Thread { thread: [x, y, z], block } = grid.thread_of(place, thread);
+                let who = match grid.thread_of(grid.place(self.index), warp * LANES).block == block {
+                    true => format!("thread ({x}, {y}, {z})"),
+                    false => Thread { thread: [x, y, z], block }.to_string(),
                 };
                 let bytes = plural(bytes, "byte");
                 format!(
@@ -300,7 +297,7 @@ impl Site {
             }
             Action::Exit => self.exit(grid, warp, index, mask),
             Action::Trap if mask != 0 => {
-                let thread = warp.index * LANES + mask.trailing_zeros() as usize;
+                let thread = warp.number * LANES + mask.trailing_zeros() as usize;
                 return Err(self.finding(grid, FindingKind::Trap, pc, thread, "the kernel stops itself".into()).into());
             }
             Action::Barrier(Barrier { aligned: true, .. })

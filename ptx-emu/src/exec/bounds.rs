@@ -18,7 +18,7 @@ impl Site {
         let alignment = u64::from(alignment);
         if let Some(rank) = request.remote.filter(|&rank| self.cluster.has_ended(rank) && grid.checks.memory) {
             let (thread, block) =
-                (warp.index * LANES + mask.trailing_zeros() as usize, grid.neighbour(self.index, rank));
+                (warp.number * LANES + mask.trailing_zeros() as usize, grid.neighbour(self.index, rank));
             let what = format!("shared memory of {block}, whose threads have all left the kernel");
             return Err(self.finding(grid, FindingKind::OutOfBounds, request.pc, thread, what).into());
         }
@@ -53,12 +53,12 @@ impl Site {
         let bytes = plural(bytes, "byte");
         let of = request.remote.map_or(String::new(), |rank| format!(" of {}", grid.neighbour(self.index, rank)));
         let what = format!("{access} of {bytes} of {space} memory{of} at {address:#x}, which {why}");
-        self.finding(grid, kind, pc, warp.index * LANES + lane, what).into()
+        self.finding(grid, kind, pc, warp.number * LANES + lane, what).into()
     }
 
     fn why_outside(&self, grid: &Grid<'_>, space: Space, address: u64, bytes: u32) -> String {
         let size = match space {
-            Space::Shared => self.shared.len(),
+            Space::Shared => self.shared.bytes.len(),
             Space::Local => grid.program.local_bytes as usize,
             Space::Param => grid.params.len(),
             Space::Const => grid.program.image.constant.len(),
@@ -97,7 +97,7 @@ fn outside(grid: &Grid<'_>, site: &Site, request: &Request) -> Mask {
     let bytes = u64::from(bytes);
     let (low, high) = span(addresses, mask);
     let size = match space {
-        Space::Shared => site.shared.len(),
+        Space::Shared => site.shared.bytes.len(),
         Space::Local => grid.program.local_bytes as usize,
         Space::Param => grid.params.len(),
         Space::Const => grid.program.image.constant.len(),

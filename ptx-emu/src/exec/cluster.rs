@@ -3,12 +3,13 @@
 //! While a block runs, it has what the cluster shares in its [`Site`], and its own shared memory stands there. Outside of its
 //! turn, that is with the others' in [`Cluster::memories`]. An access to the memory of another block exchanges the two meanwhile.
 
-use super::access::Request;
 use super::block::{Block, Fault, Site};
+use super::bulk::PendingBulk;
 use super::grid::Grid;
 use super::warp::{Split, Wait, Warp};
-use crate::check::ClusterEvent;
+use crate::check::{ClusterChecks, SharedChecks};
 use crate::counters::Count;
+use crate::finding::Thread;
 use crate::lanes::lanes_of;
 use crate::memory::window;
 use crate::program::ClusterBarrier;
@@ -25,21 +26,30 @@ pub(super) struct Team {
 #[derive(Debug, Default)]
 pub(super) struct Cluster {
     /// By rank, shared memory of the blocks that do not run right now.
-    memories: Vec<Vec<u8>>,
-    /// By rank, what others have written to it since it ran: addresses and bytes.
-    written: Vec<Vec<(u64, u32)>>,
+    memories: Vec<SharedMemory>,
+    checks: ClusterChecks,
     /// By rank, threads that have not left the kernel.
     live: Vec<u32>,
-    /// Of the barrier: threads that have arrived, and how often it has opened.
+    /// Of the barrier: threads that have arrived, how often it has opened, and how often it will have when those go on that
+    /// arrived last.
     pub(super) arrived: u32,
     pub(super) phase: u64,
-    /// What those have let know who arrive, for openings of even and of odd number.
-    events: [ClusterEvent; 2],
+    next: u64,
+}
+
+/// A block's shared memory, and what goes on there.
+#[derive(Debug, Default)]
+pub(super) struct SharedMemory {
+    pub bytes: Vec<u8>,
+    /// Bulk copies that nobody has waited for.
+    pub bulk: Vec<PendingBulk>,
+    checks: SharedChecks,
 }
 
 impl Team {
     pub(super) fn new(grid: &Grid<'_>) -> Self {
-        Self { blocks: (0..grid.cluster_blocks()).map(|_| Block::new(grid)).collect(), cluster: Cluster::default() }
+        let blocks = grid.cluster_blocks();
+        Self { blocks: (0..blocks).map(|rank| Block::new(grid, rank)).collect(), cluster: Cluster::new(grid, blocks) }
     }
 
     pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
@@ -59,9 +69,9 @@ impl Team {
         note: bool,
         counts: &mut [Count],
     ) -> Result<(), Fault> {
-        self.cluster.start(grid);
+        self.cluster.start(grid, place);
         for (rank, block) in self.blocks.iter_mut().enumerate() {
-            block.start(grid, grid.block_of(place, rank), rank, note);
+            block.start(grid, grid.block_of(place, rank), note);
         }
         loop {
             let (mut is_done, mut goes_on) = (true, false);
@@ -83,14 +93,11 @@ impl Team {
     /// Runs `f` with what the cluster shares in the block's hands.
     fn with<R>(&mut self, rank: usize, f: impl FnOnce(&mut Block) -> R) -> R {
         let block = &mut self.blocks[rank];
-        std::mem::swap(&mut block.site.cluster, &mut self.cluster);
+        block.site.swap_cluster(&mut self.cluster);
         block.site.swap_memory(rank);
-        for (address, bytes) in block.site.cluster.written[rank].drain(..) {
-            block.site.checks.written_by_other(address, bytes);
-        }
         let result = f(block);
         block.site.swap_memory(rank);
-        std::mem::swap(&mut block.site.cluster, &mut self.cluster);
+        block.site.swap_cluster(&mut self.cluster);
         result
     }
 
@@ -108,17 +115,26 @@ impl Team {
 }
 
 impl Cluster {
-    fn start(&mut self, grid: &Grid<'_>) {
-        let blocks = grid.cluster_blocks();
-        self.memories.resize(blocks, vec![]);
-        self.written.resize(blocks, vec![]);
+    fn new(grid: &Grid<'_>, blocks: usize) -> Self {
+        let (bytes, granule, sizes) = (grid.shared_bytes(), grid.program.shared_granule, [blocks, grid.warps()]);
+        let memory = |rank| SharedMemory {
+            checks: SharedChecks::new(grid.checks, granule, bytes, rank, sizes),
+            ..SharedMemory::default()
+        };
+        let checks = ClusterChecks::new(grid.checks, blocks, grid.warps());
+        Self { memories: (0..blocks).map(memory).collect(), checks, ..Self::default() }
+    }
+
+    fn start(&mut self, grid: &Grid<'_>, place: BlockIndex) {
+        let forget = self.checks.start(grid.place_number(place));
         for memory in &mut self.memories {
-            memory.clear();
-            memory.resize(grid.shared_bytes(), 0);
+            memory.bytes.clear();
+            memory.bytes.resize(grid.shared_bytes(), 0);
+            memory.bulk.clear();
+            memory.checks.start(forget);
         }
-        self.written.iter_mut().for_each(Vec::clear);
-        self.live = vec![grid.threads(); blocks];
-        (self.arrived, self.phase, self.events) = (0, 0, Default::default());
+        self.live = vec![grid.threads(); self.memories.len()];
+        (self.arrived, self.phase, self.next) = (0, 0, 0);
     }
 
     /// Threads that have not left the kernel.
@@ -136,16 +152,24 @@ impl Cluster {
         if self.arrived > 0 && self.arrived >= self.live() {
             self.arrived = 0;
             self.phase += 1;
-            // Who arrived there before has waited for it, or could not have come here.
-            self.events[(self.phase % 2) as usize] = ClusterEvent::Nobody;
         }
     }
 }
 
 impl Site {
     /// Exchanges the block's own shared memory for that of the block of that rank.
-    fn swap_memory(&mut self, rank: usize) {
-        std::mem::swap(&mut self.shared, &mut self.cluster.memories[rank]);
+    pub(super) fn swap_memory(&mut self, rank: usize) {
+        let memory = &mut self.cluster.memories[rank];
+        std::mem::swap(&mut self.shared, memory);
+        // The checkers' part goes where they look for it.
+        std::mem::swap(&mut self.checks.memory, &mut self.shared.checks);
+        std::mem::swap(&mut memory.checks, &mut self.shared.checks);
+    }
+
+    fn swap_cluster(&mut self, cluster: &mut Cluster) {
+        std::mem::swap(&mut self.cluster, cluster);
+        std::mem::swap(&mut self.checks.cluster, &mut self.cluster.checks);
+        std::mem::swap(&mut cluster.checks, &mut self.cluster.checks);
     }
 
     /// Those lanes that access the same block's shared memory as the first of them, and that block's rank if it is another
@@ -160,27 +184,13 @@ impl Site {
         (Some(rank as usize).filter(|&rank| rank != self.rank), same)
     }
 
-    /// Accesses the shared memory of another block, of that rank.
-    pub(super) fn remotely(
-        &mut self,
-        grid: &Grid<'_>,
-        warp: &mut Warp,
-        rank: usize,
-        request: &Request,
-        count: &mut Count,
-        f: &impl Fn(&mut Self, &mut Warp, &Request, Mask),
-    ) -> Result<(), Fault> {
+    /// Runs `f` with the shared memory of the block of that rank in place of the own one, if there is another.
+    pub(super) fn in_memory_of<R>(&mut self, rank: Option<usize>, f: impl FnOnce(&mut Self) -> R) -> R {
+        let Some(rank) = rank else { return f(self) };
         self.swap_memory(rank);
-        let allowed = self.check(grid, warp, request, count);
-        if let Ok(allowed) = allowed {
-            f(self, warp, request, allowed);
-            if request.kind.writes() && grid.checks.uninitialized {
-                let written = lanes_of(allowed).map(|lane| (request.addresses[lane], request.bytes));
-                self.cluster.written[rank].extend(written);
-            }
-        }
+        let result = f(self);
         self.swap_memory(rank);
-        allowed.map(|_| ())
+        result
     }
 
     /// Lanes come to the barrier of the cluster.
@@ -191,13 +201,12 @@ impl Site {
         let what =
             if barrier.waits { "waits here without having arrived" } else { "arrives again without having waited" };
         if let Some(lane) = lanes_of(mask).find(|lane| has_arrived(lane) != barrier.waits) {
-            self.complain(grid, (warp.index, lane, pc), format!("it {what} at the cluster's barrier"));
+            self.complain(grid, (warp.number, lane, pc), format!("it {what} at the cluster's barrier"));
         }
         if !barrier.waits {
             lanes_of(mask).for_each(|lane| warp.arrivals[lane] = phase + 1);
-            let is_first = std::mem::replace(&mut self.cluster_arrivals, phase + 1) != phase + 1;
-            let event = &mut self.cluster.events[(phase % 2) as usize];
-            self.checks.arrive_at_cluster(grid.global_races.as_ref(), (warp.index, phase, is_first), event);
+            let is_first = std::mem::replace(&mut self.cluster.next, phase + 1) != phase + 1;
+            self.checks.arrive_at_cluster(warp.number, phase, is_first);
             self.cluster.arrived += mask.count_ones();
             (warp.splits[index].pc, warp.splits[index].wait) = (pc + 1, Wait::Nothing);
             self.cluster.try_open();
@@ -207,7 +216,7 @@ impl Site {
         let is_past = |&lane: &usize| (1..=phase).contains(&warp.arrivals[lane]);
         let past = lanes_of(mask).filter(is_past).fold(0, |mask, lane| mask | 1 << lane);
         if past != 0 {
-            self.pass_cluster(grid, warp.index, phase - 1);
+            self.checks.pass_cluster(warp.number, phase - 1);
             lanes_of(past).for_each(|lane| warp.arrivals[lane] = 0);
         }
         let split = &mut warp.splits[index];
@@ -219,12 +228,6 @@ impl Site {
         if past != 0 {
             warp.splits.push(Split { pc: pc + 1, mask: past, wait: Wait::Nothing });
         }
-    }
-
-    /// A warp goes on that waited for the opening of that number.
-    pub(super) fn pass_cluster(&mut self, grid: &Grid<'_>, warp: usize, phase: u64) {
-        let event = self.cluster.events[(phase % 2) as usize];
-        self.checks.pass_cluster(grid.global_races.as_ref(), (warp, phase), event);
     }
 
     /// Lanes leave the kernel: neither does the cluster's barrier wait for them, nor have they arrived.
@@ -255,10 +258,33 @@ impl Grid<'_> {
         std::array::from_fn(|dimension| place[dimension] * self.cluster[dimension] + inside[dimension])
     }
 
+    /// The place among the clusters of that which a block is in.
+    pub(super) fn place(&self, block: BlockIndex) -> BlockIndex {
+        std::array::from_fn(|dimension| block[dimension] / self.cluster[dimension])
+    }
+
+    /// The number of the cluster of that place, counted along x, then y, then z; [`Grid::place_of`] is the opposite.
+    fn place_number(&self, [x, y, z]: BlockIndex) -> u32 {
+        let [columns, rows, _] = self.place(self.grid);
+        let number = |size: u32, last: u32, number: u32| last.wrapping_mul(size).wrapping_add(number);
+        number(columns, number(rows, z, y), x)
+    }
+
+    pub(super) fn place_of(&self, number: u32) -> BlockIndex {
+        let [columns, rows, _] = self.place(self.grid);
+        [number % columns, number / columns % rows, number / columns / rows]
+    }
+
+    /// The thread of that number in the cluster of that place.
+    pub(super) fn thread_of(&self, place: BlockIndex, number: usize) -> Thread {
+        let of_block = self.warps() * LANES;
+        let block = self.block_of(place, number / of_block);
+        Thread { thread: self.thread((number % of_block) as u32), block }
+    }
+
     /// The block of that rank in the cluster of a block, in words.
     pub(super) fn neighbour(&self, block: BlockIndex, rank: usize) -> String {
-        let place = std::array::from_fn(|dimension| block[dimension] / self.cluster[dimension]);
-        let [x, y, z] = self.block_of(place, rank);
+        let [x, y, z] = self.block_of(self.place(block), rank);
         format!("block ({x}, {y}, {z})")
     }
 }

@@ -82,6 +82,7 @@ impl Site {
                 Async::Commit => warp.copies.commit(mask),
                 Async::Wait(keep) => self.end_copies(grid, warp, mask, *keep, true),
                 Async::Bulk(bulk) => self.begin_bulk(grid, warp, pc, bulk, mask, count)?,
+                Async::Tensor(tensor) => self.begin_tensor(grid, warp, pc, tensor, mask, count)?,
                 Async::CommitBulk => lanes_of(mask).for_each(|lane| warp.copies.bulk_groups[lane] += 1),
                 Async::WaitBulk(keep) => self.end_bulk_groups(grid, warp, mask, Some(*keep)),
             },
@@ -136,7 +137,7 @@ impl Site {
             .patterns
             .count(key, &to, mask, |addresses| (0, coalesce::shared_wavefronts(addresses, mask, bytes, false)));
         count.copy_wavefronts += u64::from(wavefronts);
-        let since = self.checks.begin(warp.index);
+        let since = self.checks.begin(warp.number);
         let groups = warp.copies.groups;
         warp.copies.pending.push(Pending { pc, mask, from, to, sizes, bytes, groups, since });
         Ok(())
@@ -175,7 +176,7 @@ impl Site {
             if due != 0 {
                 copy.mask &= !due;
                 if watched {
-                    self.check_copy(grid, warp.index, copy, due);
+                    self.check_copy(grid, warp.number, copy, due);
                 }
                 self.carry_out(grid, copy, due);
             }
@@ -192,7 +193,7 @@ impl Site {
             found.append(&mut self.checks.global(grid.global_races.as_ref(), &read));
         }
         let write = Observed { kind: AccessKind::Write, pc, warp, mask, addresses: to, bytes };
-        found.append(&mut self.checks.shared_since(&write, since.as_ref()));
+        found.append(&mut self.checks.shared_since(&write, since.as_ref(), false));
         for discovery in found {
             self.report(grid, pc, warp, discovery);
         }
@@ -207,7 +208,7 @@ impl Site {
                 load(allocation, address - allocation.base(), &mut bytes[..size]);
             }
             let length = copy.bytes as usize;
-            self.shared[copy.to[lane] as usize..][..length].copy_from_slice(&bytes[..length]);
+            self.shared.bytes[copy.to[lane] as usize..][..length].copy_from_slice(&bytes[..length]);
         }
     }
 }

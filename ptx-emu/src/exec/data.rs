@@ -48,7 +48,7 @@ pub(super) fn read(
 ) {
     let addresses = &request.addresses;
     match request.space {
-        Space::Shared => gather(&site.shared, addresses, offset, lanes, width, values),
+        Space::Shared => gather(&site.shared.bytes, addresses, offset, lanes, width, values),
         Space::Param => gather(grid.params, addresses, offset, lanes, width, values),
         Space::Const => gather(&grid.program.image.constant, addresses, offset, lanes, width, values),
         Space::Local => {
@@ -80,7 +80,7 @@ pub(super) fn write(
     match request.space {
         Space::Shared => {
             for lane in lanes_of(lanes) {
-                put_bytes(&mut site.shared, addresses[lane] + offset, width, values[lane]);
+                put_bytes(&mut site.shared.bytes, addresses[lane] + offset, width, values[lane]);
             }
         }
         Space::Local => {

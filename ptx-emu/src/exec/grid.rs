@@ -49,17 +49,6 @@ impl Grid<'_> {
         [thread % x, thread / x % y, thread / x / y]
     }
 
-    /// The number of a block, counted along x, then y, then z; [`Grid::block_index`] is the opposite.
-    pub(super) fn number(&self, [x, y, z]: BlockIndex) -> u32 {
-        let number = |size: u32, last: u32, number: u32| last.wrapping_mul(size).wrapping_add(number);
-        number(self.grid[0], number(self.grid[1], z, y), x)
-    }
-
-    pub(super) fn block_index(&self, number: u32) -> BlockIndex {
-        let [x, y, _] = self.grid;
-        [number % x, number / x % y, number / x / y]
-    }
-
     pub(super) fn shared_bytes(&self) -> usize {
         match self.dynamic_shared {
             0 => self.program.shared_bytes as usize,

@@ -30,7 +30,7 @@ impl Site {
         count: &mut Count,
     ) -> Result<(), Fault> {
         if mask != ALL_LANES {
-            let place = (warp.index, mask.trailing_zeros() as usize, pc);
+            let place = (warp.number, mask.trailing_zeros() as usize, pc);
             let what = format!("all lanes of a warp load a matrix together; the lanes {:#010x} do not", !mask);
             self.complain(grid, place, what);
         }
@@ -42,7 +42,7 @@ impl Site {
         let allowed = if rows == 0 { 0 } else { self.check(grid, warp, &request, count)? };
         let mut matrices = [MatrixRow::default(); LANES];
         for lane in lanes_of(allowed) {
-            let bytes = self.shared[addresses[lane] as usize..].as_chunks().0;
+            let bytes = self.shared.bytes[addresses[lane] as usize..].as_chunks().0;
             matrices[lane].iter_mut().zip(bytes).for_each(|(element, bytes)| *element = u16::from_le_bytes(*bytes));
         }
         for (slot, matrix) in load.registers.iter().zip(matrices.as_chunks().0) {

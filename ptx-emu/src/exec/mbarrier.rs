@@ -32,28 +32,60 @@ impl Site {
             _ => AccessKind::StrongWrite,
         };
         let (space, bytes, alignment) = (Space::Shared, BYTES, BYTES);
-        let request = Request { pc, kind, space, mask, addresses, bytes, alignment, remote: None };
-        let mask = self.inside(grid, warp, &request)?;
-        match barrier.kind {
+        let mut rest = mask;
+        while rest != 0 {
+            let mut places = addresses;
+            let (remote, same) = self.same_block(&mut places, rest);
+            let request = Request { pc, kind, space, mask: same, addresses: places, bytes, alignment, remote };
+            self.in_memory_of(remote, |site| site.mbarrier_here(grid, warp, &barrier.kind, &request))?;
+            rest &= !same;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::mbarrier`], for barriers in one block's shared memory.
+    fn mbarrier_here(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        barrier: &MbarrierKind,
+        request: &Request,
+    ) -> Result<(), Fault> {
+        let Request { pc, kind, ref addresses, bytes, remote, .. } = *request;
+        let mask = self.inside(grid, warp, request)?;
+        let can_be_remote = matches!(
+            barrier,
+            MbarrierKind::Arrive { state: None, .. } | MbarrierKind::Expect(_) | MbarrierKind::Complete(_)
+        );
+        if let (Some(rank), false, 1..) = (remote, can_be_remote, mask) {
+            let what = format!(
+                "the barrier at {:#x} of {}: only its own block can do this",
+                addresses[mask.trailing_zeros() as usize],
+                grid.neighbour(self.index, rank)
+            );
+            self.complain(grid, (warp.number, mask.trailing_zeros() as usize, pc), what);
+            return Ok(());
+        }
+        match barrier {
             MbarrierKind::ArriveAfterCopies { .. } => self.end_copies(grid, warp, mask, None, true),
-            MbarrierKind::Test { .. } => lanes_of(mask).for_each(|lane| self.end_bulk(grid, addresses[lane])),
+            MbarrierKind::Test { .. } => lanes_of(mask).for_each(|lane| _ = self.end_bulk(grid, addresses[lane])),
             _ => {}
         }
-        let observed = Observed { kind, pc, warp: warp.index, mask, addresses: &addresses, bytes };
+        let observed = Observed { kind, pc, warp: warp.number, mask, addresses, bytes };
         for discovery in self.checks.mbarrier(&observed) {
-            self.report(grid, pc, warp.index, discovery);
+            self.report(grid, pc, warp.number, discovery);
         }
         let mut past = 0;
         for lane in lanes_of(mask) {
-            match self.mbarrier_of(warp, lane, addresses[lane], &barrier.kind) {
+            match self.mbarrier_of(warp, lane, addresses[lane], barrier) {
                 Ok(is_past) => past |= Mask::from(is_past) << lane,
                 Err(what) => {
                     let what = format!("the barrier at {:#x}: {what}", addresses[lane]);
-                    self.complain(grid, (warp.index, lane, pc), what);
+                    self.complain(grid, (warp.number, lane, pc), what);
                 }
             }
         }
-        if let MbarrierKind::Test { to, .. } = barrier.kind {
+        if let MbarrierKind::Test { to, .. } = *barrier {
             self.checks.phase_seen(&Observed { mask: past, ..observed });
             if let Some(to) = to {
                 warp.registers.set_predicate(to, past, mask);
@@ -65,10 +97,10 @@ impl Site {
     /// What a lane does with the barrier at an address. Whether the phase that it asks about is past, or what is wrong.
     fn mbarrier_of(&mut self, warp: &mut Warp, lane: usize, address: u64, kind: &MbarrierKind) -> Result<bool, String> {
         let read = |slot: Slot| warp.registers.read::<u32>(slot)[lane];
-        let bits = get_bytes(&self.shared, address, BYTES);
+        let bits = get_bytes(&self.shared.bytes, address, BYTES);
         let mut state = match *kind {
             MbarrierKind::Init(count) => {
-                put_bytes(&mut self.shared, address, BYTES, State::new(read(count))?.to_bits());
+                put_bytes(&mut self.shared.bytes, address, BYTES, State::new(read(count))?.to_bits());
                 return Ok(false);
             }
             _ => State::from_bits(bits).ok_or("nobody has initialised it")?,
@@ -76,7 +108,7 @@ impl Site {
         match *kind {
             MbarrierKind::Init(_) => {}
             MbarrierKind::Invalidate => {
-                put_bytes(&mut self.shared, address, BYTES, 0);
+                put_bytes(&mut self.shared.bytes, address, BYTES, 0);
                 return Ok(false);
             }
             MbarrierKind::Expect(bytes) => state.expect(read(bytes).into())?,
@@ -112,12 +144,13 @@ impl Site {
         if state.try_complete() {
             self.checks.phase_done(address);
         }
-        put_bytes(&mut self.shared, address, BYTES, state.to_bits());
+        put_bytes(&mut self.shared.bytes, address, BYTES, state.to_bits());
     }
 
     /// Bytes have come that the barrier waits for.
     pub(super) fn bytes_came(&mut self, address: u64, bytes: u32) -> Result<(), String> {
-        let mut state = State::from_bits(get_bytes(&self.shared, address, BYTES)).ok_or("nobody has initialised it")?;
+        let mut state =
+            State::from_bits(get_bytes(&self.shared.bytes, address, BYTES)).ok_or("nobody has initialised it")?;
         state.expect(-i64::from(bytes))?;
         self.put_mbarrier(address, state);
         Ok(())

@@ -17,7 +17,7 @@ impl Site {
             if let Wait::Cluster(phase) = split.wait
                 && self.cluster.phase != phase
             {
-                self.pass_cluster(grid, warp.index, phase);
+                self.checks.pass_cluster(warp.number, phase);
                 lanes_of(split.mask).for_each(|lane| warp.arrivals[lane] = 0);
                 (split.pc, split.wait) = (split.pc + 1, Wait::Nothing);
                 continue;
@@ -48,7 +48,7 @@ impl Site {
         let lane = mask.trailing_zeros() as usize;
         let read = |slot| warp.registers.read::<u32>(slot)[lane];
         let (id, expected) = (read(barrier.id), barrier.threads.map(read));
-        self.check_barrier(grid, (warp.index, lane, pc), id, expected);
+        self.check_barrier(grid, (warp.number, lane, pc), id, expected);
         let id = id as usize % BARRIERS;
         let holds = match barrier.kind {
             BarrierKind::Reduce { source, .. } => (warp.registers.test(source) & mask).count_ones(),
@@ -57,7 +57,7 @@ impl Site {
         let phase = self.barriers[id].phase;
         let waits = !matches!(barrier.kind, BarrierKind::Arrive);
         self.barriers[id].arrive(Arrival {
-            first: (warp.index * LANES + lane, pc),
+            first: (warp.number * LANES + lane, pc),
             warp: warp.index,
             // A count is one of whole warps; a warp's last lanes may not exist.
             threads: if expected.is_some() && mask == warp.live() { LANES as u32 } else { mask.count_ones() },
@@ -65,7 +65,7 @@ impl Site {
             holds,
             waits,
         });
-        self.checks.arrive(id, warp.index);
+        self.checks.arrive(id, warp.number);
         if waits {
             warp.splits[index].wait = Wait::Barrier(id, phase);
         } else {
@@ -147,7 +147,7 @@ impl Site {
         let Split { pc, mask, .. } = warp.splits[index];
         let members: [u32; LANES] = warp.registers.read(members);
         if grid.checks.barriers {
-            self.check_members(grid, (warp.index, pc), mask, &members);
+            self.check_members(grid, (warp.number, pc), mask, &members);
         }
         let is_warp_barrier = is_warp_barrier(grid, pc);
         let (mut waiting, mut rest, live) = (0, mask, warp.live());
@@ -197,7 +197,7 @@ impl Site {
         match &grid.program.instructions[pc].action {
             Action::Converge(compute, _) => compute(&mut warp.registers, mask),
             _ => {
-                self.checks.warp_met(warp.index, mask, warp.live());
+                self.checks.warp_met(warp.number, mask, warp.live());
                 for split in warp.splits.iter_mut().filter(|split| split.pc != pc && split.mask & mask != 0) {
                     (split.pc, split.wait) = (split.pc + 1, Wait::Nothing);
                 }

@@ -16,6 +16,8 @@ mod mbarrier;
 mod meet;
 mod patterns;
 mod stuck;
+mod tensor;
+mod transfer;
 mod warp;
 
 pub(crate) use grid::{ClassCounts, Grid, run};

@@ -21,7 +21,7 @@ impl Block {
 
     /// Everybody waits: says for what.
     pub(super) fn deadlock(&self, grid: &Grid<'_>) -> Fault {
-        let splits = || self.warps.iter().flat_map(|warp| warp.splits.iter().map(move |split| (warp.index, *split)));
+        let splits = || self.warps.iter().flat_map(|warp| warp.splits.iter().map(move |split| (warp.number, *split)));
         let first = splits().min_by_key(|(warp, split)| (split.pc, *warp));
         let (warp, split) = first.unwrap_or((0, Split { pc: 0, mask: 1, wait: Wait::Nothing }));
         let thread = warp * LANES + split.mask.trailing_zeros() as usize;
@@ -36,7 +36,7 @@ impl Block {
         let (pc, lane) = running.map_or((0, 0), |split| (split.pc, split.mask.trailing_zeros() as usize));
         let (most, whereabouts) = (grid.max_instructions, self.whereabouts(grid));
         let what = format!("the block has run over {most} instructions and is still running: {whereabouts}");
-        self.site.finding(grid, FindingKind::Runaway, pc, warp * LANES + lane, what).into()
+        self.site.finding(grid, FindingKind::Runaway, pc, self.warps[warp].number * LANES + lane, what).into()
     }
 
     /// Where all threads are.
@@ -92,7 +92,7 @@ impl Site {
             let line = grid.program.instructions[other.pc].line;
             Some((lane, format!("thread ({x}, {y}, {z}) waits in line {line}")))
         });
-        let place = (warp.index, mask.trailing_zeros() as usize, pc);
+        let place = (warp.number, mask.trailing_zeros() as usize, pc);
         let action = &grid.program.instructions[pc].action;
         if matches!(action, Action::Barrier(_) | Action::ClusterBarrier(_)) {
             if let Some((_, text)) = whereabouts {

@@ -38,8 +38,9 @@ pub(super) enum Wait {
 /// A warp of a block.
 #[derive(Debug)]
 pub(super) struct Warp {
-    /// Its number in the block.
+    /// Its number in the block, and in the cluster, one block after the other.
     pub index: usize,
+    pub number: usize,
     pub registers: Registers,
     /// Lanes that have not left the kernel, by place. No two are at one place and wait for nothing.
     pub splits: Vec<Split>,
@@ -59,7 +60,7 @@ pub(super) struct Warp {
 }
 
 impl Warp {
-    pub(super) fn new(program: &Program, index: usize) -> Self {
+    pub(super) fn new(program: &Program, index: usize, number: usize) -> Self {
         let mut registers = Registers::new(program.rows, program.predicates);
         for &(slot, value, rows) in &program.constants {
             match rows {
@@ -74,6 +75,7 @@ impl Warp {
         let local = vec![0; program.local_bytes as usize * LANES];
         Self {
             index,
+            number,
             registers,
             splits: vec![],
             local,

@@ -1,13 +1,13 @@
 //! Copies that go on while the thread does: `cp.async`. PTX ISA, "Data Movement and Conversion Instructions: Asynchronous
-//! copy".
+//! copy" and "Tensor copy".
 
 use super::Unsupported;
 use super::mbarrier;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::Type;
-use crate::program::{Action, Async, Bulk, Copy, CopySource};
+use crate::program::{Action, Async, Bulk, BulkEnd, Copy, CopySource, Tensor};
 use crate::syntax::Operand;
+use crate::{Space, Type};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
     if op.name() != "cp" || !op.take("async") {
@@ -59,11 +59,8 @@ fn copy(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Copy, Unsupported> {
     Ok(Copy { to, from, bytes: bytes as u32, source })
 }
 
-/// `cp.async.bulk`, but for tensors; `None` for what does nothing.
+/// `cp.async.bulk`; `None` for what does nothing.
 fn bulk(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Async>, Unsupported> {
-    if op.take("tensor") {
-        return Err(Unsupported::new("copies of tensors are not supported"));
-    }
     if op.take("prefetch") {
         while op.take_if(|_| true).is_some() {}
         return Ok(None);
@@ -77,21 +74,52 @@ fn bulk(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Async>, Unsupported>
         o.expect(1)?;
         return Ok(Some(Async::WaitBulk(u32::try_from(o.integer(0)?).unwrap_or(u32::MAX))));
     }
-    let counts = op.take("mbarrier::complete_tx::bytes");
+    if op.take("tensor") {
+        return tensor(op, o).map(Some);
+    }
+    let to_shared = direction(op)?;
+    let (to, from) = (o.address(0)?.0, o.address(1)?.0);
+    let (shared, global) = if to_shared { (to, from) } else { (from, to) };
+    Ok(Some(Async::Bulk(Bulk { shared, global, bytes: o.src(2, Type::U32)?, end: end(op, o, to_shared, 3)? })))
+}
+
+/// `cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [to], [map, {x, y}], [barrier]`, and
+/// `cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [map, {x, y}], [from]`
+fn tensor(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Async, Unsupported> {
+    let to_shared = direction(op)?;
+    let dimensions = ["1d", "2d", "3d", "4d", "5d"];
+    let name = op.take_first(&dimensions).ok_or_else(|| Unsupported::new("1d to 5d?"))?;
+    op.take("tile");
+    let (map, space, start) = o.tensor(usize::from(to_shared))?;
+    if dimensions.iter().position(|other| *other == name) != start.len().checked_sub(1) {
+        return Err(Unsupported::new(format!("{name} with {} coordinates", start.len())));
+    }
+    let (shared, _) = o.address(usize::from(!to_shared))?;
+    let space = space.unwrap_or(Space::Generic);
+    Ok(Async::Tensor(Tensor { shared, map, space, start, end: end(op, o, to_shared, 2)? }))
+}
+
+/// Whether a copy in bulk goes to shared memory, or from there.
+fn direction(op: &Opcode<'_>) -> Result<bool, Unsupported> {
+    let to_shared = op.take("mbarrier::complete_tx::bytes");
     let is_known = op.take("global")
-        && if counts {
+        && if to_shared {
             op.take_first(&["shared::cluster", "shared::cta"]).is_some()
         } else {
             op.take("shared::cta") && op.take("bulk_group")
         };
-    if !is_known {
-        return Err(Unsupported::new("it copies from global to shared memory or back"));
+    if is_known { Ok(to_shared) } else { Err(Unsupported::new("it copies from global to shared memory or back")) }
+}
+
+/// Where a copy ends: `, [barrier]{, blocks}{, cache policy}` from that operand on.
+fn end(op: &Opcode<'_>, o: &Operands<'_>, to_shared: bool, first: usize) -> Result<BulkEnd, Unsupported> {
+    let (multicast, has_policy) = (op.take("multicast::cluster"), op.take("L2::cache_hint"));
+    o.expect(first + usize::from(to_shared) + usize::from(multicast) + usize::from(has_policy))?;
+    if !to_shared {
+        return if multicast { Err(Unsupported::new("there is one global memory")) } else { Ok(BulkEnd::Group) };
     }
-    let operands = 3 + usize::from(counts) + usize::from(op.take("L2::cache_hint"));
-    o.expect(operands)?;
-    let (to, from) = (o.address(0)?.0, o.address(1)?.0);
-    let barrier = if counts { Some(o.address(3)?.0) } else { None };
-    Ok(Some(Async::Bulk(Bulk { to, from, bytes: o.src(2, Type::U32)?, barrier })))
+    let blocks = if multicast { Some(o.src(first + 1, Type::U16)?) } else { None };
+    Ok(BulkEnd::Barrier { barrier: o.address(first)?.0, blocks })
 }
 
 /// A number of bytes, or a predicate that says whether to ignore the source.

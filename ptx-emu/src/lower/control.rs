@@ -38,15 +38,30 @@ pub(super) fn lower(
             barrier(op, o, aligned)?
         }
         "membar" | "fence" => {
-            while op.take_if(|part| !part.starts_with("tensormap")).is_some() {}
+            while op.take_if(|_| true).is_some() {}
             Action::Fence
         }
+        "setmaxnreg" => set_max_registers(op, o)?,
         "nanosleep" | "pmevent" | "griddepcontrol" | "brkpt" => {
             while op.take_if(|_| true).is_some() {}
             Action::Nop
         }
         _ => return Ok(None),
     }))
+}
+
+/// `setmaxnreg.inc.sync.aligned.u32 count`, which changes no value.
+fn set_max_registers(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
+    o.expect(1)?;
+    let is_whole = op.take_first(&["inc", "dec"]).is_some() && op.take("sync") && op.take("aligned");
+    let count = o.integer(0)?;
+    if !is_whole || op.ty(0)? != Type::U32 {
+        return Err(Unsupported::new("inc or dec, and .sync.aligned.u32?"));
+    }
+    if !(24..=256).contains(&count) || count % 8 != 0 {
+        return Err(Unsupported::new(format!("{count} registers; they are a multiple of 8 from 24 to 256")));
+    }
+    Ok(Action::Nop)
 }
 
 /// `bar` and `barrier`: `.sync a{, b}`, `.arrive a, b`, `.red.op d, a{, b}, p`.

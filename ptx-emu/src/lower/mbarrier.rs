@@ -61,7 +61,10 @@ pub(super) fn barrier(op: &Opcode<'_>, o: &Operands<'_>, after_copies: bool) -> 
 fn arrive(op: &Opcode<'_>, o: &Operands<'_>, place: usize, drop: bool) -> Result<MbarrierKind, Unsupported> {
     let must_not_complete = op.take("noComplete");
     let expects = op.take("expect_tx");
-    let state = if place == 1 { Some(o.dst(0, Type::B64)?) } else { None };
+    let state = match o.get(0)? {
+        Operand::Address(_) | Operand::Sink => None,
+        _ => Some(o.dst(0, Type::B64)?),
+    };
     let number = if o.count() > place + 1 { Some(o.src(place + 1, Type::U32)?) } else { None };
     if number.is_none() && (expects || must_not_complete) {
         return Err(Unsupported::new("a number is missing"));

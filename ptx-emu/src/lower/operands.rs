@@ -4,7 +4,7 @@ use super::Unsupported;
 use super::layout::{Layout, Location};
 use crate::program::{AddressExpr, Base};
 use crate::registers::{Condition, PredSlot, Slot};
-use crate::syntax::{AddressBase, Instruction, Operand};
+use crate::syntax::{Address, AddressBase, Instruction, Operand};
 use crate::{Space, Type};
 
 /// The operands of one instruction.
@@ -142,6 +142,20 @@ impl<'a> Operands<'a> {
         if !address.coordinates.is_empty() {
             return Err(Unsupported::new("coordinates are not known here"));
         }
+        self.address_of(address)
+    }
+
+    /// As [`Self::address`], of a tensor map, with the coordinates.
+    pub(crate) fn tensor(&self, index: usize) -> Result<(AddressExpr, Option<Space>, Box<[Slot]>), Unsupported> {
+        let Operand::Address(address) = self.get(index)? else {
+            return Err(Unsupported::new("a tensor map in brackets is expected"));
+        };
+        let start = address.coordinates.iter().map(|coordinate| self.src_of(coordinate, Type::S32));
+        let (map, space) = self.address_of(address)?;
+        Ok((map, space, start.collect::<Result<_, _>>()?))
+    }
+
+    fn address_of(&self, address: &Address) -> Result<(AddressExpr, Option<Space>), Unsupported> {
         let offset = address.offset;
         match &address.base {
             AddressBase::Immediate => Ok((AddressExpr { base: None, offset }, None)),
