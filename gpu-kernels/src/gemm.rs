@@ -64,6 +64,19 @@ impl Gemm {
         }
     }
 
+    /// As [`block_at`](Self::block_at), where `a` is A transposed: (k, m).
+    ///
+    /// # Safety
+    /// `row < m` and `col < n`.
+    #[inline(always)]
+    pub unsafe fn block_at_transposed(self, row: u32, col: u32) -> Self {
+        // SAFETY: row and col are inside C and B, and row is a column of the transposed A, by the caller's promise.
+        unsafe {
+            let block = Self { lda: 0, ..self }.block_at(row, col);
+            Self { a: self.a.add(row as usize), lda: self.lda, ..block }
+        }
+    }
+
     /// The address of A[row][col], which may lie outside: it is the access that must not.
     #[inline(always)]
     pub fn a(&self, row: u32, col: u32) -> *const f32 {

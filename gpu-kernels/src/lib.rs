@@ -3,16 +3,17 @@
 //! For the GPU this crate is compiled to PTX by `cuda_builder`; on the host it is an ordinary library, out of which
 //! the launcher reads the very constants that the kernels were built from.
 #![no_std]
-#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 mod f32x4;
 mod gemm;
+mod ptx;
 pub mod step;
 pub mod steps;
 
 pub use step::{
-    KERNEL_ARGUMENTS, MAX_SIZE, MapBox, Operand, Precision, Prepass, Schedule, Step, Streamed, TENSOR_MAP_BYTES,
-    Target, Tile,
+    KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, MapBox, Operand, PREPASS_ARGUMENTS, Precision, Prepass,
+    STREAM_ARGUMENTS, Schedule, Step, Streamed, TENSOR_MAP_BYTES, Target, Tile,
 };
 pub use steps::STEPS;
 
@@ -29,8 +30,7 @@ pub fn runnable() -> impl Iterator<Item = &'static Step> {
 
 /// The kernels of a target's module: those of its steps, and of what runs before them.
 pub fn kernels(target: Target) -> impl Iterator<Item = &'static str> {
-    let steps = runnable().filter(move |step| step.target == target);
-    steps.flat_map(|step| core::iter::once(step.kernel).chain(step.prepasses.iter().map(|prepass| prepass.kernel)))
+    runnable().filter(move |step| step.target == target).flat_map(Step::kernels)
 }
 
 /// The targets that the steps need, the baseline first: one PTX module each.

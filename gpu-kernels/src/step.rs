@@ -2,7 +2,7 @@
 
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
 ///
-/// Every kernel takes the arguments of [`KERNEL_ARGUMENTS`], in that order.
+/// Its kernel takes [`Step::arguments`], in that order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     /// The name on the command line and in every table, such as `2d-tiling`.
@@ -41,8 +41,7 @@ pub struct Step {
     pub variants: &'static [Self],
 }
 
-/// The parameters of every kernel, in order: `(name, type)`. A step with tensor maps takes two pointers to them after
-/// these, A's and B's, in global memory; one that streams takes `streamed_tiles: u32, workspace: *mut f32` last.
+/// The parameters of every kernel, in order: `(name, type)`.
 ///
 /// Sizes and leading dimensions count elements; `a` is m x k, `b` is k x n, `c` is m x n, all row-major.
 pub const KERNEL_ARGUMENTS: [(&str, &str); 11] = [
@@ -57,6 +56,22 @@ pub const KERNEL_ARGUMENTS: [(&str, &str); 11] = [
     ("beta", "f32"),
     ("c", "*mut f32"),
     ("ldc", "u32"),
+];
+
+/// What a kernel with tensor maps takes after that: where they are in global memory.
+pub const MAP_ARGUMENTS: [(&str, &str); 2] = [("a_map", "*const u8"), ("b_map", "*const u8")];
+
+/// What a kernel that streams takes last: [`Streamed::tiles`], and [`Step::workspace_bytes`] of memory.
+pub const STREAM_ARGUMENTS: [(&str, &str); 2] = [("streamed_tiles", "u32"), ("workspace", "*mut f32")];
+
+/// The parameters of every [`Prepass`], in order; `rows` and `columns` are those of the source.
+pub const PREPASS_ARGUMENTS: [(&str, &str); 6] = [
+    ("rows", "u32"),
+    ("columns", "u32"),
+    ("source", "*const f32"),
+    ("ld", "u32"),
+    ("target", "*mut f32"),
+    ("target_ld", "u32"),
 ];
 
 /// The largest m, n, k or leading dimension, as in BLAS with its signed 32-bit integers: kernels count in 32 bits, and
@@ -160,10 +175,8 @@ pub enum Schedule {
     },
 }
 
-/// A kernel that rewrites A or B in memory before the step's own kernel reads it, with leading dimension a multiple of 4.
-///
-/// Its parameters: `rows: u32, columns: u32, source: *const f32, ld: u32, target: *mut f32, target_ld: u32`; `rows` and
-/// `columns` are those of the source.
+/// A kernel that rewrites A or B in memory before the step's own kernel reads it: from the start of an allocation on, its
+/// leading dimension the next multiple of 4. It takes [`PREPASS_ARGUMENTS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prepass {
     /// Its entry point.
@@ -225,6 +238,18 @@ impl Step {
         variants: &[],
     };
 
+    /// The parameters of its kernel, in order: `(name, type)`.
+    pub fn arguments(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        let (has_maps, streams) = (self.maps.is_some(), matches!(self.schedule, Schedule::StreamK { .. }));
+        let maps = MAP_ARGUMENTS.into_iter().filter(move |_| has_maps);
+        KERNEL_ARGUMENTS.into_iter().chain(maps).chain(STREAM_ARGUMENTS.into_iter().filter(move |_| streams))
+    }
+
+    /// The kernels that it needs: its own, and those that run before it.
+    pub fn kernels(&self) -> impl Iterator<Item = &'static str> + use<> {
+        core::iter::once(self.kernel).chain(self.prepasses.iter().map(|prepass| prepass.kernel))
+    }
+
     /// Threads per block.
     #[must_use]
     pub const fn threads(&self) -> u32 {
@@ -262,6 +287,26 @@ impl Step {
         let left_over = tiles % places;
         let more = if tiles > places { places } else { 0 };
         Streamed { tiles: left_over + more, blocks: places }
+    }
+
+    /// The tile of C that a block computes, alone or with those that differ from it along z: its place among the tiles,
+    /// as row and column. `None` for a block that works on the streamed tiles. A block that fills up a cluster may have
+    /// one beyond the end of C.
+    #[must_use]
+    pub const fn tile_of(&self, block: [u32; 3], n: u32, streamed: Streamed) -> Option<[u32; 2]> {
+        let [x, y, _] = block;
+        match self.schedule {
+            Schedule::Tiles | Schedule::SplitK { .. } => Some([y, x]),
+            Schedule::StreamK { .. } if x < streamed.blocks => None,
+            Schedule::StreamK { .. } => Some(self.tile_at(x - streamed.blocks + streamed.tiles, n)),
+        }
+    }
+
+    /// The row and column of the tile that comes so late in the order of rows.
+    #[must_use]
+    pub const fn tile_at(&self, index: u32, n: u32) -> [u32; 2] {
+        let columns = n.div_ceil(self.tile.bn);
+        [index / columns, index % columns]
     }
 
     /// Bytes of memory that the kernel takes as a workspace, which hold zeros before the first launch and between launches:

@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 use std::ops::Deref;
 
-use crate::backend::{Backend, Conditions, Coverage};
+use crate::backend::{Backend, Conditions, Coverage, Device, workspace_bytes};
 use crate::report::Row;
 use crate::verify::verify_sample;
 use crate::{Error, Kernel, Operands, Problem, Verification, Verifier, memory};
@@ -81,6 +81,8 @@ pub struct Measurement {
     pub samples: Samples,
     /// Clocks and power right after the timed launches.
     pub conditions: Option<Conditions>,
+    /// Bytes of device memory that the kernel takes beside the operands; `None` of cuBLAS, which does not say.
+    pub workspace_bytes: Option<u64>,
 }
 
 /// What is going on, for a progress display.
@@ -122,12 +124,9 @@ pub fn compare(
     timing: Timing,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, Error> {
-    let (needed, available) = (problem.bytes(), backend.device().memory_bytes);
-    if needed > available {
-        return Err(Error::OutOfMemory { needed, available });
-    }
+    check_memory(backend.device(), problem, 0)?;
     // The operands are there twice: as they were drawn, and as a kernel left them.
-    let (needed, available) = (needed.saturating_mul(2), memory::available());
+    let (needed, available) = (problem.bytes().saturating_mul(2), memory::available());
     if needed > available {
         return Err(Error::OutOfHostMemory { needed, available });
     }
@@ -174,6 +173,8 @@ fn measure<'a>(
     timing: Timing,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Measurement, Error> {
+    let workspace_bytes = workspace_bytes(kernel, problem, backend.device().sm_count);
+    check_memory(backend.device(), problem, workspace_bytes.unwrap_or(0))?;
     backend.prepare(kernel)?;
     watch(if backend.is_modelled() { Progress::Emulating(kernel) } else { Progress::Verifying(kernel) });
     backend.upload(fresh)?;
@@ -198,7 +199,13 @@ fn measure<'a>(
     watch(Progress::Timing(kernel, iterations));
     let times = backend.time(kernel, problem, warmup, iterations, &mut || watch(Progress::Launched))?;
     let (samples, conditions) = (Samples::new(&times), backend.conditions());
-    Ok(Measurement { kernel, coverage, verification, samples, conditions })
+    Ok(Measurement { kernel, coverage, verification, samples, conditions, workspace_bytes })
+}
+
+/// Fails where the device's memory is too small for the operands and a workspace beside them.
+fn check_memory(device: &Device, problem: &Problem, workspace_bytes: u64) -> Result<(), Error> {
+    let (needed, available) = (problem.bytes().saturating_add(workspace_bytes), device.memory_bytes);
+    if needed > available { Err(Error::OutOfMemory { needed, available }) } else { Ok(()) }
 }
 
 fn automatic_iterations(launch_ms: f32) -> u32 {

@@ -116,10 +116,10 @@ pub enum Error {
         reason: String,
     },
 
-    /// The operands do not fit into the device's memory.
-    #[error("not enough device memory: the matrices need {needed} bytes, {available} are there; give smaller sizes")]
+    /// The operands, and what a kernel takes beside them, do not fit into the device's memory.
+    #[error("not enough device memory: {needed} bytes are needed, {available} are there; give smaller sizes")]
     OutOfMemory {
-        /// Bytes that the operands need.
+        /// Bytes that are needed.
         needed: u64,
         /// Bytes that the device has.
         available: u64,
@@ -136,8 +136,11 @@ pub enum Error {
 
     /// The device cannot run the step.
     #[error(
-        "{slug} needs {needs}; {device} has {}.{}: choose another kernel, --list shows all",
-        compute_capability.0, compute_capability.1
+        "{slug} needs {needs}; {device} has {}.{}: {}",
+        compute_capability.0, compute_capability.1, match model {
+            Some(model) => format!("--backend emulator --model {model} runs it"),
+            None => "choose another kernel, --list shows all".to_owned(),
+        }
     )]
     Unsupported {
         /// The step.
@@ -148,6 +151,8 @@ pub enum Error {
         device: String,
         /// The device's compute capability: major, minor.
         compute_capability: (u32, u32),
+        /// A device that the emulator knows and that runs it.
+        model: Option<&'static str>,
     },
 
     /// A PTX module is no PTX, or the driver does not accept it.

@@ -19,11 +19,11 @@ const NOTABLE: f64 = 0.05;
 pub struct Facts {
     /// The step's slug.
     pub kernel: &'static str,
-    /// What was counted, for the whole grid.
+    /// What was counted, for the whole grid of the step's own kernel.
     pub counters: Counters,
     /// What a block takes of a multiprocessor; its registers are estimated.
     pub needs: Resources,
-    /// What the model says.
+    /// What the model says of that kernel; its time includes what runs before.
     pub prediction: Prediction,
     /// Blocks that ran, of so many.
     pub blocks_run: u64,
@@ -81,11 +81,12 @@ impl Facts {
         if counters.thread_fmas == 0 {
             return Err(nothing());
         }
+        let before: f64 = backend.prepasses(step).iter().map(|prepass| prepass.prediction.time_ms).sum();
         Ok(Self {
             kernel: step.slug,
             counters,
             needs: launched.needs,
-            prediction: launched.prediction,
+            prediction: Prediction { time_ms: launched.prediction.time_ms + before, ..launched.prediction },
             blocks_run: report.blocks_run,
             blocks: report.blocks,
         })

@@ -9,7 +9,7 @@ use crate::{Error, Kernel, Problem};
 pub const GROUPS: [(&str, &str); 3] = [
     ("cublas", "NVIDIA's library: the baseline, fp32 in its default math mode"),
     ("auto", "the last step of the ladder whose blocks fill the device at that size"),
-    ("all", "every step, and cublas"),
+    ("all", "every step that the device runs, and cublas"),
 ];
 
 impl Kernel {
@@ -49,10 +49,11 @@ pub struct Selection(Vec<Choice>);
 enum Choice {
     Kernel(Kernel),
     Auto,
+    All,
 }
 
 impl Selection {
-    /// Reads names: slugs, `cublas`, `auto`, `all`.
+    /// Reads names: slugs of steps and variants, `cublas`, `auto`, `all`.
     ///
     /// # Errors
     /// [`Error::UnknownKernel`], with the nearest name.
@@ -60,10 +61,7 @@ impl Selection {
         let mut choices = Vec::new();
         for name in names {
             match name.as_ref() {
-                "all" => {
-                    choices.extend(STEPS.iter().map(|step| Choice::Kernel(Kernel::Step(step))));
-                    choices.push(Choice::Kernel(Kernel::Cublas));
-                }
+                "all" => choices.push(Choice::All),
                 "auto" => choices.push(Choice::Auto),
                 "cublas" => choices.push(Choice::Kernel(Kernel::Cublas)),
                 slug => choices.push(Choice::Kernel(Kernel::Step(find(slug)?))),
@@ -85,13 +83,29 @@ impl Selection {
     pub fn resolve(&self, device: &Device, problem: &Problem) -> Vec<Kernel> {
         let mut kernels = Vec::new();
         for choice in &self.0 {
-            let kernel = match choice {
-                Choice::Kernel(kernel) => Some(*kernel),
-                Choice::Auto => choose(device, problem).map(Kernel::Step),
+            let chosen: Vec<Kernel> = match choice {
+                Choice::Kernel(kernel) => vec![*kernel],
+                Choice::Auto => choose(device, problem).map(Kernel::Step).into_iter().collect(),
+                Choice::All => {
+                    let steps = STEPS.iter().filter(|step| device.check_runs(step).is_ok());
+                    steps.map(Kernel::Step).chain([Kernel::Cublas]).collect()
+                }
             };
-            kernels.extend(kernel.filter(|kernel| !kernels.contains(kernel)));
+            for kernel in chosen {
+                if !kernels.contains(&kernel) {
+                    kernels.push(kernel);
+                }
+            }
         }
         kernels
+    }
+
+    /// Why the device does not run those steps that `all` leaves out.
+    #[must_use]
+    pub fn left_out(&self, device: &Device) -> Vec<Error> {
+        let steps = if self.0.contains(&Choice::All) { STEPS } else { &[] };
+        let unnamed = steps.iter().filter(|step| !self.steps().any(|named| named == *step));
+        unnamed.filter_map(|step| device.check_runs(step).err()).collect()
     }
 }
 
@@ -115,7 +129,7 @@ pub fn find(slug: &str) -> Result<&'static Step, Error> {
 }
 
 fn nearest(name: &str) -> Option<String> {
-    let names = STEPS.iter().map(|step| step.slug).chain(GROUPS.map(|(name, _)| name));
+    let names = gpu_kernels::runnable().map(|step| step.slug).chain(GROUPS.map(|(name, _)| name));
     let scored = names.map(|candidate| (strsim::jaro_winkler(&name.to_lowercase(), candidate), candidate));
     scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name.to_owned())
 }
@@ -130,17 +144,45 @@ mod tests {
         kernels.into_iter().map(Kernel::name).collect()
     }
 
+    /// The steps that a device runs.
+    fn ladder(compute_capability: (u32, u32)) -> Vec<&'static str> {
+        let device = Device::of_capability(compute_capability);
+        STEPS.iter().filter(|step| device.check_runs(step).is_ok()).map(|step| step.slug).collect()
+    }
+
     #[test]
     fn all_is_the_ladder_and_the_baseline() {
-        let slugs: Vec<_> = STEPS.iter().map(|step| step.slug).chain(["cublas"]).collect();
-        assert_eq!(names(&["all"]), slugs);
+        assert_eq!(names(&["all"]), [ladder((9, 0)), vec!["cublas"]].concat());
+    }
+
+    #[test]
+    fn what_all_leaves_out_is_said() {
+        for capability in [(7, 5), (8, 0), (9, 0), (10, 0)] {
+            let device = Device::of_capability(capability);
+            let left_out = |names: &[&str]| Selection::parse(names).unwrap().left_out(&device);
+            assert_eq!(left_out(&["all"]).len() + ladder(capability).len(), STEPS.len());
+            assert!(left_out(&["naive"]).is_empty());
+        }
+        let selection = Selection::parse(&["all", "naive"]).unwrap();
+        let old = Device::of_capability((7, 5));
+        assert_eq!(selection.left_out(&old).len(), STEPS.len() - 1);
+        let problem = Problem::new(4, 4, 4).unwrap();
+        let resolved: Vec<_> = selection.resolve(&old, &problem).into_iter().map(Kernel::name).collect();
+        assert_eq!(resolved, ["cublas", "naive"], "what is named fails by itself");
+    }
+
+    #[test]
+    fn variants_are_found_by_their_names() {
+        for step in gpu_kernels::runnable() {
+            assert_eq!(find(step.slug).unwrap().kernel, step.kernel);
+        }
     }
 
     #[test]
     fn keeps_the_order_and_drops_repetitions() {
         assert_eq!(names(&["vectorized", "naive", "vectorized", "cublas"]), ["vectorized", "naive", "cublas"]);
         assert_eq!(names(&["cublas", "all"])[0], "cublas");
-        assert_eq!(names(&["cublas", "all"]).len(), STEPS.len() + 1);
+        assert_eq!(names(&["cublas", "all"]).len(), ladder((9, 0)).len() + 1);
     }
 
     #[test]
@@ -150,14 +192,16 @@ mod tests {
                 choose(&Device::of_capability(compute_capability), &Problem::new(size, size, size).unwrap()).unwrap();
             (step, step.grid(size, size, 132).into_iter().product::<u32>())
         };
-        assert_eq!(auto((9, 0), 16384).0.slug, STEPS.last().unwrap().slug);
+        assert_eq!(auto((9, 0), 16384).0.slug, *ladder((9, 0)).last().unwrap());
         for size in [512, 1024, 2048, 4096] {
             let (step, blocks) = auto((9, 0), size);
             assert!(blocks >= 132, "{} at {size}", step.slug);
-            let next = STEPS.iter().skip_while(|other| other.slug != step.slug).skip(1);
-            assert!(next.into_iter().all(|next| next.grid(size, size, 132).into_iter().product::<u32>() < 132));
+            let next = ladder((9, 0)).into_iter().skip_while(|other| *other != step.slug).skip(1);
+            let mut next = next.filter_map(gpu_kernels::find);
+            assert!(next.all(|next| next.grid(size, size, 132).into_iter().product::<u32>() < 132));
         }
-        let most = STEPS.iter().map(|step| step.grid(64, 64, 132).into_iter().product::<u32>()).max().unwrap();
+        let blocks = |step: &Step| step.grid(64, 64, 132).into_iter().product::<u32>();
+        let most = ladder((9, 0)).into_iter().filter_map(gpu_kernels::find).map(blocks).max().unwrap();
         assert_eq!(auto((9, 0), 64).1, most);
         assert_eq!(auto((7, 5), 4096).0.slug, STEPS.last().unwrap().slug, "its error will say what it needs");
     }

@@ -57,6 +57,9 @@ fn run(args: &Args) -> Result<u8, Error> {
         let instead = "the emulator runs the kernels on the CPU, and times are modelled for";
         output::complain(&format!("note: {reason}: {instead} {device}"));
     }
+    for reason in selection.left_out(backend.device()) {
+        output::complain(&format!("note: left out: {reason}"));
+    }
     let mut display = Display::new();
     let mut exit_code = 0;
     let mut first = true;

@@ -1,10 +1,15 @@
 //! The PTX that the kernels are loaded from: the modules that are part of this program, or a user's file.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use gpu_kernels::Step;
 
 use crate::Error;
+
+mod entries;
+
+use entries::entries;
 
 /// One module per target that the steps name: (target, PTX). The build script writes this table.
 const MODULES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
@@ -36,22 +41,26 @@ impl PtxSource {
         Ok(Self::File { path: path.to_owned(), text })
     }
 
-    /// The module that holds the step's kernel.
+    /// The module that holds the step's kernel, without the kernels that the step does not need: what is there to be
+    /// compiled is the step's own. Lines keep their numbers.
     ///
     /// # Errors
-    /// [`Error::MissingKernel`] where it has no such entry.
-    pub fn module(&self, step: &Step) -> Result<&str, Error> {
+    /// [`Error::MissingKernel`] where it has not the step's kernel, or what runs before that.
+    pub fn module(&self, step: &Step) -> Result<String, Error> {
         let text = match self {
             Self::BuiltIn => {
                 MODULES.iter().find(|(target, _)| *target == step.target.name()).map_or("", |(_, ptx)| ptx)
             }
             Self::File { text, .. } => text,
         };
-        if entries(text).any(|entry| entry == step.kernel) {
-            Ok(text)
-        } else {
-            Err(Error::MissingKernel { path: self.name(step), kernel: step.kernel.to_owned() })
+        let entries = entries(text);
+        for kernel in step.kernels() {
+            if !entries.iter().any(|entry| entry.name == kernel) {
+                return Err(Error::MissingKernel { path: self.name(step), kernel: kernel.to_owned() });
+            }
         }
+        let unneeded = entries.into_iter().filter(|entry| !step.kernels().any(|kernel| kernel == entry.name));
+        Ok(without(text, unneeded.map(|entry| entry.range)))
     }
 
     /// What to call the step's module in messages: the file's path, or `the built-in sm_80 module`.
@@ -82,10 +91,16 @@ fn check(text: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The names of the kernels in a module.
-fn entries(text: &str) -> impl Iterator<Item = &str> {
-    directives(text, ".entry")
-        .filter_map(|rest| rest.split(|c: char| c.is_whitespace() || c == '(').find(|s| !s.is_empty()))
+/// The text with nothing but the ends of its lines in these ranges.
+fn without(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> String {
+    let mut rest = 0;
+    let mut result = String::new();
+    for Range { start, end } in ranges {
+        result += &text[rest..start];
+        result.extend(text[start..end].matches('\n'));
+        rest = end;
+    }
+    result + &text[rest..]
 }
 
 /// What follows the directive, in each line that has it.
@@ -105,6 +120,8 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use gpu_kernels::STEPS;
 
@@ -119,9 +136,23 @@ mod tests {
     }
 
     #[test]
-    fn finds_entries_and_no_comments() {
-        let text = "// .entry no\n.visible .entry one(\n.entry two (\n.weak .entry three\n(\n ret; // .entry no(\n";
-        assert_eq!(entries(text).collect::<Vec<_>>(), ["one", "two", "three"]);
+    fn a_module_has_the_kernels_of_its_step_alone() {
+        for step in gpu_kernels::runnable() {
+            let module = PtxSource::BuiltIn.module(step).unwrap();
+            let names: HashSet<_> = entries(&module).into_iter().map(|entry| entry.name).collect();
+            assert_eq!(names, step.kernels().collect(), "{}", step.slug);
+            assert_eq!(check(&module), Ok(()), "{}", step.slug);
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_module_keeps_its_place() {
+        let text = format!("{HEADER}.shared .b32 s;\n.entry one()\n{{\nret;\n}}\n.entry sgemm_naive() {{ ret; }}\n");
+        let source = PtxSource::File { path: "x.ptx".into(), text };
+        let module = source.module(&STEPS[0]).unwrap();
+        assert_eq!(module, format!("{HEADER}.shared .b32 s;\n\n\n\n\n.entry sgemm_naive() {{ ret; }}\n"));
+        let missing = source.module(&STEPS[1]).unwrap_err().to_string();
+        assert!(missing.starts_with("x.ptx has no kernel 'sgemm_coalesced'"), "{missing}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::finding::Finding;
 use crate::lower::{LowerError, lower};
 use crate::memory::{GlobalMemory, Image};
 use crate::program::{ParamInfo, Program};
-use crate::sample::{BlockIndex, Blocks, CLASSES, Plan, class_of, population};
+use crate::sample::{BlockIndex, Blocks, CLASSES, Grouping, Plan};
 use crate::syntax::{self, FunctionKind, LaunchBounds, SyntaxError};
 
 /// Threads that a block may have.
@@ -230,11 +230,10 @@ impl Kernel {
         let clusters = std::array::from_fn(|dimension| launch.grid[dimension] / cluster[dimension]);
         let plan = Plan::new(launch.blocks, clusters);
         let is_sample = launch.blocks != Blocks::All;
-        let class = |place| if is_sample { class_of(place, clusters) } else { 0 };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let outcome = run(
             &grid,
-            &|index| plan.block(index).map(|place| (place, class(place))),
+            &|index| plan.unit(index),
             if is_sample { CLASSES } else { 1 },
             if launch.threads == 0 { cores } else { launch.threads },
             &|index| plan.has_time(index),
@@ -242,10 +241,10 @@ impl Kernel {
         let blocks = launch.grid.into_iter().map(u64::from).product();
         let blocks_run = outcome.classes.iter().map(|class| class.blocks).sum();
         let size: u64 = cluster.into_iter().map(u64::from).product();
-        let factor = |class: usize, run: u64| match run {
-            0 => 0.0,
-            run if is_sample => (population(class, clusters) * size) as f64 / run as f64,
-            _ => 1.0,
+        let factor = |class: usize, run: u64| match plan.population(class) {
+            _ if run == 0 => 0.0,
+            Some(clusters) => (clusters * size) as f64 / run as f64,
+            None => 1.0,
         };
         let scaled = outcome.classes.iter().enumerate().map(|(index, class)| (factor(index, class.blocks), class));
         let counters = Counters::new(&self.program, scaled);
@@ -280,6 +279,13 @@ impl Kernel {
             Ok(cluster) => cluster,
             Err(text) => return fail(text),
         };
+        if let Blocks::Sample { grouping: Grouping::Streamed { blocks, places, columns }, .. } = launch.blocks {
+            let [x, y, z] = launch.grid;
+            let tiles = x.checked_sub(blocks).and_then(|others| others.checked_add(places)).unwrap_or(0);
+            if tiles == 0 || columns == 0 || tiles % columns != 0 || y * z != 1 || cluster != [1; 3] {
+                return fail(format!("{blocks} blocks, then rows of {columns}, are no grid of {x} x {y} x {z}"));
+            }
+        }
         if launch.dynamic_shared_bytes > MAX_SHARED_BYTES {
             return fail(format!("a block has at most {MAX_SHARED_BYTES} bytes of dynamic shared memory"));
         }

@@ -66,6 +66,6 @@ pub use kernel::{Error, Kernel, Launch, MAX_SHARED_BYTES, MAX_THREADS, Module, R
 pub use lower::LowerError;
 pub use memory::{GlobalMemory, Pointer};
 pub use program::ParamInfo;
-pub use sample::{BlockIndex, Blocks};
+pub use sample::{BlockIndex, Blocks, Grouping};
 pub use tensor::{Swizzle, TensorMap, TensorMapError};
 pub use types::{Space, Type};

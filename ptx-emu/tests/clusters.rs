@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptx_emu::{Blocks, Error, GlobalMemory, Launch, Module, Report};
+use ptx_emu::{Blocks, Error, GlobalMemory, Grouping, Launch, Module, Report};
 
 fn launch(directive: &str, grid: [u32; 3], cluster: [u32; 3], blocks: Blocks) -> Result<Report, Error> {
     let body = "barrier.cluster.arrive; barrier.cluster.wait; ret;";
@@ -48,7 +48,7 @@ fn a_launch_that_fits_is_clean() {
 
 #[test]
 fn a_sample_has_whole_clusters() {
-    let blocks = Blocks::Sample { budget: Duration::ZERO, seed: 1 };
+    let blocks = Blocks::Sample { budget: Duration::ZERO, seed: 1, grouping: Grouping::Clusters };
     let report = launch("", [128, 64, 1], [4, 2, 1], blocks).expect("it fits");
     assert_eq!((report.blocks_run, report.sample.len(), report.blocks), (17 * 8, 17 * 8, 128 * 64));
     assert_eq!(report.counters.barriers, 128 * 64);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gpu_kernels::Step;
+use gpu_kernels::{Schedule, Step};
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, Verifier};
 
@@ -39,7 +39,7 @@ pub struct CaseResult {
 /// # Errors
 /// Where a case itself cannot be made: out of memory, or a size that is none.
 pub fn run(backend: &mut dyn Backend, step: &'static Step) -> Result<Vec<CaseResult>, Error> {
-    cases(step)?.into_iter().map(|case| check(backend, step, case)).collect()
+    cases(step, backend.device().sm_count)?.into_iter().map(|case| check(backend, step, case)).collect()
 }
 
 /// The failures among the results, one line each.
@@ -73,13 +73,13 @@ pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Resu
     Ok(CaseResult { step: step.slug, case, failure })
 }
 
-/// The table, with fresh seeds.
+/// The table for a device of so many multiprocessors, with fresh seeds.
 ///
 /// # Errors
 /// Where a size is none; a mistake in the table.
-pub fn cases(step: &Step) -> Result<Vec<Case>, Error> {
+pub fn cases(step: &Step, sm_count: u32) -> Result<Vec<Case>, Error> {
     let mut problems = Vec::new();
-    for (m, n, k) in shapes(step) {
+    for (m, n, k) in shapes(step).into_iter().chain(streamed_in_part(step, sm_count)) {
         problems.push(Problem::new(m, n, k)?);
     }
     let tile = step.tile;
@@ -103,6 +103,13 @@ pub fn cases(step: &Step) -> Result<Vec<Case>, Error> {
     };
     let first_seed = rand::random::<u32>().into();
     Ok((first_seed..).zip(problems).map(case).collect())
+}
+
+/// A size of which a step that streams has tiles left for blocks of their own.
+fn streamed_in_part(step: &Step, sm_count: u32) -> Option<(u32, u32, u32)> {
+    let Schedule::StreamK { blocks_per_sm } = step.schedule else { return None };
+    let columns = (sm_count * blocks_per_sm).div_ceil(11) + 1;
+    Some((12 * step.tile.bm - 3, columns * step.tile.bn - 5, 2 * step.tile.bk + 3))
 }
 
 /// Sizes (m, n, k): fixed ones, and those around the step's own tile.

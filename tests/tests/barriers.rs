@@ -1,8 +1,7 @@
-//! Every barrier is needed, and the emulator knows it: each `bar.sync` of each step is left out in turn, and the race that
-//! then is there is found, with both of its lines.
+//! Every barrier is needed, and the emulator knows it: each `bar.sync` of each step and of its pre-passes is left out in
+//! turn, and the race that then is there is found, with both of its lines.
 
-use gpu_kernels::{STEPS, Step};
-use host::backend::emulator::{EmulatorBackend, MODELS};
+use gpu_kernels::{Step, runnable};
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, PtxSource};
 
@@ -18,25 +17,23 @@ fn problems(step: &Step) -> [Problem; 2] {
 /// What the emulator says first about the step in this PTX.
 fn run(step: &'static Step, text: String) -> Result<(), Error> {
     let ptx = PtxSource::File { path: "barriers.ptx".into(), text };
-    let mut backend = EmulatorBackend::new(ptx, &MODELS[0], None);
+    let mut backend = tests::emulator(step, ptx, None);
     problems(step).into_iter().try_for_each(|problem| {
         backend.upload(&Operands::random(&problem)?)?;
         backend.run(Kernel::Step(step), &problem).map(|_| ())
     })
 }
 
-/// The step's module, and the lines of its kernel that are barriers, counted from 0.
+/// The module of the step's kernels, and the lines that are barriers, counted from 0.
 fn barriers(step: &Step) -> (Vec<String>, Vec<usize>) {
     let lines: Vec<_> = PtxSource::BuiltIn.module(step).unwrap().lines().map(str::to_owned).collect();
-    let entry = lines.iter().position(|line| line.contains(&format!(".entry {}(", step.kernel))).unwrap();
-    let end = entry + lines[entry..].iter().position(|line| line == "}").unwrap();
-    let barriers = (entry..end).filter(|&line| lines[line].trim_start().starts_with(BARRIER)).collect();
+    let barriers = (0..lines.len()).filter(|&line| lines[line].trim_start().starts_with(BARRIER)).collect();
     (lines, barriers)
 }
 
 #[test]
 fn no_barrier_can_be_left_out() {
-    for step in STEPS {
+    for step in runnable() {
         let (lines, barriers) = barriers(step);
         assert!(run(step, lines.join("\n")).is_ok(), "{}", step.slug);
         assert_eq!(barriers.is_empty(), step.smem_bytes + step.dynamic_smem_bytes == 0, "{}", step.slug);

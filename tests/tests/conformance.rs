@@ -7,7 +7,6 @@ use std::sync::Arc;
 use cuda_builder::tools;
 use gpu_kernels::STEPS;
 use host::PtxSource;
-use host::backend::emulator::{EmulatorBackend, MODELS};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tests::conformance::data::{Recording, sets};
 use tests::conformance::{Case, Columns, emulator, families, folder, ptx, steps};
@@ -116,8 +115,7 @@ fn compare(case: &Case, inputs: &Columns, expected: &Columns) -> Result<(), Fail
 fn same_as_recorded(step: &'static gpu_kernels::Step, recording: &steps::Recording) -> Result<(), Failed> {
     for (index, problem) in steps::problems()?.iter().enumerate() {
         let expected = recording.c(step, index).ok_or("the step is not recorded: record again")?;
-        let mut emulator = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], None);
-        let got = steps::run(&mut emulator, step, problem)?;
+        let got = steps::run(&mut tests::emulator(step, PtxSource::BuiltIn, None), step, problem)?;
         let differ = expected.iter().zip(&got).filter(|(a, b)| a != b).count();
         if differ > 0 || expected.len() != got.len() {
             return Err(format!("{problem:?}: {differ} of {} elements differ", expected.len()).into());

@@ -120,7 +120,7 @@ fn a_sample_scales_up_to_the_whole() {
 #[test]
 fn estimated_registers_are_those_that_the_compiler_takes() {
     for (step, measured) in profiled(256) {
-        let module = Module::parse(PtxSource::BuiltIn.module(step).unwrap()).unwrap();
+        let module = Module::parse(&PtxSource::BuiltIn.module(step).unwrap()).unwrap();
         let kernel = module.kernel(step.kernel).unwrap();
         let estimate = estimate_registers(h200(), kernel.live_registers(), step.threads(), kernel.bounds());
         assert_eq!(estimate, measured.registers, "{}", step.slug);

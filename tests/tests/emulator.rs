@@ -1,10 +1,9 @@
-//! Every step keeps the contract in the emulator, all of its checkers on: one test per step.
+//! Every step and variant keeps the contract in the emulator, all of its checkers on: one test for each.
 
 use std::process::ExitCode;
 
-use gpu_kernels::{STEPS, Step};
+use gpu_kernels::{Step, runnable};
 use host::PtxSource;
-use host::backend::emulator::{EmulatorBackend, MODELS};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tests::contract;
 
@@ -12,13 +11,12 @@ fn main() -> ExitCode {
     // One at a time: the emulator itself uses every core.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let trial = |step: &'static Step| Trial::test(step.slug, move || keeps_the_contract(step));
-    libtest_mimic::run(&arguments, STEPS.iter().map(trial).collect()).exit_code()
+    libtest_mimic::run(&arguments, runnable().map(trial).collect()).exit_code()
 }
 
 fn keeps_the_contract(step: &'static Step) -> Result<(), Failed> {
     // No budget: every block runs.
-    let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], None);
-    let results = contract::run(&mut backend, step)?;
+    let results = contract::run(&mut tests::emulator(step, PtxSource::BuiltIn, None), step)?;
     let failures = contract::failures(&results);
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
 }

@@ -1,18 +1,31 @@
-//! What must be true of the PTX of every step, and of what ptxas makes of it.
+//! What must be true of the PTX of every step and variant, and of what ptxas makes of it.
 
 use cuda_builder::tools;
-use gpu_kernels::{KERNEL_ARGUMENTS, STEPS, Step};
+use gpu_kernels::{PREPASS_ARGUMENTS, STEPS, Schedule, Step, runnable};
 use host::PtxSource;
 use std::process::Command;
 
-/// The step's kernel: its signature and directives, and its body.
-fn kernel(step: &'static Step) -> (String, String) {
-    let module = PtxSource::BuiltIn.module(step).unwrap_or_else(|error| panic!("{error}")).to_owned();
-    let start = module.find(&format!(".entry {}(", step.kernel)).expect("the entry");
+/// A kernel of the step: its signature and directives, and its body.
+fn entry(step: &Step, name: &str) -> (String, String) {
+    let module = PtxSource::BuiltIn.module(step).unwrap_or_else(|error| panic!("{error}"));
+    let start = module.find(&format!(".entry {name}(")).expect("the entry");
     let kernel = &module[start..];
     let kernel = &kernel[..kernel.find("\n}").expect("the end of the kernel")];
     let (signature, body) = kernel.split_once("\n{").expect("a body");
     (signature.to_owned(), body.to_owned())
+}
+
+/// The step's own kernel.
+fn kernel(step: &Step) -> (String, String) {
+    entry(step, step.kernel)
+}
+
+/// Every kernel that a step or a variant needs, with its name.
+fn every_kernel() -> impl Iterator<Item = (&'static str, String, String)> {
+    runnable().flat_map(|step| step.kernels().map(move |name| (step, name))).map(|(step, name)| {
+        let (signature, body) = entry(step, name);
+        (name, signature, body)
+    })
 }
 
 /// The opcodes of a body, such as `ld.shared.v4.b32`, without predicates and labels.
@@ -27,26 +40,32 @@ fn count(body: &str, prefix: &str) -> usize {
     opcodes(body).filter(|opcode| opcode.starts_with(prefix)).count()
 }
 
+/// The types of parameters, from `(name, type)` of Rust.
+fn types(arguments: impl Iterator<Item = (&'static str, &'static str)>) -> Vec<&'static str> {
+    arguments.map(|(_, ty)| if ty.starts_with('*') { "u64" } else { ty }).collect()
+}
+
 #[test]
-fn every_kernel_takes_the_same_arguments() {
-    for step in STEPS {
-        let (signature, _) = kernel(step);
-        let types: Vec<&str> = signature.split(".param .").skip(1).filter_map(|text| text.get(..3)).collect();
-        let expected: Vec<&str> =
-            KERNEL_ARGUMENTS.iter().map(|(_, ty)| if ty.starts_with('*') { "u64" } else { ty }).collect();
-        assert_eq!(types, expected, "{}", step.slug);
+fn kernels_take_the_arguments_of_their_step() {
+    for step in runnable() {
+        for name in step.kernels() {
+            let (signature, _) = entry(step, name);
+            let got: Vec<&str> = signature.split(".param .").skip(1).filter_map(|text| text.get(..3)).collect();
+            let expected =
+                if name == step.kernel { types(step.arguments()) } else { types(PREPASS_ARGUMENTS.into_iter()) };
+            assert_eq!(got, expected, "{name}");
+        }
     }
 }
 
 #[test]
 fn memory_is_global_or_shared_and_never_local() {
-    for step in STEPS {
-        let (_, body) = kernel(step);
-        assert!(!body.contains(".local"), "{}: local memory", step.slug);
-        assert_eq!(count(&body, "cvta.shared") + count(&body, "cvta.local"), 0, "{}: a generic address", step.slug);
+    for (name, _, body) in every_kernel() {
+        assert!(!body.contains(".local"), "{name}: local memory");
+        assert_eq!(count(&body, "cvta.shared") + count(&body, "cvta.local"), 0, "{name}: a generic address");
         for opcode in opcodes(&body).filter(|opcode| ["ld", "st", "atom", "red"].contains(&first_part(opcode))) {
-            let space = opcode.split('.').find(|part| ["global", "shared", "param"].contains(part));
-            assert!(space.is_some(), "{}: generic access `{opcode}`", step.slug);
+            let is_space = |part: &str| ["global", "shared", "param"].iter().any(|space| part.starts_with(space));
+            assert!(opcode.split('.').any(is_space), "{name}: generic access `{opcode}`");
         }
     }
 }
@@ -57,7 +76,7 @@ fn first_part(opcode: &str) -> &str {
 
 #[test]
 fn the_registry_tells_the_truth_about_launch_and_shared_memory() {
-    for step in STEPS {
+    for step in runnable() {
         let (signature, body) = kernel(step);
         let max_threads = format!(".maxntid {}", step.threads());
         assert!(signature.lines().any(|line| line == max_threads), "{}: {signature}", step.slug);
@@ -67,32 +86,52 @@ fn the_registry_tells_the_truth_about_launch_and_shared_memory() {
             .sum();
         assert_eq!(bytes, step.smem_bytes, "{}: bytes of static shared memory", step.slug);
         assert_eq!(body.contains("__cuda_std_dynamic_shared_mem"), step.dynamic_smem_bytes > 0, "{}", step.slug);
+        for prepass in step.prepasses {
+            let (signature, _) = entry(step, prepass.kernel);
+            let max_threads = format!(".maxntid {}", prepass.threads);
+            assert!(signature.lines().any(|line| line == max_threads), "{}: {signature}", prepass.kernel);
+        }
     }
 }
 
 #[test]
 fn products_are_fused_and_nothing_can_panic() {
-    for step in STEPS {
+    for step in runnable() {
         let (_, body) = kernel(step);
-        let Step { tile, slug, .. } = step;
+        let Step { tile, slug, schedule, .. } = *step;
         let per_slice = (tile.tm * tile.tn * tile.bk) as usize;
-        assert!(count(&body, "fma.rn.f32") >= per_slice, "{slug}: fewer FMAs than one slice has");
+        // A packed one is two.
+        let fmas = count(&body, "fma.rn.f32") + count(&body, "fma.rn.f32x2");
+        assert!(fmas >= per_slice, "{slug}: fewer FMAs than one slice has");
         // One product per element of C and path of the epilogue: alpha * sum.
         assert!(count(&body, "mul.f32") + count(&body, "mul.rn.f32") <= 8 * (tile.tm * tile.tn) as usize, "{slug}");
-        assert_eq!(count(&body, "add.f32") + count(&body, "add.rn.f32"), 0, "{slug}: a sum that is not fused");
-        assert_eq!(count(&body, "trap") + count(&body, "call"), 0, "{slug}: a panic or a call is left");
+        let sums = count(&body, "add.f32") + count(&body, "add.rn.f32");
+        assert!(sums == 0 || schedule != Schedule::Tiles, "{slug}: a sum that is not fused");
+    }
+    for (name, _, body) in every_kernel() {
+        assert_eq!(count(&body, "trap") + count(&body, "call"), 0, "{name}: a panic or a call is left");
     }
 }
 
 #[test]
 fn vector_loads_are_where_they_are_claimed() {
-    for step in STEPS.iter().filter(|step| step.vector_loads) {
+    for step in runnable().filter(|step| step.vector_loads) {
         let (_, body) = kernel(step);
         for opcode in ["ld.shared.v4", "st.shared.v4", "ld.global.v4", "st.global.v4"] {
             assert!(count(&body, opcode) > 0, "{}: no {opcode}", step.slug);
         }
         assert_eq!(count(&body, "ld.shared.b32"), 0, "{}: a fragment is loaded value by value", step.slug);
     }
+}
+
+#[test]
+fn the_read_only_cache_serves_what_it_is_claimed_to() {
+    let loads = |slug| {
+        let (_, body) = kernel(gpu_kernels::find(slug).expect("a step"));
+        (count(&body, "ld.global"), count(&body, "ld.global.nc"))
+    };
+    let ((all, read_only), (before, none)) = (loads("read-only-cache"), loads("bank-conflicts"));
+    assert!(all == before && read_only >= 10 && none == 0, "{read_only} of {all} loads are read-only");
 }
 
 #[test]
@@ -103,18 +142,24 @@ fn ptxas_spills_nothing() {
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("module.ptx");
-    for step in STEPS {
+    for step in runnable() {
         let module = PtxSource::BuiltIn.module(step).unwrap_or_else(|error| panic!("{error}"));
         std::fs::write(&path, module).expect("a file");
-        // The target itself, and the device that the results are measured on, for which drivers compile it.
-        for arch in [step.target.name(), "sm_90a"] {
+        // The device that the results are measured on, for which drivers compile it, and the target itself.
+        let hopper = step.target.runs_on(9, 0).then_some("sm_90a");
+        let target = Some(step.target.name()).filter(|_| hopper.is_none() || STEPS.contains(step));
+        let mut architectures: Vec<&str> = hopper.into_iter().chain(target).collect();
+        architectures.dedup();
+        for arch in architectures {
             let mut command = Command::new(&ptxas);
-            command.args(["-v", &format!("-arch={arch}"), "-e", step.kernel, "-o", "/dev/null"]).arg(&path);
+            command.args(["-v", &format!("-arch={arch}"), "-o", "/dev/null"]).arg(&path);
             let output = command.output().expect("ptxas");
             let report = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{} for {arch}: {report}", step.slug);
             let none = "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
-            assert!(report.contains(none), "{} for {arch}: {report}", step.slug);
+            let frames = report.lines().filter(|line| line.contains("stack frame"));
+            let clean = frames.clone().filter(|line| line.contains(none)).count();
+            assert_eq!((clean, frames.count()), (step.kernels().count(), clean), "{} for {arch}: {report}", step.slug);
         }
     }
 }

@@ -3,15 +3,31 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use gpu_kernels::{STEPS, Step, Tile};
+use gpu_kernels::{Operand, STEPS, Schedule, Step, Target, Tile};
 
 /// Static shared memory that a block may have on every device. CUDA C++ Programming Guide, "Technical Specifications
 /// per Compute Capability".
 const MAX_STATIC_SMEM_BYTES: u32 = 48 * 1024;
 
+/// Shared memory that a block may have in all on the devices of each target, likewise.
+fn max_smem_bytes(target: Target) -> u32 {
+    match target {
+        Target::Sm80 => 163 * 1024,
+        Target::Sm90a | Target::Sm100 => 227 * 1024,
+    }
+}
+
+/// The most blocks of a cluster, where a kernel asks for it.
+const MAX_CLUSTER_BLOCKS: u32 = 16;
+
 fn for_each_step(check: impl Fn(&Step)) {
     assert!(!STEPS.is_empty());
     STEPS.iter().for_each(check);
+}
+
+/// For what is true of variants, too.
+fn for_each_runnable(check: impl Fn(&Step)) {
+    gpu_kernels::runnable().for_each(check);
 }
 
 fn steps_folder() -> PathBuf {
@@ -29,12 +45,26 @@ fn module_name(slug: &str) -> String {
 
 #[test]
 fn names_are_unique() {
-    let slugs: HashSet<_> = STEPS.iter().map(|step| step.slug).collect();
-    let kernels: HashSet<_> = STEPS.iter().map(|step| step.kernel).collect();
-    assert_eq!((slugs.len(), kernels.len()), (STEPS.len(), STEPS.len()));
+    let runnable = || gpu_kernels::runnable();
+    let slugs: HashSet<_> = runnable().map(|step| step.slug).collect();
+    let kernels: HashSet<_> = runnable().map(|step| step.kernel).collect();
+    assert_eq!((slugs.len(), kernels.len()), (runnable().count(), runnable().count()));
     for (group, _) in host::kernels::GROUPS {
         assert!(!slugs.contains(group), "{group} is a word of the command line");
     }
+}
+
+#[test]
+fn variants_are_named_after_their_step_and_are_its_kind() {
+    for_each_step(|step| {
+        for variant in step.variants {
+            let slug = variant.slug;
+            assert!(slug.strip_prefix(step.slug).is_some_and(|rest| rest.starts_with('/')), "{slug}");
+            assert!(variant.kernel.starts_with(step.kernel), "{slug}: {}", variant.kernel);
+            assert!(variant.variants.is_empty() && variant.base == step.base, "{slug}");
+            assert_eq!((variant.target, variant.precision), (step.target, step.precision), "{slug}");
+        }
+    });
 }
 
 #[test]
@@ -78,29 +108,87 @@ fn each_step_says_what_it_is_and_where_from() {
 
 #[test]
 fn blocks_can_be_launched() {
-    for_each_step(|step| {
-        assert!((1..=1024).contains(&step.threads()), "{}", step.slug);
-        assert_eq!(step.threads() % 32, 0, "{}: not whole warps", step.slug);
-        assert!(step.smem_bytes <= MAX_STATIC_SMEM_BYTES, "{}", step.slug);
+    for_each_runnable(|step| {
+        let Step { slug, target, smem_bytes, dynamic_smem_bytes, .. } = *step;
+        assert!((1..=1024).contains(&step.threads()), "{slug}");
+        assert_eq!(step.threads() % 32, 0, "{slug}: not whole warps");
+        assert!(smem_bytes <= MAX_STATIC_SMEM_BYTES, "{slug}");
+        assert!(smem_bytes + dynamic_smem_bytes <= max_smem_bytes(target), "{slug}");
+    });
+}
+
+#[test]
+fn clusters_and_maps_are_where_devices_have_them() {
+    for_each_runnable(|step| {
+        let Step { slug, cluster, target, maps, .. } = *step;
+        assert!((1..=MAX_CLUSTER_BLOCKS).contains(&cluster.iter().product()), "{slug}: a cluster of {cluster:?}");
+        let needs_hopper = cluster != [1; 3] || maps.is_some();
+        assert!(!needs_hopper || !target.runs_on(8, 0), "{slug}: clusters and tensor maps are there from 9.0 on");
+        for copied in maps.into_iter().flatten() {
+            assert!((1..=256).contains(&copied.rows) && (1..=256).contains(&copied.columns), "{slug}: {copied:?}");
+            assert_eq!(copied.columns % 4, 0, "{slug}: rows of a box are made of 16 bytes");
+            assert!(!copied.swizzled || copied.columns <= 32, "{slug}: swizzled rows have at most 128 bytes");
+        }
+        match step.schedule {
+            Schedule::Tiles => {}
+            Schedule::SplitK { parts } => assert!(parts > 0 && parts % cluster[2] == 0, "{slug}"),
+            Schedule::StreamK { blocks_per_sm } => assert!(blocks_per_sm > 0 && cluster == [1; 3], "{slug}"),
+        }
+    });
+}
+
+#[test]
+fn prepasses_can_be_launched_and_align_what_maps_describe() {
+    for_each_runnable(|step| {
+        for prepass in step.prepasses {
+            assert!((1..=1024).contains(&prepass.threads), "{}", prepass.kernel);
+            assert!(prepass.tile.iter().all(|&size| size > 0), "{}", prepass.kernel);
+            assert!(!(prepass.transposes && prepass.only_unaligned), "{}: sometimes transposed", prepass.kernel);
+        }
+        for operand in [Operand::A, Operand::B] {
+            let mut of_operand = step.prepasses.iter().filter(|prepass| prepass.operand == operand);
+            assert!(
+                of_operand.next().is_some() || step.maps.is_none(),
+                "{}: {operand:?} may not be aligned",
+                step.slug
+            );
+            assert!(of_operand.next().is_none(), "{}: {operand:?} is rewritten twice", step.slug);
+        }
     });
 }
 
 #[test]
 fn threads_cover_the_tile_exactly() {
-    for_each_step(|step| {
+    for_each_runnable(|step| {
         let Tile { bm, bn, bk, tm, tn } = step.tile;
         assert!([bm, bn, bk, tm, tn].iter().all(|&size| size > 0), "{}", step.slug);
         assert_eq!((bm % tm, bn % tn), (0, 0), "{}", step.slug);
-        assert_eq!(step.threads() * tm * tn, bm * bn, "{}", step.slug);
+        let computing = (bm / tm) * (bn / tn);
+        // Beside those that compute there may be warps that only copy, by tensor maps.
+        let copying = step.threads() - computing;
+        assert!(copying == 0 || step.maps.is_some() && copying % 32 == 0, "{}", step.slug);
     });
 }
 
 #[test]
 fn grids_cover_the_result() {
-    for_each_step(|step| {
+    for_each_runnable(|step| {
         let Tile { bm, bn, .. } = step.tile;
-        assert_eq!(step.grid(2 * bm, 3 * bn, 1), [3, 2, 1]);
-        assert_eq!(step.grid(2 * bm + 1, 3 * bn - 1, 1), [3, 3, 1]);
-        assert_eq!(step.grid(0, 1, 1), [1, 0, 1]);
+        for (m, n, sm_count) in [(2 * bm, 3 * bn, 1), (2 * bm + 1, 3 * bn - 1, 1), (5 * bm, 2 * bn, 4), (bm, bn, 132)] {
+            let [x, y, z] = step.grid(m, n, sm_count);
+            let streamed = step.streamed(m, n, sm_count);
+            let blocks = (0..y).flat_map(|y| (0..x).map(move |x| [x, y, 0]));
+            let own: Vec<_> = blocks.filter_map(|block| step.tile_of(block, n, streamed)).collect();
+            let shared = (0..streamed.tiles).map(|index| step.tile_at(index, n));
+            let tiles: Vec<_> = own.into_iter().chain(shared).collect();
+            let distinct: HashSet<_> = tiles.iter().copied().collect();
+            assert_eq!(tiles.len(), distinct.len(), "{}: a tile is computed twice", step.slug);
+            let (rows, columns) = (m.div_ceil(bm), n.div_ceil(bn));
+            let missing = (0..rows).flat_map(|row| (0..columns).map(move |column| [row, column]));
+            assert_eq!(missing.filter(|tile| !distinct.contains(tile)).count(), 0, "{}", step.slug);
+            let parts = if let Schedule::SplitK { parts } = step.schedule { parts } else { step.cluster[2] };
+            assert_eq!(z, parts, "{}", step.slug);
+        }
+        assert!(step.grid(0, 1, 1).contains(&0) && step.grid(1, 0, 1).contains(&0), "{}", step.slug);
     });
 }

@@ -27,7 +27,7 @@ fn comparison(step: &'static Step, problem: &Problem, backend: &mut EmulatorBack
 
 /// The built-in module with the lines of the step's kernel changed or left out, as if out of a file.
 fn changed(step: &Step, change: impl Fn(&str) -> Option<&str>) -> PtxSource {
-    let text = PtxSource::BuiltIn.module(step).unwrap().to_owned();
+    let text = PtxSource::BuiltIn.module(step).unwrap();
     let kernel = text.find(&format!(".entry {}(", step.kernel)).unwrap();
     let end = kernel + text[kernel..].find("\n}").unwrap();
     let lines: Vec<_> = text[kernel..end].lines().filter_map(change).collect();
@@ -88,7 +88,7 @@ fn tall_problems_run_slab_by_slab() {
     let (fresh, mut backend) = (Operands::random(&problem).unwrap(), emulator(PtxSource::BuiltIn, NOTHING));
     backend.upload(&fresh).unwrap();
     let coverage = backend.run(Kernel::Step(step), &problem).unwrap();
-    let Coverage::Sample { regions, blocks } = coverage else { panic!("all blocks ran") };
+    let Coverage::Sample { regions, blocks, .. } = coverage else { panic!("all blocks ran") };
     assert_eq!((blocks, backend.launches(step).len()), (u64::from(m.div_ceil(step.tile.bm)), 2));
     let last = regions.iter().map(|region| region.rows.end).max();
     assert_eq!(last, Some(m as usize));

@@ -38,8 +38,10 @@ pub fn step_file_name(index: usize, step: &Step) -> String {
 
 /// The source file of `step`.
 pub fn step_file(step: &Step) -> PathBuf {
-    let index = STEPS.iter().position(|other| other.slug == step.slug).expect("the step is in the registry");
-    kernels().join("src/steps").join(step_file_name(index, step))
+    let is_it =
+        |other: &Step| other.slug == step.slug || other.variants.iter().any(|variant| variant.slug == step.slug);
+    let index = STEPS.iter().position(is_it).expect("the step is in the registry");
+    kernels().join("src/steps").join(step_file_name(index, &STEPS[index]))
 }
 
 /// Reads a step's slug from the command line; an unknown one comes back with the nearest that exists.

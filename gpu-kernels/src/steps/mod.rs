@@ -2,19 +2,40 @@
 
 use crate::Step;
 
+#[path = "07_bank_conflicts.rs"]
+pub mod bank_conflicts;
 #[path = "02_coalesced.rs"]
 pub mod coalesced;
+#[path = "09_lane_sharing.rs"]
+pub mod lane_sharing;
 #[path = "01_naive.rs"]
 pub mod naive;
+#[path = "11_prefetch.rs"]
+pub mod prefetch;
+#[path = "08_read_only_cache.rs"]
+pub mod read_only_cache;
 #[path = "03_smem_tiling.rs"]
 pub mod smem_tiling;
 #[path = "04_tiling_1d.rs"]
 pub mod tiling_1d;
 #[path = "05_tiling_2d.rs"]
 pub mod tiling_2d;
+#[path = "10_transposed.rs"]
+pub mod transposed;
 #[path = "06_vectorized.rs"]
 pub mod vectorized;
 
 /// The registry: the only list of steps. The command line, tests, benchmarks and documentation iterate it.
-pub const STEPS: &[Step] =
-    &[naive::STEP, coalesced::STEP, smem_tiling::STEP, tiling_1d::STEP, tiling_2d::STEP, vectorized::STEP];
+pub const STEPS: &[Step] = &[
+    naive::STEP,
+    coalesced::STEP,
+    smem_tiling::STEP,
+    tiling_1d::STEP,
+    tiling_2d::STEP,
+    vectorized::STEP,
+    bank_conflicts::STEP,
+    read_only_cache::STEP,
+    lane_sharing::STEP,
+    transposed::STEP,
+    prefetch::STEP,
+];

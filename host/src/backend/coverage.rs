@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// The part of C that one block of a grid computes.
+/// The part of C that a block of a grid computes, or several together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Region {
     /// Its rows.
@@ -21,8 +21,10 @@ pub enum Coverage {
     },
     /// Some blocks of the grid ran.
     Sample {
-        /// What these computed, one for each block: none overlap, and rows are cut at the same places in all of them.
+        /// What these computed: none overlap, and rows are cut at the same places in all of them.
         regions: Vec<Region>,
+        /// How many ran.
+        blocks_run: u64,
         /// Blocks of the grid.
         blocks: u64,
     },
@@ -43,7 +45,7 @@ impl Coverage {
     pub fn sampled_blocks(&self) -> Option<u64> {
         match self {
             Self::Whole { .. } => None,
-            Self::Sample { regions, .. } => Some(regions.len() as u64),
+            Self::Sample { blocks_run, .. } => Some(*blocks_run),
         }
     }
 }

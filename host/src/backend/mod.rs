@@ -7,15 +7,17 @@ mod coverage;
 pub mod cuda;
 pub mod emulator;
 mod open;
+mod plan;
 mod slabs;
 
 pub use coverage::{Coverage, Region};
 pub use open::{BackendChoice, Opened, Options, open};
+pub(crate) use plan::workspace_bytes;
 
 /// What can be run: a step of the ladder, or the library that it is measured against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// A step out of [`gpu_kernels::STEPS`].
+    /// A step or a variant of one: see [`gpu_kernels::runnable`].
     Step(&'static Step),
     /// cuBLAS SGEMM in its default math mode: fp32 on the CUDA cores, no TF32.
     Cublas,
@@ -62,6 +64,7 @@ impl Device {
             needs: step.target.devices(),
             device: self.name.clone(),
             compute_capability: self.compute_capability,
+            model: emulator::model_for(step).map(|model| model.slug),
         })
     }
 }
@@ -163,11 +166,19 @@ mod tests {
     }
 
     #[test]
+    fn steps_of_each_target_have_a_model() {
+        for (target, model) in [(Target::Sm80, "h200"), (Target::Sm90a, "h200"), (Target::Sm100, "b200")] {
+            let step = Step { target, ..STEPS[0] };
+            assert_eq!(emulator::model_for(&step).map(|model| model.slug), Some(model));
+        }
+    }
+
+    #[test]
     fn a_device_that_is_too_old_is_named_with_what_is_needed() {
         let error = Device::of_capability((7, 5)).check_runs(&STEPS[0]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "naive needs compute capability 8.0 or later; Test GPU has 7.5: choose another kernel, --list shows all"
+            "naive needs compute capability 8.0 or later; Test GPU has 7.5: --backend emulator --model h200 runs it"
         );
         assert_eq!(error.exit_code(), 1);
     }

@@ -74,6 +74,8 @@ pub struct Row {
     pub sampled_blocks: Option<u64>,
     /// Blocks of the grid, where they were counted.
     pub blocks: Option<u64>,
+    /// Bytes of device memory that the kernel takes beside the operands, where it is known.
+    pub workspace_bytes: Option<u64>,
     /// Whether the result is right.
     pub verified: bool,
     /// SM clock right after the timed launches, in MHz.
@@ -107,7 +109,7 @@ impl Row {
 
     fn new(backend: &dyn Backend, problem: &Problem, timing: Timing, measurement: &Measurement) -> Self {
         let Problem { m, n, k, alpha, beta, seed, .. } = *problem;
-        let Measurement { kernel, coverage, verification, samples, conditions } = measurement;
+        let Measurement { kernel, coverage, verification, samples, conditions, workspace_bytes } = measurement;
         let (device, modelled) = (backend.device(), backend.is_modelled());
         let time_ms = samples.median();
         let gflops = if problem.flops() == 0.0 { 0.0 } else { problem.flops() / time_ms / 1e6 };
@@ -144,6 +146,7 @@ impl Row {
             rows_checked: verification.rows_checked,
             sampled_blocks: coverage.sampled_blocks(),
             blocks: coverage.blocks(),
+            workspace_bytes: *workspace_bytes,
             verified: verification.passed(),
             sm_clock_mhz: conditions.map(|now| now.sm_clock_mhz),
             memory_clock_mhz: conditions.map(|now| now.memory_clock_mhz),

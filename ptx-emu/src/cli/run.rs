@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use ptx_emu::{Blocks, Finding, Launch, Report};
+use ptx_emu::{Blocks, Finding, Grouping, Launch, Report};
 
 use super::args::{CountersFormat, RunArgs};
 use super::arguments::Arguments;
@@ -46,7 +46,7 @@ pub fn run(args: &RunArgs) -> Result<u8, Error> {
 
 fn launch(args: &RunArgs) -> Launch {
     let blocks = match args.sample {
-        Some(budget) => Blocks::Sample { budget, seed: args.seed },
+        Some(budget) => Blocks::Sample { budget, seed: args.seed, grouping: Grouping::default() },
         None => Blocks::All,
     };
     Launch {

@@ -11,7 +11,7 @@ use crate::finding::Finding;
 use crate::memory::GlobalMemory;
 use crate::program::Program;
 use crate::registers::LANES;
-use crate::sample::BlockIndex;
+use crate::sample::{BlockIndex, Unit};
 
 /// Everything about a launch that its blocks share.
 pub(crate) struct Grid<'a> {
@@ -97,11 +97,10 @@ impl ClassCounts {
 /// One block in so many has its footprint noted, and the first of each class that a thread comes to.
 const NOTED: u64 = 64;
 
-/// Runs clusters, by their place among the clusters and with the class that each is counted in, on `threads` threads; `go_on` is
-/// asked before each.
+/// Runs clusters, those of a unit one after the other, on `threads` threads; `go_on` is asked before each unit.
 pub(crate) fn run(
     grid: &Grid<'_>,
-    clusters: &(dyn Fn(usize) -> Option<(BlockIndex, usize)> + Sync),
+    units: &(dyn Fn(usize) -> Option<Unit> + Sync),
     classes: usize,
     threads: usize,
     go_on: &(dyn Fn(usize) -> bool + Sync),
@@ -112,11 +111,12 @@ pub(crate) fn run(
         let worker = workers.number();
         let mut team = Team::new(grid);
         let (mut own, mut ran) = (vec![ClassCounts::default(); classes], Vec::new());
-        loop {
+        let unit = || {
             let index = next.fetch_add(1, Relaxed);
-            let Some((place, class)) = clusters(index).filter(|_| !workers.has_stopped() && go_on(index)) else {
-                break;
-            };
+            units(index).filter(|_| !workers.has_stopped() && go_on(index))
+        };
+        let clusters = std::iter::from_fn(unit).flat_map(|unit| unit.clusters().map(move |place| (place, unit.class)));
+        for (place, class) in clusters.take_while(|_| !workers.has_stopped()) {
             let class = &mut own[class];
             class.counts.resize(grid.program.instructions.len(), Count::default());
             let note = class.blocks % NOTED == 0;

@@ -90,6 +90,13 @@ fn multiply_add_is_fused() {
 }
 
 #[test]
+fn lanes_shuffle_by_one_instruction() {
+    let text = entry("shuffled");
+    assert_eq!(count(text, "shfl.sync.bfly.b32"), 1, "{text}");
+    assert!(!text.contains("trap"), "a constant width is checked when the kernel is compiled:\n{text}");
+}
+
+#[test]
 fn launch_bounds_reach_the_ptx() {
     assert!(entry("two_arrays").contains(".maxntid 64\n"));
     assert!(!entry("two_arrays").contains(".minnctapersm"));

@@ -48,13 +48,14 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Runs every step on every problem.
+    /// Runs every step that the device runs on every problem.
     ///
     /// # Errors
     /// Where the device does not run one.
     pub fn new(backend: &mut dyn Backend) -> Result<Self, Error> {
         let mut recording = Self::default();
-        for step in STEPS {
+        let (major, minor) = backend.device().compute_capability;
+        for step in STEPS.iter().filter(|step| step.target.runs_on(major, minor)) {
             for (index, problem) in problems()?.iter().enumerate() {
                 let c = run(backend, step, problem)?;
                 let place = recording.results.iter().position(|known| *known == c);

@@ -52,7 +52,8 @@ impl Cublas {
         let Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. } = gemm.problem;
         // `gemm` checked that none is above `gpu_kernels::MAX_SIZE`, the largest i32.
         let [m, n, k, lda, ldb, ldc] = [m, n, k, lda, ldb, ldc].map(|size| size as i32);
-        let (a, b, c) = (gemm.a(0).as_ptr(), gemm.b().as_ptr(), gemm.c(0).as_mut_ptr());
+        let [a, b, c] = gemm.pointers();
+        let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
         let (no, alpha, beta) = (CUBLAS_OP_N, &raw const alpha, &raw const beta);
         // SAFETY: the handle lives as long as `self`. Read as row-major, A has m * lda elements, B k * ldb and C
         // m * ldc, as `gemm` vouches for. The factors are read before the call returns, since cuBLAS's pointer mode is

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUresult};
-use cudarc::driver::{DriverError, result};
 use cust::device::{Device as Handle, DeviceAttribute};
 
 use super::failure::Context as _;
@@ -11,13 +11,13 @@ use super::nvml::Monitor;
 use crate::Error;
 use crate::backend::Device;
 
-/// The oldest CUDA version that a driver may support: `cust`'s bindings load all functions of this one at the first call,
-/// and panic where one is missing.
-const OLDEST_CUDA: CudaVersion = CudaVersion(11040);
+/// The oldest CUDA version that a driver may support: the first with `cuLaunchKernelEx`. Bindings load functions at the
+/// first call, `cust`'s all those of CUDA 11.4, and panic where one is missing.
+const OLDEST_CUDA: CudaVersion = CudaVersion(11080);
 
 /// A version as the driver counts: 13000 is 13.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct CudaVersion(i32);
+pub(super) struct CudaVersion(pub(super) i32);
 
 impl fmt::Display for CudaVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,11 +37,7 @@ pub(super) fn open(ordinal: usize) -> Result<Handle, Error> {
     if !driver_is_present() {
         return Err(Error::NoDriver);
     }
-    let version = driver_version()?;
-    if version < OLDEST_CUDA {
-        let reason = format!("it supports CUDA {version}; install one that supports CUDA {OLDEST_CUDA} or later");
-        return Err(Error::Cuda { what: "use the NVIDIA driver".into(), reason });
-    }
+    require(OLDEST_CUDA)?;
     // Not `cust::init`: its errors lack the ones that a new user meets, such as a driver that does not match its module.
     match result::init().map_err(|error| error.0) {
         Ok(()) => (),
@@ -55,16 +51,21 @@ pub(super) fn open(ordinal: usize) -> Result<Handle, Error> {
     }
 }
 
-/// The newest CUDA version that the driver supports. The driver need not be started.
+/// Fails where the driver does not support this version of CUDA. The driver need not be started.
+pub(super) fn require(oldest: CudaVersion) -> Result<(), Error> {
+    let version = driver_version()?;
+    if version < oldest {
+        let reason = format!("it supports CUDA {version}; install one that supports CUDA {oldest} or later");
+        return Err(Error::Cuda { what: "use the NVIDIA driver".into(), reason });
+    }
+    Ok(())
+}
+
+/// The newest CUDA version that the driver supports.
 fn driver_version() -> Result<CudaVersion, Error> {
     let mut version = 0;
     // SAFETY: `version` is a place to write an int to.
-    let status = unsafe { sys::cuDriverGetVersion(&raw mut version) };
-    let failed = |error: DriverError| Error::Cuda {
-        what: "ask the NVIDIA driver's version".into(),
-        reason: format!("{:?}", error.0),
-    };
-    status.result().map_err(failed)?;
+    unsafe { sys::cuDriverGetVersion(&raw mut version) }.result().context("ask the NVIDIA driver's version")?;
     Ok(CudaVersion(version))
 }
 

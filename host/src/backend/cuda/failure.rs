@@ -1,7 +1,9 @@
 //! The driver's errors as this crate's.
 
-use cust::error::CudaResult;
 use std::fmt::Write;
+
+use cudarc::driver::DriverError;
+use cust::error::CudaResult;
 
 use crate::Error;
 
@@ -19,5 +21,11 @@ impl<T> Context<T> for CudaResult<T> {
             let _ = write!(text, "{error}");
             Error::Cuda { what: what.into(), reason: format!("{error:?} ({})", text.trim_matches('"')) }
         })
+    }
+}
+
+impl<T> Context<T> for Result<T, DriverError> {
+    fn context(self, what: impl Into<String>) -> Result<T, Error> {
+        self.map_err(|error| Error::Cuda { what: what.into(), reason: format!("{:?}", error.0) })
     }
 }

@@ -1,108 +1,103 @@
 //! Launching kernels: the only place where one is.
 
-use cust::error::CudaResult;
+use std::ffi::c_void;
+
+use cudarc::driver::sys::{self, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig};
 use cust::function::Function;
-use cust::launch;
 use cust::stream::Stream;
 use gpu_kernels::Step;
 
 use super::cublas::Cublas;
 use super::failure::Context as _;
 use super::module::Modules;
-use super::operands::{DeviceOperands, Gemm};
-use crate::backend::Kernel;
-use crate::backend::slabs::{Slab, slabs};
-use crate::{Error, Problem};
+use super::operands::Gemm;
+use super::prepared::Prepared;
+use crate::Error;
+use crate::backend::plan::{self, Argument, Shape};
 
 /// A kernel with the operands that it is to work on.
-pub(super) struct Launch<'a> {
-    code: Code<'a>,
-    gemm: Gemm<'a>,
-    sm_count: u32,
-}
-
-enum Code<'a> {
-    Step(&'static Step, Function<'a>),
-    Cublas(&'a Cublas),
+pub(super) enum Launch<'a> {
+    /// The kernels of a step, in order: pre-passes, and its own for each slab.
+    Step(&'static Step, Vec<(Function<'a>, &'a plan::Launch)>),
+    Cublas(&'a Cublas, Gemm<'a>),
 }
 
 impl<'a> Launch<'a> {
-    /// Puts a kernel that was prepared together with operands that were uploaded for this problem.
-    pub(super) fn new(
-        kernel: Kernel,
-        modules: &'a Modules,
-        cublas: Option<&'a Cublas>,
-        operands: Option<&'a DeviceOperands>,
-        problem: &Problem,
-        sm_count: u32,
-    ) -> Result<Self, Error> {
-        let code = match kernel {
-            Kernel::Step(step) => Code::Step(step, modules.function(step)?),
-            Kernel::Cublas => {
-                let missing = || Error::NoCublas { reason: "it was not loaded".into() };
-                Code::Cublas(cublas.ok_or_else(missing)?)
-            }
-        };
-        Ok(Self { code, gemm: Gemm::new(operands, problem)?, sm_count })
+    /// The launches of a step that was prepared.
+    pub(super) fn of_step(step: &'static Step, modules: &'a Modules, prepared: &'a Prepared) -> Result<Self, Error> {
+        let with_function = |launch: &'a plan::Launch| Ok((modules.function(step, launch.kernel)?, launch));
+        Ok(Self::Step(step, prepared.launches.iter().map(with_function).collect::<Result<_, Error>>()?))
     }
 
     /// What an error says was being done.
     pub(super) fn what(&self) -> String {
-        match &self.code {
-            Code::Step(step, _) => format!("run {}", step.slug),
-            Code::Cublas(_) => "run cuBLAS".into(),
+        match self {
+            Self::Step(step, _) => format!("run {}", step.slug),
+            Self::Cublas(..) => "run cuBLAS".into(),
         }
     }
 
     /// Queues the whole product in the stream; nothing where m or n is 0.
     pub(super) fn enqueue(&self, stream: &Stream) -> Result<(), Error> {
-        if self.gemm.problem.m == 0 || self.gemm.problem.n == 0 {
-            return Ok(());
-        }
-        match &self.code {
-            Code::Step(step, function) => {
-                let mut slabs = slabs(self.gemm.problem.m, step.tile.bm);
-                slabs
-                    .try_for_each(|slab| launch_slab(step, function, stream, &self.gemm, slab, self.sm_count))
-                    .context(self.what())
-            }
-            Code::Cublas(cublas) => cublas.sgemm(&self.gemm),
+        match self {
+            Self::Step(_, launches) => launches.iter().try_for_each(|(function, launch)| {
+                let arguments = launch.arguments.iter().map(|(_, argument)| *argument);
+                // SAFETY: a step's kernel has the parameters of `Step::arguments`, and a pre-pass those of
+                // `PREPASS_ARGUMENTS`; a test compares the plan's arguments with these. The kernel reads the slab's rows x k
+                // of A and k x n of B, or the copies of these in memory of `Plan::scratch_bytes`, and reads and writes
+                // rows x n of C: since first_row + rows <= m, that lies inside of the m * lda, k * ldb and m * ldc elements
+                // that `Gemm` vouched for when the launches were planned. It runs asynchronously, and freeing the memory or
+                // unloading the module waits for it.
+                unsafe { enqueue(function, &launch.shape, arguments, stream) }.context(self.what())
+            }),
+            Self::Cublas(_, gemm) if gemm.problem.m == 0 || gemm.problem.n == 0 => Ok(()),
+            Self::Cublas(cublas, gemm) => cublas.sgemm(gemm),
         }
     }
 }
 
-/// Queues the step's kernel on the rows of one slab.
-fn launch_slab(
-    step: &Step,
+/// Queues a kernel in the stream.
+///
+/// # Safety
+/// The kernel has just these parameters, and keeps within the memory that they point to, which lives until it has ended.
+pub(super) unsafe fn enqueue(
     function: &Function,
+    shape: &Shape,
+    arguments: impl Iterator<Item = Argument>,
     stream: &Stream,
-    gemm: &Gemm,
-    slab: Slab,
-    sm_count: u32,
-) -> CudaResult<()> {
-    let Slab { first_row, rows } = slab;
-    let Problem { n, k, alpha, beta, lda, ldb, ldc, .. } = gemm.problem;
-    let (a, b, c) = (gemm.a(first_row), gemm.b(), gemm.c(first_row));
-    let [grid_x, grid_y, grid_z] = step.grid(rows, n, sm_count);
-    let [block_x, block_y, block_z] = step.block;
-    // SAFETY: the kernel has the parameters of `gpu_kernels::KERNEL_ARGUMENTS`, which are passed in that order and of
-    // those types. It reads `rows` x k of A and k x n of B, and reads and writes `rows` x n of C, within its leading
-    // dimensions: since first_row + rows <= m, that lies inside of the m * lda, k * ldb and m * ldc elements that `gemm`
-    // vouches for. It runs asynchronously, and freeing the operands or unloading the module waits for it.
+) -> Result<(), cudarc::driver::DriverError> {
+    // CUDA's machines are little-endian: where a value has 8 bytes, its first 4 are those of a 32-bit one.
+    let mut values: Vec<u64> = arguments
+        .map(|argument| match argument {
+            Argument::U32(value) => value.into(),
+            Argument::F32(value) => value.to_bits().into(),
+            Argument::Address(address) => address,
+        })
+        .collect();
+    let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| (&raw mut *value).cast()).collect();
+    let Shape { grid, block, cluster, dynamic_smem_bytes } = *shape;
+    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+    let [x, y, z] = cluster;
+    value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+    let id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    let mut attribute = CUlaunchAttribute { id, pad: [0; 4], value };
+    let config = CUlaunchConfig {
+        gridDimX: grid[0],
+        gridDimY: grid[1],
+        gridDimZ: grid[2],
+        blockDimX: block[0],
+        blockDimY: block[1],
+        blockDimZ: block[2],
+        sharedMemBytes: dynamic_smem_bytes,
+        hStream: stream.as_inner().cast(),
+        attrs: &raw mut attribute,
+        // Devices without clusters do not know the attribute.
+        numAttrs: (cluster != [1; 3]).into(),
+    };
+    // SAFETY: the stream is alive, the function belongs to a module that is loaded, and there are as many pointers to
+    // arguments as it has parameters, by the caller's promise; the driver copies what all of them point to before it returns.
     unsafe {
-        launch!(function<<<(grid_x, grid_y, grid_z), (block_x, block_y, block_z), step.dynamic_smem_bytes, stream>>>(
-            rows, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-        ))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use gpu_kernels::KERNEL_ARGUMENTS;
-
-    #[test]
-    fn the_kernels_take_what_is_passed() {
-        let names = KERNEL_ARGUMENTS.map(|(name, _)| name);
-        assert_eq!(names, ["m", "n", "k", "alpha", "a", "lda", "b", "ldb", "beta", "c", "ldc"]);
+        let function = function.to_raw().cast();
+        sys::cuLaunchKernelEx(&raw const config, function, pointers.as_mut_ptr(), std::ptr::null_mut()).result()
     }
 }

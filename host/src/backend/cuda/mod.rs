@@ -17,6 +17,7 @@ mod launch;
 mod module;
 mod nvml;
 mod operands;
+mod prepared;
 mod runner;
 mod timer;
 
@@ -25,7 +26,8 @@ use failure::Context as _;
 use launch::Launch;
 use module::Modules;
 use nvml::Monitor;
-use operands::DeviceOperands;
+use operands::{DeviceOperands, Gemm};
+use prepared::Prepared;
 pub use runner::PtxRunner;
 use timer::Timer;
 
@@ -34,6 +36,7 @@ use timer::Timer;
 /// It holds the device's primary context, which cuBLAS shares. Work is queued in one stream.
 pub struct CudaBackend {
     // Fields are dropped in this order: what lives in the context goes before the stream, the context last.
+    prepared: Option<Prepared>,
     operands: Option<DeviceOperands>,
     timer: Timer,
     cublas: Option<Cublas>,
@@ -58,6 +61,7 @@ impl CudaBackend {
         let device = device::describe(handle, monitor.as_ref())?;
         let timer = Timer::new(device.l2_bytes)?;
         Ok(Self {
+            prepared: None,
             operands: None,
             timer,
             cublas: None,
@@ -78,6 +82,27 @@ impl CudaBackend {
             self.cublas = Some(cublas);
         }
         Ok(())
+    }
+
+    /// The launches of a kernel on the uploaded operands, which must be those of the problem, and the timer and the stream
+    /// for them. What a step needs beside the operands is made on its first launch.
+    fn launch(&mut self, kernel: Kernel, problem: &Problem) -> Result<(Launch<'_>, &mut Timer, &Stream), Error> {
+        self.prepare(kernel)?;
+        let gemm = Gemm::new(self.operands.as_ref(), problem)?;
+        let launch = match kernel {
+            Kernel::Step(step) => {
+                let prepared = match self.prepared.take().filter(|prepared| prepared.is_for(step, problem)) {
+                    Some(prepared) => prepared,
+                    None => Prepared::new(step, &gemm, self.device.sm_count)?,
+                };
+                Launch::of_step(step, &self.modules, self.prepared.insert(prepared))?
+            }
+            Kernel::Cublas => {
+                let missing = || Error::NoCublas { reason: "it was not loaded".into() };
+                Launch::Cublas(self.cublas.as_ref().ok_or_else(missing)?, gemm)
+            }
+        };
+        Ok((launch, &mut self.timer, &self.stream))
     }
 
     /// Loads the step's kernel, if this device has what the step's target asks for.
@@ -113,18 +138,16 @@ impl Backend for CudaBackend {
 
     fn upload(&mut self, operands: &Operands) -> Result<(), Error> {
         // The old ones go first: peak memory is that of one problem.
+        self.prepared = None;
         self.operands = None;
         self.operands = Some(DeviceOperands::upload(operands)?);
         Ok(())
     }
 
     fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<Coverage, Error> {
-        self.prepare(kernel)?;
-        let sm_count = self.device.sm_count;
-        let launch =
-            Launch::new(kernel, &self.modules, self.cublas.as_ref(), self.operands.as_ref(), problem, sm_count)?;
-        launch.enqueue(&self.stream)?;
-        self.stream.synchronize().context(launch.what())?;
+        let (launch, _, stream) = self.launch(kernel, problem)?;
+        launch.enqueue(stream)?;
+        stream.synchronize().context(launch.what())?;
         Ok(Coverage::Whole { blocks: None })
     }
 
@@ -140,15 +163,12 @@ impl Backend for CudaBackend {
         iterations: u32,
         launched: &mut dyn FnMut(),
     ) -> Result<Vec<f32>, Error> {
-        self.prepare(kernel)?;
-        let sm_count = self.device.sm_count;
-        let launch =
-            Launch::new(kernel, &self.modules, self.cublas.as_ref(), self.operands.as_ref(), problem, sm_count)?;
+        let (launch, timer, stream) = self.launch(kernel, problem)?;
         for _ in 0..warmup {
-            self.timer.time(&launch, &self.stream)?;
+            timer.time(&launch, stream)?;
         }
         let timed = (0..iterations).map(|_| {
-            let time_ms = self.timer.time(&launch, &self.stream)?;
+            let time_ms = timer.time(&launch, stream)?;
             launched();
             Ok(time_ms)
         });

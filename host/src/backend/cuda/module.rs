@@ -1,13 +1,13 @@
-//! PTX modules on the device: one per target, compiled by the driver when a step first needs it.
+//! PTX modules on the device: one for each step, compiled by the driver when the step is first needed.
 
 use std::ffi::{CStr, CString};
 use std::ptr;
 
-use cudarc::driver::sys::{self, CUjit_option};
+use cudarc::driver::sys::{self, CUfunction_attribute, CUjit_option};
 use cust::error::CudaError;
 use cust::function::Function;
 use cust::module::Module;
-use gpu_kernels::{Step, Target};
+use gpu_kernels::Step;
 
 use super::failure::Context as _;
 use crate::Error;
@@ -16,10 +16,13 @@ use crate::ptx::PtxSource;
 /// Dynamic shared memory that a block may have without asking, in bytes.
 const DEFAULT_DYNAMIC_SMEM_BYTES: u32 = 48 << 10;
 
-/// The modules loaded so far, and where the others come from.
+/// Blocks of a cluster on every device that has clusters; more only where a kernel asks for it.
+const PORTABLE_CLUSTER_BLOCKS: u32 = 8;
+
+/// The modules loaded so far, by their step's kernel, and where the others come from.
 pub(super) struct Modules {
     ptx: PtxSource,
-    loaded: Vec<(Target, Module)>,
+    loaded: Vec<(&'static str, Module)>,
 }
 
 impl Modules {
@@ -27,24 +30,24 @@ impl Modules {
         Self { ptx, loaded: Vec::new() }
     }
 
-    /// Loads the step's module where it is not loaded yet, and sees that the step's kernel is in there.
+    /// Loads the step's module where it is not loaded yet, and allows its kernel what the launches ask for.
     pub(super) fn load(&mut self, step: &Step) -> Result<(), Error> {
-        if !self.loaded.iter().any(|(target, _)| *target == step.target) {
-            let unusable = |reason| Error::BadPtx { path: self.ptx.name(step), reason };
-            let module = compile(self.ptx.module(step)?).map_err(unusable)?;
-            self.loaded.push((step.target, module));
+        if self.loaded.iter().any(|(kernel, _)| *kernel == step.kernel) {
+            return Ok(());
         }
-        let function = self.function(step)?;
-        raise_dynamic_smem_limit(step, &function)
+        let unusable = |reason| Error::BadPtx { path: self.ptx.name(step), reason };
+        let module = compile(&self.ptx.module(step)?).map_err(unusable)?;
+        self.loaded.push((step.kernel, module));
+        allow(step, &self.function(step, step.kernel)?)
     }
 
-    /// The kernel of a step that is loaded.
-    pub(super) fn function(&self, step: &Step) -> Result<Function<'_>, Error> {
-        let missing = || Error::MissingKernel { path: self.ptx.name(step), kernel: step.kernel.into() };
-        let (_, module) = self.loaded.iter().find(|(target, _)| *target == step.target).ok_or_else(missing)?;
-        match module.get_function(step.kernel) {
+    /// A kernel of a step that is loaded.
+    pub(super) fn function(&self, step: &Step, kernel: &str) -> Result<Function<'_>, Error> {
+        let missing = || Error::MissingKernel { path: self.ptx.name(step), kernel: kernel.into() };
+        let (_, module) = self.loaded.iter().find(|(loaded, _)| *loaded == step.kernel).ok_or_else(missing)?;
+        match module.get_function(kernel) {
             Err(CudaError::NotFound) => Err(missing()),
-            function => function.context(format!("load {}", step.kernel)),
+            function => function.context(format!("load {kernel}")),
         }
     }
 }
@@ -77,16 +80,22 @@ fn compiler_error(ptx: &CStr) -> String {
     }
 }
 
-/// Allows the kernel as much dynamic shared memory as its step asks for.
-fn raise_dynamic_smem_limit(step: &Step, function: &Function) -> Result<(), Error> {
-    if step.dynamic_smem_bytes <= DEFAULT_DYNAMIC_SMEM_BYTES {
-        return Ok(());
+/// Allows the kernel as much dynamic shared memory and as large a cluster as its step asks for.
+fn allow(step: &Step, function: &Function) -> Result<(), Error> {
+    let set = |attribute, value: u32, what: &str| {
+        // SAFETY: the function belongs to a module that is loaded; both values are far below `i32::MAX`.
+        let status = unsafe { sys::cuFuncSetAttribute(function.to_raw().cast(), attribute, value as i32) };
+        status.result().context(format!("give {} {what}", step.slug))
+    };
+    let bytes = step.dynamic_smem_bytes;
+    if bytes > DEFAULT_DYNAMIC_SMEM_BYTES {
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        set(attribute, bytes, &format!("its {bytes} bytes of shared memory"))?;
     }
-    let limit = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    // SAFETY: the function belongs to a module that is loaded; bytes per block are far below `i32::MAX`.
-    let status = unsafe { sys::cuFuncSetAttribute(function.to_raw().cast(), limit, step.dynamic_smem_bytes as i32) };
-    status.result().map_err(|error| Error::Cuda {
-        what: format!("give {} its {} bytes of shared memory", step.slug, step.dynamic_smem_bytes),
-        reason: format!("{:?}", error.0),
-    })
+    let blocks = step.cluster.iter().product::<u32>();
+    if blocks > PORTABLE_CLUSTER_BLOCKS {
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+        set(attribute, 1, &format!("clusters of {blocks} blocks"))?;
+    }
+    Ok(())
 }

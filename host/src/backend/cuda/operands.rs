@@ -43,13 +43,7 @@ impl DeviceOperands {
     /// Allocates device memory for the operands and copies them there, guard bands included.
     pub(super) fn upload(operands: &Operands) -> Result<Self, Error> {
         let Operands { a, b, c } = operands;
-        let bytes = |matrix: &Matrix| (size_of_val(matrix.as_slice()) as u64).next_multiple_of(PAGE_BYTES);
-        let needed = bytes(a) + bytes(b) + bytes(c);
-        let (available, _) = mem_get_info().context("ask for free device memory")?;
-        let available = available as u64;
-        if needed > available {
-            return Err(Error::OutOfMemory { needed, available });
-        }
+        check_memory([a, b, c].map(|matrix| size_of_val(matrix.as_slice()) as u64))?;
         Ok(Self {
             a: DeviceMatrix::upload("A", a)?,
             b: DeviceMatrix::upload("B", b)?,
@@ -61,6 +55,15 @@ impl DeviceOperands {
     pub(super) fn download(&self) -> Result<Operands, Error> {
         Ok(Operands { a: self.a.download("A")?, b: self.b.download("B")?, c: self.c.download("C")? })
     }
+}
+
+/// Fails where the device has no room for buffers of so many bytes each.
+pub(super) fn check_memory(buffers: impl IntoIterator<Item = u64>) -> Result<(), Error> {
+    let pages = buffers.into_iter().map(|bytes| bytes.checked_next_multiple_of(PAGE_BYTES).unwrap_or(u64::MAX));
+    let needed = pages.fold(0, u64::saturating_add);
+    let (available, _) = mem_get_info().context("ask for free device memory")?;
+    let available = available as u64;
+    if needed > available { Err(Error::OutOfMemory { needed, available }) } else { Ok(()) }
 }
 
 /// The operands, or an error where none were uploaded.
@@ -88,18 +91,13 @@ impl<'a> Gemm<'a> {
         Ok(Self { operands, problem: *problem })
     }
 
-    /// Where A's row `row` begins. From row 0 on, m * lda elements can be read.
-    pub(super) fn a(&self, row: u32) -> DevicePointer<f32> {
-        self.operands.a.interior().wrapping_add(row as usize * self.problem.lda as usize)
+    /// Where A, B and C begin. From there on, m * lda and k * ldb elements can be read, and m * ldc read and written.
+    pub(super) fn pointers(&self) -> [DevicePointer<f32>; 3] {
+        [&self.operands.a, &self.operands.b, &self.operands.c].map(DeviceMatrix::interior)
     }
 
-    /// Where B begins. From there on, k * ldb elements can be read.
-    pub(super) fn b(&self) -> DevicePointer<f32> {
-        self.operands.b.interior()
-    }
-
-    /// Where C's row `row` begins. From row 0 on, m * ldc elements can be read and written.
-    pub(super) fn c(&self, row: u32) -> DevicePointer<f32> {
-        self.operands.c.interior().wrapping_add(row as usize * self.problem.ldc as usize)
+    /// The same as numbers.
+    pub(super) fn addresses(&self) -> [u64; 3] {
+        self.pointers().map(|pointer| pointer.as_raw())
     }
 }

@@ -1,7 +1,5 @@
 //! Runs kernels of any PTX on plain buffers: what tests of the emulator compare it with.
 
-use std::ffi::c_void;
-
 use cust::context::Context;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
@@ -9,10 +7,12 @@ use cust::stream::{Stream, StreamFlags};
 
 use super::device;
 use super::failure::Context as _;
+use super::launch::enqueue;
 use super::module::compile;
 use super::nvml::Monitor;
 use crate::Error;
 use crate::backend::Device;
+use crate::backend::plan::{Argument, Shape};
 
 /// A PTX module on a device.
 pub struct PtxRunner {
@@ -55,7 +55,7 @@ impl PtxRunner {
         grid: [u32; 3],
         block: [u32; 3],
         buffers: &mut [Vec<u8>],
-        mut count: u32,
+        count: u32,
     ) -> Result<(), Error> {
         let missing = || Error::MissingKernel { path: "the PTX".into(), kernel: entry.into() };
         if !has_parameters(&self.ptx, entry, buffers.len()) {
@@ -65,17 +65,12 @@ impl PtxRunner {
         let what = || format!("run {entry}");
         let upload = |buffer: &Vec<u8>| DeviceBuffer::from_slice(buffer).context(what());
         let on_device: Vec<DeviceBuffer<u8>> = buffers.iter().map(upload).collect::<Result<_, _>>()?;
-        let mut addresses: Vec<u64> = on_device.iter().map(|buffer| buffer.as_device_ptr().as_raw()).collect();
-        let mut arguments: Vec<*mut c_void> =
-            addresses.iter_mut().map(|address| (&raw mut *address).cast::<c_void>()).collect();
-        arguments.push((&raw mut count).cast());
-        let [grid_x, grid_y, grid_z] = grid;
-        let [block_x, block_y, block_z] = block;
-        // SAFETY: the kernel's parameters are as many addresses as there are buffers and one u32, which was checked, and
-        // the arguments point to just these, which outlive the call. Whatever the kernel does, it does to the device's
-        // memory: none of this process's is mapped there. The stream is waited for before the buffers are freed.
-        unsafe { self.stream.launch(&function, (grid_x, grid_y, grid_z), (block_x, block_y, block_z), 0, &arguments) }
-            .context(what())?;
+        let addresses = on_device.iter().map(|buffer| Argument::Address(buffer.as_device_ptr().as_raw()));
+        let shape = Shape { grid, block, cluster: [1; 3], dynamic_smem_bytes: 0 };
+        // SAFETY: the kernel's parameters are as many addresses as there are buffers and one u32, which was checked.
+        // Whatever the kernel does, it does to the device's memory: none of this process's is mapped there. The stream is
+        // waited for before the buffers are freed.
+        unsafe { enqueue(&function, &shape, addresses.chain([Argument::U32(count)]), &self.stream) }.context(what())?;
         self.stream.synchronize().context(what())?;
         for (buffer, from) in buffers.iter_mut().zip(&on_device) {
             from.copy_to(buffer.as_mut_slice()).context(what())?;

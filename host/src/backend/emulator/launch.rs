@@ -1,20 +1,23 @@
 //! Launching kernels in the emulator: the only place where one is.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use gpu_kernels::Step;
+use gpu_kernels::{Schedule, Step, Streamed};
 use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
 use ptx_emu::occupancy::Resources;
-use ptx_emu::{Blocks, Checks, Finding, FindingKind, Kernel, Launch, Report};
+use ptx_emu::{Blocks, Checks, Finding, FindingKind, Grouping, Launch, Report};
 
-use super::model::predict;
+use super::model::{needs, predict};
+use super::modules::Modules;
 use super::operands::EmulatedOperands;
-use crate::backend::slabs::{Slab, slabs};
+use crate::backend::plan::{self, Argument, Plan};
+use crate::backend::slabs::Slab;
 use crate::backend::{Coverage, Region};
 use crate::{Error, Problem};
 
-/// Bytes of operands up to which races in global memory are looked for: noting who accessed what takes about twelve
+/// Bytes of memory up to which races in it are looked for: noting who accessed what takes about twelve
 /// times as much.
 const WATCHED_BYTES: u64 = 16 << 20;
 
@@ -32,37 +35,104 @@ pub struct Launched {
     pub prediction: Prediction,
 }
 
-/// Runs the step on the problem; nothing where m or n is 0. All blocks run if `budget` is `None`.
-pub(super) fn run(
-    kernel: &Kernel,
-    step: &Step,
-    problem: &Problem,
-    operands: &mut EmulatedOperands,
-    model: &Model,
-    budget: Option<Duration>,
-) -> Result<Vec<Launched>, Error> {
-    if problem.m == 0 || problem.n == 0 {
-        return Ok(Vec::new());
+/// What a run of a step did: nothing where m or n is 0.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    /// The pre-passes.
+    pub(super) before: Vec<Launched>,
+    /// The step's kernel, slab by slab.
+    pub(super) launches: Vec<Launched>,
+}
+
+/// What runs a step: its kernels, on which device, and as much of it as there is time for.
+pub(super) struct Runner<'a> {
+    pub(super) modules: &'a Modules,
+    pub(super) step: &'static Step,
+    pub(super) problem: &'a Problem,
+    pub(super) model: &'a Model,
+    /// All blocks run if there is none.
+    pub(super) budget: Option<Duration>,
+}
+
+impl Runner<'_> {
+    /// Runs the step on the operands.
+    pub(super) fn run(&self, operands: &mut EmulatedOperands) -> Result<Run, Error> {
+        let plan = Plan::new(self.step, self.problem, self.model.sm_count);
+        let scratch = operands.scratch(self.step, self.problem, &plan)?;
+        let addresses = operands.addresses();
+        let launches = plan.launches(addresses, &scratch);
+        // Where there is time for all blocks, all of them run.
+        let budget = self.budget.map(|budget| budget / launches.len().max(1) as u32);
+        // Pre-passes run whole, for any block may need any of what they write.
+        let before = plan.prepasses(addresses, &scratch).into_iter().map(|launch| self.launch(operands, launch, None));
+        let before = before.collect::<Result<_, _>>()?;
+        let launches = launches.into_iter().map(|launch| self.launch(operands, launch, budget));
+        Ok(Run { before, launches: launches.collect::<Result<_, _>>()? })
     }
-    let slabs = slabs(problem.m, step.tile.bm);
-    let blocks = match budget {
-        // Where there is time for all of them, all of them run.
-        Some(budget) => Blocks::Sample { budget: budget / slabs.len() as u32, seed: problem.seed },
-        None => Blocks::All,
-    };
-    let launched = |slab| {
-        let launch =
-            Launch { sm_count: model.sm_count, blocks, ..launch(step, problem, operands, slab, model.sm_count) };
-        let what =
-            |error: ptx_emu::Error| Error::Emulator { what: format!("run {}", step.slug), reason: error.to_string() };
+
+    fn launch(
+        &self,
+        operands: &mut EmulatedOperands,
+        launch: plan::Launch,
+        budget: Option<Duration>,
+    ) -> Result<Launched, Error> {
+        let Self { modules, step, problem, model, .. } = *self;
+        let plan::Launch { kernel: name, shape, slab, .. } = launch;
+        let kernel = modules.kernel(step, name)?;
+        let blocks = budget.map_or(Blocks::All, |budget| Blocks::Sample {
+            budget,
+            seed: problem.seed,
+            grouping: grouping(step, slab, problem.n, model.sm_count),
+        });
+        let checks = Checks { global_races: operands.memory.allocated_bytes() <= WATCHED_BYTES, ..Checks::ALL };
+        let arguments = launch.arguments.iter().map(|(_, argument)| match argument {
+            Argument::U32(value) => value.to_le_bytes().to_vec(),
+            Argument::F32(value) => value.to_le_bytes().to_vec(),
+            Argument::Address(address) => address.to_le_bytes().to_vec(),
+        });
+        let launch = Launch {
+            cluster: shape.cluster,
+            dynamic_shared_bytes: shape.dynamic_smem_bytes,
+            arguments: arguments.collect(),
+            checks,
+            blocks,
+            max_instructions: max_instructions(step, problem.k),
+            sm_count: model.sm_count,
+            ..Launch::new(shape.grid, shape.block)
+        };
+        let what = |error: ptx_emu::Error| Error::Emulator { what: format!("run {name}"), reason: error.to_string() };
         let report = kernel.launch(&mut operands.memory, &launch).map_err(what)?;
         if let Some(finding) = worst(&report) {
-            return Err(Error::Emulated { kernel: step.slug, finding: finding.to_string() });
+            let kernel = if name == step.kernel { step.slug } else { name };
+            return Err(Error::Emulated { kernel, finding: finding.to_string() });
         }
-        let (needs, prediction) = predict(kernel, step, &report, model)?;
+        let needs = needs(kernel, &launch, model);
+        let prediction = predict(name, &report, &needs, model)?;
         Ok(Launched { slab, grid: launch.grid, report, needs, prediction })
+    }
+}
+
+/// Which blocks of the step's grid work together.
+fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
+    match step.schedule {
+        Schedule::Tiles => Grouping::Clusters,
+        Schedule::SplitK { .. } => Grouping::AlongZ,
+        Schedule::StreamK { .. } => {
+            let Streamed { tiles, blocks } = step.streamed(slab.rows, n, sm_count);
+            Grouping::Streamed { blocks, places: tiles, columns: n.div_ceil(step.tile.bn) }
+        }
+    }
+}
+
+/// Far more than a block needs that does a few instructions for each multiply-add of its tile.
+fn max_instructions(step: &Step, k: u32) -> u64 {
+    let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + 64);
+    let patience = match step.schedule {
+        Schedule::Tiles => 1,
+        // Blocks wait for others, which another thread may be slow to run.
+        Schedule::SplitK { .. } | Schedule::StreamK { .. } => 8,
     };
-    slabs.map(launched).collect()
+    tile_work.saturating_add(1 << 24).saturating_mul(patience)
 }
 
 /// What is wrong with the kernel, if anything is: what ended the launch, or else the first finding that is no mere
@@ -72,47 +142,30 @@ fn worst(report: &Report) -> Option<&Finding> {
     report.fault.as_ref().or(findings)
 }
 
-/// The launch that computes the rows of one slab, with every checker on that there is memory for.
-fn launch(step: &Step, problem: &Problem, operands: &EmulatedOperands, slab: Slab, sm_count: u32) -> Launch {
-    let Problem { n, k, alpha, beta, lda, ldb, ldc, .. } = *problem;
-    let [a, b, c] = operands.rows(slab.first_row);
-    // The parameters of `gpu_kernels::KERNEL_ARGUMENTS`, in that order.
-    let launch = Launch::new(step.grid(slab.rows, n, sm_count), step.block)
-        .argument(slab.rows.to_le_bytes())
-        .argument(n.to_le_bytes())
-        .argument(k.to_le_bytes())
-        .argument(alpha.to_le_bytes())
-        .argument(a.to_le_bytes())
-        .argument(lda.to_le_bytes())
-        .argument(b.to_le_bytes())
-        .argument(ldb.to_le_bytes())
-        .argument(beta.to_le_bytes())
-        .argument(c.to_le_bytes())
-        .argument(ldc.to_le_bytes());
-    // Far more than a kernel needs that does a few instructions for each multiply-add of its tile.
-    let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + 64);
-    let max_instructions = tile_work.saturating_add(1 << 24);
-    let checks = Checks { global_races: problem.bytes() <= WATCHED_BYTES, ..Checks::ALL };
-    Launch { dynamic_shared_bytes: step.dynamic_smem_bytes, max_instructions, checks, ..launch }
-}
-
-/// What of C the launches computed: a block computes the tile of C at its place in the grid.
-pub(super) fn coverage(step: &Step, problem: &Problem, launches: &[Launched]) -> Coverage {
+/// What of C the launches computed: a block computes the tile that [`Step::tile_of`] gives it, those that stream all of theirs.
+pub(super) fn coverage(step: &Step, problem: &Problem, launches: &[Launched], sm_count: u32) -> Coverage {
     let total = |count: fn(&Report) -> u64| launches.iter().map(|launched| count(&launched.report)).sum::<u64>();
-    let blocks = total(|report| report.blocks);
-    if total(|report| report.blocks_run) == blocks {
+    let (blocks, blocks_run) = (total(|report| report.blocks), total(|report| report.blocks_run));
+    if blocks_run == blocks {
         return Coverage::Whole { blocks: Some(blocks) };
     }
     let part = |index: u32, size: u32, first: u32, end: u32| {
-        let start = first as usize + index as usize * size as usize;
-        start..(start + size as usize).min(end as usize)
+        let start = u64::from(first) + u64::from(index) * u64::from(size);
+        start as usize..(start + u64::from(size)).min(end.into()) as usize
     };
     let regions = launches.iter().flat_map(|Launched { slab, report, .. }| {
+        let streamed = step.streamed(slab.rows, problem.n, sm_count);
+        let shared = (0..streamed.tiles).map(|index| step.tile_at(index, problem.n));
+        // Blocks that share a tile, along z, give it once.
+        let own = report.sample.iter().filter_map(|block| step.tile_of(*block, problem.n, streamed));
+        let tiles: HashSet<[u32; 2]> = shared.chain(own).collect();
         let end = slab.first_row + slab.rows;
-        report.sample.iter().map(move |&[x, y, _]| Region {
-            rows: part(y, step.tile.bm, slab.first_row, end),
-            columns: part(x, step.tile.bn, 0, problem.n),
+        tiles.into_iter().map(move |[row, column]| Region {
+            rows: part(row, step.tile.bm, slab.first_row, end),
+            columns: part(column, step.tile.bn, 0, problem.n),
         })
     });
-    Coverage::Sample { regions: regions.collect(), blocks }
+    // A block that fills up a cluster may have no part of C.
+    let regions = regions.filter(|region| !region.rows.is_empty() && !region.columns.is_empty());
+    Coverage::Sample { regions: regions.collect(), blocks_run, blocks }
 }

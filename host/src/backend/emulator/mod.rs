@@ -16,7 +16,8 @@ mod modules;
 mod operands;
 
 pub use launch::Launched;
-pub use model::find_model;
+use launch::{Run, Runner};
+pub use model::{find_model, model_for};
 use modules::Modules;
 use operands::EmulatedOperands;
 
@@ -34,7 +35,7 @@ pub struct EmulatorBackend {
     budget: Option<Duration>,
     operands: Option<EmulatedOperands>,
     /// What the last run of each step did, and on which problem.
-    runs: Vec<(&'static Step, Problem, Vec<Launched>)>,
+    runs: Vec<(&'static Step, Problem, Run)>,
 }
 
 impl EmulatorBackend {
@@ -57,18 +58,24 @@ impl EmulatorBackend {
     #[must_use]
     pub fn launches(&self, step: &Step) -> &[Launched] {
         let run = self.runs.iter().find(|(ran, ..)| ran.slug == step.slug);
-        run.map_or(&[], |(_, _, launches)| launches)
+        run.map_or(&[], |(_, _, run)| &run.launches)
+    }
+
+    /// What the pre-passes of the last run of the step did, in order.
+    #[must_use]
+    pub fn prepasses(&self, step: &Step) -> &[Launched] {
+        let run = self.runs.iter().find(|(ran, ..)| ran.slug == step.slug);
+        run.map_or(&[], |(_, _, run)| &run.before)
     }
 
     fn run_step(&mut self, step: &'static Step, problem: &Problem) -> Result<Coverage, Error> {
         self.load(step)?;
         let operands = operands::uploaded(self.operands.as_mut(), problem)?;
-        let kernel = self.modules.kernel(step)?;
-        let launches = launch::run(kernel, step, problem, operands, self.model, self.budget);
         self.runs.retain(|(ran, ..)| ran.slug != step.slug);
-        let launches = launches?;
-        let coverage = launch::coverage(step, problem, &launches);
-        self.runs.push((step, *problem, launches));
+        let runner = Runner { modules: &self.modules, step, problem, model: self.model, budget: self.budget };
+        let run = runner.run(operands)?;
+        let coverage = launch::coverage(step, problem, &run.launches, self.model.sm_count);
+        self.runs.push((step, *problem, run));
         Ok(coverage)
     }
 
@@ -136,8 +143,8 @@ impl Backend for EmulatorBackend {
         let Kernel::Step(step) = kernel else { return Err(no_cublas()) };
         let run = self.runs.iter().find(|(ran, of, _)| ran.slug == step.slug && of == problem);
         let not_run = || Error::Emulator { what: format!("time {}", step.slug), reason: "it was not run".into() };
-        let (_, _, launches) = run.ok_or_else(not_run)?;
-        let time_ms: f64 = launches.iter().map(|launched| launched.prediction.time_ms).sum();
+        let (_, _, Run { before, launches }) = run.ok_or_else(not_run)?;
+        let time_ms: f64 = before.iter().chain(launches).map(|launched| launched.prediction.time_ms).sum();
         Ok((0..iterations).map(|_| launched()).map(|()| time_ms as f32).collect())
     }
 }

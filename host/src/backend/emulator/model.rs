@@ -4,7 +4,7 @@ use gpu_kernels::Step;
 use ptx_emu::device::{DEVICES, Device as Model};
 use ptx_emu::model::{self, Prediction};
 use ptx_emu::occupancy::{Resources, estimate_registers};
-use ptx_emu::{Kernel, Report};
+use ptx_emu::{Kernel, Launch, Report};
 
 use crate::Error;
 use crate::backend::Device;
@@ -17,6 +17,15 @@ pub fn find_model(slug: &str) -> Result<&'static Model, Error> {
     let models = || DEVICES.map(|model| model.slug).join(", ");
     let unknown = || Error::UnknownModel { name: slug.to_owned(), models: models() };
     Model::find(&slug.to_lowercase()).ok_or_else(unknown)
+}
+
+/// The first device whose times can be modelled that runs the step; `None` where none does.
+#[must_use]
+pub fn model_for(step: &Step) -> Option<&'static Model> {
+    DEVICES.iter().find(|model| {
+        let (major, minor) = model.compute_capability;
+        step.target.runs_on(major, minor)
+    })
 }
 
 /// What a report says about the device.
@@ -34,23 +43,20 @@ pub(super) fn describe(model: &Model) -> Device {
     }
 }
 
-/// What a launch would come to on the device, from what was counted: the only place where a modelled time comes from.
-pub(super) fn predict(
-    kernel: &Kernel,
-    step: &Step,
-    report: &Report,
-    model: &Model,
-) -> Result<(Resources, Prediction), Error> {
-    let threads = step.threads();
+/// What a block takes of a multiprocessor of the device.
+pub(super) fn needs(kernel: &Kernel, launch: &Launch, model: &Model) -> Resources {
+    let threads = launch.block.iter().product();
     let registers = estimate_registers(model, kernel.live_registers(), threads, kernel.bounds());
-    let shared_bytes = kernel.shared_bytes() + step.dynamic_smem_bytes;
-    let needs = Resources { threads, registers, shared_bytes };
+    Resources { threads, registers, shared_bytes: kernel.shared_bytes() + launch.dynamic_shared_bytes }
+}
+
+/// What a launch would come to on the device, from what was counted: the only place where a modelled time comes from.
+pub(super) fn predict(name: &str, report: &Report, needs: &Resources, model: &Model) -> Result<Prediction, Error> {
     let too_large = || Error::Emulator {
-        what: format!("model {} on {}", step.slug, model.name),
+        what: format!("model {name} on {}", model.name),
         reason: "a multiprocessor has not enough threads, registers or shared memory for a block".into(),
     };
-    let prediction = model::predict(model, &report.counters, report.blocks, &needs).ok_or_else(too_large)?;
-    Ok((needs, prediction))
+    model::predict(model, &report.counters, report.blocks, needs).ok_or_else(too_large)
 }
 
 #[cfg(test)]

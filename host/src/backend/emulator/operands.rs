@@ -1,7 +1,9 @@
 //! The operands in emulated memory.
 
-use ptx_emu::{GlobalMemory, Pointer};
+use gpu_kernels::{Step, TENSOR_MAP_BYTES};
+use ptx_emu::{GlobalMemory, Pointer, Swizzle, Type};
 
+use crate::backend::plan::{Plan, Scratch, TensorMap};
 use crate::matrix::{GUARD, Shape};
 use crate::{Error, Matrix, Operands, Problem};
 
@@ -23,9 +25,9 @@ impl EmulatedMatrix {
         Some(Matrix::from_buffer(self.shape, buffer))
     }
 
-    /// Where row `row` begins.
-    fn row(&self, row: u32) -> Pointer {
-        self.pointer + (size_of::<f32>() * (GUARD + row as usize * self.shape.ld)) as Pointer
+    /// Where element (0, 0) lies.
+    fn interior(&self) -> Pointer {
+        self.pointer + (size_of::<f32>() * GUARD) as Pointer
     }
 }
 
@@ -35,6 +37,8 @@ pub(super) struct EmulatedOperands {
     a: EmulatedMatrix,
     b: EmulatedMatrix,
     c: EmulatedMatrix,
+    /// What a step has beside them, on its problem.
+    scratch: Option<(&'static Step, Problem, Scratch<Pointer>)>,
 }
 
 impl EmulatedOperands {
@@ -43,7 +47,7 @@ impl EmulatedOperands {
         let mut memory = GlobalMemory::default();
         let [a, b, c] =
             [&operands.a, &operands.b, &operands.c].map(|matrix| EmulatedMatrix::upload(matrix, &mut memory));
-        Self { memory, a, b, c }
+        Self { memory, a, b, c, scratch: None }
     }
 
     /// Moves the operands out, guard bands included.
@@ -55,10 +59,54 @@ impl EmulatedOperands {
         })
     }
 
-    /// Where A's row `row` begins, B, and C's row `row`.
-    pub(super) fn rows(&self, row: u32) -> [Pointer; 3] {
-        [self.a.row(row), self.b.row(0), self.c.row(row)]
+    /// Where A, B and C begin.
+    pub(super) fn addresses(&self) -> [Pointer; 3] {
+        [&self.a, &self.b, &self.c].map(EmulatedMatrix::interior)
     }
+
+    /// The memory that a step takes beside the operands: that of its last run, if it was the last to run.
+    pub(super) fn scratch(
+        &mut self,
+        step: &'static Step,
+        problem: &Problem,
+        plan: &Plan,
+    ) -> Result<Scratch<Pointer>, Error> {
+        if let Some((_, _, scratch)) = self.scratch.as_ref().filter(|(known, of, _)| *known == step && of == problem) {
+            return Ok(*scratch);
+        }
+        if let Some((_, _, Scratch { copies: [a, b], workspace, maps })) = self.scratch.take() {
+            for pointer in [a, b, workspace, maps] {
+                self.memory.free(pointer);
+            }
+        }
+        let bytes = plan.scratch_bytes();
+        let copy = |memory: &mut GlobalMemory, bytes: u64| {
+            let poison = f32::NAN.to_bits();
+            if bytes == 0 { 0 } else { memory.allocate_words((0..bytes / size_of::<f32>() as u64).map(|_| poison)) }
+        };
+        let mut scratch = Scratch {
+            copies: bytes.copies.map(|bytes| copy(&mut self.memory, bytes)),
+            workspace: if bytes.workspace == 0 { 0 } else { self.memory.allocate(bytes.workspace) },
+            maps: 0,
+        };
+        let maps = plan.maps(self.addresses(), &scratch);
+        if !maps.is_empty() {
+            let maps = maps.iter().map(encode).collect::<Result<Vec<_>, _>>()?;
+            scratch.maps = self.memory.allocate_bytes(&maps.concat());
+        }
+        self.scratch = Some((step, *problem, scratch));
+        Ok(scratch)
+    }
+}
+
+/// A tensor map as the emulator reads it.
+fn encode(map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
+    let swizzle = if map.copied.swizzled { Swizzle::Bytes128 } else { Swizzle::None };
+    let dims = [map.columns.into(), map.rows.into()];
+    let strides = [u64::from(map.ld) * size_of::<f32>() as u64];
+    let copied = [map.copied.columns, map.copied.rows];
+    let map = ptx_emu::TensorMap::new(Type::F32, map.address, &dims, &strides, &copied, swizzle);
+    map.map(|map| map.encode()).map_err(|error| unusable(&error.to_string()))
 }
 
 /// The operands of this problem, or an error where none were uploaded or those of another problem.

@@ -107,6 +107,16 @@ pub unsafe fn by_address(out: *mut f32) {
     }
 }
 
+/// `out[t] = t ^ 5`, the neighbours told by shuffles in groups of 8 lanes.
+#[kernel]
+pub unsafe fn shuffled(out: *mut f32) {
+    let t = thread::thread_idx_x();
+    unsafe {
+        let (from, is_valid) = warp::warp_shuffle_xor(u32::MAX, t as f32, 5, 8);
+        *out.add(t as usize) = if is_valid { from } else { -1.0 };
+    }
+}
+
 /// `out[t] = t * t + 1`, rounded once.
 #[kernel]
 pub unsafe fn fused(out: *mut f64) {

@@ -1,0 +1,3 @@
+//! PTX instructions that neither `core` nor `cuda_std` has, each with its section of the PTX ISA.
+
+pub(crate) mod read_only;

@@ -1,0 +1,50 @@
+//! Loads through the read-only cache. PTX ISA, "Data Movement and Conversion Instructions: ld.global.nc".
+//!
+//! A generic address is the global one where it points to global memory ("Generic Addressing"). The loads have no effect
+//! and depend on their address alone, since nothing writes there: the compiler may move them as it likes.
+
+use crate::f32x4::VEC;
+use cuda_std::gpu_only;
+
+/// Loads a value.
+///
+/// # Safety
+/// It is inside a buffer in global memory that nothing writes while the kernel runs.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn load(source: *const f32) -> f32 {
+    let value;
+    // SAFETY: inside a buffer that nothing writes, by the caller's promise.
+    unsafe {
+        core::arch::asm!(
+            "ld.global.nc.f32 {}, [{}];",
+            out(reg32) value,
+            in(reg64) source,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    value
+}
+
+/// Loads four neighbouring values.
+///
+/// # Safety
+/// As of [`load`] for each of them, the first at a multiple of 16 bytes.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn load_4(source: *const f32) -> [f32; VEC as usize] {
+    let (x, y, z, w);
+    // SAFETY: inside a buffer that nothing writes and aligned, by the caller's promise.
+    unsafe {
+        core::arch::asm!(
+            "ld.global.nc.v4.f32 {{{}, {}, {}, {}}}, [{}];",
+            out(reg32) x,
+            out(reg32) y,
+            out(reg32) z,
+            out(reg32) w,
+            in(reg64) source,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    [x, y, z, w]
+}

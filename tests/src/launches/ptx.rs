@@ -1,0 +1,268 @@
+//! Kernels by hand, as plain as can be: a block computes 32 neighbours of a row of C.
+
+use gpu_kernels::{KERNEL_ARGUMENTS, MAP_ARGUMENTS, PREPASS_ARGUMENTS, STREAM_ARGUMENTS};
+
+/// A module: these kernels, one after the other.
+#[must_use]
+pub fn module(target: &str, kernels: &[String]) -> String {
+    let version = if target == "sm_80" { "7.0" } else { "8.0" };
+    format!(".version {version}\n.target {target}\n.address_size 64\n\n{}", kernels.join("\n"))
+}
+
+/// An entry with these parameters: all of them are loaded into registers of their names.
+fn entry(name: &str, parameters: &[(&str, &str)], threads: u32, body: &str) -> String {
+    let ty = |ty: &str| if ty.starts_with('*') { "u64".to_owned() } else { ty.to_owned() };
+    let list: Vec<_> = parameters.iter().map(|(name, of)| format!(".param .{} p_{name}", ty(of))).collect();
+    let loads: String = parameters
+        .iter()
+        .map(|(name, of)| format!(".reg .{0} %{name};\nld.param.{0} %{name}, [p_{name}];\n", ty(of)))
+        .collect();
+    format!(
+        ".visible .entry {name}({})\n.maxntid {threads}\n{{\n\
+         .reg .pred %p, %q;\n.reg .f32 %sum, %x, %y;\n.reg .u64 %at, %from, %row_at;\n\
+         .reg .u32 %row, %tile, %column, %i, %lane, %width, %tiles, %t, %u, %v;\n{loads}{body}\nret;\n}}\n",
+        list.join(", ")
+    )
+}
+
+/// A step's kernel. `place` sets `%row` and `%tile`, the place of the block's tile along n, and `sum` adds up `%sum` for
+/// `%column`.
+#[must_use]
+pub fn gemm(name: &str, more: &[(&str, &str)], place: &str, sum: &str) -> String {
+    gemm_then(name, more, place, sum, "")
+}
+
+/// The same, with what comes after a tile.
+fn gemm_then(name: &str, more: &[(&str, &str)], place: &str, sum: &str, next: &str) -> String {
+    let parameters = [&KERNEL_ARGUMENTS, more].concat();
+    let body = format!(
+        "{place}
+        mov.u32 %lane, %tid.x;
+        mad.lo.u32 %column, %tile, 32, %lane;
+        mov.f32 %sum, 0f00000000;
+        setp.eq.f32 %p, %alpha, 0f00000000;
+        @%p bra SUMMED;
+        {sum}
+        SUMMED:
+        setp.ge.u32 %p, %row, %m;
+        setp.ge.u32 %q, %column, %n;
+        or.pred %p, %p, %q;
+        @%p bra NO_PART;
+        mul.wide.u32 %at, %row, %ldc;
+        cvt.u64.u32 %from, %column;
+        add.u64 %at, %at, %from;
+        mad.lo.u64 %at, %at, 4, %c;
+        mul.f32 %sum, %sum, %alpha;
+        setp.eq.f32 %p, %beta, 0f00000000;
+        @%p bra STORE;
+        ld.global.f32 %x, [%at];
+        fma.rn.f32 %sum, %x, %beta, %sum;
+        STORE:
+        st.global.f32 [%at], %sum;
+        NO_PART:
+        {next}
+        STORED:"
+    );
+    entry(name, &parameters, 32, &body)
+}
+
+/// The block's tile is at its place in the grid.
+pub const AT_ITS_PLACE: &str = "mov.u32 %row, %ctaid.y;\nmov.u32 %tile, %ctaid.x;";
+
+/// Sums one product after the other. `transposed`: A is.
+#[must_use]
+pub fn products(transposed: bool) -> String {
+    let a = if transposed { "%i, %lda;\ncvt.u64.u32 %from, %row" } else { "%row, %lda;\ncvt.u64.u32 %from, %i" };
+    format!(
+        "setp.ge.u32 %p, %row, %m;
+        setp.ge.u32 %q, %column, %n;
+        or.pred %p, %p, %q;
+        @%p bra SUMMED;
+        mov.u32 %i, 0;
+        NEXT:
+        setp.ge.u32 %p, %i, %k;
+        @%p bra SUMMED;
+        mul.wide.u32 %at, {a};
+        add.u64 %at, %at, %from;
+        mad.lo.u64 %at, %at, 4, %a;
+        ld.global.f32 %x, [%at];
+        mul.wide.u32 %at, %i, %ldb;
+        cvt.u64.u32 %from, %column;
+        add.u64 %at, %at, %from;
+        mad.lo.u64 %at, %at, 4, %b;
+        ld.global.f32 %y, [%at];
+        fma.rn.f32 %sum, %x, %y, %sum;
+        add.u32 %i, %i, 1;
+        bra NEXT;"
+    )
+}
+
+/// A pre-pass: a block of 32 threads copies a row of 32.
+#[must_use]
+pub fn copy(name: &str, transposes: bool) -> String {
+    let to = if transposes {
+        "%column, %target_ld;\ncvt.u64.u32 %from, %row"
+    } else {
+        "%row, %target_ld;\ncvt.u64.u32 %from, %column"
+    };
+    let body = format!(
+        "mov.u32 %row, %ctaid.y;
+        mov.u32 %tile, %ctaid.x;
+        mov.u32 %lane, %tid.x;
+        mad.lo.u32 %column, %tile, 32, %lane;
+        setp.ge.u32 %p, %row, %rows;
+        setp.ge.u32 %q, %column, %columns;
+        or.pred %p, %p, %q;
+        @%p bra COPIED;
+        mul.wide.u32 %at, %row, %ld;
+        cvt.u64.u32 %from, %column;
+        add.u64 %at, %at, %from;
+        mad.lo.u64 %at, %at, 4, %source;
+        ld.global.f32 %x, [%at];
+        mul.wide.u32 %at, {to};
+        add.u64 %at, %at, %from;
+        mad.lo.u64 %at, %at, 4, %target;
+        st.global.f32 [%at], %x;
+        COPIED:"
+    );
+    entry(name, &PREPASS_ARGUMENTS, 32, &body)
+}
+
+/// A kernel that has the same tile as [`AT_ITS_PLACE`], but does nothing in clusters of another size along x.
+#[must_use]
+pub fn clustered(name: &str, blocks: u32) -> String {
+    let place = format!(
+        "{AT_ITS_PLACE}
+        barrier.cluster.arrive;
+        barrier.cluster.wait;
+        mov.u32 %t, %cluster_nctaid.x;
+        setp.ne.u32 %p, %t, {blocks};
+        @%p bra STORED;"
+    );
+    gemm(name, &[], &place, &products(false))
+}
+
+/// The last block along z computes the tile, the others nothing.
+#[must_use]
+pub fn split(name: &str) -> String {
+    let place = format!(
+        "{AT_ITS_PLACE}
+        mov.u32 %t, %ctaid.z;
+        mov.u32 %u, %nctaid.z;
+        add.u32 %t, %t, 1;
+        setp.ne.u32 %p, %t, %u;
+        @%p bra STORED;"
+    );
+    gemm(name, &[], &place, &products(false))
+}
+
+/// The first blocks take the streamed tiles in turn. Each waits for the block before it, whose word of the workspace says
+/// that it is done, and sets that back; the last sets back its own.
+#[must_use]
+pub fn streamed(name: &str) -> String {
+    // %tiles: how many there are; %u: how many blocks stream; %v: this block; %t: its tile.
+    let place = "mov.u32 %v, %ctaid.x;
+        add.u32 %width, %n, 31;
+        shr.u32 %width, %width, 5;
+        mul.lo.u32 %tiles, %width, %m;
+        mov.u32 %u, %nctaid.x;
+        add.u32 %u, %u, %streamed_tiles;
+        sub.u32 %u, %u, %tiles;
+        setp.lt.u32 %p, %v, %u;
+        @%p bra STREAM;
+        sub.u32 %t, %v, %u;
+        add.u32 %t, %t, %streamed_tiles;
+        bra PLACE;
+        STREAM:
+        mov.u32 %t, %v;
+        setp.eq.u32 %p, %v, 0;
+        @%p bra FIRST;
+        mul.wide.u32 %at, %v, 4;
+        add.u64 %at, %at, %workspace;
+        WAIT:
+        ld.acquire.gpu.global.u32 %i, [%at+-4];
+        setp.eq.u32 %p, %i, 0;
+        @%p bra WAIT;
+        bar.sync 0;
+        mov.u32 %lane, %tid.x;
+        setp.ne.u32 %p, %lane, 0;
+        @%p bra FIRST;
+        st.relaxed.gpu.global.u32 [%at+-4], 0;
+        FIRST:
+        add.u32 %i, %v, 1;
+        setp.ge.u32 %p, %i, %u;
+        mov.u32 %lane, %tid.x;
+        setp.ne.u32 %q, %lane, 0;
+        or.pred %p, %p, %q;
+        @%p bra PLACE;
+        mul.wide.u32 %at, %v, 4;
+        add.u64 %at, %at, %workspace;
+        mov.u32 %i, 1;
+        st.release.gpu.global.u32 [%at], %i;
+        PLACE:
+        setp.lt.u32 %p, %v, %u;
+        setp.ge.u32 %q, %t, %streamed_tiles;
+        and.pred %p, %p, %q;
+        @%p bra STORED;
+        div.u32 %row, %t, %width;
+        rem.u32 %tile, %t, %width;";
+    let next = "setp.ge.u32 %p, %v, %u;
+        @%p bra STORED;
+        add.u32 %t, %t, %u;
+        bra PLACE;";
+    gemm_then(name, &STREAM_ARGUMENTS, place, &products(false), next)
+}
+
+/// A and B by the tensor copy engine, in slices of 32 along k: a row of A, and 32 rows of B, swizzled.
+#[must_use]
+pub fn mapped(name: &str) -> String {
+    let place = format!(
+        ".shared .align 1024 .b8 b_smem[4096];
+        .shared .align 128 .b8 a_smem[128];
+        .shared .align 8 .b64 ready;
+        .reg .u32 %a_smem, %b_smem, %ready, %phase, %first;
+        {AT_ITS_PLACE}
+        mov.u32 %a_smem, a_smem;
+        mov.u32 %b_smem, b_smem;
+        mov.u32 %ready, ready;"
+    );
+    let sum = "mov.u32 %phase, 0;
+        mov.u32 %i, 0;
+        shl.b32 %first, %tile, 5;
+        setp.ne.u32 %q, %lane, 0;
+        @%q bra SLICE;
+        mbarrier.init.shared.b64 [%ready], 1;
+        fence.mbarrier_init.release.cluster;
+        SLICE:
+        bar.sync 0;
+        setp.ge.u32 %p, %i, %k;
+        @%p bra SUMMED;
+        @%q bra ARRIVED;
+        mbarrier.arrive.expect_tx.shared.b64 _, [%ready], 4224;
+        cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%a_smem], [%a_map, {%i, %row}], [%ready];
+        cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%b_smem], [%b_map, {%first, %i}], [%ready];
+        ARRIVED:
+        mbarrier.try_wait.parity.shared.b64 %p, [%ready], %phase;
+        @!%p bra ARRIVED;
+        xor.b32 %phase, %phase, 1;
+        mov.u32 %t, 0;
+        NEXT:
+        shl.b32 %u, %t, 2;
+        add.u32 %u, %u, %a_smem;
+        ld.shared.f32 %x, [%u];
+        and.b32 %u, %t, 7;
+        shl.b32 %u, %u, 4;
+        shl.b32 %v, %lane, 2;
+        xor.b32 %v, %v, %u;
+        shl.b32 %u, %t, 7;
+        add.u32 %v, %v, %u;
+        add.u32 %v, %v, %b_smem;
+        ld.shared.f32 %y, [%v];
+        fma.rn.f32 %sum, %x, %y, %sum;
+        add.u32 %t, %t, 1;
+        setp.lt.u32 %p, %t, 32;
+        @%p bra NEXT;
+        add.u32 %i, %i, 32;
+        bra SLICE;";
+    gemm(name, &MAP_ARGUMENTS, &place, sum)
+}
