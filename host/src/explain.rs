@@ -97,10 +97,23 @@ impl Facts {
         self.counters.thread_fmas as f64 / 32.0
     }
 
-    /// Sectors that a load from global memory touches.
+    /// Loads from global memory by warps, copies in bulk left out.
+    #[must_use]
+    pub fn global_loads(&self) -> u64 {
+        self.counters.global_loads.requests - self.counters.copies.requests
+    }
+
+    /// Sectors that a load from global memory by a warp touches.
     #[must_use]
     pub fn sectors_per_load(&self) -> f64 {
-        ratio(self.counters.global_loads.sectors, self.counters.global_loads.requests)
+        let Counters { global_loads, copies, .. } = self.counters;
+        ratio(global_loads.sectors - copies.sectors, self.global_loads())
+    }
+
+    /// Bytes of sectors that a copy in bulk moves.
+    #[must_use]
+    pub fn bytes_per_copy(&self) -> f64 {
+        ratio(self.counters.copies.bytes, self.counters.copies.requests)
     }
 
     /// Bytes that come from global memory and its caches for an FMA of one thread.
@@ -126,7 +139,7 @@ impl Facts {
     /// FMAs that a load, from whichever memory, feeds.
     #[must_use]
     pub fn fmas_per_load(&self) -> f64 {
-        self.fmas() / (self.counters.global_loads.requests + self.counters.shared_loads.requests).max(1) as f64
+        self.fmas() / (self.global_loads() + self.counters.shared_loads.requests).max(1) as f64
     }
 
     /// FMAs among all instructions of the machine code, estimated, as a share.
@@ -171,6 +184,7 @@ fn words(base: &Facts, step: &Facts) -> Vec<String> {
         format!("FMAs are {new} % of all instructions instead of {old} %.")
     });
     words.extend(shared_memory(base, step));
+    words.extend(copies(base, step));
     words.extend(occupancy(base, step));
     words.push(time(base, step));
     words
@@ -179,8 +193,16 @@ fn words(base: &Facts, step: &Facts) -> Vec<String> {
 fn shared_memory(base: &Facts, step: &Facts) -> Option<String> {
     let loads = |facts: &Facts| facts.counters.shared_loads.requests;
     (loads(base) == 0 && loads(step) > 0).then(|| {
-        let share = loads(step) as f64 / (loads(step) + step.counters.global_loads.requests) as f64;
+        let share = loads(step) as f64 / (loads(step) + step.global_loads()) as f64;
         format!("{} % of all loads are from shared memory, which the base does not use.", significant(100.0 * share))
+    })
+}
+
+fn copies(base: &Facts, step: &Facts) -> Option<String> {
+    let Counters { copies, global_loads, .. } = step.counters;
+    (base.counters.copies.requests == 0 && copies.requests > 0).then(|| {
+        let share = significant(100.0 * ratio(copies.sectors, global_loads.sectors));
+        format!("{share} % of what comes from global memory is copied in bulk, by no instruction of a whole warp.")
     })
 }
 

@@ -57,8 +57,8 @@ pub struct Counters {
     pub global_loads: GlobalCounters,
     /// Stores to global memory, atomic operations included.
     pub global_stores: GlobalCounters,
-    /// Of both, what the copy engine does: copies in bulk, of which there is one request each. What they do in shared memory
-    /// takes no instruction's time there, and is not counted.
+    /// Of the loads from global memory, copies in bulk to shared memory, of which there is one request each. What they write
+    /// there takes no instruction's time, and is not counted.
     pub copies: GlobalCounters,
     /// Loads from shared memory.
     pub shared_loads: SharedCounters,
@@ -287,7 +287,7 @@ impl Counters {
             bytes = sectors * SECTOR_BYTES;
         }
         let global = GlobalCounters { requests, sectors, bytes, wavefronts };
-        if is_bulk {
+        if is_bulk && class == Class::GlobalLoad {
             self.copies += global;
         }
         let shared = SharedCounters { requests, wavefronts, bytes };

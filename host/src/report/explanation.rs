@@ -27,14 +27,16 @@ pub fn explanation(explanation: &Explanation) -> String {
 
 type Value = fn(&Facts) -> String;
 
-const ROWS: [(&str, Value); 21] = [
+const ROWS: [(&str, Value); 23] = [
     ("warp instructions of the PTX", |facts| grouped(facts.counters.warp_instructions())),
     ("machine instructions, estimated", |facts| grouped(facts.counters.machine_instructions)),
     ("FMAs among them, %", |facts| significant(100.0 * facts.fma_share())),
     ("FMAs per load", |facts| significant(facts.fmas_per_load())),
-    ("global loads", |facts| grouped(facts.counters.global_loads.requests)),
+    ("global loads", |facts| grouped(facts.global_loads())),
     ("  sectors per load", |facts| significant(facts.sectors_per_load())),
-    ("  bytes per FMA", |facts| significant(facts.global_bytes_per_fma())),
+    ("copies in bulk", |facts| grouped(facts.counters.copies.requests)),
+    ("  bytes per copy", |facts| significant(facts.bytes_per_copy())),
+    ("global bytes per FMA", |facts| significant(facts.global_bytes_per_fma())),
     ("global stores", |facts| grouped(facts.counters.global_stores.requests)),
     ("shared loads", |facts| grouped(facts.counters.shared_loads.requests)),
     ("  wavefronts per load", |facts| significant(facts.wavefronts_per_shared_load())),
