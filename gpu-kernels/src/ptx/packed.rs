@@ -5,6 +5,7 @@ use cuda_std::gpu_only;
 
 /// Two f32.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))] // used on the GPU only
 pub(crate) struct F32x2(u64);
 
 impl F32x2 {
