@@ -5,6 +5,7 @@ use host::bench::{Comparison, Timing, compare};
 use host::{Error, Problem, report};
 use serde_json::Value;
 use tests::cpu::{CpuBackend, Mistake};
+use tests::launches::ALL;
 
 fn comparison(kernels: &[Kernel], mistake: Option<Mistake>) -> Comparison {
     let problem = Problem::new(40, 50, 60).unwrap().with_seed(1);
@@ -30,6 +31,7 @@ fn json_has_the_fixed_keys() {
         }
         assert_eq!(row["kernel"], step.slug);
         assert_eq!((&row["verified"], &row["modelled"]), (&Value::Bool(true), &Value::Bool(false)));
+        assert!(row["workspace_bytes"].is_number());
         assert_eq!((&row["sampled_blocks"], &row["blocks"]), (&Value::Null, &Value::Null));
         assert_eq!(row["time_ms"], 2.5);
         assert_eq!(row["percent_of_cublas"], Value::Null);
@@ -76,6 +78,22 @@ fn json_stays_json_where_a_result_is_nan() {
     let lines = report::json_lines(&comparison(&steps(), Some(Mistake::ReadsCAtBeta0)).rows);
     let row: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert_eq!((&row["rel_error"], &row["verified"]), (&Value::Null, &Value::Bool(false)));
+}
+
+#[test]
+fn a_workspace_that_does_not_fit_is_one_kernels_failure() {
+    let step = |slug| ALL.iter().map(|launched| launched.step).find(|step| step.slug == slug).unwrap();
+    let problem = Problem::new(40, 50, 60).unwrap();
+    let mut backend = CpuBackend::new(None).with_memory_bytes(problem.bytes() + 60 * 40 * 4);
+    let timing = Timing { warmup: 0, iterations: Some(1) };
+    let kernels = ["plain", "transposed-a"].map(|slug| Kernel::Step(step(slug)));
+    let comparison = compare(&mut backend, &kernels, &problem, timing, &mut |_| ()).unwrap();
+    let bytes: Vec<_> = comparison.rows.iter().map(|row| (row.kernel, row.workspace_bytes)).collect();
+    assert_eq!(bytes, [("plain", Some(0))]);
+    // Beside A's transpose, B is copied: 50 columns are no whole number of 16 bytes.
+    let copied = 60 * 52 * 4;
+    let needed = problem.bytes() + 60 * 40 * 4 + copied;
+    assert!(matches!(comparison.failures[..], [Error::OutOfMemory { needed: n, .. }] if n == needed));
 }
 
 #[test]

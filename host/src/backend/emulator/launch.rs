@@ -130,7 +130,7 @@ fn max_instructions(step: &Step, k: u32) -> u64 {
     let patience = match step.schedule {
         Schedule::Tiles => 1,
         // Blocks wait for others, which another thread may be slow to run.
-        Schedule::SplitK { .. } | Schedule::StreamK { .. } => 64,
+        Schedule::SplitK { .. } | Schedule::StreamK { .. } => 8,
     };
     tile_work.saturating_add(1 << 24).saturating_mul(patience)
 }
