@@ -8,15 +8,15 @@
 //! ```
 //!
 //! Changed since warp-tiling: `cp.async` takes the place of loads to registers and stores from there. A thread starts the
-//! copies of the slices two ahead and computes; what it waits for was started two slices ago. The registers that held
-//! slices on their way are free, slices twice as deep halve the barriers. A copy can also put down zeros: edges and the
-//! last slice need no loop of their own. Compiled once, the loop gets registers such that hardly an FMA finds two of its
-//! operands in one bank of the register file; two loops that share their sums stand in each other's way there.
+//! copies of the slices two ahead and computes; what it waits for was started two slices ago. Without slices on their way
+//! in registers, they can be twice as deep, and barriers half as many. A copy can also put down zeros, so that edges and
+//! the last slice need no loop of their own; which is well, since two loops would have to hold their sums in the same
+//! registers, and more FMAs would find two operands in one bank of the register file.
 //!
-//! A is transposed on the way, 4 bytes at a time, 16 bytes at a time is for B alone, and only where its rows start at
-//! multiples of 16 bytes; where they do not, 4 bytes at a time are not much slower. Copying A as it lies, to load four
-//! neighbours along k at once, was tried and loses much: what one d needs then lies in registers that are all even or all
-//! odd, and FMAs wait for that half of the register file.
+//! A is transposed on the way, 4 bytes at a time. 16 bytes at a time is for B, where its rows start at multiples of that;
+//! elsewhere 4 bytes at a time are not much slower. Copying A as it lies, to load four neighbours along k at once, was
+//! tried and loses much: what one d needs then lies in registers that are all even or all odd, and FMAs wait for that half
+//! of the register file.
 //!
 //! Source: the B200 notes' v4, there half as fast again as v3, which loads and waits. Here most of that was prefetch's.
 
@@ -84,7 +84,7 @@ pub unsafe fn sgemm_async_copy(
         // Placement.
         let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
             .block_at(thread::block_idx_y() * BM, thread::block_idx_x() * BN);
-        let is_inside = (g.m >= BM) & (g.n >= BN);
+        let is_inside = (g.m >= BM) & (g.n >= BN); // with `&&`, a loop for each way to get there
 
         let mut acc = [[0.0f32; TN as usize]; TM as usize];
         accumulate(&g, is_inside, &mut acc);
@@ -186,8 +186,8 @@ unsafe fn accumulate(g: &Gemm, is_inside: bool, acc: &mut [[f32; TN as usize]; T
     cp_async::wait_group::<0>(); // zeros, which nobody reads
 }
 
-/// The first elements of the slices of A and of B that this thread copies. A warp copies 8 values of 4 rows of A at once,
-/// which lie in 32 banks, and of B a row's, each lane W of them.
+/// The first elements of the slices of A and of B that this thread copies. Of A, a warp copies 8 values of 4 rows at once,
+/// to 32 banks; of B one row's, each lane so many.
 #[inline(always)]
 fn shares(width: u32) -> ((u32, u32), (u32, u32)) {
     let tid = thread::thread_idx_x();

@@ -81,7 +81,7 @@ pub unsafe fn sgemm_packed_fma(
         // Placement.
         let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
             .block_at(thread::block_idx_y() * BM, thread::block_idx_x() * BN);
-        let is_inside = (g.m >= BM) & (g.n >= BN);
+        let is_inside = (g.m >= BM) & (g.n >= BN); // with `&&`, a loop for each way to get there
 
         let mut acc = [[F32x2::ZERO; TN as usize / 2]; TM as usize];
         accumulate(&g, is_inside, &mut acc);
@@ -157,8 +157,9 @@ unsafe fn accumulate(g: &Gemm, is_inside: bool, acc: &mut [[F32x2; TN as usize /
 
     // SAFETY: a thread's rows are below BM and its columns below BN.
     let fragments = |stage: u32, d: u32| unsafe {
-        let a_smem = smem.add((stage * STAGE) as usize).add(thread_row as usize).add((d * A_PITCH) as usize); // (1, BM)
-        let b_smem = smem.add((stage * STAGE) as usize).add(thread_col as usize).add((BK * A_PITCH + d * BN) as usize); // (1, BN)
+        let slices = smem.add((stage * STAGE) as usize); // (STAGE)
+        let a_smem = slices.add(thread_row as usize).add((d * A_PITCH) as usize); // (1, BM)
+        let b_smem = slices.add(thread_col as usize).add((BK * A_PITCH + d * BN) as usize); // (1, BN)
         let b_frag: [f32; TN as usize] = fragment(|j| b_smem.add((j * LANES_N) as usize));
         let a_frag: [f32; TM as usize] = fragment(|i| a_smem.add((i * LANES_M) as usize));
         (a_frag, b_frag)
@@ -196,8 +197,8 @@ unsafe fn accumulate(g: &Gemm, is_inside: bool, acc: &mut [[F32x2; TN as usize /
     cp_async::wait_group::<0>(); // zeros, which nobody reads
 }
 
-/// The first elements of the slices of A and of B that this thread copies. A warp copies 8 values of 4 rows of A at once,
-/// which lie in 32 banks, and of B a row's, each lane W of them.
+/// The first elements of the slices of A and of B that this thread copies. Of A, a warp copies 8 values of 4 rows at once,
+/// to 32 banks; of B one row's, each lane so many.
 #[inline(always)]
 fn shares(width: u32) -> ((u32, u32), (u32, u32)) {
     let tid = thread::thread_idx_x();
