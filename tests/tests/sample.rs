@@ -41,7 +41,7 @@ fn every_class_of_blocks_runs_and_is_verified() {
         // Four blocks and a bit in each direction: three classes by three.
         let (m, n) = (4 * step.tile.bm + 3, 4 * step.tile.bn + 5);
         let problem = Problem::new(m, n, 75).unwrap().with_scalars(1.5, -0.5).unwrap();
-        let mut backend = emulator(PtxSource::BuiltIn, NOTHING);
+        let mut backend = tests::emulator(step, PtxSource::BuiltIn, NOTHING);
         let comparison = comparison(step, &problem, &mut backend);
         assert!(comparison.failures.is_empty(), "{:?}", comparison.failures);
         let row = &comparison.rows[0];

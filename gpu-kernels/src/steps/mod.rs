@@ -2,14 +2,20 @@
 
 use crate::Step;
 
+#[path = "13_async_copy.rs"]
+pub mod async_copy;
 #[path = "07_bank_conflicts.rs"]
 pub mod bank_conflicts;
 #[path = "02_coalesced.rs"]
 pub mod coalesced;
+#[path = "14_ilp.rs"]
+pub mod ilp;
 #[path = "09_lane_sharing.rs"]
 pub mod lane_sharing;
 #[path = "01_naive.rs"]
 pub mod naive;
+#[path = "15_packed_fma.rs"]
+pub mod packed_fma;
 #[path = "11_prefetch.rs"]
 pub mod prefetch;
 #[path = "08_read_only_cache.rs"]
@@ -24,6 +30,8 @@ pub mod tiling_2d;
 pub mod transposed;
 #[path = "06_vectorized.rs"]
 pub mod vectorized;
+#[path = "12_warp_tiling.rs"]
+pub mod warp_tiling;
 
 /// The registry: the only list of steps. The command line, tests, benchmarks and documentation iterate it.
 pub const STEPS: &[Step] = &[
@@ -38,4 +46,8 @@ pub const STEPS: &[Step] = &[
     lane_sharing::STEP,
     transposed::STEP,
     prefetch::STEP,
+    warp_tiling::STEP,
+    async_copy::STEP,
+    ilp::STEP,
+    packed_fma::STEP,
 ];

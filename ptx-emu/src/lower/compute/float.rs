@@ -108,6 +108,12 @@ fn pairs(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = Type::F32x2;
     if op.name() == "fma" {
         let (d, abc) = d_abc(o, ty, [ty; 3])?;
+        if m.round == Round::NearestTiesToEven && !m.ftz {
+            let fma = |a: f32, b: f32, c: f32| output::<false, false>(a.mul_add(b, c));
+            return Ok(ternary(d, abc, move |a: [f32; 2], b: [f32; 2], c: [f32; 2]| {
+                [fma(a[0], b[0], c[0]), fma(a[1], b[1], c[1])]
+            }));
+        }
         return Ok(ternary_slow(d, abc, move |a: [f32; 2], b: [f32; 2], c: [f32; 2]| {
             std::array::from_fn::<_, 2, _>(|i| m.fma(a[i], b[i], c[i]))
         }));

@@ -1,0 +1,56 @@
+//! Copies from global to shared memory that go on in the background. PTX ISA, "Data Movement and Conversion Instructions:
+//! Asynchronous copy: cp.async".
+//!
+//! A thread's copies since its last [`commit_group`] are a group. They are done when [`wait_group`] says so, and for the
+//! block's other threads after the barrier behind it.
+
+use cuda_std::gpu_only;
+
+/// Starts to copy N neighbouring f32 to shared memory, 1 or 4, or to put zeros there: PTX ISA, "cp.async", with 0 bytes of
+/// the source. Four go past the first-level cache.
+///
+/// # Safety
+/// `target` has N f32 in shared memory, which nobody reads or writes until the copy is waited for. If `is_inside`, those
+/// at the source are inside a buffer in global memory that nobody writes meanwhile. Both are at multiples of their bytes.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn copy_or_zero<const N: u32>(target: u32, source: *const f32, is_inside: bool) {
+    const { assert!(N == 1 || N == 4, "4 or 16 bytes") };
+    let bytes = u32::from(is_inside) * N * 4;
+    // SAFETY: inside a buffer or not read, aligned and exclusive, by the caller's promise.
+    unsafe {
+        if N == 4 {
+            core::arch::asm!(
+                "cp.async.cg.shared.global [{}], [{}], 16, {};",
+                in(reg32) target,
+                in(reg64) source,
+                in(reg32) bytes,
+                options(nostack, preserves_flags)
+            );
+        } else {
+            core::arch::asm!(
+                "cp.async.ca.shared.global [{}], [{}], 4, {};",
+                in(reg32) target,
+                in(reg64) source,
+                in(reg32) bytes,
+                options(nostack, preserves_flags)
+            );
+        }
+    }
+}
+
+/// Closes this thread's group. PTX ISA, "cp.async.commit_group".
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn commit_group() {
+    // SAFETY: changes nothing but what later waits mean.
+    unsafe { core::arch::asm!("cp.async.commit_group;", options(nostack, preserves_flags)) }
+}
+
+/// Waits until of this thread's groups all but the last N are done. PTX ISA, "cp.async.wait_group".
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn wait_group<const N: u32>() {
+    // SAFETY: waits, and has no preconditions.
+    unsafe { core::arch::asm!("cp.async.wait_group {};", const N, options(nostack, preserves_flags)) }
+}
