@@ -7,9 +7,11 @@
 
 mod f32x4;
 mod gemm;
+mod pipeline;
 mod ptx;
 pub mod step;
 pub mod steps;
+mod tile;
 
 pub use step::{
     KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, MapBox, Operand, PREPASS_ARGUMENTS, Precision, Prepass,

@@ -209,8 +209,17 @@ pub struct MapBox {
     pub rows: u32,
     /// Columns.
     pub columns: u32,
-    /// Whether the 16-byte pieces of rows of 128 bytes lie in an order that changes with the row (128-byte swizzle).
+    /// Whether the 16-byte pieces of a row, which has at most 128 bytes, lie in an order that changes from row to row, so
+    /// that a column's lie in different banks.
     pub swizzled: bool,
+}
+
+impl MapBox {
+    /// Bytes within which pieces change places, as the copy engine has it: a row's, or none.
+    #[must_use]
+    pub const fn swizzle_bytes(&self) -> u32 {
+        if self.swizzled { self.columns * 4 } else { 0 }
+    }
 }
 
 /// Bytes of a tensor map, which starts at a multiple of 64 bytes.
@@ -275,18 +284,17 @@ impl Step {
     }
 
     /// What is streamed of an m x n result where the schedule is [`Schedule::StreamK`], and nothing otherwise: the tiles
-    /// that are left over when the others fill the device evenly, and one more for each place, so that no part is short.
+    /// that are left over when the others fill the device evenly, and one more for each place, so that a part is a tile at
+    /// least, and a tile has two parts at most. Nothing is left over of tiles that have a place each.
     #[must_use]
     pub const fn streamed(&self, m: u32, n: u32, sm_count: u32) -> Streamed {
         let Schedule::StreamK { blocks_per_sm } = self.schedule else { return Streamed { tiles: 0, blocks: 0 } };
         let tiles = n.div_ceil(self.tile.bn).saturating_mul(m.div_ceil(self.tile.bm));
         let places = sm_count * blocks_per_sm;
-        if tiles.is_multiple_of(places) {
+        if tiles <= places || tiles.is_multiple_of(places) {
             return Streamed { tiles: 0, blocks: 0 };
         }
-        let left_over = tiles % places;
-        let more = if tiles > places { places } else { 0 };
-        Streamed { tiles: left_over + more, blocks: places }
+        Streamed { tiles: tiles % places + places, blocks: places }
     }
 
     /// The tile of C that a block computes, alone or with those that differ from it along z: its place among the tiles,

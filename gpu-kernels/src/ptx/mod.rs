@@ -1,5 +1,11 @@
 //! PTX instructions that neither `core` nor `cuda_std` has, each with its section of the PTX ISA.
 
+pub(crate) mod cluster;
+pub(crate) mod compiler;
 pub(crate) mod cp_async;
+pub(crate) mod global;
+pub(crate) mod mbarrier;
 pub(crate) mod packed;
 pub(crate) mod read_only;
+pub(crate) mod tensor;
+pub(crate) mod warp;

@@ -16,8 +16,7 @@
 //! any depth, and is twice as deep: half as many barriers, and more loads on their way at once.
 //!
 //! Source: the tutorial's kernel 5, which transposes B, as its matrices are column-major, found the cost negligible, and
-//! made its tiles rectangular, since both have k along the same side then. Here the pre-pass is part of the time: it reads
-//! and writes A once, which is the more beside the product the smaller n is.
+//! made its tiles rectangular, since both have k along the same side then. Here the pre-pass is part of the time.
 
 use crate::f32x4::{self, VEC};
 use crate::gemm::Gemm;
@@ -35,7 +34,7 @@ const COPY_ROWS: u32 = THREADS * VEC / BN;
 const COPIES: usize = (BK / COPY_ROWS) as usize;
 const _: () =
     assert!(BM == BN && BK.is_multiple_of(COPY_ROWS), "A and B are copied alike, and the copies come out even");
-/// Rows and columns that a block of the pre-pass transposes.
+/// Rows and columns of the pre-pass's tile.
 const SIDE: u32 = 32;
 
 /// This step's entry in the registry.
@@ -47,17 +46,20 @@ pub const STEP: Step = Step {
     source: "C. Nugteren, OpenCL SGEMM tutorial (2014), kernel 5",
     tile: Tile { bm: BM, bn: BN, bk: BK, tm: TM, tn: TN },
     block: [THREADS, 1, 1],
-    prepasses: &[Prepass {
-        kernel: "transpose",
-        operand: Operand::A,
-        transposes: true,
-        only_unaligned: false,
-        tile: [SIDE, SIDE],
-        threads: THREADS,
-    }],
+    prepasses: &[TRANSPOSE_A],
     smem_bytes: (BK * BM + BK * BN) * 4,
     vector_loads: true,
     ..Step::PLAIN
+};
+
+/// A, transposed.
+pub(crate) const TRANSPOSE_A: Prepass = Prepass {
+    kernel: "transpose",
+    operand: Operand::A,
+    transposes: true,
+    only_unaligned: false,
+    tile: [SIDE, SIDE],
+    threads: THREADS,
 };
 
 #[address_space(shared)]
@@ -221,8 +223,7 @@ static mut TILE: MaybeUninit<[f32; (SIDE * (SIDE + 1)) as usize]> = MaybeUninit:
 /// The target is the source, transposed: see [`Prepass`].
 ///
 /// # Safety
-/// `source` and `target` are device buffers of `rows` x `columns` and `columns` x `rows` with those leading dimensions;
-/// launched as [`STEP`] says.
+/// `source` is a device buffer of `rows` x `columns`, `target` one of `columns` x `rows`; launched as [`STEP`] says.
 #[kernel]
 #[launch_bounds(THREADS)]
 pub unsafe fn transpose(rows: u32, columns: u32, source: *const f32, ld: u32, target: *mut f32, target_ld: u32) {

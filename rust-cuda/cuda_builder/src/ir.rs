@@ -8,8 +8,8 @@ use crate::CudaBuilderError;
 use std::collections::HashMap;
 
 const DYNAMIC_SHARED: &str = "__cuda_std_dynamic_shared_mem";
-/// 128-bit accesses need 16 bytes; the swizzled layouts of the bulk copy engine need 128.
-const DYNAMIC_SHARED_ALIGN: u32 = 128;
+/// 128-bit accesses need 16 bytes; the swizzled layouts of the copy engine need 1024.
+const DYNAMIC_SHARED_ALIGN: u32 = 1024;
 const STATIC_SHARED_MIN_ALIGN: u32 = 16;
 
 /// `cuda_std::shared::address`, which rustc has no types for: an address in shared memory as PTX's own instructions take

@@ -58,7 +58,7 @@ fn arrays_of_other_types_are_shared_memory_too() {
 #[test]
 fn dynamic_shared_memory_lies_beside_static() {
     let text = entry("dynamic_and_static");
-    assert!(module().contains(".extern .shared .align 128 .b8 __cuda_std_dynamic_shared_mem[]"), "{}", module());
+    assert!(module().contains(".extern .shared .align 1024 .b8 __cuda_std_dynamic_shared_mem[]"), "{}", module());
     assert_eq!(count(text, ".shared .align 16 .b8"), 1, "{text}");
     assert_eq!((count(text, "st.shared"), count(text, "ld.shared")), (2, 2), "{text}");
 }

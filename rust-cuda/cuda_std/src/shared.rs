@@ -22,7 +22,7 @@ macro_rules! shared_array {
     }};
 }
 
-/// The dynamic shared memory that the launch asked for, aligned to 128 bytes and uninitialised. Every call yields the
+/// The dynamic shared memory that the launch asked for, aligned to 1024 bytes and uninitialised. Every call yields the
 /// same pointer, whatever the type.
 #[gpu_only]
 #[inline(always)]

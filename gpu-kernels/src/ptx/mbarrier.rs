@@ -1,0 +1,103 @@
+//! Barriers in shared memory that count arrivals and bytes. PTX ISA, "Parallel Synchronization and Communication
+//! Instructions: mbarrier".
+
+use cuda_std::{gpu_only, shared};
+
+/// An `mbarrier`: a phase ends when so many threads have arrived as it was made for, and the bytes that were announced
+/// have been copied. Phases alternate in parity, and the first one's is 0.
+#[derive(Clone, Copy)]
+pub(crate) struct Mbarrier {
+    /// In shared memory, at a multiple of 8 bytes.
+    address: u32,
+}
+
+impl Mbarrier {
+    /// The barrier at that place.
+    ///
+    /// # Safety
+    /// `pointer` is into shared memory, at a multiple of 8 bytes, and nothing but barriers uses those 8 bytes.
+    #[inline(always)]
+    pub unsafe fn at(pointer: *mut u64) -> Self {
+        // SAFETY: into shared memory by the caller's promise.
+        Self { address: unsafe { shared::address(pointer) } }
+    }
+
+    /// The barrier `index` barriers further on.
+    #[inline(always)]
+    pub fn add(self, index: u32) -> Self {
+        Self { address: self.address + index * 8 }
+    }
+
+    /// Its address, as the copy engine takes it.
+    #[inline(always)]
+    pub fn address(self) -> u32 {
+        self.address
+    }
+
+    /// Makes it, for phases of `arrivals` arrivals: `mbarrier.init`. One thread does, and others wait for that.
+    #[gpu_only]
+    #[inline(always)]
+    pub unsafe fn init(self, arrivals: u32) {
+        // SAFETY: at a barrier's place, by the promise of `at`.
+        unsafe {
+            core::arch::asm!("mbarrier.init.shared::cta.b64 [{}], {};", in(reg32) self.address, in(reg32) arrivals)
+        }
+    }
+
+    /// Arrives: `mbarrier.arrive`. What the thread did before is done for those who wait for the phase.
+    #[gpu_only]
+    #[inline(always)]
+    pub unsafe fn arrive(self) {
+        // SAFETY: the barrier was made, by the caller's promise.
+        unsafe { core::arch::asm!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) self.address) }
+    }
+
+    /// Arrives at the same barrier of another block of the cluster.
+    #[gpu_only]
+    #[inline(always)]
+    pub unsafe fn arrive_at(self, rank: u32) {
+        // SAFETY: the barrier was made there, and that block is still there, by the caller's promise.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {}, {};",
+                "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }}",
+                in(reg32) self.address, in(reg32) rank
+            )
+        }
+    }
+
+    /// Arrives, and announces bytes that copies will bring before the phase ends: `mbarrier.arrive.expect_tx`.
+    #[gpu_only]
+    #[inline(always)]
+    pub unsafe fn arrive_and_expect(self, bytes: u32) {
+        // SAFETY: the barrier was made, by the caller's promise.
+        unsafe {
+            core::arch::asm!(
+                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [{}], {};",
+                in(reg32) self.address, in(reg32) bytes
+            )
+        }
+    }
+
+    /// Waits until the phase of that parity has ended: `mbarrier.try_wait`, again and again.
+    #[inline(always)]
+    pub unsafe fn wait(self, parity: u32) {
+        // SAFETY: the barrier was made, by the caller's promise.
+        while !unsafe { self.has_ended(parity) } {}
+    }
+
+    #[gpu_only]
+    #[inline(always)]
+    unsafe fn has_ended(self, parity: u32) -> bool {
+        let ended: u32;
+        // SAFETY: the barrier was made, by the caller's promise.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .pred ended; mbarrier.try_wait.parity.shared::cta.b64 ended, [{}], {};",
+                "selp.b32 {}, 1, 0, ended; }}",
+                in(reg32) self.address, in(reg32) parity, out(reg32) ended
+            );
+        }
+        ended != 0
+    }
+}

@@ -1,0 +1,49 @@
+//! The copy engine: boxes of a matrix, through a tensor map. PTX ISA, "cp.async.bulk.tensor".
+
+use super::mbarrier::Mbarrier;
+use crate::TENSOR_MAP_BYTES;
+use cuda_std::gpu_only;
+
+/// A tensor map that the host made, in global memory.
+#[repr(C, align(64))]
+pub struct TensorMap([u8; TENSOR_MAP_BYTES]);
+
+/// Starts copying the box at (`row`, `column`) to the shared address `target`; the barrier counts the bytes. Zeros stand
+/// for what lies outside of the matrix.
+///
+/// # Safety
+/// The map's box fits at `target`, which is a multiple of 128 bytes; the bytes are announced at the barrier.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn copy(target: u32, map: *const TensorMap, row: u32, column: u32, barrier: Mbarrier) {
+    // SAFETY: inside shared memory by the caller's promise.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}}}], [{}];",
+            in(reg32) target, in(reg64) map, in(reg32) column, in(reg32) row, in(reg32) barrier.address()
+        )
+    }
+}
+
+/// [`copy`] to the same place in each block of the cluster whose bit is set in `blocks`, and to its barrier.
+///
+/// # Safety
+/// As [`copy`], in each of these blocks.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn multicast(
+    target: u32,
+    map: *const TensorMap,
+    row: u32,
+    column: u32,
+    barrier: Mbarrier,
+    blocks: u16,
+) {
+    // SAFETY: inside the shared memory of each block by the caller's promise.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [{}], [{}, {{{}, {}}}], [{}], {};",
+            in(reg32) target, in(reg64) map, in(reg32) column, in(reg32) row, in(reg32) barrier.address(), in(reg16) blocks
+        )
+    }
+}
