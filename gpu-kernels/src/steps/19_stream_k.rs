@@ -1,0 +1,227 @@
+//! stream-k: every block multiplies as much, even if it ends in the middle of a tile.
+//!
+//! ```text
+//!   tiles      0         1         2         3          each of so many slices along k
+//!          ├─────────┼─────────┼─────────┼─────────┤
+//!   blocks ├──── 0 ──────┼──── 1 ──────┼──── 2 ────┤    the block that has a tile's last slice stores it
+//! ```
+//!
+//! Changed since autotuned: the tiles that are left over when the others fill the device evenly, and one more for each place,
+//! are cut along k into equal parts. A block works from the end of its part to its start. So what it begins with are the
+//! first slices of a tile that the block after it has the rest of: it leaves these sums in the workspace, and sets a flag. And
+//! it ends with the last slices of a tile of which the blocks before it have left sums, long ago.
+//!
+//! Source: M. Osama et al., Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU
+//! (2023), the hybrid of two tiles; none of the seeds.
+
+use crate::f32x4::{self, VEC};
+use crate::gemm::Gemm;
+use crate::pipeline::{Pipeline, Work};
+use crate::ptx::global;
+use crate::ptx::tensor::TensorMap;
+use crate::ptx::{compiler, warp};
+use crate::{Schedule, Step};
+use cuda_std::prelude::*;
+
+const BASE: &str = "autotuned";
+const SUMMARY: &str = "tiles that would leave multiprocessors idle are cut along k into equal parts";
+const SOURCE: &str = "M. Osama et al., Stream-K (2023); none of the seeds";
+
+/// This step's entry in the registry: the shape for large matrices.
+pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
+
+/// Makes a kernel and a [`Step`] of each shape, given with the blocks that a multiprocessor is to hold.
+macro_rules! kernels {
+    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal;)*) => {
+        const ALL: &[Step] = &[$(Step {
+            slug: $slug,
+            kernel: stringify!($kernel),
+            base: Some(BASE),
+            summary: SUMMARY,
+            source: SOURCE,
+            schedule: Schedule::StreamK { blocks_per_sm: $blocks },
+            ..<$shape>::STEP
+        }),*];
+
+        $(
+        /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`], [`crate::MAP_ARGUMENTS`], [`crate::STREAM_ARGUMENTS`].
+        ///
+        /// # Safety
+        /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of `a`
+        /// and `b`; launched as the [`Step`] of this name says.
+        #[kernel]
+        #[launch_bounds(<$shape>::THREADS, $blocks)]
+        pub unsafe fn $kernel(
+            m: u32,
+            n: u32,
+            k: u32,
+            alpha: f32,
+            a: *const f32,
+            lda: u32,
+            b: *const f32,
+            ldb: u32,
+            beta: f32,
+            c: *mut f32,
+            ldc: u32,
+            a_map: *const TensorMap,
+            b_map: *const TensorMap,
+            streamed_tiles: u32,
+            workspace: *mut f32,
+        ) {
+            // SAFETY: by the caller's promise.
+            unsafe {
+                let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+                run(<$shape>::start(a_map, b_map), &g, streamed_tiles, workspace);
+            }
+        }
+        )*
+    };
+}
+
+kernels! {
+    sgemm_stream_k "stream-k" Pipeline<4, 2, 8, 16, 32, 4, false>, 1;
+    sgemm_stream_k_256x128t "stream-k/256x128t" Pipeline<4, 2, 8, 16, 32, 3, true>, 1;
+    sgemm_stream_k_128x256 "stream-k/128x256" Pipeline<2, 4, 8, 16, 32, 4, false>, 1;
+    sgemm_stream_k_128x128 "stream-k/128x128" Pipeline<2, 4, 8, 8, 16, 5, false>, 2;
+    sgemm_stream_k_128x128_8x16 "stream-k/128x128-8x16" Pipeline<2, 2, 8, 16, 16, 5, false>, 2;
+    sgemm_stream_k_64x128t "stream-k/64x128t" Pipeline<1, 4, 8, 8, 16, 4, true>, 3;
+    sgemm_stream_k_128x64t "stream-k/128x64t" Pipeline<2, 2, 8, 8, 16, 4, true>, 3;
+}
+
+/// The part of a block in the streamed tiles, or the tile of a block after those.
+///
+/// # Safety
+/// As the kernels.
+#[inline(always)]
+unsafe fn run<
+    const WARPS_M: u32,
+    const WARPS_N: u32,
+    const TM: usize,
+    const TN: usize,
+    const BK: u32,
+    const STAGES: u32,
+    const TRANSPOSES: bool,
+>(
+    mut pipeline: Pipeline<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>,
+    g: &Gemm,
+    streamed_tiles: u32,
+    workspace: *mut f32,
+) {
+    let (bm, bn) = (
+        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BM,
+        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BN,
+    );
+    let columns = g.n.div_ceil(bn).max(1); // never 0, which the compiler does not know
+    let streams = thread::grid_dim_x() - (columns * g.m.div_ceil(bm) - streamed_tiles);
+    let slices = g.k.div_ceil(BK);
+    let depth = slices.max(1); // C is scaled by beta even if there is no slice
+    let all = u64::from(streamed_tiles) * u64::from(depth);
+    // The tile and the slice in it where a streamed block's part begins.
+    let start_of = |block: u32| {
+        let position = u64::from(block) * all / u64::from(streams.max(1));
+        ((position / u64::from(depth)) as u32, (position % u64::from(depth)) as u32)
+    };
+    let block = thread::block_idx_x();
+    let ((first_tile, first_slice), (mut tile, mut end)) = if block < streams {
+        (start_of(block), start_of(block + 1))
+    } else {
+        let tile = block - streams + streamed_tiles;
+        ((tile, 0), (tile + 1, 0))
+    };
+    let sums = Sums {
+        of_blocks: workspace,
+        tile: bm * bn,
+        threads: Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::THREADS,
+        flags: workspace.wrapping_add((streams * bm * bn) as usize),
+    };
+    loop {
+        if end == 0 {
+            (tile, end) = (tile - 1, depth);
+        }
+        let start = if tile == first_tile { first_slice } else { 0 };
+        let (row, col) = (tile / columns * bm, tile % columns * bn);
+        let mut acc = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::zeros();
+        // SAFETY: a tile below their number starts inside C. A block leaves one tile's sums at most: of its last tile, if
+        // the block after it has the rest.
+        unsafe {
+            pipeline.accumulate(&Work { row, col, slices: start..end.min(slices) }, &mut acc);
+            if end < depth {
+                sums.leave(block, &acc);
+            } else {
+                if start > 0 {
+                    sums.take(block - 1, &mut acc);
+                }
+                Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::store(g, row, col, &acc);
+            }
+        }
+        if (tile, start) == (first_tile, first_slice) {
+            return;
+        }
+        end = start;
+    }
+}
+
+/// The sums that blocks leave for those after them: BM x BN for each block, in the order of its threads; then a flag for each.
+struct Sums {
+    of_blocks: *mut f32,
+    tile: u32,
+    threads: u32,
+    flags: *mut f32,
+}
+
+impl Sums {
+    #[inline(always)]
+    fn flag(&self, block: u32) -> *mut u32 {
+        self.flags.wrapping_add(block as usize).cast()
+    }
+
+    /// Where this thread's VEC sums of so many lie.
+    #[inline(always)]
+    fn place(&self, block: u32, vector: u32) -> *mut f32 {
+        let first = block as usize * self.tile as usize + (thread::thread_idx_x() * VEC) as usize;
+        self.of_blocks.wrapping_add(first).wrapping_add((vector * self.threads * VEC) as usize)
+    }
+
+    /// Leaves this block's sums.
+    #[inline(always)]
+    unsafe fn leave<const TM: usize, const TN: usize>(&self, block: u32, acc: &[[f32; TN]; TM]) {
+        let block = compiler::anew(block);
+        // SAFETY: the block's own place, which holds TM x TN for each thread.
+        unsafe {
+            for i in 0..TM {
+                for j in 0..TN / VEC as usize {
+                    let vector = (i * TN / VEC as usize + j) as u32;
+                    let sums = core::array::from_fn(|v| acc[i][j * VEC as usize + v]);
+                    f32x4::store(self.place(block, vector), sums);
+                }
+            }
+            thread::sync_threads(); // all sums are left
+            if thread::thread_idx_x() == 0 {
+                global::release(self.flag(block), 1);
+            }
+        }
+    }
+
+    /// Adds what another block has left, and takes its flag down for the next launch.
+    #[inline(always)]
+    unsafe fn take<const TM: usize, const TN: usize>(&self, block: u32, acc: &mut [[f32; TN]; TM]) {
+        let block = compiler::anew(block);
+        // SAFETY: that block's place, which it does not touch any more once its flag is set.
+        unsafe {
+            if thread::thread_idx_x() == 0 {
+                global::wait(self.flag(block));
+                global::release(self.flag(block), 0);
+            }
+            thread::sync_threads(); // the sums are there
+            for i in 0..TM {
+                for j in 0..TN / VEC as usize {
+                    let left = f32x4::load(self.place(block, (i * TN / VEC as usize + j) as u32));
+                    for v in 0..VEC as usize {
+                        acc[i][j * VEC as usize + v] += left[v];
+                    }
+                }
+                warp::sync(); // a row at a time: all sums of another block do not fit into the registers, too
+            }
+        }
+    }
+}
