@@ -1,4 +1,5 @@
-//! Compiles the steps to PTX, one module per target, and writes the table of modules that `src/ptx.rs` includes.
+//! Compiles the steps to PTX, one module per target, and writes the tables of what is built in: modules, for `src/ptx.rs`, and
+//! what was tuned, for `src/tuned.rs`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +12,10 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 fn main() {
     if let Err(error) = build_modules() {
         eprintln!("{error}");
+        std::process::exit(1);
+    }
+    if let Err(error) = list_tables() {
+        eprintln!("cannot read host/tuned: {error}");
         std::process::exit(1);
     }
     println!("cargo::rustc-env=HOST_COMMIT={}", commit().as_deref().unwrap_or("unknown"));
@@ -30,6 +35,21 @@ fn build_modules() -> Result<()> {
         table += &format!("    ({name:?}, include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.ptx\"))),\n");
     }
     fs::write(out.join("modules.rs"), table + "]\n")?;
+    Ok(())
+}
+
+/// Writes the table of files that `src/tuned.rs` includes: those of host/tuned, by name.
+fn list_tables() -> Result<()> {
+    println!("cargo::rerun-if-changed=tuned");
+    let paths = fs::read_dir("tuned")?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    let mut tables: Vec<_> = paths.into_iter().filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+    tables.sort();
+    let mut text = String::from("&[\n");
+    for table in tables {
+        let path = table.canonicalize()?;
+        text += &format!("    ({:?}, include_str!({path:?})),\n", format!("host/{}", table.display()));
+    }
+    fs::write(PathBuf::from(env::var("OUT_DIR")?).join("tuned.rs"), text + "]\n")?;
     Ok(())
 }
 

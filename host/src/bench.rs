@@ -90,6 +90,8 @@ pub struct Measurement {
 pub enum Progress {
     /// Operands and the f64 reference are being made.
     Preparing(Problem),
+    /// The kernel's time is guessed.
+    Modelling(Kernel),
     /// The kernel runs where that takes long: in the emulator.
     Emulating(Kernel),
     /// The kernel's result is being checked.
@@ -124,14 +126,7 @@ pub fn compare(
     timing: Timing,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, Error> {
-    check_memory(backend.device(), problem, 0)?;
-    // The operands are there twice: as they were drawn, and as a kernel left them.
-    let (needed, available) = (problem.bytes().saturating_mul(2), memory::available());
-    if needed > available {
-        return Err(Error::OutOfHostMemory { needed, available });
-    }
-    watch(Progress::Preparing(*problem));
-    let fresh = Operands::random(problem)?;
+    let fresh = operands(backend.device(), problem, watch)?;
     // Where blocks are sampled, nobody asks for the reference of the whole problem.
     let verifier = LazyCell::new(|| Verifier::new(problem, &fresh));
     let mut measure = |kernel| measure(backend, kernel, problem, &fresh, &verifier, timing, watch);
@@ -164,7 +159,20 @@ pub fn compare(
     Ok(comparison)
 }
 
-fn measure<'a>(
+/// Draws the operands, if they fit into both memories.
+pub(crate) fn operands(device: &Device, problem: &Problem, watch: &mut dyn FnMut(Progress)) -> Result<Operands, Error> {
+    check_memory(device, problem, 0)?;
+    // The operands are there twice: as they were drawn, and as a kernel left them.
+    let (needed, available) = (problem.bytes().saturating_mul(2), memory::available());
+    if needed > available {
+        return Err(Error::OutOfHostMemory { needed, available });
+    }
+    watch(Progress::Preparing(*problem));
+    Operands::random(problem)
+}
+
+/// Runs the kernel on fresh operands, verifies the result, and times it.
+pub(crate) fn measure<'a>(
     backend: &mut dyn Backend,
     kernel: Kernel,
     problem: &Problem,
@@ -212,7 +220,7 @@ fn automatic_iterations(launch_ms: f32) -> u32 {
     ((AUTO_TIME_MS / launch_ms) as u32).clamp(AUTO_ITERATIONS.0, AUTO_ITERATIONS.1)
 }
 
-fn not_verified(measurement: &Measurement, problem: &Problem) -> Option<Error> {
+pub(crate) fn not_verified(measurement: &Measurement, problem: &Problem) -> Option<Error> {
     let Problem { m, n, k, .. } = *problem;
     let fault = measurement.verification.fault?;
     Some(Error::NotVerified { kernel: measurement.kernel.name(), m, n, k, fault })

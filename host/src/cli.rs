@@ -8,6 +8,8 @@ use host::backend::emulator::{BUDGET, MODELS, find_model};
 use host::backend::{BackendChoice, Options};
 use host::bench::Timing;
 use host::kernels::{self, Selection};
+use host::tune::SHAPES;
+use host::tuned::Table;
 use host::{Error, Problem, PtxSource};
 
 /// The size where none is given.
@@ -18,13 +20,15 @@ const MAX_LAUNCHES: u32 = 1_000_000;
 
 const EXAMPLES: &str = "\
 Examples:
-  host                                       the step that suits this device, at 4096 x 4096 x 4096
+  host                                       the fastest kernel for this device, at 4096 x 4096 x 4096
   host --kernel 2d-tiling --size 4092        one step, its result verified, cuBLAS beside it
   host --kernel all --size 1024,4096         the whole ladder at two sizes
   host --kernel all --format json            one JSON object per kernel and size
+  host --size 64x8192x8192,16x4096x4096      shapes that are not square: m x n x k
   host --m 1000 --n 7 --k 64 --beta -0.5     any shape: C = A*B - 0.5*C
   host --backend emulator --full --size 512  every block, without a GPU
   host --explain 2d-tiling --size 1024       why a step is fast: its counters beside those of its base
+  host --tune                                measure which kernel is the fastest for which shape
   host --list                                the names that --kernel takes
 
 Exit codes:
@@ -44,11 +48,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "auto")]
     pub kernel: Vec<String>,
 
-    /// Square sizes, m = n = k, in elements [default: 4096]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = size, allow_negative_numbers = true)]
-    pub size: Vec<u32>,
+    /// Sizes, in elements: N for m = n = k, or MxNxK; separate several with commas [default: 4096]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = shape, allow_negative_numbers = true)]
+    pub size: Vec<[u32; 3]>,
 
-    /// Rows of A and C, for a shape that is not square
+    /// Rows of A and C, for one shape that is not square
     #[arg(long, value_name = "M", value_parser = size, allow_negative_numbers = true, conflicts_with = "size", requires_all = ["n", "k"])]
     pub m: Option<u32>,
 
@@ -84,6 +88,10 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub device: usize,
 
+    /// Hand all that a step launches to the CUDA device in one piece, as a CUDA graph
+    #[arg(long)]
+    pub graphs: bool,
+
     /// What runs the kernels
     #[arg(long, value_enum, default_value_t = BackendName::Auto)]
     pub backend: BackendName,
@@ -111,6 +119,19 @@ pub struct Args {
     /// Show what the emulator counts for this step beside the step that it changes, and say what the change did
     #[arg(long, value_name = "SLUG", conflicts_with_all = ["kernel", "json", "iterations", "warmup"])]
     pub explain: Option<String>,
+
+    /// Search the fastest kernel for each size, by default for two dozen, and write them to the table that `auto` reads:
+    /// needs a CUDA device
+    #[arg(long, conflicts_with_all = ["kernel", "alpha", "beta", "iterations", "warmup", "backend", "full", "model", "format", "json", "explain", "tuned"])]
+    pub tune: bool,
+
+    /// The file that --tune writes [default: host/tuned/, and the device's name]
+    #[arg(long, value_name = "FILE", requires = "tune")]
+    pub output: Option<PathBuf>,
+
+    /// Choose by this table, which --tune wrote, instead of the built-in one of the device
+    #[arg(long, value_name = "FILE")]
+    pub tuned: Option<PathBuf>,
 
     /// Print the names that --kernel takes, one per line, and stop
     #[arg(long)]
@@ -158,13 +179,15 @@ impl Args {
     /// The problems that were asked for, in order.
     pub fn problems(&self) -> Result<Vec<Problem>, Error> {
         let shapes = match (self.m, self.n, self.k) {
-            (Some(m), Some(n), Some(k)) => vec![(m, n, k)],
-            _ if self.size.is_empty() => vec![(DEFAULT_SIZE, DEFAULT_SIZE, DEFAULT_SIZE)],
-            _ => self.size.iter().map(|&size| (size, size, size)).collect(),
+            (Some(m), Some(n), Some(k)) => vec![[m, n, k]],
+            _ if !self.size.is_empty() => self.size.clone(),
+            _ if self.tune => SHAPES.to_vec(),
+            _ => vec![[DEFAULT_SIZE; 3]],
         };
         // 32 bits are enough to differ, and short enough to be typed again.
         let seed = self.seed.unwrap_or_else(|| rand::random::<u32>().into());
-        let problem = |(m, n, k)| Ok(Problem::new(m, n, k)?.with_scalars(self.alpha, self.beta)?.with_seed(seed));
+        let problem =
+            |[m, n, k]: [u32; 3]| Ok(Problem::new(m, n, k)?.with_scalars(self.alpha, self.beta)?.with_seed(seed));
         shapes.into_iter().map(problem).collect()
     }
 
@@ -175,7 +198,18 @@ impl Args {
             Some(path) => PtxSource::from_file(path)?,
             None => PtxSource::BuiltIn,
         };
-        Ok(Options { device_ordinal: self.device, ptx, model, budget: (!self.full).then_some(BUDGET) })
+        Ok(Options {
+            device_ordinal: self.device,
+            ptx,
+            graphs: self.graphs,
+            model,
+            budget: (!self.full).then_some(BUDGET),
+        })
+    }
+
+    /// The table to choose by, if one was given.
+    pub fn table(&self) -> Result<Option<Table>, Error> {
+        self.tuned.as_deref().map(Table::from_file).transpose()
     }
 
     /// The step to explain, if one is to be.
@@ -196,6 +230,14 @@ fn size(text: &str) -> Result<u32, String> {
     }
     let size: Option<u32> = text.parse().ok().filter(|size| *size <= MAX_SIZE);
     size.ok_or_else(|| format!("'{text}' is too large: a size is at most {MAX_SIZE}"))
+}
+
+/// `N` or `MxNxK`.
+fn shape(text: &str) -> Result<[u32; 3], String> {
+    match text.split('x').collect::<Vec<_>>()[..] {
+        [m, n, k] => Ok([size(m)?, size(n)?, size(k)?]),
+        _ => Ok([size(text)?; 3]),
+    }
 }
 
 fn factor(text: &str) -> Result<f32, String> {

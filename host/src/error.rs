@@ -180,6 +180,30 @@ pub enum Error {
         reason: String,
     },
 
+    /// A table of what is fastest that cannot be used.
+    #[error("{path} is not a table that `--tune` wrote: {reason}")]
+    BadTable {
+        /// The file.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+
+    /// A table of another device where one is to be written.
+    #[error("{path} is the table of {found}, and this is {device}: give another file by --output")]
+    OtherTable {
+        /// The file.
+        path: String,
+        /// The device that it is of.
+        found: String,
+        /// This one.
+        device: String,
+    },
+
+    /// There is nothing to measure on.
+    #[error("--tune measures kernels, and no CUDA device was found: run it on a machine with one")]
+    NothingToTune,
+
     /// Output that cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Output {

@@ -1,14 +1,19 @@
 //! Which kernels to run, as the command line names them.
 
+use std::fmt;
+
 use gpu_kernels::{STEPS, Step};
 
 use crate::backend::Device;
+pub use crate::choose::Reason;
+use crate::choose::{self, AUTOTUNED};
+use crate::tuned::Table;
 use crate::{Error, Kernel, Problem};
 
 /// Names that `--kernel` takes beside the slugs, with what they stand for.
 pub const GROUPS: [(&str, &str); 3] = [
     ("cublas", "NVIDIA's library: the baseline, fp32 in its default math mode"),
-    ("auto", "the last step of the ladder whose blocks fill the device at that size"),
+    ("auto", "the fastest kernel for this device and shape, where that was measured, and a good one elsewhere"),
     ("all", "every step that the device runs, and cublas"),
 ];
 
@@ -20,6 +25,12 @@ impl Kernel {
             Self::Step(step) => step.slug,
             Self::Cublas => "cublas",
         }
+    }
+
+    /// The name of the step, or `cublas`: what [`Self::name`] is, less the name of a variant.
+    #[must_use]
+    pub fn step_name(self) -> &'static str {
+        self.name().split('/').next().unwrap_or_default()
     }
 
     /// The arithmetic that it does, as the tables name it.
@@ -37,6 +48,37 @@ impl Kernel {
         match self {
             Self::Step(step) => step.base,
             Self::Cublas => None,
+        }
+    }
+}
+
+/// The kernels that a [`Selection`] comes to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Resolved {
+    /// In the order in which they run.
+    pub kernels: Vec<Kernel>,
+    /// Those of them that were chosen by device and problem.
+    pub chosen: Vec<Chosen>,
+}
+
+/// A kernel that a name stands for on one device and problem. Its text is a line for people.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chosen {
+    /// What was asked for: `auto` or `autotuned`.
+    pub name: &'static str,
+    /// What runs.
+    pub kernel: Kernel,
+    /// Why.
+    pub reason: Reason,
+}
+
+impl fmt::Display for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, kernel, reason } = self;
+        write!(f, "{name}: {}, ", kernel.name())?;
+        match reason {
+            Reason::Measured([m, n, k]) => write!(f, "measured to be the fastest at {m}x{n}x{k}"),
+            Reason::Rule => write!(f, "by a rule: no shape like this was measured on this device"),
         }
     }
 }
@@ -78,26 +120,36 @@ impl Selection {
         })
     }
 
-    /// The kernels to run on this device and problem, each once, in the order in which they were named.
+    /// The kernels to run on this device and problem, each once, in the order in which they were named. `table` is what was
+    /// measured on this device.
     #[must_use]
-    pub fn resolve(&self, device: &Device, problem: &Problem) -> Vec<Kernel> {
-        let mut kernels = Vec::new();
+    pub fn resolve(&self, device: &Device, problem: &Problem, table: Option<&Table>) -> Resolved {
+        let mut resolved = Resolved::default();
+        let variant = |step| {
+            let (chosen, reason) = choose::variant(table, device, problem, step);
+            (Kernel::Step(chosen), reason.map(|reason| (AUTOTUNED, reason)))
+        };
         for choice in &self.0 {
-            let chosen: Vec<Kernel> = match choice {
-                Choice::Kernel(kernel) => vec![*kernel],
-                Choice::Auto => choose(device, problem).map(Kernel::Step).into_iter().collect(),
+            let kernels: Vec<(Kernel, Option<(&'static str, Reason)>)> = match choice {
+                Choice::Kernel(Kernel::Step(step)) => vec![variant(step)],
+                Choice::Kernel(Kernel::Cublas) => vec![(Kernel::Cublas, None)],
+                Choice::Auto => {
+                    let chosen = choose::auto(table, device, problem);
+                    chosen.map(|(step, reason)| (Kernel::Step(step), Some(("auto", reason)))).into_iter().collect()
+                }
                 Choice::All => {
                     let steps = STEPS.iter().filter(|step| device.check_runs(step).is_ok());
-                    steps.map(Kernel::Step).chain([Kernel::Cublas]).collect()
+                    steps.map(variant).chain([(Kernel::Cublas, None)]).collect()
                 }
             };
-            for kernel in chosen {
-                if !kernels.contains(&kernel) {
-                    kernels.push(kernel);
+            for (kernel, stands_for) in kernels {
+                resolved.chosen.extend(stands_for.map(|(name, reason)| Chosen { name, kernel, reason }));
+                if !resolved.kernels.contains(&kernel) {
+                    resolved.kernels.push(kernel);
                 }
             }
         }
-        kernels
+        resolved
     }
 
     /// Why the device does not run those steps that `all` leaves out.
@@ -107,17 +159,6 @@ impl Selection {
         let unnamed = steps.iter().filter(|step| !self.steps().any(|named| named == *step));
         unnamed.filter_map(|step| device.check_runs(step).err()).collect()
     }
-}
-
-/// What `auto` stands for: the last step that has a block for every multiprocessor, since a step's tiles grow along the
-/// ladder and idle multiprocessors cost more than a better tile gains. Where no step has so many, the one with the most;
-/// on a device that can run none, the last one there is, whose error will say so.
-fn choose(device: &Device, problem: &Problem) -> Option<&'static Step> {
-    let blocks =
-        |step: &&Step| step.grid(problem.m, problem.n, device.sm_count).into_iter().map(u64::from).product::<u64>();
-    let runs = || STEPS.iter().filter(|step| device.check_runs(step).is_ok());
-    let full = runs().rfind(|step| blocks(step) >= u64::from(device.sm_count));
-    full.or_else(|| runs().max_by_key(blocks)).or(STEPS.last())
 }
 
 /// The step of that slug.
@@ -140,8 +181,8 @@ mod tests {
 
     fn names(selection: &[&str]) -> Vec<&'static str> {
         let problem = Problem::new(4096, 4096, 4096).unwrap();
-        let kernels = Selection::parse(selection).unwrap().resolve(&Device::of_capability((9, 0)), &problem);
-        kernels.into_iter().map(Kernel::name).collect()
+        let resolved = Selection::parse(selection).unwrap().resolve(&Device::of_capability((9, 0)), &problem, None);
+        resolved.kernels.into_iter().map(Kernel::step_name).collect()
     }
 
     /// The steps that a device runs.
@@ -167,7 +208,7 @@ mod tests {
         let old = Device::of_capability((7, 5));
         assert_eq!(selection.left_out(&old).len(), STEPS.len() - 1);
         let problem = Problem::new(4, 4, 4).unwrap();
-        let resolved: Vec<_> = selection.resolve(&old, &problem).into_iter().map(Kernel::name).collect();
+        let resolved: Vec<_> = selection.resolve(&old, &problem, None).kernels.into_iter().map(Kernel::name).collect();
         assert_eq!(resolved, ["cublas", "naive"], "what is named fails by itself");
     }
 
@@ -183,27 +224,6 @@ mod tests {
         assert_eq!(names(&["vectorized", "naive", "vectorized", "cublas"]), ["vectorized", "naive", "cublas"]);
         assert_eq!(names(&["cublas", "all"])[0], "cublas");
         assert_eq!(names(&["cublas", "all"]).len(), ladder((9, 0)).len() + 1);
-    }
-
-    #[test]
-    fn auto_is_the_last_step_whose_blocks_fill_the_device() {
-        let auto = |compute_capability, size| {
-            let step =
-                choose(&Device::of_capability(compute_capability), &Problem::new(size, size, size).unwrap()).unwrap();
-            (step, step.grid(size, size, 132).into_iter().product::<u32>())
-        };
-        assert_eq!(auto((9, 0), 16384).0.slug, *ladder((9, 0)).last().unwrap());
-        for size in [512, 1024, 2048, 4096] {
-            let (step, blocks) = auto((9, 0), size);
-            assert!(blocks >= 132, "{} at {size}", step.slug);
-            let next = ladder((9, 0)).into_iter().skip_while(|other| *other != step.slug).skip(1);
-            let mut next = next.filter_map(gpu_kernels::find);
-            assert!(next.all(|next| next.grid(size, size, 132).into_iter().product::<u32>() < 132));
-        }
-        let blocks = |step: &Step| step.grid(64, 64, 132).into_iter().product::<u32>();
-        let most = ladder((9, 0)).into_iter().filter_map(gpu_kernels::find).map(blocks).max().unwrap();
-        assert_eq!(auto((9, 0), 64).1, most);
-        assert_eq!(auto((7, 5), 4096).0.slug, STEPS.last().unwrap().slug, "its error will say what it needs");
     }
 
     #[test]

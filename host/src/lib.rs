@@ -22,6 +22,7 @@
 
 pub mod backend;
 pub mod bench;
+mod choose;
 mod error;
 pub mod explain;
 mod freivalds;
@@ -34,6 +35,8 @@ mod problem;
 pub mod ptx;
 pub mod reference;
 pub mod report;
+pub mod tune;
+pub mod tuned;
 pub mod verify;
 
 pub use backend::Kernel;

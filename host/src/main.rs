@@ -8,10 +8,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gpu_kernels::{STEPS, Step};
-use host::backend::emulator::EmulatorBackend;
-use host::backend::{self, Opened};
+use host::backend::emulator::{EmulatorBackend, Estimator};
+use host::backend::{self, BackendChoice, Opened};
 use host::bench::{self, Comparison};
-use host::{Error, explain, kernels, report};
+use host::kernels::Resolved;
+use host::tuned::Table;
+use host::{Error, Kernel, explain, kernels, report, tune};
 
 use crate::cli::{Args, Format};
 use crate::output::JsonFile;
@@ -20,6 +22,7 @@ use crate::progress::Display;
 fn main() -> ExitCode {
     let result = match Args::try_parse() {
         Ok(args) if args.list => output::print(&list()).map(|()| 0),
+        Ok(args) if args.tune => tune(&args),
         Ok(args) => args.explain().and_then(|step| match step {
             Some(step) => explain(&args, step),
             None => run(&args),
@@ -42,6 +45,7 @@ fn run(args: &Args) -> Result<u8, Error> {
     let selection = args.selection()?;
     let problems = args.problems()?;
     let options = args.options()?;
+    let given = args.table()?;
     for step in selection.steps() {
         options.ptx.module(step)?;
     }
@@ -64,7 +68,11 @@ fn run(args: &Args) -> Result<u8, Error> {
     let mut exit_code = 0;
     let mut first = true;
     for problem in &problems {
-        let kernels = selection.resolve(backend.device(), problem);
+        let table = given.as_ref().or_else(|| Table::of(backend.device()));
+        let Resolved { kernels, chosen } = selection.resolve(backend.device(), problem, table);
+        for chosen in chosen {
+            output::complain(&chosen.to_string());
+        }
         let comparison =
             bench::compare(backend.as_mut(), &kernels, problem, args.timing(), &mut |progress| display.show(progress));
         display.clear();
@@ -85,6 +93,45 @@ fn run(args: &Args) -> Result<u8, Error> {
             exit_code = exit_code.max(error.exit_code());
         }
     }
+    Ok(exit_code)
+}
+
+/// `--tune`: searches the fastest kernel for each problem. Returns the exit code: 1 where a kernel failed.
+fn tune(args: &Args) -> Result<u8, Error> {
+    let problems = args.problems()?;
+    let options = args.options()?;
+    let ptx = options.ptx.clone();
+    let opened = backend::open(BackendChoice::Cuda, options).map_err(|error| match error {
+        Error::NoDriver | Error::NoDevice { count: 0, .. } => Error::NothingToTune,
+        other => other,
+    });
+    let mut backend = opened?.backend;
+    // Its version stands in the table.
+    if let Err(error) = backend.prepare(Kernel::Cublas) {
+        output::complain(&format!("note: no comparison: {error}"));
+    }
+    let mut file = tune::Output::open(args.output.as_deref(), backend.device())?;
+    let mut estimator = Estimator::new(ptx, backend.device());
+    let mut display = Display::new();
+    let mut exit_code = 0;
+    for (problem, number) in problems.iter().zip(1..) {
+        display.set_part(&format!("{number} of {}, ", problems.len()));
+        let found = tune::search(backend.as_mut(), &mut estimator, problem, &mut |progress| display.show(progress));
+        display.clear();
+        let failures = match found {
+            Ok(found) => {
+                file.insert(found.entry, backend.device())?;
+                output::print(&format!("{found}\n"))?;
+                found.failures
+            }
+            Err(error) => vec![error],
+        };
+        for error in &failures {
+            output::complain(&format!("error: {error}"));
+            exit_code = exit_code.max(error.exit_code());
+        }
+    }
+    output::complain(&format!("table: {}", file.path().display()));
     Ok(exit_code)
 }
 

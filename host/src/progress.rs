@@ -12,6 +12,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// Shows what is going on.
 pub struct Display {
     bar: ProgressBar,
+    /// Which part of the whole this is.
+    part: String,
     size: String,
 }
 
@@ -22,16 +24,22 @@ impl Display {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {wide_bar} {pos}/{len}") {
             bar.set_style(style);
         }
-        Self { bar, size: String::new() }
+        Self { bar, part: String::new(), size: String::new() }
+    }
+
+    /// What stands before every size from here on, such as `2 of 5, `.
+    pub fn set_part(&mut self, part: &str) {
+        self.part = part.to_owned();
     }
 
     /// Shows the next state.
     pub fn show(&mut self, progress: Progress) {
         match progress {
             Progress::Preparing(Problem { m, n, k, .. }) => {
-                self.size = format!("{m}x{n}x{k}");
+                self.size = format!("{}{m}x{n}x{k}", self.part);
                 self.start(format!("{}: operands and reference", self.size), 1);
             }
+            Progress::Modelling(kernel) => self.start(format!("{}: modelling {}", self.size, kernel.name()), 1),
             Progress::Emulating(kernel) => {
                 self.start(format!("{}: running {} on the emulator", self.size, kernel.name()), 1);
                 self.bar.enable_steady_tick(TICK);

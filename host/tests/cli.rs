@@ -1,61 +1,22 @@
 //! The command line: what it prints, and that bad input is one clear line and an exit code, never a panic.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
 use assert_cmd::Command;
+use common::{assert_fails, host, no_device, rows, write};
 use gpu_kernels::{STEPS, Step};
-use host::backend::{BackendChoice, Options, open};
 use host::{Error, PtxSource};
 use tempfile::TempDir;
 
 const PTX_HEADER: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
 
-struct Outcome {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
-fn host(arguments: &[&str]) -> Outcome {
-    let output = Command::new(env!("CARGO_BIN_EXE_host")).args(arguments).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Outcome { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
-}
-
-/// Expects that exit code, one `error:` line that has all of these words, and no result.
-fn assert_fails(arguments: &[&str], code: i32, words: &[&str]) {
-    let Outcome { code: got, stdout, stderr } = host(arguments);
-    assert_eq!(got, code, "{arguments:?}: {stderr}");
-    assert_eq!(stdout, "", "{arguments:?}");
-    assert_eq!(stderr.matches("error:").count(), 1, "{arguments:?}: {stderr}");
-    assert!(stderr.starts_with("error:") && !stderr.contains("panicked"), "{arguments:?}: {stderr}");
-    let line = stderr.lines().next().unwrap();
-    for word in words {
-        assert!(line.contains(word), "{arguments:?}: '{word}' is missing in: {line}");
-    }
-}
-
-/// Why no CUDA device can be used here, if none can.
-fn no_device() -> Option<Error> {
-    open(BackendChoice::Cuda, Options::default()).err()
-}
-
 /// The steps that a device of that compute capability runs.
 fn ladder(major: u32, minor: u32) -> impl Iterator<Item = &'static Step> {
     STEPS.iter().filter(move |step| step.target.runs_on(major, minor))
-}
-
-/// The lines of JSON.
-fn rows(stdout: &str) -> Vec<serde_json::Value> {
-    stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-fn write(folder: &TempDir, text: impl AsRef<[u8]>) -> String {
-    let path = folder.path().join("kernels.ptx");
-    fs::write(&path, text).unwrap();
-    path.to_str().unwrap().to_owned()
 }
 
 #[test]
@@ -82,6 +43,7 @@ fn help_explains_every_option() {
         "--warmup",
         "--seed",
         "--device",
+        "--graphs",
         "--backend",
         "--full",
         "--model",
@@ -89,6 +51,9 @@ fn help_explains_every_option() {
         "--json",
         "--ptx",
         "--explain",
+        "--tune",
+        "--output",
+        "--tuned",
         "--list",
         "Examples:",
         "Exit codes:",
@@ -129,7 +94,7 @@ fn unknown_kernels_get_a_suggestion() {
 
 #[test]
 fn sizes_must_be_sizes() {
-    for size in ["4k", "-5", "1.5", "", "0x10", "+7", "1024,abc"] {
+    for size in ["4k", "-5", "1.5", "", "0x10", "+7", "1024,abc", "4x4", "4x4x", "4x4x4x4", "4x-4x4", "4X4X4"] {
         assert_fails(&["--size", size], 2, &["is not a size: give a whole number of elements, such as 4096"]);
     }
     assert_fails(&["--size", "2147483648"], 2, &["too large"]);
@@ -173,6 +138,7 @@ fn the_emulator_says_that_its_times_are_modelled() {
     let json = host(&[&arguments[..], &["--format", "json"]].concat());
     let mut notes: Vec<_> = json.stderr.lines().collect();
     assert!(notes.pop().unwrap().starts_with("note: no comparison: cuBLAS is not there"), "{}", json.stderr);
+    notes.retain(|note| !note.starts_with("autotuned: "));
     assert!(notes.iter().all(|note| note.starts_with("note: left out: ") && note.contains("--model")), "{notes:?}");
     let rows = rows(&json.stdout);
     assert_eq!((json.code, rows.len() + notes.len()), (0, STEPS.len()), "{}", json.stderr);
@@ -184,7 +150,8 @@ fn the_emulator_says_that_its_times_are_modelled() {
         assert!(row["blocks"].as_u64() >= Some(1) && row["time_ms"].as_f64() > Some(0.0));
     }
     let table = host(&arguments);
-    assert_eq!((table.code, table.stderr.lines().count()), (0, notes.len()), "{}", table.stderr);
+    let table_notes = table.stderr.lines().filter(|note| !note.starts_with("autotuned: ")).count();
+    assert_eq!((table.code, table_notes), (0, notes.len()), "{}", table.stderr);
     assert!(table.stdout.contains("No GPU: run by the emulator; times modelled for NVIDIA H200"), "{}", table.stdout);
     assert!(table.stdout.contains("modelled ms") && table.stdout.contains("No comparison: cuBLAS"), "{}", table.stdout);
 }
@@ -315,7 +282,7 @@ fn a_missing_device_is_one_line_and_the_emulator_takes_its_place() {
             assert_fails(arguments, 1, &["no CUDA device"]);
         }
         let auto = host(&["--size", "40"]);
-        assert_eq!((auto.code, auto.stderr.lines().count()), (0, 1), "{}", auto.stderr);
+        assert_eq!((auto.code, auto.stderr.lines().count()), (0, 2), "{}", auto.stderr);
         let words = ["note: no CUDA device was found", "emulator", "modelled for NVIDIA H200"];
         assert!(words.iter().all(|word| auto.stderr.contains(word)), "{}", auto.stderr);
     }

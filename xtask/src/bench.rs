@@ -12,12 +12,24 @@ use crate::workspace::{self, relative};
 /// What `host` runs unless its own arguments say otherwise.
 const DEFAULTS: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "1024,2048,4092,4096")];
 
+/// How speed grows with the size, and where it stops.
+const GROWTH: [(&str, &str); 2] = [
+    ("--kernel", "auto,cublas"),
+    (
+        "--size",
+        "128,256,384,512,768,1024,1280,1536,1792,2048,2560,3072,3584,4096,5120,6144,7168,8192,10240,12288,14336,16384",
+    ),
+];
+
 /// Measure every step beside cuBLAS
 ///
 /// Prints the table and keeps its rows as JSON lines under target/bench/. Measure on a GPU that does nothing else. Where
 /// there is none, the emulator runs the steps on the CPU, a sample of blocks of each, and the times are modelled.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Measure `auto` beside cuBLAS at sizes from 128 to 16384, instead of every step at a few
+    #[arg(long, conflicts_with = "write_readme")]
+    growth: bool,
     /// Measure nothing: write the README's table of results from FILE, by default the newest in docs/results/
     #[arg(long, value_name = "FILE.jsonl", conflicts_with = "host")]
     write_readme: Option<Option<PathBuf>>,
@@ -30,17 +42,17 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.write_readme {
         Some(file) => results::write_readme(file.as_deref()).map(|()| ExitCode::SUCCESS),
-        None => measure(&args.host),
+        None => measure(if args.growth { GROWTH } else { DEFAULTS }, &args.host),
     }
 }
 
-fn measure(host: &[String]) -> Result<ExitCode> {
+fn measure(defaults: [(&str, &str); 2], host: &[String]) -> Result<ExitCode> {
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
     let json = workspace::root().join(format!("target/bench/{time}.jsonl"));
     fs::create_dir_all(json.with_file_name(""))?;
 
     let mut command = workspace::cargo(["run", "--package", "host", "--"]);
-    for (name, value) in DEFAULTS.iter().filter(|(name, _)| !names(host, name)) {
+    for (name, value) in defaults.iter().filter(|(name, _)| !names(host, name)) {
         command.args([name, value]);
     }
     if !names(host, "--json") {

@@ -9,6 +9,7 @@ mod sass;
 mod setup;
 mod test;
 mod tidy;
+mod tune;
 mod workspace;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ enum Command {
     Check(check::Args),
     Diff(diff::Args),
     Sass(sass::Args),
+    Tune(tune::Args),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sass(args) => sass::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Tune(args) => tune::run(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -44,6 +44,11 @@ struct Row {
 }
 
 impl Row {
+    /// The step that it is, or a variant of: of a step with variants, the one that suits the size runs.
+    fn step(&self) -> &str {
+        self.kernel.split('/').next().unwrap_or_default()
+    }
+
     fn is_square(&self, size: u64) -> bool {
         [self.m, self.n, self.k] == [size; 3]
     }
@@ -149,9 +154,9 @@ fn table(rows: &[Row], peers: &Peers, file: &Path) -> Result<String> {
     );
     let mut shown = BTreeSet::new();
     for row in &rows {
-        if shown.insert((&row.kernel, &row.precision)) {
+        if shown.insert((row.step(), &row.precision)) {
             let at = |size| {
-                let same = |other: &&&Row| other.kernel == row.kernel && other.precision == row.precision;
+                let same = |other: &&&Row| other.step() == row.step() && other.precision == row.precision;
                 rows.iter().filter(same).find(|other| other.is_square(size)).copied()
             };
             text += &line(row, at(first), at(last), peers);
@@ -163,7 +168,7 @@ fn table(rows: &[Row], peers: &Peers, file: &Path) -> Result<String> {
 /// The table's line of one kernel, from its rows at both sizes.
 fn line(any: &Row, first: Option<&Row>, last: Option<&Row>, peers: &Peers) -> String {
     let label = if any.modelled { " (modelled)" } else { "" };
-    let name = if any.kernel == "cublas" { "cuBLAS".into() } else { format!("`{}`", any.kernel) };
+    let name = if any.kernel == "cublas" { "cuBLAS".into() } else { format!("`{}`", any.step()) };
     let gflops = |row: Option<&Row>| cell(row.and_then(|row| row.gflops), |value| format!("{value:.0}"));
     let percent = |value| cell(value, |value| format!("{value:.1} %"));
     let cells = [
@@ -173,7 +178,7 @@ fn line(any: &Row, first: Option<&Row>, last: Option<&Row>, peers: &Peers) -> St
         gflops(last),
         percent(last.and_then(|row| row.percent_of_cublas)),
         percent(last.and_then(|row| row.percent_of_peak)),
-        percent(last.and_then(|row| Some(100.0 * row.gflops? / peers.gflops.get(&row.kernel)?))),
+        percent(last.and_then(|row| Some(100.0 * row.gflops? / peers.gflops.get(row.step())?))),
         cell(last.and_then(|row| row.speedup_over_base), |value| format!("{value:.2} x")),
         cell(last.and_then(|row| row.rel_error), |value| format!("{value:.1e}")),
     ];
@@ -254,6 +259,13 @@ mod tests {
         assert_eq!(lines[2], "| `naive` | fp32 | 480 | 499 | 50.0 % | - | 100.0 % | - | 1.5e-7 |");
         assert_eq!(lines[3], "| cuBLAS | fp32 | - | 998 | 50.0 % | - | - | - | 1.5e-7 |");
         assert!(lines[5].starts_with("Measured: H200; SM clock 4092 to 4096 MHz; 2026-05-04. "), "{}", lines[5]);
+    }
+
+    #[test]
+    fn variants_of_a_step_share_its_line() {
+        let rows = [row("naive/a", 4092, 480.2), row("naive/b", 4096, 499.0)];
+        let text = table(&rows, &peers(), Path::new("x.jsonl")).unwrap();
+        assert_eq!(text.lines().nth(2), Some("| `naive` | fp32 | 480 | 499 | 50.0 % | - | 100.0 % | - | 1.5e-7 |"));
     }
 
     #[test]

@@ -93,6 +93,11 @@ pub trait Backend {
     /// Whether times come out of a model of the device: one run gives the only time that there is.
     fn is_modelled(&self) -> bool;
 
+    /// Whether all that a step launches is handed to the device in one piece, as a CUDA graph.
+    fn launches_graphs(&self) -> bool {
+        false
+    }
+
     /// Clocks and power at this moment, where the device tells them.
     fn conditions(&self) -> Option<Conditions>;
 

@@ -25,6 +25,8 @@ pub struct Options {
     pub device_ordinal: usize,
     /// Where kernels come from.
     pub ptx: PtxSource,
+    /// Whether a CUDA device gets all that a step launches in one piece, as a CUDA graph.
+    pub graphs: bool,
     /// The device that the emulator stands for.
     pub model: &'static Model,
     /// How long the emulator may run one kernel on one problem before it leaves blocks out; `None` runs all of them.
@@ -33,7 +35,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { device_ordinal: 0, ptx: PtxSource::BuiltIn, model: &MODELS[0], budget: Some(BUDGET) }
+        Self { device_ordinal: 0, ptx: PtxSource::BuiltIn, graphs: false, model: &MODELS[0], budget: Some(BUDGET) }
     }
 }
 
@@ -54,7 +56,7 @@ pub fn open(choice: BackendChoice, options: Options) -> Result<Opened, Error> {
     let no_cuda = match choice {
         BackendChoice::Emulator => None,
         BackendChoice::Auto | BackendChoice::Cuda => {
-            match CudaBackend::new(options.device_ordinal, options.ptx.clone()) {
+            match CudaBackend::new(options.device_ordinal, options.ptx.clone(), options.graphs) {
                 Ok(backend) => return Ok(Opened { backend: Box::new(backend), no_cuda: None }),
                 Err(error) if choice == BackendChoice::Cuda => return Err(error),
                 Err(error @ Error::NoDevice { count: 1.., .. }) => return Err(error),

@@ -109,6 +109,11 @@ impl Plan {
         Self { step, problem: *problem, sm_count, prepasses }
     }
 
+    /// What pre-passes rewrite, in their order: 0 is A, 1 is B.
+    pub(super) fn rewritten(&self) -> Vec<usize> {
+        (0..2).filter(|&index| self.prepasses[index].is_some()).collect()
+    }
+
     /// Whether there is nothing to launch.
     fn is_empty(&self) -> bool {
         self.problem.m == 0 || self.problem.n == 0

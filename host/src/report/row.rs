@@ -30,6 +30,8 @@ pub struct Row {
     pub cublas_math: Option<&'static str>,
     /// What the L2 cache holds at the start of a timed launch; `modelled` where none was timed.
     pub l2: &'static str,
+    /// Whether a CUDA graph held all that a step launches.
+    pub graphs: bool,
     /// Whether the times come out of a model instead of a measurement.
     pub modelled: bool,
     /// Rows of A and C.
@@ -96,7 +98,9 @@ impl Row {
     /// The rows of measurements of one problem; what compares a kernel with another is filled in where both are there.
     #[must_use]
     pub fn table(backend: &dyn Backend, problem: &Problem, timing: Timing, measurements: &[Measurement]) -> Vec<Self> {
-        let time_of = |name| measurements.iter().find(|m| m.kernel.name() == name).map(|m| m.samples.median());
+        // Of a step with variants, one ran.
+        let is = |m: &&Measurement, name| m.kernel.name() == name || m.kernel.step_name() == name;
+        let time_of = |name| measurements.iter().find(|m| is(m, name)).map(|m| m.samples.median());
         let cublas_ms = time_of(Kernel::Cublas.name());
         let rows = measurements.iter().map(|measurement| {
             let mut row = Self::new(backend, problem, timing, measurement);
@@ -124,6 +128,7 @@ impl Row {
             cublas: device.cublas.clone(),
             cublas_math: device.cublas.is_some().then_some(CUBLAS_MATH),
             l2: if modelled { "modelled" } else { "flushed before each launch" },
+            graphs: *kernel != Kernel::Cublas && backend.launches_graphs(),
             modelled,
             m,
             n,

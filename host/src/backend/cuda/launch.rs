@@ -9,6 +9,7 @@ use gpu_kernels::Step;
 
 use super::cublas::Cublas;
 use super::failure::Context as _;
+use super::graph::Graph;
 use super::module::Modules;
 use super::operands::Gemm;
 use super::prepared::Prepared;
@@ -19,12 +20,17 @@ use crate::backend::plan::{self, Argument, Shape};
 pub(super) enum Launch<'a> {
     /// The kernels of a step, in order: pre-passes, and its own for each slab.
     Step(&'static Step, Vec<(Function<'a>, &'a plan::Launch)>),
+    /// The same, recorded.
+    Graph(&'static Step, &'a Graph),
     Cublas(&'a Cublas, Gemm<'a>),
 }
 
 impl<'a> Launch<'a> {
     /// The launches of a step that was prepared.
     pub(super) fn of_step(step: &'static Step, modules: &'a Modules, prepared: &'a Prepared) -> Result<Self, Error> {
+        if let Some(graph) = &prepared.graph {
+            return Ok(Self::Graph(step, graph));
+        }
         let with_function = |launch: &'a plan::Launch| Ok((modules.function(step, launch.kernel)?, launch));
         Ok(Self::Step(step, prepared.launches.iter().map(with_function).collect::<Result<_, Error>>()?))
     }
@@ -32,7 +38,7 @@ impl<'a> Launch<'a> {
     /// What an error says was being done.
     pub(super) fn what(&self) -> String {
         match self {
-            Self::Step(step, _) => format!("run {}", step.slug),
+            Self::Step(step, _) | Self::Graph(step, _) => format!("run {}", step.slug),
             Self::Cublas(..) => "run cuBLAS".into(),
         }
     }
@@ -50,6 +56,8 @@ impl<'a> Launch<'a> {
                 // unloading the module waits for it.
                 unsafe { enqueue(function, &launch.shape, arguments, stream) }.context(self.what())
             }),
+            // It was recorded for what is prepared now, and goes with it.
+            Self::Graph(_, graph) => graph.launch(stream),
             Self::Cublas(_, gemm) if gemm.problem.m == 0 || gemm.problem.n == 0 => Ok(()),
             Self::Cublas(cublas, gemm) => cublas.sgemm(gemm),
         }

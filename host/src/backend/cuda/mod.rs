@@ -13,6 +13,7 @@ use crate::{Error, Operands, Problem};
 mod cublas;
 mod device;
 mod failure;
+mod graph;
 mod launch;
 mod module;
 mod nvml;
@@ -23,6 +24,7 @@ mod timer;
 
 use cublas::Cublas;
 use failure::Context as _;
+use graph::Graph;
 use launch::Launch;
 use module::Modules;
 use nvml::Monitor;
@@ -41,6 +43,7 @@ pub struct CudaBackend {
     timer: Timer,
     cublas: Option<Cublas>,
     modules: Modules,
+    graphs: bool,
     stream: Stream,
     device: Device,
     monitor: Option<Monitor>,
@@ -48,12 +51,13 @@ pub struct CudaBackend {
 }
 
 impl CudaBackend {
-    /// Opens device `ordinal`, counted as the driver counts, to run kernels out of `ptx`.
+    /// Opens device `ordinal`, counted as the driver counts, to run kernels out of `ptx`: each step's launches one by one, or
+    /// with `graphs` as one CUDA graph.
     ///
     /// # Errors
     /// [`Error::NoDriver`] and [`Error::NoDevice`] where there is nothing to run on, [`Error::Cuda`] where the driver
     /// refuses.
-    pub fn new(ordinal: usize, ptx: PtxSource) -> Result<Self, Error> {
+    pub fn new(ordinal: usize, ptx: PtxSource, graphs: bool) -> Result<Self, Error> {
         let handle = device::open(ordinal)?;
         let context = Context::new(handle).context("use the device")?;
         let stream = Stream::new(StreamFlags::DEFAULT, None).context("create a stream")?;
@@ -66,6 +70,7 @@ impl CudaBackend {
             timer,
             cublas: None,
             modules: Modules::new(ptx),
+            graphs,
             stream,
             device,
             monitor,
@@ -93,7 +98,14 @@ impl CudaBackend {
             Kernel::Step(step) => {
                 let prepared = match self.prepared.take().filter(|prepared| prepared.is_for(step, problem)) {
                     Some(prepared) => prepared,
-                    None => Prepared::new(step, &gemm, self.device.sm_count)?,
+                    None => {
+                        let mut prepared = Prepared::new(step, &gemm, self.device.sm_count)?;
+                        if self.graphs && !prepared.launches.is_empty() {
+                            let launch = Launch::of_step(step, &self.modules, &prepared)?;
+                            prepared.graph = Some(Graph::record(&self.stream, || launch.enqueue(&self.stream))?);
+                        }
+                        prepared
+                    }
                 };
                 Launch::of_step(step, &self.modules, self.prepared.insert(prepared))?
             }
@@ -123,6 +135,10 @@ impl Backend for CudaBackend {
 
     fn is_modelled(&self) -> bool {
         false
+    }
+
+    fn launches_graphs(&self) -> bool {
+        self.graphs
     }
 
     fn conditions(&self) -> Option<Conditions> {

@@ -9,6 +9,7 @@ use gpu_kernels::Step;
 
 use super::device::{self, CudaVersion};
 use super::failure::Context as _;
+use super::graph::Graph;
 use super::operands::{Gemm, check_memory};
 use crate::backend::plan::{Launch, Plan, Scratch, TensorMap};
 use crate::{Error, Problem};
@@ -21,6 +22,8 @@ pub(super) struct Prepared {
     step: &'static Step,
     problem: Problem,
     pub(super) launches: Vec<Launch>,
+    /// All of these in one, where that is wanted.
+    pub(super) graph: Option<Graph>,
     _scratch: Scratch<Option<DeviceBuffer<u32>>>,
 }
 
@@ -55,7 +58,7 @@ impl Prepared {
         let addresses = addresses(&scratch);
         let mut launches = plan.prepasses(operands, &addresses);
         launches.extend(plan.launches(operands, &addresses));
-        Ok(Self { step, problem: gemm.problem, launches, _scratch: scratch })
+        Ok(Self { step, problem: gemm.problem, launches, graph: None, _scratch: scratch })
     }
 
     /// Whether it is for this step and problem.
@@ -78,9 +81,11 @@ fn encode(map: &TensorMap) -> Result<[u32; 32], Error> {
     let row_bytes = [u64::from(map.ld) * size_of::<f32>() as u64];
     let copied = [map.copied.columns, map.copied.rows];
     let steps = [1, 1];
-    let swizzle = match map.copied.swizzled {
-        true => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
-        false => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+    let swizzle = match map.copied.swizzle_bytes() {
+        0 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+        1..=32 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
+        33..=64 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+        _ => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
     };
     // SAFETY: the arrays have as many elements as the tensor has dimensions, 2, or one fewer for the strides; the function
     // reads them and writes the map. It does not touch the memory that the map describes.

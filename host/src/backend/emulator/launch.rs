@@ -52,6 +52,8 @@ pub(super) struct Runner<'a> {
     pub(super) model: &'a Model,
     /// All blocks run if there is none.
     pub(super) budget: Option<Duration>,
+    /// Whether the checkers look on.
+    pub(super) checks: bool,
 }
 
 impl Runner<'_> {
@@ -84,7 +86,10 @@ impl Runner<'_> {
             seed: problem.seed,
             grouping: grouping(step, slab, problem.n, model.sm_count),
         });
-        let checks = Checks { global_races: operands.memory.allocated_bytes() <= WATCHED_BYTES, ..Checks::ALL };
+        let checks = match self.checks {
+            true => Checks { global_races: operands.memory.allocated_bytes() <= WATCHED_BYTES, ..Checks::ALL },
+            false => Checks::NONE,
+        };
         let arguments = launch.arguments.iter().map(|(_, argument)| match argument {
             Argument::U32(value) => value.to_le_bytes().to_vec(),
             Argument::F32(value) => value.to_le_bytes().to_vec(),

@@ -10,11 +10,13 @@ use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
 use crate::ptx::PtxSource;
 use crate::{Error, Operands, Problem};
 
+mod estimate;
 mod launch;
 mod model;
 mod modules;
 mod operands;
 
+pub use estimate::Estimator;
 pub use launch::Launched;
 use launch::{Run, Runner};
 pub use model::{find_model, model_for};
@@ -72,7 +74,8 @@ impl EmulatorBackend {
         self.load(step)?;
         let operands = operands::uploaded(self.operands.as_mut(), problem)?;
         self.runs.retain(|(ran, ..)| ran.slug != step.slug);
-        let runner = Runner { modules: &self.modules, step, problem, model: self.model, budget: self.budget };
+        let runner =
+            Runner { modules: &self.modules, step, problem, model: self.model, budget: self.budget, checks: true };
         let run = runner.run(operands)?;
         let coverage = launch::coverage(step, problem, &run.launches, self.model.sm_count);
         self.runs.push((step, *problem, run));

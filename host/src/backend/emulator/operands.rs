@@ -101,7 +101,12 @@ impl EmulatedOperands {
 
 /// A tensor map as the emulator reads it.
 fn encode(map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
-    let swizzle = if map.copied.swizzled { Swizzle::Bytes128 } else { Swizzle::None };
+    let swizzle = match map.copied.swizzle_bytes() {
+        0 => Swizzle::None,
+        1..=32 => Swizzle::Bytes32,
+        33..=64 => Swizzle::Bytes64,
+        _ => Swizzle::Bytes128,
+    };
     let dims = [map.columns.into(), map.rows.into()];
     let strides = [u64::from(map.ld) * size_of::<f32>() as u64];
     let copied = [map.copied.columns, map.copied.rows];

@@ -1,0 +1,194 @@
+//! What a step would take on a device, guessed in a fraction of a second: a few of its blocks run in the emulator, a part
+//! of the sums long, and the model gets what they would count in the whole problem.
+
+use std::time::Duration;
+
+use gpu_kernels::{Schedule, Step, Streamed};
+use ptx_emu::device::{DEVICES, Device as Model};
+use ptx_emu::{Counters, model};
+
+use super::launch::{Launched, Runner};
+use super::modules::Modules;
+use super::operands::EmulatedOperands;
+use crate::backend::Device;
+use crate::backend::plan::Plan;
+use crate::ptx::PtxSource;
+use crate::{Error, Operands, Problem};
+
+/// How long a sample of one launch runs.
+const BUDGET: Duration = Duration::from_millis(50);
+
+/// Bytes that the model's counters count as one sector.
+const SECTOR_BYTES: u64 = 32;
+
+/// Length of the sums of one block, about: enough for what happens once to count little.
+const DEPTH: u32 = 128;
+
+/// Models steps on one device. What was counted once is kept: large problems are made of the same blocks.
+pub struct Estimator {
+    model: &'static Model,
+    modules: Modules,
+    counted: Vec<(&'static str, Problem, Vec<Launched>)>,
+}
+
+impl Estimator {
+    /// For a device, or the one that is most like it of those that can be modelled.
+    #[must_use]
+    pub fn new(ptx: PtxSource, device: &Device) -> Self {
+        let find = |is_alike: &dyn Fn(&Model) -> bool| DEVICES.iter().find(|model| is_alike(model));
+        let model = find(&|model| model.name == device.name)
+            .or_else(|| find(&|model| model.compute_capability == device.compute_capability))
+            .or_else(|| find(&|model| model.compute_capability.0 == device.compute_capability.0));
+        Self { model: model.unwrap_or(&DEVICES[0]), modules: Modules::new(ptx), counted: Vec::new() }
+    }
+
+    /// The time that the step would take on the problem, pre-passes included, in milliseconds.
+    ///
+    /// # Errors
+    /// Where the step cannot be emulated, or a multiprocessor has not what one of its blocks needs.
+    pub fn time_ms(&mut self, step: &'static Step, problem: &Problem) -> Result<f64, Error> {
+        let Self { model, modules, counted } = self;
+        let part = part(step, problem, model.sm_count)?;
+        if !counted.iter().any(|(kernel, of, _)| *kernel == step.kernel && *of == part) {
+            modules.load(step)?;
+            let runner = Runner { modules, step, problem: &part, model, budget: Some(BUDGET), checks: false };
+            let run = runner.run(&mut EmulatedOperands::upload(&Operands::random(&part)?))?;
+            counted.push((step.kernel, part, run.before.into_iter().chain(run.launches).collect()));
+        }
+        let launches = counted.iter().find(|(kernel, of, _)| *kernel == step.kernel && *of == part);
+        let (_, _, launches) = launches.ok_or_else(|| unusable(step, "nothing was counted"))?;
+        // The order of the launches is that of the plan: A, B, the kernel.
+        let sources = Plan::new(step, &part, model.sm_count).rewritten();
+        let shape = |of: &Problem| {
+            [u64::from(of.m) * u64::from(of.k), u64::from(of.k) * u64::from(of.n), u64::from(of.m) * u64::from(of.n)]
+        };
+        let (whole, small) = (shape(problem), shape(&part));
+        let own = sources.len();
+        let mut time_ms = 0.0;
+        for (index, launched) in launches.iter().enumerate() {
+            let (factor, blocks, bytes) = match sources.get(index) {
+                Some(&operand) => {
+                    let factor = whole[operand] as f64 / small[operand].max(1) as f64;
+                    (factor, launched.report.blocks as f64 * factor, 8 * whole[operand])
+                }
+                // One launch stands for all slabs.
+                None if index > own => break,
+                None => {
+                    let (factor, blocks) = self::own(step, problem, &part, launched, model.sm_count);
+                    (factor, blocks, 4 * whole.iter().sum::<u64>())
+                }
+            };
+            let mut counters = scaled(&launched.report.counters, factor, bytes);
+            if index == own {
+                counters.block_sectors += partial_bytes(step, problem, model.sm_count) / SECTOR_BYTES;
+            }
+            let prediction = model::predict(model, &counters, (blocks as u64).max(1), &launched.needs);
+            time_ms += prediction.ok_or_else(|| unusable(step, "no block fits on a multiprocessor"))?.time_ms;
+        }
+        Ok(time_ms)
+    }
+}
+
+fn unusable(step: &Step, reason: &str) -> Error {
+    Error::Emulator { what: format!("model {}", step.slug), reason: reason.into() }
+}
+
+/// A problem of a few of the step's tiles, its rows aligned as those of the whole one are.
+fn part(step: &Step, problem: &Problem, sm_count: u32) -> Result<Problem, Error> {
+    let [cluster_x, cluster_y, _] = step.cluster;
+    let (rows, columns, parts) = match step.schedule {
+        Schedule::Tiles => (cluster_y.max(2), cluster_x.max(2), 1),
+        Schedule::SplitK { parts } => (cluster_y, cluster_x, parts),
+        // As many tiles as there are places: none of them is cut.
+        Schedule::StreamK { blocks_per_sm } => {
+            let places = sm_count * blocks_per_sm;
+            let rows = (1..=places.isqrt()).rev().find(|rows| places.is_multiple_of(*rows)).unwrap_or(1);
+            (rows, places / rows, 1)
+        }
+    };
+    let streams = matches!(step.schedule, Schedule::StreamK { .. });
+    let clip = |size: u32, tile: u32, tiles: u32| if streams { tile * tiles } else { size.min(tile * tiles) };
+    let depth = parts * DEPTH.next_multiple_of(step.tile.bk);
+    let (m, n) = (clip(problem.m, step.tile.bm, rows), clip(problem.n, step.tile.bn, columns));
+    let k = problem.k.min(depth);
+    let aligned_alike = |size: u32, ld: u32| if ld.is_multiple_of(4) { size.next_multiple_of(4) } else { size | 1 };
+    Problem::new(m, n, k)?
+        .with_leading_dimensions(aligned_alike(k.max(1), problem.lda), aligned_alike(n.max(1), problem.ldb), n.max(1))?
+        .with_scalars(problem.alpha, problem.beta)
+}
+
+/// How much more than its part the whole problem does in the step's own kernel, and in how many blocks.
+fn own(step: &Step, problem: &Problem, part: &Problem, launched: &Launched, sm_count: u32) -> (f64, f64) {
+    let tiles = |of: &Problem| f64::from(of.m.div_ceil(step.tile.bm)) * f64::from(of.n.div_ceil(step.tile.bn));
+    let longer = f64::from(problem.k) / f64::from(part.k.max(1));
+    let factor = tiles(problem) / tiles(part).max(1.0) * longer;
+    let blocks = match step.schedule {
+        // All places share the work evenly, as if each had one block; a slice is not divided.
+        Schedule::StreamK { blocks_per_sm } => {
+            let slices = tiles(problem) * f64::from(problem.k.div_ceil(step.tile.bk));
+            f64::from(sm_count * blocks_per_sm).min(slices)
+        }
+        _ => launched.report.blocks as f64 * tiles(problem) / tiles(part).max(1.0),
+    };
+    (factor, blocks)
+}
+
+/// Bytes of partial sums that blocks of streamed tiles leave for others, which read them.
+fn partial_bytes(step: &Step, problem: &Problem, sm_count: u32) -> u64 {
+    let Streamed { tiles, blocks } = step.streamed(problem.m, problem.n, sm_count);
+    let slices = u64::from(tiles) * u64::from(problem.k.div_ceil(step.tile.bk));
+    let partials = slices.min(blocks.into()).saturating_sub(tiles.into());
+    2 * partials * u64::from(step.tile.bm * step.tile.bn) * size_of::<f32>() as u64
+}
+
+/// What so many times the work would count that touches so many bytes.
+fn scaled(counters: &Counters, factor: f64, touched_bytes: u64) -> Counters {
+    let scale = |count: &mut u64| *count = (*count as f64 * factor) as u64;
+    let mut counters = Counters { touched_bytes, lines: Vec::new(), ..counters.clone() };
+    let Counters { global_loads, global_stores, copies, local, shared_loads, shared_stores, .. } = &mut counters;
+    for global in [global_loads, global_stores, copies, local] {
+        [&mut global.requests, &mut global.sectors, &mut global.wavefronts].into_iter().for_each(scale);
+    }
+    for shared in [shared_loads, shared_stores] {
+        [&mut shared.requests, &mut shared.wavefronts].into_iter().for_each(scale);
+    }
+    let Counters { machine_instructions, thread_fmas, barriers, block_sectors, .. } = &mut counters;
+    [machine_instructions, thread_fmas, barriers, block_sectors].into_iter().for_each(scale);
+    counters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::emulator::{EmulatorBackend, MODELS};
+    use crate::backend::{Backend, Kernel};
+
+    #[test]
+    fn a_part_tells_the_time_of_the_whole() {
+        let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], Some(Duration::from_millis(200)));
+        let mut estimator = Estimator::new(PtxSource::BuiltIn, backend.device());
+        for (slug, size) in [("coalesced", 512), ("2d-tiling", 512), ("vectorized", 1024), ("transposed", 1024)] {
+            let (step, problem) = (gpu_kernels::find(slug).unwrap(), Problem::new(size, size, size).unwrap());
+            let kernel = Kernel::Step(step);
+            backend.prepare(kernel).unwrap();
+            backend.upload(&Operands::random(&problem).unwrap()).unwrap();
+            backend.run(kernel, &problem).unwrap();
+            let whole = f64::from(backend.time(kernel, &problem, 0, 1, &mut || {}).unwrap()[0]);
+            let part = estimator.time_ms(step, &problem).unwrap();
+            assert!((0.8..1.25).contains(&(part / whole)), "{slug}: {part} ms of a part, {whole} ms of the whole");
+        }
+    }
+
+    #[test]
+    fn parts_are_small_and_aligned_alike() {
+        let problem = Problem::new(4095, 4097, 4099).unwrap();
+        for step in gpu_kernels::runnable() {
+            let part = part(step, &problem, 132).unwrap();
+            let is_aligned = |ld: u32| ld.is_multiple_of(4);
+            assert!(!is_aligned(part.lda) && !is_aligned(part.ldb), "{}", step.slug);
+            assert!(part.bytes() < 64 << 20, "{}", step.slug);
+            let streamed = step.streamed(part.m, part.n, 132);
+            assert_eq!(streamed.tiles, 0, "{}", step.slug);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+use gpu_kernels::Target;
+
+use super::*;
+use crate::tuned::{Entry, Header, Timed};
+
+const OLD: (u32, u32) = (8, 0);
+const HOPPER: (u32, u32) = (9, 0);
+
+fn problem(m: u32, n: u32, k: u32) -> Problem {
+    Problem::new(m, n, k).unwrap()
+}
+
+fn chosen(capability: (u32, u32), [m, n, k]: [u32; 3]) -> &'static Step {
+    rule(&Device::of_capability(capability), &problem(m, n, k)).unwrap()
+}
+
+/// The last step of the ladder that such a device runs, among those whose blocks have tiles of their own.
+fn last(capability: (u32, u32)) -> &'static str {
+    let device = Device::of_capability(capability);
+    let own = |step: &&Step| device.check_runs(step).is_ok() && !matches!(step.schedule, Schedule::SplitK { .. });
+    STEPS.iter().rfind(own).unwrap().slug
+}
+
+fn table(entries: Vec<Entry>) -> Table {
+    let text = String::new;
+    let header =
+        Header { device: "Test GPU".into(), driver: text(), cublas: text(), date: text(), commit: text(), how: text() };
+    Table { header, entries }
+}
+
+#[test]
+fn large_problems_get_the_last_step() {
+    for capability in [OLD, HOPPER] {
+        assert_eq!(chosen(capability, [16384; 3]).slug, last(capability));
+    }
+}
+
+#[test]
+fn what_is_chosen_fills_the_device_where_something_does() {
+    for capability in [OLD, HOPPER] {
+        let device = Device::of_capability(capability);
+        for shape in [[512; 3], [1024; 3], [2048; 3], [4096; 3], [64, 8192, 8192], [8192, 64, 8192], [8192, 8192, 64]] {
+            let [m, n, k] = shape;
+            let step = chosen(capability, shape);
+            assert!(device.check_runs(step).is_ok());
+            assert!(fills(step, &problem(m, n, k), &device), "{} at {shape:?}", step.slug);
+        }
+    }
+}
+
+#[test]
+fn few_tiles_of_long_sums_are_shared() {
+    let shares = |step: &Step| matches!(step.schedule, Schedule::SplitK { .. });
+    if gpu_kernels::runnable().any(shares) {
+        assert!(shares(chosen(HOPPER, [256, 256, 8192])));
+        assert!(!shares(chosen(HOPPER, [256, 256, 8])), "there is nothing to share");
+    }
+}
+
+#[test]
+fn a_device_that_runs_nothing_gets_a_step_whose_error_says_so() {
+    assert_eq!(chosen((7, 5), [4096; 3]).slug, STEPS.last().unwrap().slug);
+}
+
+#[test]
+fn empty_problems_have_a_kernel() {
+    for shape in [[0, 5, 5], [5, 0, 5], [5, 5, 0]] {
+        let _ = chosen(HOPPER, shape);
+    }
+}
+
+#[test]
+fn what_was_measured_comes_before_the_rule() {
+    let device = Device::of_capability(HOPPER);
+    let naive = Timed { step: &STEPS[0], ms: 1.0 };
+    let entry = Entry { shape: [4096; 3], first: naive, second: None, autotuned: None, cublas_ms: None };
+    let table = table(vec![entry]);
+    let auto = |table, size| auto(table, &device, &problem(size, size, size)).unwrap();
+    assert_eq!(auto(Some(&table), 4000), (&STEPS[0], Reason::Measured([4096; 3])));
+    assert_eq!(auto(Some(&table), 64).1, Reason::Rule, "too far away");
+    assert_eq!(auto(None, 4096).1, Reason::Rule);
+    // A table of another kind of device: what this one cannot run is no choice.
+    let hopper = gpu_kernels::runnable().find(|step| step.target == Target::Sm90a);
+    if let Some(step) = hopper {
+        let entry = Entry { first: Timed { step, ms: 1.0 }, ..entry };
+        let (step, reason) =
+            super::auto(Some(&self::table(vec![entry])), &Device::of_capability(OLD), &problem(4096, 4096, 4096))
+                .unwrap();
+        assert_eq!((step.target, reason), (Target::Sm80, Reason::Rule));
+    }
+}
+
+#[test]
+fn autotuned_stands_for_its_best_variant() {
+    let device = Device::of_capability(HOPPER);
+    for step in STEPS {
+        let of = |table, size| variant(table, &device, &problem(size, size, size), step);
+        if step.slug != AUTOTUNED || step.variants.is_empty() {
+            assert_eq!(of(None, 4096), (step, None), "{}", step.slug);
+            continue;
+        }
+        let naive = Timed { step: &STEPS[0], ms: 1.0 };
+        let best = step.variants.last().unwrap();
+        let autotuned = Some(Timed { step: best, ms: 2.0 });
+        let entry = Entry { shape: [4096; 3], first: naive, second: None, autotuned, cublas_ms: None };
+        let (table, near) = (table(vec![entry]), Some(Reason::Measured([4096; 3])));
+        assert_eq!(of(Some(&table), 4096), (best, near));
+        let (by_rule, reason) = of(Some(&table), 128);
+        assert_eq!((by_rule.slug.split('/').next(), reason), (Some(AUTOTUNED), Some(Reason::Rule)));
+    }
+}

@@ -1,0 +1,57 @@
+//! What `auto` stands for, and how the tables come about that it is looked up in.
+
+mod common;
+
+use common::{assert_fails, host, no_device, rows, write};
+use host::Error;
+use tempfile::TempDir;
+
+#[test]
+fn auto_says_what_it_stands_for() {
+    let auto = |arguments: &[&str]| {
+        let emulated = ["--backend", "emulator", "--kernel", "auto", "--format", "json"];
+        let outcome = host(&[&emulated[..], arguments].concat());
+        let line = outcome.stderr.lines().next().unwrap().to_owned();
+        let rows = rows(&outcome.stdout);
+        assert_eq!((outcome.code, rows.len()), (0, 1), "{}", outcome.stderr);
+        assert!(line.starts_with(&format!("auto: {}, ", rows[0]["kernel"].as_str().unwrap())), "{line}");
+        line
+    };
+    // No table of this device is there.
+    assert!(auto(&["--size", "70x60x50", "--model", "rtx3090"]).contains(", by a rule: "));
+    let folder = TempDir::new().unwrap();
+    let header = ["device", "driver", "cublas", "date", "commit", "how"].map(|key| format!("{key} = \"\"\n")).concat();
+    let path = write(&folder, header + "shapes = [{ m = 64, n = 64, k = 64, kernel = \"2d-tiling\", ms = 1.0 }]");
+    let line = auto(&["--size", "70x60x50", "--tuned", &path]);
+    assert_eq!(line, "auto: 2d-tiling, measured to be the fastest at 64x64x64");
+}
+
+#[test]
+fn tables_that_are_none_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = write(&folder, "shapes = 1");
+    assert_fails(&["--tuned", &path, "--size", "8"], 1, &["kernels.ptx is not a table that `--tune` wrote", "line 1"]);
+    let missing = folder.path().join("missing.toml");
+    assert_fails(&["--tuned", missing.to_str().unwrap(), "--size", "8"], 1, &["missing.toml", "No such file"]);
+}
+
+#[test]
+fn tuning_needs_a_device() {
+    assert_fails(&["--tune", "--size", "4x4"], 2, &["'4x4' is not a size"]);
+    assert_fails(&["--tune", "--kernel", "naive"], 2, &["--tune", "cannot be used with"]);
+    assert_fails(&["--output", "x.toml"], 2, &["required"]);
+    match no_device() {
+        Some(Error::NoDriver | Error::NoDevice { .. }) => {
+            assert_fails(&["--tune"], 1, &["--tune measures kernels, and no CUDA device was found"]);
+        }
+        Some(_) => assert_fails(&["--tune"], 1, &[]),
+        None => {
+            let folder = TempDir::new().unwrap();
+            let path = folder.path().join("table.toml");
+            let outcome = host(&["--tune", "--size", "64", "--output", path.to_str().unwrap()]);
+            assert!(outcome.code == 0 && outcome.stdout.starts_with("64x64x64: "), "{}", outcome.stderr);
+            let again = host(&["--tuned", path.to_str().unwrap(), "--size", "64"]);
+            assert!(again.stderr.contains("measured to be the fastest at 64x64x64"), "{}", again.stderr);
+        }
+    }
+}

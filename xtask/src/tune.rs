@@ -1,0 +1,31 @@
+//! `tune`: measures which kernel is the fastest for which shape, for `auto`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::workspace;
+
+/// Measure which kernel is the fastest for which shape
+///
+/// Searches all steps and their variants on the CUDA device, less what the emulator's model puts far behind, and writes the
+/// table of the device under host/tuned/, which is built into `host` from then on: `auto` chooses by it. Each shape is
+/// written when it is done, so that the search can be stopped. On a machine without cargo, `host --tune` does the same.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Sizes, in elements: N for m = n = k, or MxNxK; separate several with commas [default: two dozen]
+    #[arg(long, value_name = "N")]
+    size: Option<String>,
+    /// The file to write [default: host/tuned/, and the device's name]
+    #[arg(long, value_name = "FILE")]
+    output: Option<String>,
+}
+
+/// Runs `tune`.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let mut command = workspace::cargo(["run", "--release", "--package", "host", "--", "--tune"]);
+    for (name, value) in [("--size", &args.size), ("--output", &args.output)] {
+        command.args(value.iter().flat_map(|value| [name, value.as_str()]));
+    }
+    Ok(workspace::exit_code(workspace::status(&mut command)?))
+}
