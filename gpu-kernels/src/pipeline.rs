@@ -300,13 +300,15 @@ impl<
             }
             for group in (group..Self::GROUPS).step_by((Self::THREADS / LANES_M) as usize) {
                 let (piece, first_row) = (group % (BK / VEC), group / (BK / VEC) * LANES_M * VEC);
-                let swizzled = piece ^ row * BK / 32 % (BK / VEC);
+                let swizzled = piece ^ (row * BK / 32 % (BK / VEC));
                 let source = self.landing(landing).add(((first_row + row) * BK + swizzled * VEC) as usize);
                 let target = self.a_smem(stage).add((piece * VEC * Self::BM + first_row + row * VEC) as usize);
                 let rows: [[f32; VEC as usize]; VEC as usize] =
                     core::array::from_fn(|i| f32x4::load(source.add(i * (LANES_M * BK) as usize)));
-                for j in 0..VEC as usize {
-                    f32x4::store(target.add(j * Self::BM as usize), core::array::from_fn(|i| rows[i][j]));
+                let columns: [[f32; VEC as usize]; VEC as usize] =
+                    core::array::from_fn(|j| core::array::from_fn(|i| rows[i][j]));
+                for (j, column) in columns.iter().enumerate() {
+                    f32x4::store(target.add(j * Self::BM as usize), *column);
                 }
             }
             self.full.add(stage.index).arrive();

@@ -24,7 +24,7 @@ pub(crate) const WARP: u32 = 32;
 pub(crate) fn place<const WARPS_N: u32, const TM: usize, const TN: usize>() -> (u32, u32) {
     let (warp, lane) = (thread::thread_idx_x() / WARP, thread::thread_idx_x() % WARP);
     let (warp_row, warp_col) = (warp / WARPS_N * LANES_M * TM as u32, warp % WARPS_N * LANES_N * TN as u32);
-    let (lane_row, lane_col) = (lane % LANES_M, (lane / LANES_M ^ lane) % LANES_N);
+    let (lane_row, lane_col) = (lane % LANES_M, ((lane / LANES_M) ^ lane) % LANES_N);
     (warp_row + lane_row * VEC, warp_col + lane_col * VEC)
 }
 

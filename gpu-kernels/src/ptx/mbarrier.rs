@@ -29,6 +29,7 @@ impl Mbarrier {
     }
 
     /// Its address, as the copy engine takes it.
+    #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     pub fn address(self) -> u32 {
         self.address

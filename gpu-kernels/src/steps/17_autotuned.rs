@@ -11,7 +11,7 @@
 //! Changed since tma-multicast: no warp only feeds. A ninth warp leaves each thread 168 registers, into which 8 x 16 sums and
 //! two fragments do not fit; and where `setmaxnreg` moves registers from warp to warp, ptxas no longer keeps the operands of
 //! an FMA in different register banks. So one thread of those that compute tells the copy engine what to bring, and all
-//! transpose A on its way, or a pre-pass has transposed it: [`crate::pipeline`]. The shape is a parameter of the kernel;
+//! transpose A on its way, or a pre-pass has transposed it: `src/pipeline.rs`. The shape is a parameter of the kernel;
 //! `cargo xtask tune` measures the variants, and notes the best for each device and shape.
 //!
 //! Source: the worklog's repository, kernels 9 and 10, whose tuned tile gained a few percent; the tutorial's sequel, CLTune

@@ -17,9 +17,9 @@
 use crate::f32x4::{self, VEC};
 use crate::gemm::Gemm;
 use crate::pipeline::{Pipeline, Work};
+use crate::ptx::compiler;
 use crate::ptx::global;
 use crate::ptx::tensor::TensorMap;
-use crate::ptx::{compiler, warp};
 use crate::{Schedule, Step};
 use cuda_std::prelude::*;
 
@@ -81,8 +81,8 @@ macro_rules! kernels {
 kernels! {
     sgemm_stream_k "stream-k" Pipeline<4, 2, 8, 16, 32, 4, false>, 1;
     sgemm_stream_k_256x128t "stream-k/256x128t" Pipeline<4, 2, 8, 16, 32, 3, true>, 1;
+    sgemm_stream_k_256x128_16x8 "stream-k/256x128-16x8" Pipeline<2, 4, 16, 8, 32, 4, false>, 1;
     sgemm_stream_k_128x256 "stream-k/128x256" Pipeline<2, 4, 8, 16, 32, 4, false>, 1;
-    sgemm_stream_k_128x128 "stream-k/128x128" Pipeline<2, 4, 8, 8, 16, 5, false>, 2;
     sgemm_stream_k_128x128_8x16 "stream-k/128x128-8x16" Pipeline<2, 2, 8, 16, 16, 5, false>, 2;
     sgemm_stream_k_64x128t "stream-k/64x128t" Pipeline<1, 4, 8, 8, 16, 4, true>, 3;
     sgemm_stream_k_128x64t "stream-k/128x64t" Pipeline<2, 2, 8, 8, 16, 4, true>, 3;
@@ -111,14 +111,16 @@ unsafe fn run<
         Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BM,
         Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BN,
     );
-    let columns = g.n.div_ceil(bn).max(1); // never 0, which the compiler does not know
+    let columns = g.n.div_ceil(bn);
     let streams = thread::grid_dim_x() - (columns * g.m.div_ceil(bm) - streamed_tiles);
+    // SAFETY: nothing is launched where C has no columns.
+    unsafe { core::hint::assert_unchecked(columns > 0 && streams > 0) };
     let slices = g.k.div_ceil(BK);
     let depth = slices.max(1); // C is scaled by beta even if there is no slice
     let all = u64::from(streamed_tiles) * u64::from(depth);
     // The tile and the slice in it where a streamed block's part begins.
     let start_of = |block: u32| {
-        let position = u64::from(block) * all / u64::from(streams.max(1));
+        let position = u64::from(block) * all / u64::from(streams);
         ((position / u64::from(depth)) as u32, (position % u64::from(depth)) as u32)
     };
     let block = thread::block_idx_x();
@@ -142,16 +144,16 @@ unsafe fn run<
         let (row, col) = (tile / columns * bm, tile % columns * bn);
         let mut acc = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::zeros();
         // SAFETY: a tile below their number starts inside C. A block leaves one tile's sums at most: of its last tile, if
-        // the block after it has the rest.
+        // the block after it has the rest. That block takes them, whose part of the tile is the last.
         unsafe {
+            if start > 0 && end == depth {
+                sums.take(block - 1, &mut acc);
+            }
             pipeline.accumulate(&Work { row, col, slices: start..end.min(slices) }, &mut acc);
-            if end < depth {
-                sums.leave(block, &acc);
-            } else {
-                if start > 0 {
-                    sums.take(block - 1, &mut acc);
-                }
+            if end == depth {
                 Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::store(g, row, col, &acc);
+            } else {
+                sums.leave(block, &acc);
             }
         }
         if (tile, start) == (first_tile, first_slice) {
@@ -188,12 +190,8 @@ impl Sums {
         let block = compiler::anew(block);
         // SAFETY: the block's own place, which holds TM x TN for each thread.
         unsafe {
-            for i in 0..TM {
-                for j in 0..TN / VEC as usize {
-                    let vector = (i * TN / VEC as usize + j) as u32;
-                    let sums = core::array::from_fn(|v| acc[i][j * VEC as usize + v]);
-                    f32x4::store(self.place(block, vector), sums);
-                }
+            for (vector, sums) in acc.as_flattened().as_chunks().0.iter().enumerate() {
+                f32x4::store(self.place(block, vector as u32), *sums);
             }
             thread::sync_threads(); // all sums are left
             if thread::thread_idx_x() == 0 {
@@ -202,7 +200,7 @@ impl Sums {
         }
     }
 
-    /// Adds what another block has left, and takes its flag down for the next launch.
+    /// What another block has left, to go on with. Takes its flag down for the next launch.
     #[inline(always)]
     unsafe fn take<const TM: usize, const TN: usize>(&self, block: u32, acc: &mut [[f32; TN]; TM]) {
         let block = compiler::anew(block);
@@ -213,14 +211,8 @@ impl Sums {
                 global::release(self.flag(block), 0);
             }
             thread::sync_threads(); // the sums are there
-            for i in 0..TM {
-                for j in 0..TN / VEC as usize {
-                    let left = f32x4::load(self.place(block, (i * TN / VEC as usize + j) as u32));
-                    for v in 0..VEC as usize {
-                        acc[i][j * VEC as usize + v] += left[v];
-                    }
-                }
-                warp::sync(); // a row at a time: all sums of another block do not fit into the registers, too
+            for (vector, sums) in acc.as_flattened_mut().as_chunks_mut().0.iter_mut().enumerate() {
+                *sums = f32x4::load(self.place(block, vector as u32));
             }
         }
     }
