@@ -25,8 +25,9 @@ use cuda_std::prelude::*;
 
 /// Schedulers of a multiprocessor, which warps are given to in turn.
 const SCHEDULERS: u32 = 4;
-/// Depth that the loop has as straight code: much more would not fit into the instruction cache.
-const UNROLLED: u32 = 8;
+
+/// FMAs that a loop may have as straight code: with its loads, some more would not fit into the instruction cache.
+const STRAIGHT_FMAS: u32 = 1600;
 
 /// A block of `WARPS_M` x `WARPS_N` warps, each with 8 x 4 lanes of TM x TN results, in slices of BK.
 pub(crate) struct Pipeline<
@@ -87,6 +88,14 @@ impl<
     pub const BM: u32 = WARPS_M * LANES_M * TM as u32;
     pub const BN: u32 = WARPS_N * LANES_N * TN as u32;
     pub const THREADS: u32 = WARPS_M * WARPS_N * WARP;
+    /// Depth that the loop has as straight code: a part of BK, as large as the instruction cache allows.
+    const UNROLLED: u32 = {
+        let mut parts = 1;
+        while BK / parts * (TM * TN) as u32 > STRAIGHT_FMAS || !BK.is_multiple_of(parts) {
+            parts += 1;
+        }
+        BK / parts
+    };
     const STAGE: u32 = BK * (Self::BM + Self::BN);
     /// How many slices before it is computed one is asked for: one stage is computed, and one may still be read.
     const AHEAD: u32 = STAGES - 2;
@@ -101,7 +110,10 @@ impl<
     pub const STEP: Step = {
         assert!(TM.is_multiple_of(VEC as usize) && TN.is_multiple_of(VEC as usize), "fragments are read VEC at a time");
         assert!(STAGES >= 3, "a slice is computed, one moved, and one may still be read");
-        assert!(BK == 16 || BK == 32, "a row of A's slice has 64 or 128 bytes, which the copy engine swizzles");
+        assert!(
+            !TRANSPOSES || BK == 16 || BK == 32,
+            "a row of A's slice has 64 or 128 bytes, which the copy engine swizzles"
+        );
         assert!(Self::BN <= 256, "a box has at most 256 columns");
         Step {
             target: Target::Sm90a,
@@ -166,7 +178,7 @@ impl<
         let issues = thread::thread_idx_x() == 0;
         let (row, col) = tile::place::<WARPS_N, TM, TN>();
         // The two warps of a scheduler transpose at different times: one multiplies while the other waits for its values.
-        let turn = thread::thread_idx_x() / (SCHEDULERS * WARP) % 2 * (BK / 2);
+        let turn = thread::thread_idx_x() / (SCHEDULERS * WARP) % 2 * (BK / Self::UNROLLED / 2) * Self::UNROLLED;
         // No compiler knows that this is BK: a loop over all of it, unrolled, would not fit into the instruction cache.
         let depth = BK + thread::block_dim_x() - Self::THREADS;
         // SAFETY: what is copied to a stage or a landing fills it, and nobody reads it meanwhile (see the top of the file);
@@ -207,11 +219,11 @@ impl<
                         self.arrive(self.landing, next);
                     }
                     let (a_rows, b_rows) = (a_smem.add((p * Self::BM) as usize), b_smem.add((p * Self::BN) as usize));
-                    p += UNROLLED;
+                    p += Self::UNROLLED;
                     // The next d is read while this one is multiplied. Behind the last one the first is read once more.
                     let wrapped = (p % BK) as usize;
-                    for d in 1..UNROLLED as usize + 1 {
-                        let (a_row, b_row) = if d < UNROLLED as usize {
+                    for d in 1..Self::UNROLLED as usize + 1 {
+                        let (a_row, b_row) = if d < Self::UNROLLED as usize {
                             (a_rows.add(d * Self::BM as usize), b_rows.add(d * Self::BN as usize))
                         } else {
                             (a_smem.add(wrapped * Self::BM as usize), b_smem.add(wrapped * Self::BN as usize))
@@ -249,6 +261,13 @@ impl<
     #[inline(always)]
     pub fn fits(g: &Gemm) -> bool {
         tile::fits(g, Self::BM, Self::BN)
+    }
+
+    /// The row and column in the tile of this thread's VEC sums of that index.
+    #[inline(always)]
+    pub fn of_vector(vector: u32) -> (u32, u32) {
+        let (i, j) = (vector / (TN as u32 / VEC), vector % (TN as u32 / VEC) * VEC);
+        tile::element(tile::place::<WARPS_N, TM, TN>(), TRANSPOSES, i, j)
     }
 
     /// Calls `f` with the row and column in the tile, and the sums, of each VEC neighbours that this thread has.

@@ -53,9 +53,17 @@ pub(crate) fn multiply<const TM: usize, const TN: usize>(acc: &mut [[f32; TN]; T
     }
 }
 
-/// Calls `f` with the row, the column and the sums of each VEC neighbours that this thread has in the block's tile.
+/// The row and column in the block's tile of a thread's sum (`i`, `j`) of TM x TN.
 ///
 /// Of A's slices that [`crate::pipeline`] has transposed, neighbours in a fragment are rows that are LANES_M apart.
+#[inline(always)]
+pub(crate) fn element((row, col): (u32, u32), transposed: bool, i: u32, j: u32) -> (u32, u32) {
+    let (first_row, apart) =
+        if transposed { (row / (LANES_M * VEC) * LANES_M * VEC + row / VEC % LANES_M, LANES_M) } else { (row, 1) };
+    (first_row + i / VEC * LANES_M * VEC + i % VEC * apart, col + j * LANES_N)
+}
+
+/// Calls `f` with the row, the column and the sums of each VEC neighbours that this thread has in the block's tile.
 #[inline(always)]
 pub(crate) fn for_each<const TM: usize, const TN: usize>(
     (row, col): (u32, u32),
@@ -63,16 +71,10 @@ pub(crate) fn for_each<const TM: usize, const TN: usize>(
     acc: &[[f32; TN]; TM],
     mut f: impl FnMut(u32, u32, [f32; VEC as usize]),
 ) {
-    let (first_row, first_col) = (compiler::anew(row), compiler::anew(col));
-    let (first_row, apart) = if transposed {
-        (first_row / (LANES_M * VEC) * LANES_M * VEC + first_row / VEC % LANES_M, LANES_M)
-    } else {
-        (first_row, 1)
-    };
+    let place = (compiler::anew(row), compiler::anew(col));
     for i in 0..TM as u32 {
         for j in (0..TN as u32).step_by(VEC as usize) {
-            let row = first_row + i / VEC * LANES_M * VEC + i % VEC * apart;
-            let col = first_col + j * LANES_N;
+            let (row, col) = element(place, transposed, i, j);
             f(row, col, core::array::from_fn(|v| acc[i as usize][j as usize + v]));
         }
     }

@@ -28,21 +28,21 @@ pub(crate) fn fence_barrier_init() {
     unsafe { core::arch::asm!("fence.mbarrier_init.release.cluster;") }
 }
 
-/// Four neighbouring values at a multiple of 16 bytes in the shared memory of another block: `mapa`, `ld.shared::cluster`.
+/// A value in the shared memory of another block: `mapa`, `ld.shared::cluster`.
 ///
 /// # Safety
-/// They are there, and that block neither changes them meanwhile nor ends.
+/// It is there, and that block neither changes it meanwhile nor ends.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn load(address: u32, rank: u32) -> [f32; 4] {
-    let (x, y, z, w): (f32, f32, f32, f32);
+pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
+    let value: f32;
     // SAFETY: there, by the caller's promise.
     unsafe {
         core::arch::asm!(
             "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {}, {};",
-            "ld.shared::cluster.v4.f32 {{{}, {}, {}, {}}}, [remote]; }}",
-            in(reg32) address, in(reg32) rank, out(reg32) x, out(reg32) y, out(reg32) z, out(reg32) w
+            "ld.shared::cluster.f32 {}, [remote]; }}",
+            in(reg32) address, in(reg32) rank, out(reg32) value
         )
     }
-    [x, y, z, w]
+    value
 }

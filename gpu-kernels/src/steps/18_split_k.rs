@@ -15,7 +15,7 @@
 //!
 //! Source: none of the seeds'; cuBLAS and CUTLASS split k through global memory.
 
-use crate::f32x4::{self, VEC};
+use crate::f32x4::VEC;
 use crate::gemm::Gemm;
 use crate::pipeline::{Pipeline, Work};
 use crate::ptx::cluster;
@@ -78,9 +78,9 @@ macro_rules! kernels {
 }
 
 kernels! {
-    sgemm_split_k "split-k" Pipeline<1, 2, 8, 8, 16, 5, true>, 3 4;
-    sgemm_split_k_64x64x2 "split-k/64x64x2" Pipeline<1, 2, 8, 8, 16, 5, true>, 3 2;
-    sgemm_split_k_64x64x8 "split-k/64x64x8" Pipeline<1, 2, 8, 8, 16, 5, true>, 3 8;
+    sgemm_split_k "split-k" Pipeline<1, 2, 8, 8, 16, 5, true>, 6 4;
+    sgemm_split_k_64x64x2 "split-k/64x64x2" Pipeline<1, 2, 8, 8, 16, 5, true>, 6 2;
+    sgemm_split_k_64x64x8 "split-k/64x64x8" Pipeline<1, 2, 8, 8, 16, 5, true>, 6 8;
     sgemm_split_k_32x32x8 "split-k/32x32x8" Pipeline<1, 2, 4, 4, 16, 5, true>, 6 8;
     sgemm_split_k_32x32x4 "split-k/32x32x4" Pipeline<1, 2, 4, 4, 16, 5, true>, 6 4;
     sgemm_split_k_32x64x8 "split-k/32x64x8" Pipeline<1, 2, 4, 8, 16, 5, true>, 4 8;
@@ -125,23 +125,29 @@ unsafe fn run<
         let work = Work { row, col, slices: slices * part / parts..slices * (part + 1) / parts };
         pipeline.accumulate(&work, &mut acc);
 
-        let c_smem = shared::dynamic_shared_mem::<f32>(); // (BM, BN)
+        // Each thread's sums lie beside those of the next thread: pieces of 128 bits would tie four sums to neighbouring
+        // registers, and so to the banks of their operands.
+        let threads = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::THREADS as usize;
+        let c_smem = shared::dynamic_shared_mem::<f32>().add(thread::thread_idx_x() as usize); // (TM * TN, THREADS)
         thread::sync_threads(); // nobody reads a slice any more
-        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::for_each(&acc, |row, col, sums| {
-            f32x4::store(c_smem.add((row * bn + col) as usize), sums)
-        });
+        for (index, sum) in acc.as_flattened().iter().enumerate() {
+            *c_smem.add(index * threads) = *sum;
+        }
         cluster::sync(); // all blocks have left their sums
 
         let g = g.block_at(row, col);
         let fits = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::fits(&g);
-        let first = part * bm / parts * bn / VEC + thread::thread_idx_x();
-        for vector in (first..(part + 1) * bm / parts * bn / VEC).step_by(thread::block_dim_x() as usize) {
+        let vectors = (TM * TN) as u32 / VEC;
+        for vector in vectors * part / parts..vectors * (part + 1) / parts {
             let mut sums = [0.0; VEC as usize];
             for other in 0..parts {
-                let theirs = cluster::load(shared::address(c_smem.add((vector * VEC) as usize)), other);
-                sums = core::array::from_fn(|v| sums[v] + theirs[v]);
+                sums = core::array::from_fn(|v| {
+                    let theirs = c_smem.add((vector * VEC) as usize * threads).add(v * threads);
+                    sums[v] + cluster::load(shared::address(theirs), other)
+                });
             }
-            tile::store(&g, fits, vector * VEC / bn, vector * VEC % bn, sums);
+            let (row, col) = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::of_vector(vector);
+            tile::store(&g, fits, row, col, sums);
         }
         cluster::sync(); // nobody reads this block's sums any more
     }

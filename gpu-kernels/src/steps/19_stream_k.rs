@@ -14,7 +14,6 @@
 //! Source: M. Osama et al., Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU
 //! (2023), the hybrid of two tiles; none of the seeds.
 
-use crate::f32x4::{self, VEC};
 use crate::gemm::Gemm;
 use crate::pipeline::{Pipeline, Work};
 use crate::ptx::compiler;
@@ -79,11 +78,11 @@ macro_rules! kernels {
 }
 
 kernels! {
-    sgemm_stream_k "stream-k" Pipeline<4, 2, 8, 16, 32, 4, false>, 1;
+    sgemm_stream_k "stream-k" Pipeline<4, 2, 8, 16, 48, 3, false>, 1;
     sgemm_stream_k_256x128t "stream-k/256x128t" Pipeline<4, 2, 8, 16, 32, 3, true>, 1;
-    sgemm_stream_k_256x128_16x8 "stream-k/256x128-16x8" Pipeline<2, 4, 16, 8, 32, 4, false>, 1;
-    sgemm_stream_k_128x256 "stream-k/128x256" Pipeline<2, 4, 8, 16, 32, 4, false>, 1;
-    sgemm_stream_k_128x128_8x16 "stream-k/128x128-8x16" Pipeline<2, 2, 8, 16, 16, 5, false>, 2;
+    sgemm_stream_k_256x128_16x8 "stream-k/256x128-16x8" Pipeline<2, 4, 16, 8, 48, 3, false>, 1;
+    sgemm_stream_k_128x256 "stream-k/128x256" Pipeline<2, 4, 8, 16, 24, 4, false>, 1;
+    sgemm_stream_k_128x128_8x16 "stream-k/128x128-8x16" Pipeline<2, 2, 8, 16, 24, 4, false>, 2;
     sgemm_stream_k_64x128t "stream-k/64x128t" Pipeline<1, 4, 8, 8, 16, 4, true>, 3;
     sgemm_stream_k_128x64t "stream-k/128x64t" Pipeline<2, 2, 8, 8, 16, 4, true>, 3;
 }
@@ -177,11 +176,12 @@ impl Sums {
         self.flags.wrapping_add(block as usize).cast()
     }
 
-    /// Where this thread's VEC sums of so many lie.
+    /// Where this thread's sum of that index lies: beside that of the next thread. Pieces of 128 bits would tie four sums
+    /// to neighbouring registers, and so to the banks of their operands.
     #[inline(always)]
-    fn place(&self, block: u32, vector: u32) -> *mut f32 {
-        let first = block as usize * self.tile as usize + (thread::thread_idx_x() * VEC) as usize;
-        self.of_blocks.wrapping_add(first).wrapping_add((vector * self.threads * VEC) as usize)
+    fn place(&self, block: u32, index: usize) -> *mut f32 {
+        let first = block as usize * self.tile as usize + thread::thread_idx_x() as usize;
+        self.of_blocks.wrapping_add(first).wrapping_add(index * self.threads as usize)
     }
 
     /// Leaves this block's sums.
@@ -190,8 +190,8 @@ impl Sums {
         let block = compiler::anew(block);
         // SAFETY: the block's own place, which holds TM x TN for each thread.
         unsafe {
-            for (vector, sums) in acc.as_flattened().as_chunks().0.iter().enumerate() {
-                f32x4::store(self.place(block, vector as u32), *sums);
+            for (index, sum) in acc.as_flattened().iter().enumerate() {
+                *self.place(block, index) = *sum;
             }
             thread::sync_threads(); // all sums are left
             if thread::thread_idx_x() == 0 {
@@ -211,8 +211,8 @@ impl Sums {
                 global::release(self.flag(block), 0);
             }
             thread::sync_threads(); // the sums are there
-            for (vector, sums) in acc.as_flattened_mut().as_chunks_mut().0.iter_mut().enumerate() {
-                *sums = f32x4::load(self.place(block, vector as u32));
+            for (index, sum) in acc.as_flattened_mut().iter_mut().enumerate() {
+                *sum = *self.place(block, index);
             }
         }
     }
