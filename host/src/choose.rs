@@ -54,13 +54,15 @@ fn measured(
     Some((step, Reason::Measured(entry.shape)))
 }
 
-/// The last step of the ladder that has a tile for every multiprocessor, since idle multiprocessors cost more than a better
+/// The last step of the ladder with a tile for each block, and one for every multiprocessor, since idle multiprocessors cost more than a better
 /// tile gains; or, where one whose blocks share the sums of a tile fills the device with larger tiles, that one. Where none
 /// has so many, the one with the most blocks; on a device that can run none, the last step, whose error will say so.
 fn rule(device: &Device, problem: &Problem) -> Option<&'static Step> {
     let runs = |step: &&Step| step.precision == Precision::Fp32 && device.check_runs(step).is_ok();
     let shares = |step: &&Step| matches!(step.schedule, Schedule::SplitK { .. });
-    let last = STEPS.iter().filter(runs).filter(|step| !shares(step)).rfind(|step| fills(step, problem, device));
+    // Streamed tiles gain little where tiles are many, and cost the emulator much, which must run all of them.
+    let mut alone = STEPS.iter().filter(runs).filter(|step| step.schedule == Schedule::Tiles);
+    let last = alone.rfind(|step| fills(step, problem, device));
     let shared = gpu_kernels::runnable().filter(runs).filter(shares).filter(|step| is_long_enough(step, problem));
     let shared = widest(shared.filter(|step| fills(step, problem, device)));
     match (last, shared) {
