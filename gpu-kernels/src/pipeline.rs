@@ -29,6 +29,42 @@ const SCHEDULERS: u32 = 4;
 /// FMAs that a loop may have as straight code: with its loads, some more would not fit into the instruction cache.
 const STRAIGHT_FMAS: u32 = 1600;
 
+/// Makes the kernel of a shape: `$run` of a [`Pipeline`] gets the operands, and what the kernel takes beside them.
+macro_rules! pipeline_kernel {
+    ($kernel:ident, $shape:ty, $blocks:literal, ($($extra:ident: $ty:ty),*), $run:ident($($argument:expr),*)) => {
+        /// C = alpha*A*B + beta*C: [`Step::arguments`] of the step of this kernel.
+        ///
+        /// # Safety
+        /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of `a`
+        /// and `b`; launched as the step says.
+        #[kernel]
+        #[launch_bounds(<$shape>::THREADS, $blocks)]
+        pub unsafe fn $kernel(
+            m: u32,
+            n: u32,
+            k: u32,
+            alpha: f32,
+            a: *const f32,
+            lda: u32,
+            b: *const f32,
+            ldb: u32,
+            beta: f32,
+            c: *mut f32,
+            ldc: u32,
+            a_map: *const $crate::ptx::tensor::TensorMap,
+            b_map: *const $crate::ptx::tensor::TensorMap,
+            $($extra: $ty),*
+        ) {
+            // SAFETY: by the caller's promise.
+            unsafe {
+                let g = $crate::gemm::Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+                <$shape>::start(a_map, b_map).$run(&g, $($argument),*);
+            }
+        }
+    };
+}
+pub(crate) use pipeline_kernel;
+
 /// A block of `WARPS_M` x `WARPS_N` warps, each with 8 x 4 lanes of TM x TN results, in slices of BK.
 pub(crate) struct Pipeline<
     const WARPS_M: u32,
@@ -102,7 +138,8 @@ impl<
     /// Slices of A on their way.
     const LANDINGS: u32 = Self::AHEAD + 1;
     const LANDING: u32 = if TRANSPOSES { Self::BM * BK } else { 0 };
-    const SMEM_BYTES: u32 = (STAGES * Self::STAGE + Self::LANDINGS * Self::LANDING) * 4 + (STAGES + Self::LANDINGS) * 8;
+    pub const SMEM_BYTES: u32 =
+        (STAGES * Self::STAGE + Self::LANDINGS * Self::LANDING) * 4 + (STAGES + Self::LANDINGS) * 8;
     /// Groups of LANES_M squares of VEC x VEC elements that are transposed in a slice.
     const GROUPS: u32 = Self::LANDING / (VEC * VEC * LANES_M);
 

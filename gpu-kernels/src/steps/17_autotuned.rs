@@ -19,8 +19,7 @@
 
 use crate::Step;
 use crate::gemm::Gemm;
-use crate::pipeline::{Pipeline, Work};
-use crate::ptx::tensor::TensorMap;
+use crate::pipeline::{Pipeline, Work, pipeline_kernel};
 use cuda_std::prelude::*;
 
 const BASE: &str = "tma-multicast";
@@ -42,36 +41,7 @@ macro_rules! kernels {
             ..<$shape>::STEP
         }),*];
 
-        $(
-        /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`], [`crate::MAP_ARGUMENTS`].
-        ///
-        /// # Safety
-        /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of `a`
-        /// and `b`; launched as the [`Step`] of this name says.
-        #[kernel]
-        #[launch_bounds(<$shape>::THREADS, $blocks)]
-        pub unsafe fn $kernel(
-            m: u32,
-            n: u32,
-            k: u32,
-            alpha: f32,
-            a: *const f32,
-            lda: u32,
-            b: *const f32,
-            ldb: u32,
-            beta: f32,
-            c: *mut f32,
-            ldc: u32,
-            a_map: *const TensorMap,
-            b_map: *const TensorMap,
-        ) {
-            // SAFETY: by the caller's promise.
-            unsafe {
-                let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-                run(<$shape>::start(a_map, b_map), &g);
-            }
-        }
-        )*
+        $(pipeline_kernel! { $kernel, $shape, $blocks, (), tile() })*
     };
 }
 
@@ -89,12 +59,7 @@ kernels! {
     sgemm_autotuned_64x64t "autotuned/64x64t" Pipeline<1, 2, 8, 8, 16, 4, true>, 4;
 }
 
-/// The tile at this block's place.
-///
-/// # Safety
-/// As the kernels.
-#[inline(always)]
-unsafe fn run<
+impl<
     const WARPS_M: u32,
     const WARPS_N: u32,
     const TM: usize,
@@ -102,18 +67,20 @@ unsafe fn run<
     const BK: u32,
     const STAGES: u32,
     const TRANSPOSES: bool,
->(
-    mut pipeline: Pipeline<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>,
-    g: &Gemm,
-) {
-    let (row, col) = (
-        thread::block_idx_y() * Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BM,
-        thread::block_idx_x() * Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BN,
-    );
-    let mut acc = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::zeros();
-    // SAFETY: the grid covers C, so the block starts inside it.
-    unsafe {
-        pipeline.accumulate(&Work { row, col, slices: 0..g.k.div_ceil(BK) }, &mut acc);
-        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::store(g, row, col, &acc);
+> Pipeline<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>
+{
+    /// The tile at this block's place.
+    ///
+    /// # Safety
+    /// As the kernels.
+    #[inline(always)]
+    unsafe fn tile(mut self, g: &Gemm) {
+        let (row, col) = (thread::block_idx_y() * Self::BM, thread::block_idx_x() * Self::BN);
+        let mut acc = Self::zeros();
+        // SAFETY: the grid covers C, so the block starts inside it.
+        unsafe {
+            self.accumulate(&Work { row, col, slices: 0..g.k.div_ceil(BK) }, &mut acc);
+            Self::store(g, row, col, &acc);
+        }
     }
 }

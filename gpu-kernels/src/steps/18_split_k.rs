@@ -17,9 +17,8 @@
 
 use crate::f32x4::VEC;
 use crate::gemm::Gemm;
-use crate::pipeline::{Pipeline, Work};
+use crate::pipeline::{Pipeline, Work, pipeline_kernel};
 use crate::ptx::cluster;
-use crate::ptx::tensor::TensorMap;
 use crate::{Schedule, Step, tile};
 use cuda_std::prelude::*;
 
@@ -30,7 +29,8 @@ const SOURCE: &str = "CUTLASS, split-K and distributed shared memory; none of th
 /// This step's entry in the registry: for small matrices.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
-/// Makes a kernel and a [`Step`] of each shape, given with the blocks that a multiprocessor is to hold, and blocks that share a tile.
+/// Makes a kernel and a [`Step`] of each shape, given with the blocks that a multiprocessor is to hold, and those that share
+/// a tile.
 macro_rules! kernels {
     ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $parts:literal;)*) => {
         const ALL: &[Step] = &[$(Step {
@@ -44,36 +44,7 @@ macro_rules! kernels {
             ..<$shape>::STEP
         }),*];
 
-        $(
-        /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`], [`crate::MAP_ARGUMENTS`].
-        ///
-        /// # Safety
-        /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of `a`
-        /// and `b`; launched as the [`Step`] of this name says.
-        #[kernel]
-        #[launch_bounds(<$shape>::THREADS, $blocks)]
-        pub unsafe fn $kernel(
-            m: u32,
-            n: u32,
-            k: u32,
-            alpha: f32,
-            a: *const f32,
-            lda: u32,
-            b: *const f32,
-            ldb: u32,
-            beta: f32,
-            c: *mut f32,
-            ldc: u32,
-            a_map: *const TensorMap,
-            b_map: *const TensorMap,
-        ) {
-            // SAFETY: by the caller's promise.
-            unsafe {
-                let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-                run(<$shape>::start(a_map, b_map), &g, $parts);
-            }
-        }
-        )*
+        $(pipeline_kernel! { $kernel, $shape, $blocks, (), split_k($parts) })*
     };
 }
 
@@ -94,12 +65,7 @@ kernels! {
     sgemm_split_k_128x128x4 "split-k/128x128x4" Pipeline<2, 4, 8, 8, 16, 4, true>, 1 4;
 }
 
-/// This block's part of k, then its part of the tile.
-///
-/// # Safety
-/// As the kernels.
-#[inline(always)]
-unsafe fn run<
+impl<
     const WARPS_M: u32,
     const WARPS_N: u32,
     const TM: usize,
@@ -107,48 +73,49 @@ unsafe fn run<
     const BK: u32,
     const STAGES: u32,
     const TRANSPOSES: bool,
->(
-    mut pipeline: Pipeline<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>,
-    g: &Gemm,
-    parts: u32,
-) {
-    let (bm, bn) = (
-        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BM,
-        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BN,
-    );
-    let (row, col, part) = (thread::block_idx_y() * bm, thread::block_idx_x() * bn, thread::block_idx_z());
-    let slices = g.k.div_ceil(BK);
-    let mut acc = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::zeros();
-    // SAFETY: the grid covers C, so the block starts inside it; the tile fits into the shared memory that slices were in,
-    // and indices are below its size.
-    unsafe {
-        let work = Work { row, col, slices: slices * part / parts..slices * (part + 1) / parts };
-        pipeline.accumulate(&work, &mut acc);
+> Pipeline<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>
+{
+    /// This block's part of k, then its part of the tile.
+    ///
+    /// # Safety
+    /// As the kernels.
+    #[inline(always)]
+    unsafe fn split_k(mut self, g: &Gemm, parts: u32) {
+        let (bm, bn) = (Self::BM, Self::BN);
+        let (row, col, part) = (thread::block_idx_y() * bm, thread::block_idx_x() * bn, thread::block_idx_z());
+        let slices = g.k.div_ceil(BK);
+        let mut acc = Self::zeros();
+        // SAFETY: the grid covers C, so the block starts inside it; the tile fits into the shared memory that slices were in,
+        // and indices are below its size.
+        unsafe {
+            let work = Work { row, col, slices: slices * part / parts..slices * (part + 1) / parts };
+            self.accumulate(&work, &mut acc);
 
-        // Each thread's sums lie beside those of the next thread: pieces of 128 bits would tie four sums to neighbouring
-        // registers, and so to the banks of their operands.
-        let threads = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::THREADS as usize;
-        let c_smem = shared::dynamic_shared_mem::<f32>().add(thread::thread_idx_x() as usize); // (TM * TN, THREADS)
-        thread::sync_threads(); // nobody reads a slice any more
-        for (index, sum) in acc.as_flattened().iter().enumerate() {
-            *c_smem.add(index * threads) = *sum;
-        }
-        cluster::sync(); // all blocks have left their sums
-
-        let g = g.block_at(row, col);
-        let fits = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::fits(&g);
-        let vectors = (TM * TN) as u32 / VEC;
-        for vector in vectors * part / parts..vectors * (part + 1) / parts {
-            let mut sums = [0.0; VEC as usize];
-            for other in 0..parts {
-                sums = core::array::from_fn(|v| {
-                    let theirs = c_smem.add((vector * VEC) as usize * threads).add(v * threads);
-                    sums[v] + cluster::load(shared::address(theirs), other)
-                });
+            // Each thread's sums lie beside those of the next thread: pieces of 128 bits would tie four sums to neighbouring
+            // registers, and so to the banks of their operands.
+            let threads = Self::THREADS as usize;
+            let c_smem = shared::dynamic_shared_mem::<f32>().add(thread::thread_idx_x() as usize); // (TM * TN, THREADS)
+            thread::sync_threads(); // nobody reads a slice any more
+            for (index, sum) in acc.as_flattened().iter().enumerate() {
+                *c_smem.add(index * threads) = *sum;
             }
-            let (row, col) = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::of_vector(vector);
-            tile::store(&g, fits, row, col, sums);
+            cluster::sync(); // all blocks have left their sums
+
+            let g = g.block_at(row, col);
+            let fits = Self::fits(&g);
+            let vectors = (TM * TN) as u32 / VEC;
+            for vector in vectors * part / parts..vectors * (part + 1) / parts {
+                let mut sums = [0.0; VEC as usize];
+                for other in 0..parts {
+                    sums = core::array::from_fn(|v| {
+                        let theirs = c_smem.add((vector * VEC) as usize * threads).add(v * threads);
+                        sums[v] + cluster::load(shared::address(theirs), other)
+                    });
+                }
+                let (row, col) = Self::of_vector(vector);
+                tile::store(&g, fits, row, col, sums);
+            }
+            cluster::sync(); // nobody reads this block's sums any more
         }
-        cluster::sync(); // nobody reads this block's sums any more
     }
 }

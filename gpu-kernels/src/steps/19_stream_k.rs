@@ -15,10 +15,9 @@
 //! (2023), the hybrid of two tiles; none of the seeds.
 
 use crate::gemm::Gemm;
-use crate::pipeline::{Pipeline, Work};
+use crate::pipeline::{Pipeline, Work, pipeline_kernel};
 use crate::ptx::compiler;
 use crate::ptx::global;
-use crate::ptx::tensor::TensorMap;
 use crate::{Schedule, Step};
 use cuda_std::prelude::*;
 
@@ -42,38 +41,7 @@ macro_rules! kernels {
             ..<$shape>::STEP
         }),*];
 
-        $(
-        /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`], [`crate::MAP_ARGUMENTS`], [`crate::STREAM_ARGUMENTS`].
-        ///
-        /// # Safety
-        /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of `a`
-        /// and `b`; launched as the [`Step`] of this name says.
-        #[kernel]
-        #[launch_bounds(<$shape>::THREADS, $blocks)]
-        pub unsafe fn $kernel(
-            m: u32,
-            n: u32,
-            k: u32,
-            alpha: f32,
-            a: *const f32,
-            lda: u32,
-            b: *const f32,
-            ldb: u32,
-            beta: f32,
-            c: *mut f32,
-            ldc: u32,
-            a_map: *const TensorMap,
-            b_map: *const TensorMap,
-            streamed_tiles: u32,
-            workspace: *mut f32,
-        ) {
-            // SAFETY: by the caller's promise.
-            unsafe {
-                let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-                run(<$shape>::start(a_map, b_map), &g, streamed_tiles, workspace);
-            }
-        }
-        )*
+        $(pipeline_kernel! { $kernel, $shape, $blocks, (streamed_tiles: u32, workspace: *mut f32), stream_k(streamed_tiles, workspace) })*
     };
 }
 
@@ -87,12 +55,7 @@ kernels! {
     sgemm_stream_k_128x64t "stream-k/128x64t" Pipeline<2, 2, 8, 8, 16, 4, true>, 3;
 }
 
-/// The part of a block in the streamed tiles, or the tile of a block after those.
-///
-/// # Safety
-/// As the kernels.
-#[inline(always)]
-unsafe fn run<
+impl<
     const WARPS_M: u32,
     const WARPS_N: u32,
     const TM: usize,
@@ -100,65 +63,65 @@ unsafe fn run<
     const BK: u32,
     const STAGES: u32,
     const TRANSPOSES: bool,
->(
-    mut pipeline: Pipeline<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>,
-    g: &Gemm,
-    streamed_tiles: u32,
-    workspace: *mut f32,
-) {
-    let (bm, bn) = (
-        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BM,
-        Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::BN,
-    );
-    let columns = g.n.div_ceil(bn);
-    let streams = thread::grid_dim_x() - (columns * g.m.div_ceil(bm) - streamed_tiles);
-    // SAFETY: nothing is launched where C has no columns.
-    unsafe { core::hint::assert_unchecked(columns > 0 && streams > 0) };
-    let slices = g.k.div_ceil(BK);
-    let depth = slices.max(1); // C is scaled by beta even if there is no slice
-    let all = u64::from(streamed_tiles) * u64::from(depth);
-    // The tile and the slice in it where a streamed block's part begins.
-    let start_of = |block: u32| {
-        let position = u64::from(block) * all / u64::from(streams);
-        ((position / u64::from(depth)) as u32, (position % u64::from(depth)) as u32)
-    };
-    let block = thread::block_idx_x();
-    let ((first_tile, first_slice), (mut tile, mut end)) = if block < streams {
-        (start_of(block), start_of(block + 1))
-    } else {
-        let tile = block - streams + streamed_tiles;
-        ((tile, 0), (tile + 1, 0))
-    };
-    let sums = Sums {
-        of_blocks: workspace,
-        tile: bm * bn,
-        threads: Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::THREADS,
-        flags: workspace.wrapping_add((streams * bm * bn) as usize),
-    };
-    loop {
-        if end == 0 {
-            (tile, end) = (tile - 1, depth);
-        }
-        let start = if tile == first_tile { first_slice } else { 0 };
-        let (row, col) = (tile / columns * bm, tile % columns * bn);
-        let mut acc = Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::zeros();
-        // SAFETY: a tile below their number starts inside C. A block leaves one tile's sums at most: of its last tile, if
-        // the block after it has the rest. That block takes them, whose part of the tile is the last.
-        unsafe {
-            if start > 0 && end == depth {
-                sums.take(block - 1, &mut acc);
+> Pipeline<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>
+{
+    /// The part of a block in the streamed tiles, or the tile of a block after those.
+    ///
+    /// # Safety
+    /// As the kernels.
+    #[inline(always)]
+    unsafe fn stream_k(mut self, g: &Gemm, streamed_tiles: u32, workspace: *mut f32) {
+        let (bm, bn) = (Self::BM, Self::BN);
+        let columns = g.n.div_ceil(bn);
+        let streams = thread::grid_dim_x() - (columns * g.m.div_ceil(bm) - streamed_tiles);
+        // SAFETY: nothing is launched where C has no columns.
+        unsafe { core::hint::assert_unchecked(columns > 0 && streams > 0) };
+        let slices = g.k.div_ceil(BK);
+        let depth = slices.max(1); // C is scaled by beta even if there is no slice
+        let all = u64::from(streamed_tiles) * u64::from(depth);
+        // The tile and the slice in it where a streamed block's part begins.
+        let start_of = |block: u32| {
+            let position = u64::from(block) * all / u64::from(streams);
+            ((position / u64::from(depth)) as u32, (position % u64::from(depth)) as u32)
+        };
+        let block = thread::block_idx_x();
+        let ((first_tile, first_slice), (mut tile, mut end)) = if block < streams {
+            (start_of(block), start_of(block + 1))
+        } else {
+            let tile = block - streams + streamed_tiles;
+            ((tile, 0), (tile + 1, 0))
+        };
+        let sums = Sums {
+            of_blocks: workspace,
+            tile: bm * bn,
+            threads: Self::THREADS,
+            flags: workspace.wrapping_add((streams * bm * bn) as usize),
+        };
+        loop {
+            if end == 0 {
+                (tile, end) = (tile - 1, depth);
             }
-            pipeline.accumulate(&Work { row, col, slices: start..end.min(slices) }, &mut acc);
-            if end == depth {
-                Pipeline::<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>::store(g, row, col, &acc);
-            } else {
-                sums.leave(block, &acc);
+            let start = if tile == first_tile { first_slice } else { 0 };
+            let (row, col) = (tile / columns * bm, tile % columns * bn);
+            let mut acc = Self::zeros();
+            // SAFETY: a tile below their number starts inside C. A block leaves one tile's sums at most: of its last tile, if
+            // the block after it has the rest. That block takes them, whose part of the tile is the last.
+            unsafe {
+                if start > 0 && end == depth {
+                    sums.take(block - 1, &mut acc);
+                }
+                self.accumulate(&Work { row, col, slices: start..end.min(slices) }, &mut acc);
+                if end == depth {
+                    Self::store(g, row, col, &acc);
+                } else {
+                    sums.leave(block, &acc);
+                }
             }
+            if (tile, start) == (first_tile, first_slice) {
+                return;
+            }
+            end = start;
         }
-        if (tile, start) == (first_tile, first_slice) {
-            return;
-        }
-        end = start;
     }
 }
 
