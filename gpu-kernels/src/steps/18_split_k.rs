@@ -81,6 +81,7 @@ impl<
     /// As the kernels.
     #[inline(always)]
     unsafe fn split_k(mut self, g: &Gemm, parts: u32) {
+        const { assert!(Self::BM * Self::BN * 4 <= Self::SMEM_BYTES, "the tile fits where slices were") };
         let (bm, bn) = (Self::BM, Self::BN);
         let (row, col, part) = (thread::block_idx_y() * bm, thread::block_idx_x() * bn, thread::block_idx_z());
         let slices = g.k.div_ceil(BK);
