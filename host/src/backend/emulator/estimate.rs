@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gpu_kernels::{Schedule, Step, Streamed};
+use gpu_kernels::{Schedule, Step};
 use ptx_emu::device::{DEVICES, Device as Model};
 use ptx_emu::{Counters, model};
 
@@ -48,7 +48,7 @@ impl Estimator {
     /// Where the step cannot be emulated, or a multiprocessor has not what one of its blocks needs.
     pub fn time_ms(&mut self, step: &'static Step, problem: &Problem) -> Result<f64, Error> {
         let Self { model, modules, counted } = self;
-        let part = part(step, problem, model.sm_count)?;
+        let part = part(step, problem)?;
         if !counted.iter().any(|(kernel, of, _)| *kernel == step.kernel && *of == part) {
             modules.load(step)?;
             let runner = Runner { modules, step, problem: &part, model, budget: Some(BUDGET), checks: false };
@@ -80,7 +80,9 @@ impl Estimator {
             };
             let mut counters = scaled(&launched.report.counters, factor, bytes);
             if index == own {
-                counters.block_sectors += partial_bytes(step, problem, model.sm_count) / SECTOR_BYTES;
+                // What blocks of streamed tiles leave for others, which read it.
+                let left_bytes = step.workspace_bytes(problem.m, problem.n, model.sm_count);
+                counters.block_sectors += 2 * left_bytes / SECTOR_BYTES;
             }
             let prediction = model::predict(model, &counters, (blocks as u64).max(1), &launched.needs);
             time_ms += prediction.ok_or_else(|| unusable(step, "no block fits on a multiprocessor"))?.time_ms;
@@ -94,20 +96,14 @@ fn unusable(step: &Step, reason: &str) -> Error {
 }
 
 /// A problem of a few of the step's tiles, its rows aligned as those of the whole one are.
-fn part(step: &Step, problem: &Problem, sm_count: u32) -> Result<Problem, Error> {
+fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
     let [cluster_x, cluster_y, _] = step.cluster;
     let (rows, columns, parts) = match step.schedule {
-        Schedule::Tiles => (cluster_y.max(2), cluster_x.max(2), 1),
+        // So few tiles are not streamed.
+        Schedule::Tiles | Schedule::StreamK { .. } => (cluster_y.max(2), cluster_x.max(2), 1),
         Schedule::SplitK { parts } => (cluster_y, cluster_x, parts),
-        // As many tiles as there are places: none of them is cut.
-        Schedule::StreamK { blocks_per_sm } => {
-            let places = sm_count * blocks_per_sm;
-            let rows = (1..=places.isqrt()).rev().find(|rows| places.is_multiple_of(*rows)).unwrap_or(1);
-            (rows, places / rows, 1)
-        }
     };
-    let streams = matches!(step.schedule, Schedule::StreamK { .. });
-    let clip = |size: u32, tile: u32, tiles: u32| if streams { tile * tiles } else { size.min(tile * tiles) };
+    let clip = |size: u32, tile: u32, tiles: u32| size.min(tile * tiles);
     let depth = parts * DEPTH.next_multiple_of(step.tile.bk);
     let (m, n) = (clip(problem.m, step.tile.bm, rows), clip(problem.n, step.tile.bn, columns));
     let k = problem.k.min(depth);
@@ -122,23 +118,12 @@ fn own(step: &Step, problem: &Problem, part: &Problem, launched: &Launched, sm_c
     let tiles = |of: &Problem| f64::from(of.m.div_ceil(step.tile.bm)) * f64::from(of.n.div_ceil(step.tile.bn));
     let longer = f64::from(problem.k) / f64::from(part.k.max(1));
     let factor = tiles(problem) / tiles(part).max(1.0) * longer;
-    let blocks = match step.schedule {
-        // All places share the work evenly, as if each had one block; a slice is not divided.
-        Schedule::StreamK { blocks_per_sm } => {
-            let slices = tiles(problem) * f64::from(problem.k.div_ceil(step.tile.bk));
-            f64::from(sm_count * blocks_per_sm).min(slices)
-        }
-        _ => launched.report.blocks as f64 * tiles(problem) / tiles(part).max(1.0),
+    let blocks = match step.streamed(problem.m, problem.n, sm_count).blocks {
+        0 => launched.report.blocks as f64 * tiles(problem) / tiles(part).max(1.0),
+        // All places share the work evenly, as if each had one block.
+        places => places.into(),
     };
     (factor, blocks)
-}
-
-/// Bytes of partial sums that blocks of streamed tiles leave for others, which read them.
-fn partial_bytes(step: &Step, problem: &Problem, sm_count: u32) -> u64 {
-    let Streamed { tiles, blocks } = step.streamed(problem.m, problem.n, sm_count);
-    let slices = u64::from(tiles) * u64::from(problem.k.div_ceil(step.tile.bk));
-    let partials = slices.min(blocks.into()).saturating_sub(tiles.into());
-    2 * partials * u64::from(step.tile.bm * step.tile.bn) * size_of::<f32>() as u64
 }
 
 /// What so many times the work would count that touches so many bytes.
@@ -183,7 +168,7 @@ mod tests {
     fn parts_are_small_and_aligned_alike() {
         let problem = Problem::new(4095, 4097, 4099).unwrap();
         for step in gpu_kernels::runnable() {
-            let part = part(step, &problem, 132).unwrap();
+            let part = part(step, &problem).unwrap();
             let is_aligned = |ld: u32| ld.is_multiple_of(4);
             assert!(!is_aligned(part.lda) && !is_aligned(part.ldb), "{}", step.slug);
             assert!(part.bytes() < 64 << 20, "{}", step.slug);
