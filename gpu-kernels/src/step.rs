@@ -215,10 +215,15 @@ pub struct MapBox {
 }
 
 impl MapBox {
-    /// Bytes within which pieces change places, as the copy engine has it: a row's, or none.
+    /// Bytes within which pieces change places, as the copy engine has it: 32, 64 or 128, a row's or a few more; or none.
     #[must_use]
     pub const fn swizzle_bytes(&self) -> u32 {
-        if self.swizzled { self.columns * 4 } else { 0 }
+        match self.columns * 4 {
+            _ if !self.swizzled => 0,
+            0..=32 => 32,
+            33..=64 => 64,
+            _ => 128,
+        }
     }
 }
 

@@ -54,9 +54,10 @@ fn measured(
     Some((step, Reason::Measured(entry.shape)))
 }
 
-/// The last step of the ladder with a tile for each block, and one for every multiprocessor, since idle multiprocessors cost more than a better
-/// tile gains; or, where one whose blocks share the sums of a tile fills the device with larger tiles, that one. Where none
-/// has so many, the one with the most blocks; on a device that can run none, the last step, whose error will say so.
+/// The last step of the ladder with a tile for each block, and one for every multiprocessor, since idle multiprocessors cost
+/// more than a better tile gains; or, where one whose blocks share the sums of a tile fills the device with larger tiles,
+/// that one. Where none has so many, the one with the most blocks; on a device that can run none, the last step, whose
+/// error will say so.
 fn rule(device: &Device, problem: &Problem) -> Option<&'static Step> {
     let runs = |step: &&Step| step.precision == Precision::Fp32 && device.check_runs(step).is_ok();
     let shares = |step: &&Step| matches!(step.schedule, Schedule::SplitK { .. });

@@ -45,9 +45,8 @@ pub const SHAPES: [[u32; 3]; 24] = [
     [512, 512, 8192],
 ];
 
-/// A kernel is not timed whose modelled time is so many times the best one's, and so many milliseconds more. The model errs by
-/// half where one block has a multiprocessor for itself, and knows
-/// little of the latencies that rule small problems.
+/// A kernel is not timed whose modelled time is so many times the best one's, and so many milliseconds more. The model errs
+/// by half where one block has a multiprocessor for itself, and knows little of the latencies that rule small problems.
 const WORTHWHILE: f64 = 2.5;
 const SLACK_MS: f64 = 0.01;
 
@@ -165,20 +164,16 @@ fn worthwhile(
     let best =
         |steps: &mut dyn Iterator<Item = &(&'static Step, f64)>| steps.map(|(_, ms)| *ms).fold(f64::INFINITY, f64::min);
     let limit = SLACK_MS + WORTHWHILE * best(&mut modelled.iter());
-    let is_first = |step: &Step, ms: f64| {
+    let is_first = |step: &'static Step, ms: f64| {
+        let name = |step: &'static Step| Kernel::Step(step).step_name();
         let family = |other: &&(&'static Step, f64)| name(other.0) == name(step);
         modelled.iter().filter(family).count() > 1 && ms <= best(&mut modelled.iter().filter(family))
     };
     modelled.iter().filter(|(step, ms)| *ms <= limit || is_first(step, *ms)).map(|(step, _)| *step).collect()
 }
 
-/// The slug of the step that it is a variant of, or its own.
-fn name(step: &Step) -> &'static str {
-    step.slug.split('/').next().unwrap_or(step.slug)
-}
-
-fn is_autotuned(step: &Step) -> bool {
-    name(step) == AUTOTUNED
+fn is_autotuned(step: &'static Step) -> bool {
+    Kernel::Step(step).step_name() == AUTOTUNED
 }
 
 /// Of the kernels, which are sorted, those that are close to the best one of all or of `autotuned`.

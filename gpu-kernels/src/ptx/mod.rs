@@ -8,4 +8,3 @@ pub(crate) mod mbarrier;
 pub(crate) mod packed;
 pub(crate) mod read_only;
 pub(crate) mod tensor;
-pub(crate) mod warp;

@@ -22,9 +22,9 @@
 
 use crate::gemm::Gemm;
 use crate::pipeline::align;
+use crate::ptx::cluster;
 use crate::ptx::mbarrier::Mbarrier;
 use crate::ptx::tensor::{self, TensorMap};
-use crate::ptx::{cluster, warp};
 use crate::steps::transposed::TRANSPOSE_A;
 use crate::tile::{self, LANES_M, LANES_N, WARP};
 use crate::{MapBox, Operand, Step, Target, Tile};
@@ -116,7 +116,7 @@ pub unsafe fn sgemm_tma_multicast(
             }
         } else {
             feed(&stages, slices, row, col, a_map, b_map);
-            warp::sync(); // the lane that has fed is back
+            warp::sync_warp(u32::MAX); // the lane that has fed is back
         }
         cluster::sync(); // no block copies to this one any more, nor arrives at its barriers
     }
@@ -203,7 +203,7 @@ unsafe fn compute(stages: &Stages, slices: u32, acc: &mut [[f32; TN]; TM]) {
                 }
                 p += UNROLLED;
             }
-            warp::sync();
+            warp::sync_warp(u32::MAX);
             if lane < CLUSTER {
                 stages.empty.add(stage).arrive_at(lane); // each block copies to both
             }

@@ -1,4 +1,5 @@
-//! What the lanes of a warp tell each other. PTX ISA, "Data Movement and Conversion Instructions: shfl.sync".
+//! What the lanes of a warp tell each other, and where they wait. PTX ISA, "Data Movement and Conversion Instructions:
+//! shfl.sync", "Parallel Synchronization and Communication Instructions: bar.warp.sync".
 
 use crate::gpu_only;
 
@@ -15,6 +16,21 @@ pub fn lane_id() -> u32 {
         safe fn lane_id() -> u32;
     }
     lane_id()
+}
+
+/// Waits until every lane of `mask` is here; what each did to memory before is done for the others.
+///
+/// # Safety
+/// The calling lane is in `mask`, and all lanes of `mask` make this very call, none having exited.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn sync_warp(mask: u32) {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.bar.warp.sync"]
+        fn sync(mask: u32);
+    }
+    // SAFETY: the same conditions.
+    unsafe { sync(mask) }
 }
 
 /// Exchanges values between lanes: each gets that of the lane whose number differs from its own in the bits of

@@ -83,8 +83,8 @@ fn encode(map: &TensorMap) -> Result<[u32; 32], Error> {
     let steps = [1, 1];
     let swizzle = match map.copied.swizzle_bytes() {
         0 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
-        1..=32 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
-        33..=64 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+        32 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
+        64 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
         _ => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
     };
     // SAFETY: the arrays have as many elements as the tensor has dimensions, 2, or one fewer for the strides; the function

@@ -103,8 +103,8 @@ impl EmulatedOperands {
 fn encode(map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
     let swizzle = match map.copied.swizzle_bytes() {
         0 => Swizzle::None,
-        1..=32 => Swizzle::Bytes32,
-        33..=64 => Swizzle::Bytes64,
+        32 => Swizzle::Bytes32,
+        64 => Swizzle::Bytes64,
         _ => Swizzle::Bytes128,
     };
     let dims = [map.columns.into(), map.rows.into()];
