@@ -20,8 +20,8 @@
 //! Source: the B200 notes' list of what is to be done, "multi-casted sub-tiles with cluster-launch"; CUTLASS's warp-specialised
 //! kernels.
 
+use crate::align::align;
 use crate::gemm::Gemm;
-use crate::pipeline::align;
 use crate::ptx::cluster;
 use crate::ptx::mbarrier::Mbarrier;
 use crate::ptx::tensor::{self, TensorMap};
