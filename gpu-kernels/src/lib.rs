@@ -7,9 +7,12 @@
 
 mod align;
 mod f32x4;
+mod fragment;
 mod gemm;
+pub mod parts;
 mod pipeline;
 mod ptx;
+mod ring;
 pub mod step;
 pub mod steps;
 mod tile;

@@ -2,9 +2,11 @@
 
 pub(crate) mod cluster;
 pub(crate) mod compiler;
+pub(crate) mod convert;
 pub(crate) mod cp_async;
 pub(crate) mod global;
 pub(crate) mod mbarrier;
 pub(crate) mod packed;
 pub(crate) mod read_only;
 pub(crate) mod tensor;
+pub(crate) mod wgmma;

@@ -10,6 +10,10 @@ pub mod autotuned;
 pub mod bank_conflicts;
 #[path = "02_coalesced.rs"]
 pub mod coalesced;
+#[path = "22_fp16x3.rs"]
+pub mod fp16x3;
+#[path = "20_hgemm.rs"]
+pub mod hgemm;
 #[path = "14_ilp.rs"]
 pub mod ilp;
 #[path = "09_lane_sharing.rs"]
@@ -28,6 +32,10 @@ pub mod smem_tiling;
 pub mod split_k;
 #[path = "19_stream_k.rs"]
 pub mod stream_k;
+#[path = "21_tf32.rs"]
+pub mod tf32;
+#[path = "23_tf32x3.rs"]
+pub mod tf32x3;
 #[path = "04_tiling_1d.rs"]
 pub mod tiling_1d;
 #[path = "05_tiling_2d.rs"]
@@ -62,4 +70,8 @@ pub const STEPS: &[Step] = &[
     autotuned::STEP,
     split_k::STEP,
     stream_k::STEP,
+    hgemm::STEP,
+    tf32::STEP,
+    fp16x3::STEP,
+    tf32x3::STEP,
 ];

@@ -1,0 +1,155 @@
+//! A warpgroup's sums as its threads have them, and how they become C.
+
+use crate::gemm::Gemm;
+use crate::ptx::convert;
+
+/// What C may be made of.
+pub(crate) trait Output: Copy {
+    /// The number as f32.
+    fn get(self) -> f32;
+    /// The nearest number.
+    fn new(value: f32) -> Self;
+}
+
+impl Output for f32 {
+    #[inline(always)]
+    fn get(self) -> f32 {
+        self
+    }
+    #[inline(always)]
+    fn new(value: f32) -> Self {
+        value
+    }
+}
+
+impl Output for half::f16 {
+    #[inline(always)]
+    fn get(self) -> f32 {
+        convert::from_f16(self.to_bits().into())
+    }
+    #[inline(always)]
+    fn new(value: f32) -> Self {
+        Self::from_bits(convert::f16x2(value, value) as u16)
+    }
+}
+
+impl Output for half::bf16 {
+    #[inline(always)]
+    fn get(self) -> f32 {
+        f32::from_bits(u32::from(self.to_bits()) << 16)
+    }
+    #[inline(always)]
+    fn new(value: f32) -> Self {
+        Self::from_bits(convert::bf16x2(value, value) as u16)
+    }
+}
+
+/// Two neighbours, which one instruction loads or stores.
+#[repr(C, align(4))]
+struct Pair16<O>(O, O);
+#[repr(C, align(8))]
+struct Pair32<O>(O, O);
+
+/// Sums of a thread in each 8 columns of its warpgroup's: two neighbours in each of two rows.
+pub(crate) const OCTET: usize = 4;
+
+/// C = alpha*acc + beta*C, where this thread's sums begin at `row` and `col`, and `g`'s C is of `O`.
+///
+/// # Safety
+/// `c` is (m, n) with `ldc`, and no other thread touches these elements.
+#[inline(always)]
+pub(crate) unsafe fn store<O: Output, const ACC: usize>(g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]) {
+    let c = g.c.cast::<O>().wrapping_add(row as usize * g.ldc + col as usize);
+    let is_aligned = g.c.addr().is_multiple_of(2 * size_of::<O>()) && g.ldc.is_multiple_of(2);
+    let fits = row + 8 < g.m && col + 2 * (ACC as u32) <= g.n && is_aligned;
+    // A loop for each case, so that each is small enough to be unrolled: the sums are in registers. Counted loops, since an
+    // iterator over an array is a pointer, which keeps the array in memory.
+    // SAFETY: inside C, or guarded.
+    unsafe {
+        if fits && g.beta == 0.0 {
+            for pair in 0..ACC / 2 {
+                let c = c.add(pair % 2 * 8 * g.ldc + pair / 2 * 8);
+                set(c, [g.alpha * acc[2 * pair], g.alpha * acc[2 * pair + 1]]);
+            }
+        } else if fits {
+            for pair in 0..ACC / 2 {
+                let c = c.add(pair % 2 * 8 * g.ldc + pair / 2 * 8);
+                let [first, second] = get(c);
+                set(c, [g.blend(acc[2 * pair], first), g.blend(acc[2 * pair + 1], second)]);
+            }
+        } else {
+            let left = g.n.saturating_sub(col);
+            if row < g.m {
+                store_line::<O, ACC, 0>(g, c, 1, left, acc);
+            }
+            if row + 8 < g.m {
+                store_line::<O, ACC, 1>(g, c.add(8 * g.ldc), 1, left, acc);
+            }
+        }
+    }
+}
+
+/// C = alpha*acc + beta*C for this thread's sums in the upper or the lower row of its warpgroup's, one by one: those of the
+/// next column are `step` elements on in C, and there are so many columns `left`.
+///
+/// # Safety
+/// These are inside C, and no other thread touches them.
+#[inline(always)]
+pub(crate) unsafe fn store_line<O: Output, const ACC: usize, const HALF: usize>(
+    g: &Gemm,
+    c: *mut O,
+    step: usize,
+    left: u32,
+    acc: &[f32; ACC],
+) {
+    // SAFETY: inside C, just checked.
+    unsafe {
+        if g.beta == 0.0 {
+            for i in 0..ACC / 2 {
+                let right = i / 2 * 8 + i % 2;
+                if (right as u32) < left {
+                    *c.add(right * step) = O::new(g.alpha * acc[i / 2 * OCTET + HALF * 2 + i % 2]);
+                }
+            }
+        } else {
+            for i in 0..ACC / 2 {
+                let right = i / 2 * 8 + i % 2;
+                if (right as u32) < left {
+                    let c = c.add(right * step);
+                    *c = O::new(g.blend(acc[i / 2 * OCTET + HALF * 2 + i % 2], (*c).get()));
+                }
+            }
+        }
+    }
+}
+
+/// Two neighbours, loaded by one instruction.
+#[inline(always)]
+unsafe fn get<O: Output>(c: *const O) -> [f32; 2] {
+    // SAFETY: inside C and aligned, by the conditions.
+    unsafe {
+        if size_of::<O>() == 4 {
+            let pair = &*c.cast::<Pair32<O>>();
+            [pair.0.get(), pair.1.get()]
+        } else {
+            let pair = &*c.cast::<Pair16<O>>();
+            [pair.0.get(), pair.1.get()]
+        }
+    }
+}
+
+/// Two neighbours, stored by one instruction.
+#[inline(always)]
+unsafe fn set<O: Output>(c: *mut O, [first, second]: [f32; 2]) {
+    let values = (O::new(first), O::new(second));
+    // SAFETY: inside C, aligned and exclusive, by the conditions.
+    unsafe {
+        if size_of::<O>() == 4 {
+            let pair = &mut *c.cast::<Pair32<O>>();
+            (pair.0, pair.1) = values;
+        } else {
+            let pair = &mut *c.cast::<Pair16<O>>();
+            (pair.0, pair.1) = values;
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! tf32: the tensor cores on f32, of which they see 19 bits.
+//!
+//! ```text
+//!   wgmma reads 32-bit elements along k only: A's rows are, B's are not.
+//!   C^T = B^T * A^T:    left operand from registers, where B is transposed by who reads what:
+//!        B (32, 128) in shared memory ──► fragments of B^T ─┐
+//!        A (256, 32) in shared memory ─────────────────────┴► 64 columns x 256 rows of C for each warpgroup
+//! ```
+//!
+//! Changed since hgemm: the roles of A and B. A warpgroup has 64 columns of C, not rows, and 256 rows. Its threads read their
+//! fragments of B out of shared memory, where the copy engine has swizzled them, for one slice while the products of the
+//! slice before are computed. Which lane has which column is arranged so that a warp's reads meet no bank twice.
+//!
+//! Source: the worklog's closing words; CUTLASS's kernels with one operand in registers.
+
+use crate::align::align;
+use crate::fragment;
+use crate::gemm::Gemm;
+use crate::ptx::tensor::{self, TensorMap};
+use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES, WARPGROUP};
+use crate::ptx::{cluster, mbarrier::Mbarrier};
+use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
+use crate::tile::WARP;
+use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile};
+use cuda_std::prelude::*;
+
+const BN: u32 = BLOCK_ROWS;
+/// Elements in a row of shared memory.
+const ROW: u32 = ROW_BYTES / 4;
+const BK: u32 = ROW;
+/// Depth of a product, and how many a slice has.
+const DEPTH: u32 = STEP_BYTES / 4;
+const STEPS: usize = (BK / DEPTH) as usize;
+/// ROW columns of B.
+const PANEL_BYTES: u32 = BK * ROW_BYTES;
+const PANELS: u32 = BN / ROW;
+
+/// A thread's part of 64 columns of a slice of B, for each product.
+type Fragments = [[f32; 4]; STEPS];
+
+/// A kernel for tiles of 2 ACC x 128.
+struct Transposed<const ACC: usize, const STAGES: u32>;
+
+impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
+    const BM: u32 = 2 * ACC as u32;
+    const A_BYTES: u32 = Self::BM * ROW_BYTES;
+    const STAGE_BYTES: u32 = Self::A_BYTES + PANELS * PANEL_BYTES;
+
+    /// A step of this shape: its names are to be filled in.
+    const STEP: Step = Step {
+        base: Some("hgemm"),
+        summary: "the tensor cores on f32, of which they see 19 bits; B through registers, which transposes it",
+        source: "S. Boehm (2022), closing words; CUTLASS, wgmma with one operand in registers",
+        precision: Precision::Tf32,
+        target: Target::Sm90a,
+        tile: Tile { bm: Self::BM, bn: BN, bk: BK, tm: ACC as u32 / 2, tn: 2 },
+        block: [ring::THREADS, 1, 1],
+        schedule: Schedule::Persistent,
+        prepasses: &[align(Operand::A), align(Operand::B)],
+        maps: Some([
+            MapBox { element: Element::F32, rows: Self::BM, columns: ROW, swizzled: true },
+            MapBox { element: Element::F32, rows: BK, columns: ROW, swizzled: true },
+        ]),
+        dynamic_smem_bytes: ring::smem_bytes(STAGES, Self::STAGE_BYTES),
+        ..Step::PLAIN
+    };
+
+    /// # Safety
+    /// As the kernels.
+    #[inline(always)]
+    unsafe fn run(g: &Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+        let (rows, columns, slices) = (g.m.div_ceil(Self::BM), g.n.div_ceil(BN), g.k.div_ceil(BK));
+        // SAFETY: what is copied to a stage fills it, and is read before it is released.
+        unsafe {
+            let mut ring = Ring::<1>::start(STAGES, Self::STAGE_BYTES);
+            if ring::feeds() {
+                ring::give_registers();
+                if thread::thread_idx_x() == 0 {
+                    for [row, column] in ring::tiles::<1>(rows, columns) {
+                        for slice in 0..slices {
+                            let (stage, full) = ring.fill();
+                            Self::copy(stage, full, [row * Self::BM, column * BN, slice * BK], a_map, b_map);
+                        }
+                    }
+                }
+            } else {
+                ring::take_registers();
+                for [row, column] in ring::tiles::<1>(rows, columns) {
+                    let mut acc = [0.0; ACC];
+                    if slices > 0 {
+                        Self::accumulate(&mut ring, slices, &mut acc);
+                    }
+                    Self::store(g, row * Self::BM, column * BN, &acc);
+                }
+            }
+            cluster::sync(); // the copies to this block have come
+        }
+    }
+
+    /// Has the copy engine bring a slice.
+    #[inline(always)]
+    unsafe fn copy(
+        stage: Stage,
+        full: Mbarrier,
+        [row, col, depth]: [u32; 3],
+        a_map: *const TensorMap,
+        b_map: *const TensorMap,
+    ) {
+        // SAFETY: the boxes fill the stage, which is free.
+        unsafe {
+            tensor::copy(stage.address, a_map, row, depth, full);
+            for panel in 0..PANELS {
+                let target = stage.address + Self::A_BYTES + panel * PANEL_BYTES;
+                tensor::copy(target, b_map, depth, col + panel * ROW, full);
+            }
+        }
+    }
+
+    /// Adds the products of the slices: one's fragments are read while the products of the one before are computed.
+    #[inline(always)]
+    unsafe fn accumulate(ring: &mut Ring<1>, slices: u32, acc: &mut [f32; ACC]) {
+        // SAFETY: a stage is full when it is read, and released when its products are done.
+        unsafe {
+            let mut before = None;
+            for _ in 0..slices {
+                let stage = ring.take();
+                let b = Self::fragments(stage);
+                let a = Matrix::along_k(stage.address);
+                wgmma::fence();
+                for step in 0..STEPS {
+                    wgmma::tf32_fragments(acc, b[step], a.add(step as u32 * STEP_BYTES), true);
+                }
+                wgmma::commit();
+                wgmma::wait_before::<1>();
+                if let Some(stage) = before.replace(stage) {
+                    ring.release(stage);
+                }
+            }
+            wgmma::wait::<0, ACC>(acc);
+            if let Some(stage) = before {
+                ring.release(stage);
+            }
+        }
+    }
+
+    /// This thread's fragments of B^T, whose rows are the columns at [`column`].
+    ///
+    /// A row of a panel has eight pieces of four columns, which the copy engine has put at their number XOR the row's. Lanes
+    /// that read one row have all columns of two pieces that are four apart; those of the next rows, the pieces between.
+    #[inline(always)]
+    unsafe fn fragments(stage: Stage) -> Fragments {
+        let first_row = warp::lane_id() % 4;
+        let column = ring::consumer() * ROWS + column();
+        let (panel, col) = (column / ROW, column % ROW);
+        let smem = shared::dynamic_shared_mem::<f32>();
+        // SAFETY: into shared memory.
+        let start = unsafe { shared::address(smem) };
+        let panel = (stage.address - start + Self::A_BYTES + panel * PANEL_BYTES) / 4;
+        core::array::from_fn(|step| {
+            core::array::from_fn(|i| {
+                let row = step as u32 * DEPTH + first_row + i as u32 / 2 * 4;
+                let col = col + i as u32 % 2 * 4;
+                let index = panel + row * ROW + ((col / 4 ^ row % 8) * 4 + col % 4);
+                // SAFETY: inside the panel.
+                unsafe { *smem.add(index as usize) }
+            })
+        })
+    }
+
+    /// C = alpha*sums + beta*C, where the tile begins at `row` and `col`.
+    #[inline(always)]
+    unsafe fn store(g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]) {
+        let (row, col) = (row + wgmma::column(), col + ring::consumer() * ROWS + column());
+        let (c, left) = (g.c(row, col), g.m.saturating_sub(row));
+        // SAFETY: inside C, just checked, and the thread's own.
+        unsafe {
+            if col < g.n {
+                fragment::store_line::<f32, ACC, 0>(g, c, g.ldc, left, acc);
+            }
+            if col + 4 < g.n {
+                fragment::store_line::<f32, ACC, 1>(g, c.wrapping_add(4), g.ldc, left, acc);
+            }
+        }
+    }
+}
+
+/// The column, of a warpgroup's 64, of this thread's row of B^T; its second row is four columns on.
+#[inline(always)]
+fn column() -> u32 {
+    let (warp, lane) = (thread::thread_idx_x() % WARPGROUP / WARP, warp::lane_id() / 4);
+    warp / 2 * ROW + warp % 2 * 8 + lane / 4 * 16 + lane % 4
+}
+
+/// This step's entry in the registry.
+pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
+
+/// Makes a kernel and a [`Step`] of each shape.
+macro_rules! kernels {
+    ($($kernel:ident $slug:literal $shape:ty;)*) => {
+        const ALL: &[Step] = &[$(Step { slug: $slug, kernel: stringify!($kernel), ..<$shape>::STEP }),*];
+
+        $(
+            /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`], [`crate::MAP_ARGUMENTS`].
+            ///
+            /// # Safety
+            /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of
+            /// `a` and `b`; launched as the step says.
+            #[kernel]
+            #[launch_bounds(ring::THREADS, 1)]
+            pub unsafe fn $kernel(
+                m: u32,
+                n: u32,
+                k: u32,
+                alpha: f32,
+                a: *const f32,
+                lda: u32,
+                b: *const f32,
+                ldb: u32,
+                beta: f32,
+                c: *mut f32,
+                ldc: u32,
+                a_map: *const TensorMap,
+                b_map: *const TensorMap,
+            ) {
+                // SAFETY: by the caller's promise.
+                unsafe {
+                    let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+                    <$shape>::run(&g, a_map, b_map);
+                }
+            }
+        )*
+    };
+}
+
+kernels! {
+    sgemm_tf32 "tf32" Transposed<128, 4>;
+    sgemm_tf32_128x128 "tf32/128x128" Transposed<64, 6>;
+}
