@@ -1,7 +1,7 @@
 //! A warpgroup's sums as its threads have them, and how they become C.
 
 use crate::gemm::Gemm;
-use crate::ptx::convert;
+use crate::ptx::{compiler, convert};
 
 /// What C may be made of.
 pub(crate) trait Output: Copy {
@@ -59,6 +59,7 @@ pub(crate) const OCTET: usize = 4;
 /// `c` is (m, n) with `ldc`, and no other thread touches these elements.
 #[inline(always)]
 pub(crate) unsafe fn store<O: Output, const ACC: usize>(g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]) {
+    let (row, col) = (compiler::anew(row), compiler::anew(col)); // not before the sums are there
     let c = g.c.cast::<O>().wrapping_add(row as usize * g.ldc + col as usize);
     let is_aligned = g.c.addr().is_multiple_of(2 * size_of::<O>()) && g.ldc.is_multiple_of(2);
     let fits = row + 8 < g.m && col + 2 * (ACC as u32) <= g.n && is_aligned;

@@ -11,7 +11,7 @@
 
 use crate::ptx::mbarrier::Mbarrier;
 use crate::ptx::wgmma::{self, ATOM_BYTES, WARPGROUP};
-use crate::ptx::{cluster, wgmma::ROWS};
+use crate::ptx::{cluster, compiler, wgmma::ROWS};
 use crate::tile::WARP;
 use crate::{persistent_tile, persistent_tiles};
 use cuda_std::prelude::*;
@@ -24,8 +24,8 @@ pub(crate) const THREADS: u32 = (1 + CONSUMERS) * WARPGROUP;
 pub(crate) const BLOCK_ROWS: u32 = CONSUMERS * ROWS;
 
 /// Registers of a thread that feeds, and of one that multiplies: together, all that a multiprocessor has.
-const FEEDS: u32 = 40;
-const MULTIPLIES: u32 = 232;
+const FEEDS: u32 = 24;
+const MULTIPLIES: u32 = 240;
 
 /// A ring of stages, in a cluster of so many blocks.
 pub(crate) struct Ring<const CLUSTER: u32> {
@@ -123,7 +123,7 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
         if self.index == self.stages {
             (self.index, self.parity) = (0, parity ^ 1);
         }
-        (Stage { index, address: self.address + index * self.bytes }, parity)
+        (Stage { index, address: compiler::anew(self.address + index * self.bytes) }, parity)
     }
 }
 

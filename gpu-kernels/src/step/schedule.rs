@@ -32,10 +32,18 @@ const GROUP: u32 = 16;
 pub const fn persistent_tile(number: u32, rows: u32, columns: u32, cluster: u32) -> [u32; 2] {
     let (number, rank) = (number / cluster, number % cluster);
     let (rows, group) = (rows.div_ceil(cluster), GROUP / cluster);
-    let first = number / (group * columns) * group;
-    let height = if rows - first < group { rows - first } else { group };
-    let number = number % (group * columns);
+    let of_group = not_zero(group * columns);
+    let first = number / of_group * group;
+    let left = rows.saturating_sub(first);
+    let height = not_zero(if left < group { left } else { group });
+    let number = number % of_group;
     [(first + number % height) * cluster + rank, number / height]
+}
+
+/// A divisor that is zero only where there are no tiles. In a kernel a division that may fail is a way out that warps of all
+/// roles share, which keeps the assembler from giving them registers of their own.
+const fn not_zero(divisor: u32) -> u32 {
+    if divisor == 0 { 1 } else { divisor }
 }
 
 /// Tiles of [`Schedule::Persistent`], those beyond the last row included.

@@ -18,7 +18,7 @@ use crate::fragment;
 use crate::gemm::Gemm;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES, WARPGROUP};
-use crate::ptx::{cluster, mbarrier::Mbarrier};
+use crate::ptx::{cluster, compiler, mbarrier::Mbarrier};
 use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
 use crate::tile::WARP;
 use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile};
@@ -171,14 +171,16 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
     #[inline(always)]
     unsafe fn store(g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]) {
         let (row, col) = (row + wgmma::column(), col + ring::consumer() * ROWS + column());
+        // Not before: its multiples would be kept in registers all along.
+        let step = compiler::anew(g.ldc as u32) as usize;
         let (c, left) = (g.c(row, col), g.m.saturating_sub(row));
         // SAFETY: inside C, just checked, and the thread's own.
         unsafe {
             if col < g.n {
-                fragment::store_line::<f32, ACC, 0>(g, c, g.ldc, left, acc);
+                fragment::store_line::<f32, ACC, 0>(g, c, step, left, acc);
             }
             if col + 4 < g.n {
-                fragment::store_line::<f32, ACC, 1>(g, c.wrapping_add(4), g.ldc, left, acc);
+                fragment::store_line::<f32, ACC, 1>(g, c.wrapping_add(4), step, left, acc);
             }
         }
     }

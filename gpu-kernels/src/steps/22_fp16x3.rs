@@ -20,7 +20,7 @@ use crate::gemm::Gemm;
 use crate::parts::{self, F16, Part};
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES};
-use crate::ptx::{cluster, mbarrier::Mbarrier};
+use crate::ptx::{cluster, compiler, mbarrier::Mbarrier};
 use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
 use crate::{MapBox, NOT_SPLIT, Precision, Schedule, Step, Target, Tile};
 use core::marker::PhantomData;
@@ -177,18 +177,23 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
     unsafe fn store(g: &Gemm, row: u32, col: u32, [of_rows, of_columns]: [*const i32; 2], sums: &mut [f32; ACC]) {
         // SAFETY: exponents are read inside A's rows and B's columns, and were written if there was anything to split.
         unsafe {
+            // Not before: what is computed of them would be kept in registers all along.
+            let (row, col, k) = (compiler::anew(row), compiler::anew(col), compiler::anew(g.k));
+            // Beyond the ends the last one's: there is no branch between these loads.
+            let of_row = |row: u32| *of_rows.add(row.min(g.m - 1) as usize);
+            let of_column = |i: usize| *of_columns.add((col + (i / OCTET * 8 + i % 2) as u32).min(g.n - 1) as usize);
             let mut is_split = true;
-            if g.k > 0 {
-                // Beyond the ends the last one's: there is no branch between these loads.
-                let of_row = |row: u32| *of_rows.add(row.min(g.m - 1) as usize);
+            if k > 0 {
                 let rows = [of_row(row), of_row(row + 8)];
                 is_split = !rows.contains(&NOT_SPLIT);
-                for i in 0..ACC {
-                    let col = col + (i / OCTET * 8 + i % 2) as u32;
-                    let of_column = *of_columns.add(col.min(g.n - 1) as usize);
+                for i in 0..ACC / 2 {
+                    let i = i / 2 * OCTET + i % 2;
+                    let of_column = of_column(i);
                     is_split &= of_column != NOT_SPLIT;
-                    let [first, second] = parts::powers(rows[i / 2 % 2].wrapping_add(of_column).wrapping_neg());
-                    sums[i] = sums[i] * first * second;
+                    for half in 0..2 {
+                        let [first, second] = parts::powers(rows[half].wrapping_add(of_column).wrapping_neg());
+                        sums[i + 2 * half] = sums[i + 2 * half] * first * second;
+                    }
                 }
             }
             if is_split {
