@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::Space;
 use crate::coalesce::SECTOR_BYTES;
 use crate::exec::ClassCounts;
-use crate::program::{Action, Async, Bulk, BulkEnd, ClusterBarrier, Instruction, Program, Tensor};
+use crate::program::{Action, Async, Bulk, BulkEnd, ClusterBarrier, Instruction, Program, Tensor, Wgmma};
 
 /// What one instruction of the PTX did, over all warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -137,6 +137,7 @@ pub enum Class {
     FloatArithmetic,
     DoubleArithmetic,
     HalfArithmetic,
+    TensorCore,
     SpecialFunction,
     IntegerArithmetic,
     Logic,
@@ -180,6 +181,9 @@ impl Class {
             }
             Action::Mbarrier(_) => return Self::Barrier,
             Action::LoadMatrix(_) => return Self::SharedLoad,
+            Action::Wgmma(action) => {
+                return if matches!(**action, Wgmma::Multiply(_)) { Self::TensorCore } else { Self::Other };
+            }
             Action::Nop => return Self::Other,
             Action::Compute(_) => None,
         };

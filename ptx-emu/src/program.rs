@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::lanes::Compute;
+use crate::ops::tensor_core::Format;
 use crate::registers::{Condition, PredSlot, Slot};
 use crate::special::Special;
 use crate::syntax::LaunchBounds;
@@ -80,6 +81,7 @@ pub(crate) enum Action {
     Async(Box<Async>),
     Mbarrier(Box<Mbarrier>),
     LoadMatrix(Box<LoadMatrix>),
+    Wgmma(Box<Wgmma>),
     Branch(Pc),
     /// To one of these, by the lanes' index.
     BranchIndex(Slot, Box<[Pc]>),
@@ -242,6 +244,41 @@ pub(crate) struct LoadMatrix {
     /// One for each matrix.
     pub registers: Box<[Slot]>,
     pub transposed: bool,
+}
+
+/// What the warps of a group do with matrices that they multiply while they go on.
+pub(crate) enum Wgmma {
+    /// Orders accesses to registers.
+    Fence,
+    Multiply(Multiply),
+    /// Closes the group of multiplications.
+    Commit,
+    /// Waits for all groups but the last so many.
+    Wait(u32),
+}
+
+/// Adds the product of a matrix of 64 rows and one of so many columns to a third, or puts it there.
+pub(crate) struct Multiply {
+    pub format: Format,
+    pub columns: u32,
+    /// Four for each eight columns.
+    pub d: Box<[Slot]>,
+    pub a: MultiplySource,
+    /// The descriptor of the second matrix, and whether its columns' neighbours lie side by side, not those along k.
+    pub b: Slot,
+    pub b_is_transposed: bool,
+    pub adds: Condition,
+    pub negates: bool,
+}
+
+/// Where the first matrix is.
+pub(crate) enum MultiplySource {
+    Registers(Box<[Slot]>),
+    /// As `Multiply::b`.
+    Shared {
+        descriptor: Slot,
+        is_transposed: bool,
+    },
 }
 
 /// A phase of a barrier: that in which it had these bits, or by its parity.

@@ -80,6 +80,7 @@ impl Site {
                 self.load_matrix(grid, warp, pc, load, mask, count)?;
                 return Ok(false);
             }
+            Action::Wgmma(action) => self.wgmma(grid, warp, pc, action, mask, count)?,
             Action::Async(action) => match &**action {
                 Async::Copy(copy) => self.begin_copy(grid, warp, pc, copy, mask, count)?,
                 Async::Commit => warp.copies.commit(mask),
@@ -98,6 +99,7 @@ impl Site {
     pub(super) fn abandon_copies(&mut self, grid: &Grid<'_>, warp: &mut Warp, mask: Mask) {
         self.end_copies(grid, warp, mask, None, false);
         self.end_bulk_groups(grid, warp, mask, None);
+        self.end_products(grid, warp, None);
     }
 
     fn begin_copy(

@@ -9,6 +9,7 @@ mod bulk;
 mod cluster;
 mod copy;
 mod data;
+mod descriptor;
 mod footprint;
 mod grid;
 mod matrix;
@@ -21,6 +22,7 @@ mod stuck;
 mod tensor;
 mod transfer;
 mod warp;
+mod wgmma;
 mod workers;
 
 pub(crate) use grid::{ClassCounts, Grid, run};

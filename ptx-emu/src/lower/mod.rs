@@ -13,6 +13,7 @@ mod mbarrier;
 mod opcode;
 mod operands;
 mod slots;
+mod wgmma;
 
 use std::sync::Arc;
 
@@ -157,6 +158,9 @@ fn action(
         return Ok(action);
     }
     if let Some(action) = matrix::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = wgmma::lower(op, o)? {
         return Ok(action);
     }
     if let Some(action) = asynchronous::lower(op, o)? {
