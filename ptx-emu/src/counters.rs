@@ -165,7 +165,11 @@ impl Class {
             Action::Load(access) | Action::Store(access) => Some(access.space),
             Action::Atomic(atomic) => Some(atomic.space),
             Action::Branch(_) | Action::BranchIndex(..) | Action::Exit | Action::Trap => return Self::Branch,
-            Action::Barrier(_) | Action::ClusterBarrier(_) | Action::WarpBarrier(_) | Action::Fence => {
+            Action::Barrier(_)
+            | Action::ClusterBarrier(_)
+            | Action::WarpBarrier(_)
+            | Action::Fence
+            | Action::ProxyFence => {
                 return Self::Barrier;
             }
             Action::Converge(..) => return Self::Lanes,

@@ -93,6 +93,8 @@ pub(crate) enum Action {
     WarpBarrier(Slot),
     /// Orders memory accesses, which the executor does anyway.
     Fence,
+    /// Orders them with those of the copy engine and of tensor cores.
+    ProxyFence,
     /// Nothing that a program can see.
     Nop,
 }

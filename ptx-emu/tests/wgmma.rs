@@ -30,6 +30,10 @@ fn b_value(column: usize, k: usize) -> i32 {
 
 /// Runs the product on what lies in shared memory as the layouts say, but for where the second begins; returns what is in the registers of the result.
 fn run(product: &Product, a: &Layout, b: &Layout, b_start: usize) -> (Report, Vec<f32>) {
+    run_text(&product.ptx(), product, a, b, b_start)
+}
+
+fn run_text(text: &str, product: &Product, a: &Layout, b: &Layout, b_start: usize) -> (Report, Vec<f32>) {
     let (ty, width) = (product.ty, product.width());
     let mut image = vec![0u8; A_BYTES + B_BYTES];
     let mut put = |place: usize, value: u32| image[place..][..width].copy_from_slice(&value.to_le_bytes()[..width]);
@@ -57,7 +61,7 @@ fn run(product: &Product, a: &Layout, b: &Layout, b_start: usize) -> (Report, Ve
     for argument in [image, fragments, out].into_iter().chain(numbers) {
         launch = launch.argument(argument.to_le_bytes());
     }
-    let module = Module::parse(&product.ptx()).unwrap();
+    let module = Module::parse(text).unwrap();
     let report = module.kernel("k").unwrap().launch(&mut memory, &launch).unwrap();
     (report, memory.free(out).unwrap().into_iter().map(f32::from_bits).collect())
 }
@@ -149,4 +153,28 @@ fn matrices_outside_of_shared_memory() {
     let (report, _) = run(&product, &layout, &b, 2 * A_BYTES);
     let fault = report.fault.expect("a fault");
     assert_eq!(fault.kind, FindingKind::OutOfBounds, "{fault}");
+}
+
+/// What is found where a part of the kernel's text is another.
+fn findings(product: &Product, part: &str, other: &str) -> Vec<String> {
+    let (text, layout) = (product.ptx(), Layout::new(128, false, 64));
+    assert!(text.contains(part), "{part}");
+    let (report, _) = run_text(&text.replacen(part, other, 1), product, &layout, &layout, A_BYTES);
+    assert!(report.fault.is_none());
+    report.findings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn stores_need_a_fence_before_tensor_cores_read() {
+    let product = Product::new("f16", 64);
+    let found = findings(&product, "fence.proxy.async.shared::cta;", "");
+    assert!(
+        found.len() == 2 && found[0].starts_with("race: ") && found[0].contains("no `fence.proxy.async`"),
+        "{found:?}"
+    );
+    let after = "bar.sync 0;\nfence.proxy.async;";
+    let text = findings(&product, "fence.proxy.async.shared::cta;\n                bar.sync 0;", after);
+    assert!(text.is_empty(), "{text:?}");
+    let found = findings(&product, "bar.sync 0;", "");
+    assert!(found.iter().any(|finding| finding.contains("nothing orders it")), "{found:?}");
 }

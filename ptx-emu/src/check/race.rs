@@ -32,6 +32,8 @@ pub(super) struct Races {
     strong_reads: HashMap<usize, Box<[Read]>>,
     /// Pairs of places that have been reported.
     known: HashSet<(Pc, Pc)>,
+    /// Pairs of places between which a fence is missing, that have been.
+    unfenced: HashSet<(Pc, Pc)>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,6 +43,8 @@ struct Write {
     warp: u16,
     lane: u8,
     is_strong: bool,
+    /// It went through the asynchronous proxy.
+    by_engine: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,6 +75,7 @@ impl Races {
             own,
             strong_reads: HashMap::new(),
             known: HashSet::new(),
+            unfenced: HashSet::new(),
         }
     }
 
@@ -116,6 +121,9 @@ impl Races {
         let write = self.writes[cell];
         if write.time > now.seen[usize::from(write.warp)] {
             self.after_write(now, cell, write, lanes, found);
+        }
+        if now.clocks.is_by_engine() && !write.by_engine {
+            self.after_generic_write(now, cell, write, lanes, found);
         }
         let (warp, cells) = (now.by.warp, self.writes.len());
         let read = match warp.checked_sub(self.own.start).filter(|_| self.own.contains(&warp)) {
@@ -169,7 +177,8 @@ impl Races {
             }
         }
         let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lane as u8);
-        self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong };
+        let by_engine = now.clocks.is_by_engine();
+        self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong, by_engine };
     }
 
     fn after_write(&mut self, now: &Now<'_>, cell: usize, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {
@@ -179,6 +188,26 @@ impl Races {
             let kind = if write.is_strong { AccessKind::Atomic } else { AccessKind::Write };
             self.race(now, (lane, cell), (warp * LANES + other, write.pc, kind), found);
         }
+    }
+
+    /// A read through the asynchronous proxy of what was written without it.
+    #[inline(always)]
+    fn after_generic_write(
+        &mut self,
+        now: &Now<'_>,
+        cell: usize,
+        write: Write,
+        lanes: Mask,
+        found: &mut Vec<Discovery>,
+    ) {
+        let (warp, other) = (usize::from(write.warp), usize::from(write.lane));
+        if now.clocks.is_fenced(warp, other, write.time) || !self.unfenced.insert((now.by.pc, write.pc as Pc)) {
+            return;
+        }
+        let lane = lanes.trailing_zeros() as usize;
+        let (address, bytes) = now.by.around((cell as u64) << self.shift, lane);
+        let what = What::NoFence { address, bytes, thread: warp * LANES + other };
+        found.push(Discovery { kind: FindingKind::Race, lane, other: Some(write.pc as Pc), what });
     }
 
     fn after_read(

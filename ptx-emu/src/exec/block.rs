@@ -242,6 +242,12 @@ impl Site {
                     }
                 }
                 Action::Fence | Action::Nop => pc += 1,
+                Action::ProxyFence => {
+                    if mask != 0 {
+                        self.checks.fence_proxy(warp.number, mask);
+                    }
+                    pc += 1;
+                }
                 _ => {
                     warp.splits[index].pc = pc;
                     self.special(grid, warp, index, mask, count)?;

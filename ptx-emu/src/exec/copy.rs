@@ -10,7 +10,7 @@ use super::block::{Fault, Site};
 use super::grid::Grid;
 use super::warp::Warp;
 use crate::Space;
-use crate::check::{AccessKind, Observed, Since};
+use crate::check::{AccessKind, Beside, Observed, Since};
 use crate::coalesce;
 use crate::counters::Count;
 use crate::lanes::lanes_of;
@@ -198,7 +198,7 @@ impl Site {
             found.append(&mut self.checks.global(grid.global_races.as_ref(), &read));
         }
         let write = Observed { kind: AccessKind::Write, pc, warp, mask, addresses: to, bytes };
-        found.append(&mut self.checks.shared_since(&write, since.as_ref(), false));
+        found.append(&mut self.checks.shared_since(&write, since.as_ref(), Beside::Generic));
         for discovery in found {
             self.report(grid, pc, warp, discovery);
         }

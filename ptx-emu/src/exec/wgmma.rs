@@ -7,7 +7,7 @@ use super::block::{Fault, Site};
 use super::descriptor::{Descriptor, UNIT};
 use super::grid::Grid;
 use super::warp::Warp;
-use crate::check::{AccessKind, Observed, Since};
+use crate::check::{AccessKind, Beside, Observed, Since};
 use crate::counters::Count;
 use crate::finding::FindingKind;
 use crate::lanes::lanes_of;
@@ -176,9 +176,10 @@ impl Site {
             for units in units.chunks(LANES) {
                 let addresses = std::array::from_fn(|lane| units.get(lane).copied().unwrap_or(0));
                 let mask = ALL_LANES >> (LANES - units.len());
+                let how = Beside::Engine { told: false };
                 let (kind, warp, bytes) = (AccessKind::Read, warp.number, UNIT as u32);
                 let access = Observed { kind, pc, warp, mask, addresses: &addresses, bytes };
-                found.append(&mut self.checks.shared_since(&access, since.as_ref(), false));
+                found.append(&mut self.checks.shared_since(&access, since.as_ref(), how));
             }
             for discovery in found {
                 self.report(grid, pc, warp.number, discovery);
