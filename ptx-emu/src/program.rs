@@ -36,6 +36,8 @@ pub(crate) struct Program {
     pub local_bytes: u32,
     /// Registers of a thread, estimated: see `lower::slots`.
     pub registers: u32,
+    /// Names of the registers that a tensor core may read or write meanwhile.
+    pub watched: Vec<Box<str>>,
     /// Bytes of the narrowest access to shared memory and to global memory, at most a word, as powers of two.
     pub shared_granule: u32,
     pub global_granule: u32,
@@ -58,6 +60,8 @@ pub struct ParamInfo {
 pub(crate) struct Instruction {
     pub guard: Option<Condition>,
     pub action: Action,
+    /// What it does with registers that are watched.
+    pub touch: Option<Box<Touch>>,
     /// Whether other lanes of the warp may be waiting to join here.
     pub is_join: bool,
     /// Where this place comes in the order in which diverged lanes are run: the least first.
@@ -97,6 +101,24 @@ pub(crate) enum Action {
     ProxyFence,
     /// Nothing that a program can see.
     Nop,
+}
+
+/// What an instruction does with the registers of `Program::watched`.
+#[derive(Debug)]
+pub(crate) enum Touch {
+    /// Adds to `d`, and multiplies by what is in `a`.
+    Multiply {
+        d: Box<[u32]>,
+        a: Box<[u32]>,
+    },
+    Copy {
+        to: u32,
+        from: u32,
+    },
+    Other {
+        reads: Box<[u32]>,
+        writes: Box<[u32]>,
+    },
 }
 
 /// A load or store of one or more neighbouring elements.

@@ -178,3 +178,39 @@ fn stores_need_a_fence_before_tensor_cores_read() {
     let found = findings(&product, "bar.sync 0;", "");
     assert!(found.iter().any(|finding| finding.contains("nothing orders it")), "{found:?}");
 }
+
+#[test]
+fn registers_that_are_waited_for() {
+    let product = Product::new("f16", 64);
+    let one = |part: &str, other: &str| findings(&product, part, other).into_iter().next().unwrap_or_default();
+    let wait = "wgmma.wait_group.sync.aligned 0;";
+    for (part, other) in
+        [(wait, ""), (wait, "wgmma.wait_group.sync.aligned 1;"), ("wgmma.commit_group.sync.aligned;", "")]
+    {
+        let found = findings(&product, part, other);
+        assert!(found.len() == 32, "each register that is stored: {found:?}");
+        assert!(found[0].contains("the register %f0 is read here, which the `wgmma.mma_async` in line"), "{found:?}");
+    }
+    let wait = "ld.param.u64 %rd4, [a_step];";
+    assert!(one(wait, &format!("{wait} mov.f32 %f5, 0f00000000;")).contains("%f5 is written here"));
+    assert!(one(wait, &format!("{wait} add.f32 %f5, %f5, %f5;")).contains("%f5 is read here"));
+    assert_eq!(one("wgmma.fence.sync.aligned;", "").split(": ").last(), Some("there is no `wgmma.fence` before it"));
+    let twice = "wgmma.fence.sync.aligned; mov.f32 %f5, 0f00000000;";
+    assert!(one("wgmma.fence.sync.aligned;", twice).contains("there is no `wgmma.fence` after line"));
+    // What compilers put around instructions that they do not know.
+    let copies = format!(".reg .f32 %g; mov.f32 %g, %f5; mov.f32 %f5, %g; mov.f32 %g, 0f00000000; {wait}");
+    assert_eq!(one(wait, &copies), "");
+}
+
+#[test]
+fn fragments_that_are_waited_for() {
+    let product = Product { from_registers: true, ..Product::new("tf32", 64) };
+    let found = findings(&product, "wgmma.fence.sync.aligned;", "");
+    assert!(
+        found[0].contains("there is no `wgmma.fence` after line") && found[0].contains("the register %a0"),
+        "{found:?}"
+    );
+    let step = "ld.param.u64 %rd4, [a_step];";
+    let found = findings(&product, step, &format!("{step} mov.u32 %a2, 0;"));
+    assert!(found.len() == 1 && found[0].contains("the register %a2 is written here"), "{found:?}");
+}

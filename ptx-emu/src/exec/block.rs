@@ -180,6 +180,9 @@ impl Site {
             count.warps += 1;
             count.lanes += u64::from(mask.count_ones());
             self.instructions += 1;
+            if let Some(touch) = instruction.touch.as_deref().filter(|_| mask != 0) {
+                self.touch(grid, warp, pc, touch, mask);
+            }
             match &instruction.action {
                 Action::Compute(compute) => {
                     if mask != 0 {

@@ -12,6 +12,7 @@ mod data;
 mod descriptor;
 mod footprint;
 mod grid;
+mod in_flight;
 mod matrix;
 mod mbarrier;
 mod meet;

@@ -6,6 +6,7 @@ use crate::special::Special;
 
 use super::copy::Copies;
 use super::grid::Grid;
+use super::in_flight::InFlight;
 use super::poll::Poll;
 use super::wgmma::Products;
 
@@ -49,6 +50,7 @@ pub(super) struct Warp {
     pub copies: Copies,
     /// What it multiplies there.
     pub products: Products,
+    pub in_flight: InFlight,
     /// By lane, how often the cluster's barrier will have opened when it can go on that has arrived there; 0 where it has not.
     pub arrivals: [u64; LANES],
     /// Instructions that lanes of this warp ran while others of it could have run, and how many of them are too many.
@@ -84,6 +86,7 @@ impl Warp {
             local,
             copies: Copies::default(),
             products: Products::default(),
+            in_flight: InFlight::default(),
             arrivals: [0; LANES],
             alone: 0,
             patience: PATIENCE,
@@ -104,6 +107,7 @@ impl Warp {
         (self.alone, self.patience, self.favour, self.favours) = (0, PATIENCE, 0, 0);
         self.copies = Copies::default();
         self.products = Products::default();
+        self.in_flight.start(grid.program.watched.len());
         self.poll.end();
         self.arrivals = [0; LANES];
         for &(special, slot, rows) in &grid.program.specials {

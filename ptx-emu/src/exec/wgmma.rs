@@ -29,6 +29,13 @@ pub(super) struct Products {
     groups: u32,
 }
 
+impl Products {
+    /// Groups that have been closed.
+    pub(super) fn groups(&self) -> u32 {
+        self.groups
+    }
+}
+
 /// A multiplication that has not been waited for.
 #[derive(Debug)]
 struct Pending {
@@ -50,10 +57,11 @@ impl Site {
         count: &mut Count,
     ) -> Result<(), Fault> {
         match action {
-            Wgmma::Fence => {}
+            Wgmma::Fence => warp.in_flight.fence(),
             Wgmma::Commit => warp.products.groups += 1,
             Wgmma::Wait(keep) => {
                 self.end_products(grid, warp, Some(*keep));
+                warp.in_flight.wait(warp.products.groups, *keep);
                 self.checks.warp_met(warp.number, mask, warp.live());
             }
             Wgmma::Multiply(multiply) => {
