@@ -84,7 +84,7 @@ pub(crate) enum Action {
     /// Something that copies in the background.
     Async(Box<Async>),
     Mbarrier(Box<Mbarrier>),
-    LoadMatrix(Box<LoadMatrix>),
+    Matrices(Box<Matrices>),
     Wgmma(Box<Wgmma>),
     Branch(Pc),
     /// To one of these, by the lanes' index.
@@ -260,8 +260,9 @@ pub(crate) enum MbarrierKind {
     },
 }
 
-/// Matrices of 8 x 8 elements of 16 bits, of which each lane gets two neighbours of each.
-pub(crate) struct LoadMatrix {
+/// Matrices of 8 x 8 elements of 16 bits, of which each lane has two neighbours of each.
+pub(crate) struct Matrices {
+    pub is_store: bool,
     pub space: Space,
     /// In the first eight lanes, the rows of the first matrix, and so on.
     pub address: AddressExpr,

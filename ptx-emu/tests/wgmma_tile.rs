@@ -2,7 +2,10 @@
 //! something is missing in it.
 
 use half::f16;
-use ptx_emu::{Checks, Finding, FindingKind, GlobalMemory, Launch, Module, Report, Swizzle, TensorMap, Type};
+use ptx_emu::{
+    Checks, Class, Finding, FindingKind, GlobalMemory, Launch, Module, Report, SharedCounters, Swizzle, TensorCoreFmas,
+    TensorMap, Type,
+};
 
 const TEXT: &str = include_str!("ptx/wgmma_tile.ptx");
 const SIDE: usize = 64;
@@ -50,6 +53,13 @@ fn copies_and_products_take_turns() {
         let (report, c) = run(TEXT, steps, Checks::ALL);
         assert!(report.is_clean(), "{:?} {:?}", report.findings, report.fault);
         assert!(c == expected(steps), "{steps} steps");
+        let (steps, counters) = (steps as u64, &report.counters);
+        let fmas = TensorCoreFmas { f16: 64 * 64 * 64 * steps, ..TensorCoreFmas::default() };
+        assert_eq!(counters.tensor_core_fmas, fmas);
+        // Each of 64 x 64 elements of 2 bytes once.
+        let reads = SharedCounters { requests: 16 * steps, wavefronts: 128 * steps, bytes: 16_384 * steps };
+        assert_eq!(counters.tensor_core_reads, reads);
+        assert_eq!(counters.of(Class::TensorCore), 16 * steps);
     }
 }
 

@@ -219,7 +219,7 @@ impl Site {
                     self.special(grid, warp, index, mask, count)?;
                     return Ok(false);
                 }
-                action @ (Action::Async(_) | Action::Mbarrier(_) | Action::LoadMatrix(_) | Action::Wgmma(_))
+                action @ (Action::Async(_) | Action::Mbarrier(_) | Action::Matrices(_) | Action::Wgmma(_))
                     if mask != 0 =>
                 {
                     let changes = self.beside(grid, warp, pc, action, mask, count)?;
@@ -231,7 +231,7 @@ impl Site {
                         return Ok(true);
                     }
                 }
-                Action::Async(_) | Action::Mbarrier(_) | Action::LoadMatrix(_) | Action::Wgmma(_) => pc += 1,
+                Action::Async(_) | Action::Mbarrier(_) | Action::Matrices(_) | Action::Wgmma(_) => pc += 1,
                 Action::Branch(target) => {
                     if mask == lanes {
                         pc = *target;

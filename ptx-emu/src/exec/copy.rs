@@ -76,9 +76,9 @@ impl Site {
     ) -> Result<bool, Fault> {
         match action {
             Action::Mbarrier(barrier) => return self.mbarrier(grid, warp, pc, barrier, mask),
-            Action::LoadMatrix(load) => {
-                self.load_matrix(grid, warp, pc, load, mask, count)?;
-                return Ok(false);
+            Action::Matrices(access) => {
+                self.matrices(grid, warp, pc, access, mask, count)?;
+                return Ok(access.is_store);
             }
             Action::Wgmma(action) => self.wgmma(grid, warp, pc, action, mask, count)?,
             Action::Async(action) => match &**action {

@@ -8,6 +8,7 @@ use super::descriptor::{Descriptor, UNIT};
 use super::grid::Grid;
 use super::warp::Warp;
 use crate::check::{AccessKind, Beside, Observed, Since};
+use crate::coalesce::WAVEFRONT_BYTES;
 use crate::counters::Count;
 use crate::finding::FindingKind;
 use crate::lanes::lanes_of;
@@ -17,9 +18,6 @@ use crate::registers::{ALL_LANES, LANES, Mask, Registers, Slot};
 
 /// Warps that multiply together.
 const GROUP: usize = 4;
-
-/// Bytes of a wavefront of shared memory.
-const WAVEFRONT: u64 = 128;
 
 /// What a warp multiplies in the background.
 #[derive(Debug, Default)]
@@ -238,7 +236,7 @@ impl Strip {
 fn wavefronts(product: &Multiply, warp: usize, units: u64) -> u64 {
     let of_columns = u64::from(product.columns) * 2;
     let own = if warp.is_multiple_of(GROUP) { units } else { units.saturating_sub(of_columns) };
-    (own * UNIT).div_ceil(WAVEFRONT)
+    (own * UNIT).div_ceil(WAVEFRONT_BYTES)
 }
 
 /// The warp's rows of the first matrix, of which lane 0 has what begins the rows 0 and 8, lane 4 the rows 1 and 9.
