@@ -30,6 +30,8 @@ pub(super) struct Races {
     reads_of_others: HashMap<usize, Vec<(usize, [Read; PAGE])>>,
     /// By cell, the reads that are strong: they do not race with strong writes.
     strong_reads: HashMap<usize, Box<[Read]>>,
+    /// From the first to the last of these cells.
+    strong_cells: Range<usize>,
     /// Pairs of places that have been reported.
     known: HashSet<(Pc, Pc)>,
     /// Pairs of places between which a fence is missing, that have been.
@@ -74,6 +76,7 @@ impl Races {
             reads_of_others: HashMap::new(),
             own,
             strong_reads: HashMap::new(),
+            strong_cells: 0..0,
             known: HashSet::new(),
             unfenced: HashSet::new(),
         }
@@ -82,6 +85,7 @@ impl Races {
     /// Begins a block; `forget` where times begin anew.
     pub(super) fn start(&mut self, forget: bool) {
         self.strong_reads.clear();
+        self.strong_cells = 0..0;
         self.reads_of_others.clear();
         if forget {
             self.writes.fill(Write::default());
@@ -145,6 +149,8 @@ impl Races {
         if !write.is_strong {
             self.after_write(now, cell, write, lanes, found);
         }
+        let cells = &mut self.strong_cells;
+        *cells = if cells.is_empty() { cell..cell + 1 } else { cells.start.min(cell)..cells.end.max(cell + 1) };
         let warps = self.warps;
         let reads = self.strong_reads.entry(cell).or_insert_with(|| vec![Read::default(); warps].into());
         reads[now.by.warp].note(now, lanes);
@@ -170,7 +176,7 @@ impl Races {
                 self.after_read(now, (lane, cell), (warp, read, AccessKind::Read), found);
             }
         }
-        if !is_strong && !self.strong_reads.is_empty() {
+        if !is_strong && self.strong_cells.contains(&cell) {
             for warp in 0..self.warps {
                 let read = self.strong_reads.get(&cell).map_or(Read::default(), |reads| reads[warp]);
                 self.after_read(now, (lane, cell), (warp, read, AccessKind::StrongRead), found);

@@ -23,9 +23,6 @@ pub(crate) const MAX_DEPTH: usize = 16;
 /// Bits that are kept behind the point.
 const FRACTION: i16 = 25;
 
-/// The least exponent of an f32.
-const MIN_EXPONENT: i16 = -126;
-
 /// What stands for the exponent of 0, of infinities and of NaN: far from all others, and from their sums.
 const ZERO: i16 = -4096;
 const INFINITE: i16 = 12_000;
@@ -115,9 +112,9 @@ impl Columns {
             #[inline(always)]
             || {
                 let mut most = i16::MIN;
-                for k in 0..MAX_DEPTH {
-                    for column in 0..WIDTH {
-                        let (significand, exponent) = take_apart(elements[k][column]);
+                for (k, elements) in elements.iter().enumerate() {
+                    for (column, bits) in elements.iter().enumerate() {
+                        let (significand, exponent) = take_apart(*bits);
                         columns.significands[k][column] = significand;
                         columns.exponents[k][column] = exponent;
                         most = most.max(exponent);
@@ -156,11 +153,8 @@ pub(crate) fn multiply(simd: pulp::Arch, format: Format, rows: &[Row; ROWS], col
 /// By column: the exponent that all is aligned to, and the sum in units of the last bit that is kept.
 #[inline(always)]
 fn aligned(depth: usize, row: &Row, columns: &Columns, sums: &[f32; WIDTH]) -> ([i16; WIDTH], [[i32; WIDTH]; 2]) {
-    let mut top = [MIN_EXPONENT; WIDTH];
-    for column in 0..WIDTH {
-        let exponent = (sums[column].to_bits() >> 23 & 0xff) as i16;
-        top[column] = exponent.max(1).wrapping_sub(127);
-    }
+    let exponent = |sum: f32| ((sum.to_bits() >> 23 & 0xff) as i16).max(1).wrapping_sub(127);
+    let mut top = sums.map(exponent);
     for k in 0..depth {
         for column in 0..WIDTH {
             top[column] = top[column].max(row.exponents[k].wrapping_add(columns.exponents[k][column]));
@@ -170,9 +164,8 @@ fn aligned(depth: usize, row: &Row, columns: &Columns, sums: &[f32; WIDTH]) -> (
     let mut halves = [[0i32; WIDTH]; 2];
     for column in 0..WIDTH {
         let bits = sums[column].to_bits();
-        let exponent = (bits >> 23 & 0xff) as i16;
-        let significand = bits & 0x007f_ffff | u32::from(exponent != 0) << 23;
-        let behind = (top[column].wrapping_sub(exponent.max(1).wrapping_sub(127)) as u16).min(31);
+        let significand = bits & 0x007f_ffff | u32::from(bits >> 23 & 0xff != 0) << 23;
+        let behind = (top[column].wrapping_sub(exponent(sums[column])) as u16).min(31);
         let summand = (significand << (FRACTION - 23) >> behind) as i32;
         halves[0][column] = if bits >> 31 == 0 { summand } else { summand.wrapping_neg() };
     }

@@ -55,7 +55,7 @@ impl Layout {
     /// The descriptor of the matrix at that address.
     pub fn descriptor(&self, start: usize) -> u64 {
         let field = |bytes: usize| {
-            assert!(bytes % 16 == 0 && bytes < 1 << 18);
+            assert!(bytes.is_multiple_of(16) && bytes < 1 << 18);
             bytes as u64 / 16
         };
         let swizzle = [(0, 0), (128, 1), (64, 2), (32, 3)].iter().find(|(bytes, _)| *bytes == self.swizzle).unwrap().1;
