@@ -6,9 +6,10 @@ use std::ops::AddAssign;
 use serde::Serialize;
 
 use crate::Space;
-use crate::coalesce::SECTOR_BYTES;
+use crate::coalesce::{SECTOR_BYTES, WAVEFRONT_BYTES};
 use crate::exec::ClassCounts;
-use crate::program::{Action, Async, Bulk, BulkEnd, ClusterBarrier, Instruction, Program, Tensor};
+use crate::ops::tensor_core::{Format, ROWS};
+use crate::program::{Action, Async, Bulk, BulkEnd, ClusterBarrier, Instruction, Program, Tensor, Wgmma};
 
 /// What one instruction of the PTX did, over all warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,6 +54,8 @@ pub struct Counters {
     pub thread_instructions: u64,
     /// Fused multiply-adds of fp32, counted once for each lane.
     pub thread_fmas: u64,
+    /// Multiply-adds of the tensor cores.
+    pub tensor_core_fmas: TensorCoreFmas,
     /// Loads from global memory.
     pub global_loads: GlobalCounters,
     /// Stores to global memory, atomic operations included.
@@ -64,6 +67,8 @@ pub struct Counters {
     pub shared_loads: SharedCounters,
     /// Stores to shared memory, atomic operations included.
     pub shared_stores: SharedCounters,
+    /// What the tensor cores read of shared memory by themselves; of a group of warps, its first reads the matrix that all need.
+    pub tensor_core_reads: SharedCounters,
     /// Loads from and stores to local memory: spilled registers, and arrays that are indexed at run time.
     pub local: GlobalCounters,
     /// Warps that came to a barrier of the block.
@@ -105,6 +110,15 @@ pub struct SharedCounters {
     pub bytes: u64,
 }
 
+/// Multiply-adds of the tensor cores, by the type of what is multiplied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[allow(missing_docs)] // their names say it
+pub struct TensorCoreFmas {
+    pub f16: u64,
+    pub bf16: u64,
+    pub tf32: u64,
+}
+
 /// What one line of the PTX did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LineCounters {
@@ -137,6 +151,7 @@ pub enum Class {
     FloatArithmetic,
     DoubleArithmetic,
     HalfArithmetic,
+    TensorCore,
     SpecialFunction,
     IntegerArithmetic,
     Logic,
@@ -164,7 +179,11 @@ impl Class {
             Action::Load(access) | Action::Store(access) => Some(access.space),
             Action::Atomic(atomic) => Some(atomic.space),
             Action::Branch(_) | Action::BranchIndex(..) | Action::Exit | Action::Trap => return Self::Branch,
-            Action::Barrier(_) | Action::ClusterBarrier(_) | Action::WarpBarrier(_) | Action::Fence => {
+            Action::Barrier(_)
+            | Action::ClusterBarrier(_)
+            | Action::WarpBarrier(_)
+            | Action::Fence
+            | Action::ProxyFence => {
                 return Self::Barrier;
             }
             Action::Converge(..) => return Self::Lanes,
@@ -179,7 +198,12 @@ impl Class {
                 };
             }
             Action::Mbarrier(_) => return Self::Barrier,
-            Action::LoadMatrix(_) => return Self::SharedLoad,
+            Action::Matrices(access) => {
+                return if access.is_store { Self::SharedStore } else { Self::SharedLoad };
+            }
+            Action::Wgmma(action) => {
+                return if matches!(**action, Wgmma::Multiply(_)) { Self::TensorCore } else { Self::Other };
+            }
             Action::Nop => return Self::Other,
             Action::Compute(_) => None,
         };
@@ -272,7 +296,7 @@ impl Counters {
                     Async::Copy(copy) => u64::from(copy.bytes),
                     _ => 0,
                 },
-                Action::LoadMatrix(load) => 4 * load.registers.len() as u64,
+                Action::Matrices(access) => 4 * access.registers.len() as u64,
                 Action::Barrier(_) | Action::ClusterBarrier(ClusterBarrier { waits: true, .. }) => {
                     self.barriers += warps;
                     0
@@ -291,6 +315,17 @@ impl Counters {
             self.copies += global;
         }
         let shared = SharedCounters { requests, wavefronts, bytes };
+        if let Action::Wgmma(action) = &instruction.action
+            && let Wgmma::Multiply(product) = &**action
+        {
+            let fmas = match product.format {
+                Format::F16 => &mut self.tensor_core_fmas.f16,
+                Format::Bf16 => &mut self.tensor_core_fmas.bf16,
+                Format::Tf32 => &mut self.tensor_core_fmas.tf32,
+            };
+            *fmas += requests * (ROWS * product.format.depth()) as u64 * u64::from(product.columns);
+            self.tensor_core_reads += SharedCounters { bytes: wavefronts * WAVEFRONT_BYTES, ..shared };
+        }
         match class {
             Class::GlobalLoad | Class::GenericAccess => self.global_loads += global,
             Class::GlobalStore => self.global_stores += global,

@@ -23,7 +23,7 @@ impl<R, F: FnMut() -> R> pulp::WithSimd for Vectorized<F> {
 /// Runs the function, compiled for the processor's vectors if it is marked `#[inline(always)]`. As an `FnOnce`, which
 /// pulp takes as it is, it would be called through a function of its own, which knows nothing of these vectors.
 #[inline(always)]
-fn vectorized<R>(simd: pulp::Arch, f: impl FnMut() -> R) -> R {
+pub(crate) fn vectorized<R>(simd: pulp::Arch, f: impl FnMut() -> R) -> R {
     simd.dispatch(Vectorized(f))
 }
 

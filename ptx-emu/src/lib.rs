@@ -60,7 +60,7 @@ mod tensor;
 mod types;
 
 pub use check::Checks;
-pub use counters::{Class, Counters, GlobalCounters, LineCounters, SharedCounters};
+pub use counters::{Class, Counters, GlobalCounters, LineCounters, SharedCounters, TensorCoreFmas};
 pub use finding::{Finding, FindingKind, Thread};
 pub use kernel::{Error, Kernel, Launch, MAX_SHARED_BYTES, MAX_THREADS, Module, Report};
 pub use lower::LowerError;

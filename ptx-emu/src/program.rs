@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::lanes::Compute;
+use crate::ops::tensor_core::Format;
 use crate::registers::{Condition, PredSlot, Slot};
 use crate::special::Special;
 use crate::syntax::LaunchBounds;
@@ -35,6 +36,8 @@ pub(crate) struct Program {
     pub local_bytes: u32,
     /// Registers of a thread, estimated: see `lower::slots`.
     pub registers: u32,
+    /// Names of the registers that a tensor core may read or write meanwhile.
+    pub watched: Vec<Box<str>>,
     /// Bytes of the narrowest access to shared memory and to global memory, at most a word, as powers of two.
     pub shared_granule: u32,
     pub global_granule: u32,
@@ -57,6 +60,8 @@ pub struct ParamInfo {
 pub(crate) struct Instruction {
     pub guard: Option<Condition>,
     pub action: Action,
+    /// What it does with registers that are watched.
+    pub touch: Option<Box<Touch>>,
     /// Whether other lanes of the warp may be waiting to join here.
     pub is_join: bool,
     /// Where this place comes in the order in which diverged lanes are run: the least first.
@@ -79,7 +84,8 @@ pub(crate) enum Action {
     /// Something that copies in the background.
     Async(Box<Async>),
     Mbarrier(Box<Mbarrier>),
-    LoadMatrix(Box<LoadMatrix>),
+    Matrices(Box<Matrices>),
+    Wgmma(Box<Wgmma>),
     Branch(Pc),
     /// To one of these, by the lanes' index.
     BranchIndex(Slot, Box<[Pc]>),
@@ -91,8 +97,28 @@ pub(crate) enum Action {
     WarpBarrier(Slot),
     /// Orders memory accesses, which the executor does anyway.
     Fence,
+    /// Orders them with those of the copy engine and of tensor cores.
+    ProxyFence,
     /// Nothing that a program can see.
     Nop,
+}
+
+/// What an instruction does with the registers of `Program::watched`.
+#[derive(Debug)]
+pub(crate) enum Touch {
+    /// Adds to `d`, and multiplies by what is in `a`.
+    Multiply {
+        d: Box<[u32]>,
+        a: Box<[u32]>,
+    },
+    Copy {
+        to: u32,
+        from: u32,
+    },
+    Other {
+        reads: Box<[u32]>,
+        writes: Box<[u32]>,
+    },
 }
 
 /// A load or store of one or more neighbouring elements.
@@ -234,14 +260,50 @@ pub(crate) enum MbarrierKind {
     },
 }
 
-/// Matrices of 8 x 8 elements of 16 bits, of which each lane gets two neighbours of each.
-pub(crate) struct LoadMatrix {
+/// Matrices of 8 x 8 elements of 16 bits, of which each lane has two neighbours of each.
+pub(crate) struct Matrices {
+    pub is_store: bool,
     pub space: Space,
     /// In the first eight lanes, the rows of the first matrix, and so on.
     pub address: AddressExpr,
     /// One for each matrix.
     pub registers: Box<[Slot]>,
     pub transposed: bool,
+}
+
+/// What the warps of a group do with matrices that they multiply while they go on.
+pub(crate) enum Wgmma {
+    /// Orders accesses to registers.
+    Fence,
+    Multiply(Multiply),
+    /// Closes the group of multiplications.
+    Commit,
+    /// Waits for all groups but the last so many.
+    Wait(u32),
+}
+
+/// Adds the product of a matrix of 64 rows and one of so many columns to a third, or puts it there.
+pub(crate) struct Multiply {
+    pub format: Format,
+    pub columns: u32,
+    /// Four for each eight columns.
+    pub d: Box<[Slot]>,
+    pub a: MultiplySource,
+    /// The descriptor of the second matrix, and whether its columns' neighbours lie side by side, not those along k.
+    pub b: Slot,
+    pub b_is_transposed: bool,
+    pub adds: Condition,
+    pub negates: bool,
+}
+
+/// Where the first matrix is.
+pub(crate) enum MultiplySource {
+    Registers(Box<[Slot]>),
+    /// As `Multiply::b`.
+    Shared {
+        descriptor: Slot,
+        is_transposed: bool,
+    },
 }
 
 /// A phase of a barrier: that in which it had these bits, or by its parity.

@@ -224,7 +224,7 @@ impl Swizzle {
     const ALL: [Self; 4] = [Self::None, Self::Bytes32, Self::Bytes64, Self::Bytes128];
 
     /// The most bytes of a row.
-    const fn span(self) -> Option<u64> {
+    pub(crate) const fn span(self) -> Option<u64> {
         match self {
             Self::None => None,
             Self::Bytes32 => Some(32),

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use ptx_emu::{Error, GlobalMemory, Kernel, Launch, Module};
 
-const SAMPLES: [&str; 9] = [
+const SAMPLES: [&str; 10] = [
     include_str!("ptx/vector_add.ptx"),
     include_str!("ptx/saxpy.ptx"),
     include_str!("ptx/reduction.ptx"),
@@ -18,6 +18,7 @@ const SAMPLES: [&str; 9] = [
     include_str!("programs/good/bulk_copies.ptx"),
     include_str!("programs/good/matrices.ptx"),
     include_str!("programs/good/cluster_generic.ptx"),
+    include_str!("programs/good/wgmma.ptx"),
 ];
 
 /// What mutations put in place of a token, or before one: opcodes and ends of them, operands, constants, and the rest.
@@ -31,6 +32,8 @@ const TOKENS: &str = "
     cp.async.mbarrier.arrive.noinc.shared.b64 cp.async.bulk.commit_group cp.async.bulk.wait_group
     mbarrier.init.shared.b64 mbarrier.arrive.shared.b64 mbarrier.arrive_drop.shared.b64 mbarrier.expect_tx.shared.b64
     mbarrier.complete_tx.shared.b64 mbarrier.inval.shared.b64 ldmatrix.sync.aligned.m8n8.x1.shared.b16
+    stmatrix.sync.aligned.m8n8.x1.shared.b16 wgmma.fence.sync.aligned wgmma.commit_group.sync.aligned
+    wgmma.wait_group.sync.aligned wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 fence.proxy.async
     barrier.cluster.arrive barrier.cluster.wait.aligned mapa.u64 mapa.shared::cluster.u32 getctarank.u64
     ld.shared::cluster.u32 st.shared::cluster.v4.u32 atom.shared::cluster.add.u64 %cluster_ctarank membar.gl bra bra.uni call ret exit trap brx.idx nop .u8 .s16 .u64 .f64 .f16 .v2 .v4 .sat .rn .wide .hi
     .volatile .sync .global
@@ -215,7 +218,7 @@ fn tokens_are_the_text() {
 
 #[test]
 fn the_samples_run() {
-    assert_eq!(SAMPLES.map(survive), [1, 1, 2, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(SAMPLES.map(survive), [1, 1, 2, 1, 1, 1, 1, 1, 1, 1]);
     assert!(samples().len() > SAMPLES.len() && samples().iter().all(|sample| survive(sample) > 0));
 }
 

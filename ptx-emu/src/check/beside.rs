@@ -1,7 +1,8 @@
 //! What goes on beside a thread: copies that it has begun, and barriers in shared memory that count them.
 
 use super::clocks::Since;
-use super::{BlockChecks, Discovery, GlobalRaces, Observed, release, word_name, words};
+use super::{Beside, BlockChecks, Discovery, GlobalRaces, Observed, release, word_name, words};
+use crate::registers::Mask;
 
 /// What the clocks know the end of a barrier's phase by, beside its word.
 const PHASE: u64 = 1 << 62;
@@ -12,14 +13,14 @@ impl BlockChecks {
         self.cluster.clocks.as_mut().map(|clocks| clocks.begin(warp))
     }
 
-    /// A plain access to shared memory that began earlier comes to its end, of which a barrier has `told` others.
-    pub(crate) fn shared_since(&mut self, access: &Observed<'_>, since: Option<&Since>, told: bool) -> Vec<Discovery> {
+    /// A plain access to shared memory that began earlier comes to its end.
+    pub(crate) fn shared_since(&mut self, access: &Observed<'_>, since: Option<&Since>, how: Beside) -> Vec<Discovery> {
         let mut found = Vec::new();
         if let Some(written) = &mut self.memory.written {
             found.extend(written.access(access, "shared", access.addresses));
         }
         if let (Some(clocks), Some(races), Some(since)) = (&mut self.cluster.clocks, &mut self.memory.races, since) {
-            clocks.as_of(access.warp, since, told, |clocks| races.access(clocks, access, &mut found));
+            clocks.as_of(access.warp, since, how, |clocks| races.access(clocks, access, &mut found));
         }
         found
     }
@@ -30,15 +31,22 @@ impl BlockChecks {
         all: Option<&GlobalRaces>,
         access: &Observed<'_>,
         since: Option<&Since>,
-        told: bool,
+        how: Beside,
     ) -> Vec<Discovery> {
         let mut found = Vec::new();
         if let (Some(clocks), Some(global), Some(all), Some(since)) =
             (&mut self.cluster.clocks, &mut self.cluster.global, all, since)
         {
-            clocks.as_of(access.warp, since, told, |clocks| global.access(all, clocks, access, &mut found));
+            clocks.as_of(access.warp, since, how, |clocks| global.access(all, clocks, access, &mut found));
         }
         found
+    }
+
+    /// Lanes order their accesses with those of the copy engine and of the tensor cores: `fence.proxy.async`.
+    pub(crate) fn fence_proxy(&mut self, warp: usize, lanes: Mask) {
+        if let Some(clocks) = &mut self.cluster.clocks {
+            clocks.fence(warp, lanes);
+        }
     }
 
     /// An access to barriers in shared memory. Who arrives lets those know who will see the phase's end.

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::Beside;
 use crate::lanes::lanes_of;
 use crate::registers::{ALL_LANES, LANES, Mask};
 
@@ -36,6 +37,10 @@ pub(super) struct Clocks {
     began: Option<u32>,
     /// The time that such an access is taken to have, where it is not the warp's own.
     stamp: Option<u32>,
+    /// Whether it goes through the asynchronous proxy.
+    by_engine: bool,
+    /// By thread: up to when its accesses are ordered with those that go through the asynchronous proxy.
+    fenced: Vec<u32>,
 }
 
 /// When an access began, and what its warp had seen by then.
@@ -56,6 +61,8 @@ impl Clocks {
             words: HashMap::new(),
             began: None,
             stamp: None,
+            by_engine: false,
+            fenced: vec![0; warps * LANES],
         }
     }
 
@@ -67,6 +74,7 @@ impl Clocks {
         let last = if wraps { 0 } else { last };
         self.time.fill(last + 1);
         self.seen.fill(last);
+        self.fenced.fill(last);
         self.lanes.fill(None);
         self.barriers.fill(0);
         self.words.clear();
@@ -214,15 +222,37 @@ impl Clocks {
     }
 
     /// Runs `f` as if the warp had learned nothing since then. What it accesses counts as accessed now, or, where others
-    /// have `told` of its end, as it began.
-    pub(super) fn as_of<R>(&mut self, warp: usize, since: &Since, told: bool, f: impl FnOnce(&Self) -> R) -> R {
+    /// have been told of its end, as it began.
+    pub(super) fn as_of<R>(&mut self, warp: usize, since: &Since, how: Beside, f: impl FnOnce(&Self) -> R) -> R {
+        let told = how == Beside::Engine { told: true };
         let now: Box<[u32]> = self.seen(warp).into();
         self.seen[warp * self.warps..][..self.warps].copy_from_slice(&since.seen);
         (self.began, self.stamp) = (Some(since.time), told.then_some(since.time));
+        self.by_engine = how != Beside::Generic;
         let result = f(self);
-        (self.began, self.stamp) = (None, None);
+        (self.began, self.stamp, self.by_engine) = (None, None, false);
         self.seen[warp * self.warps..][..self.warps].copy_from_slice(&now);
         result
+    }
+
+    /// Lanes order what they did, and what they know of what others did, with what goes through the asynchronous proxy.
+    pub(super) fn fence(&mut self, warp: usize, lanes: Mask) {
+        let seen = &self.seen[warp * self.warps..][..self.warps];
+        for (fenced, seen) in self.fenced.as_chunks_mut::<LANES>().0.iter_mut().zip(seen) {
+            fenced.iter_mut().for_each(|time| *time = (*time).max(*seen));
+        }
+        lanes_of(lanes).for_each(|lane| self.fenced[warp * LANES + lane] = self.time[warp]);
+        self.tick(warp);
+    }
+
+    /// Whether the access that is looked at goes through the asynchronous proxy.
+    pub(super) fn is_by_engine(&self) -> bool {
+        self.by_engine
+    }
+
+    /// Whether what a lane did at that time is ordered with what goes through the asynchronous proxy.
+    pub(super) fn is_fenced(&self, warp: usize, lane: usize, time: u32) -> bool {
+        time <= self.fenced[warp * LANES + lane]
     }
 
     /// What the warp does from now on is not yet known to anybody.

@@ -86,6 +86,15 @@ pub(crate) struct Observed<'a> {
     pub bytes: u32,
 }
 
+/// How an access is made that goes on beside the thread that began it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// As the thread's own.
+    Generic,
+    /// Through the asynchronous proxy, by the copy engine or a tensor core; a barrier may have `told` others of its end.
+    Engine { told: bool },
+}
+
 /// Bytes of one lane beyond which an access is one of a copy engine.
 const MAX_BYTES: u32 = 32;
 
@@ -126,6 +135,8 @@ pub(crate) enum What {
         cluster: Option<u32>,
         kind: AccessKind,
     },
+    /// No `fence.proxy.async` after the write by a thread, by its number in its cluster, at `Discovery::other`.
+    NoFence { address: u64, bytes: u32, thread: usize },
 }
 
 /// What the checkers know of the blocks of a cluster together.

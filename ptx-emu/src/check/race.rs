@@ -30,8 +30,12 @@ pub(super) struct Races {
     reads_of_others: HashMap<usize, Vec<(usize, [Read; PAGE])>>,
     /// By cell, the reads that are strong: they do not race with strong writes.
     strong_reads: HashMap<usize, Box<[Read]>>,
+    /// From the first to the last of these cells.
+    strong_cells: Range<usize>,
     /// Pairs of places that have been reported.
     known: HashSet<(Pc, Pc)>,
+    /// Pairs of places between which a fence is missing, that have been.
+    unfenced: HashSet<(Pc, Pc)>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,6 +45,8 @@ struct Write {
     warp: u16,
     lane: u8,
     is_strong: bool,
+    /// It went through the asynchronous proxy.
+    by_engine: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -70,13 +76,16 @@ impl Races {
             reads_of_others: HashMap::new(),
             own,
             strong_reads: HashMap::new(),
+            strong_cells: 0..0,
             known: HashSet::new(),
+            unfenced: HashSet::new(),
         }
     }
 
     /// Begins a block; `forget` where times begin anew.
     pub(super) fn start(&mut self, forget: bool) {
         self.strong_reads.clear();
+        self.strong_cells = 0..0;
         self.reads_of_others.clear();
         if forget {
             self.writes.fill(Write::default());
@@ -117,6 +126,9 @@ impl Races {
         if write.time > now.seen[usize::from(write.warp)] {
             self.after_write(now, cell, write, lanes, found);
         }
+        if now.clocks.is_by_engine() && !write.by_engine {
+            self.after_generic_write(now, cell, write, lanes, found);
+        }
         let (warp, cells) = (now.by.warp, self.writes.len());
         let read = match warp.checked_sub(self.own.start).filter(|_| self.own.contains(&warp)) {
             Some(own) => &mut self.reads[own * cells + cell],
@@ -137,6 +149,8 @@ impl Races {
         if !write.is_strong {
             self.after_write(now, cell, write, lanes, found);
         }
+        let cells = &mut self.strong_cells;
+        *cells = if cells.is_empty() { cell..cell + 1 } else { cells.start.min(cell)..cells.end.max(cell + 1) };
         let warps = self.warps;
         let reads = self.strong_reads.entry(cell).or_insert_with(|| vec![Read::default(); warps].into());
         reads[now.by.warp].note(now, lanes);
@@ -162,14 +176,15 @@ impl Races {
                 self.after_read(now, (lane, cell), (warp, read, AccessKind::Read), found);
             }
         }
-        if !is_strong && !self.strong_reads.is_empty() {
+        if !is_strong && self.strong_cells.contains(&cell) {
             for warp in 0..self.warps {
                 let read = self.strong_reads.get(&cell).map_or(Read::default(), |reads| reads[warp]);
                 self.after_read(now, (lane, cell), (warp, read, AccessKind::StrongRead), found);
             }
         }
         let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lane as u8);
-        self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong };
+        let by_engine = now.clocks.is_by_engine();
+        self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong, by_engine };
     }
 
     fn after_write(&mut self, now: &Now<'_>, cell: usize, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {
@@ -179,6 +194,26 @@ impl Races {
             let kind = if write.is_strong { AccessKind::Atomic } else { AccessKind::Write };
             self.race(now, (lane, cell), (warp * LANES + other, write.pc, kind), found);
         }
+    }
+
+    /// A read through the asynchronous proxy of what was written without it.
+    #[inline(always)]
+    fn after_generic_write(
+        &mut self,
+        now: &Now<'_>,
+        cell: usize,
+        write: Write,
+        lanes: Mask,
+        found: &mut Vec<Discovery>,
+    ) {
+        let (warp, other) = (usize::from(write.warp), usize::from(write.lane));
+        if now.clocks.is_fenced(warp, other, write.time) || !self.unfenced.insert((now.by.pc, write.pc as Pc)) {
+            return;
+        }
+        let lane = lanes.trailing_zeros() as usize;
+        let (address, bytes) = now.by.around((cell as u64) << self.shift, lane);
+        let what = What::NoFence { address, bytes, thread: warp * LANES + other };
+        found.push(Discovery { kind: FindingKind::Race, lane, other: Some(write.pc as Pc), what });
     }
 
     fn after_read(

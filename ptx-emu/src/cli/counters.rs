@@ -1,6 +1,6 @@
 //! What a run counted: tables for people, JSON for programs.
 
-use ptx_emu::{Class, Counters, Finding, GlobalCounters, Kernel, Launch, Report, SharedCounters};
+use ptx_emu::{Class, Counters, Finding, GlobalCounters, Kernel, Launch, Report, SharedCounters, TensorCoreFmas};
 use serde::Serialize;
 
 use super::table::{grouped, ratio, table};
@@ -53,6 +53,7 @@ fn memory(counters: &Counters) -> String {
         global("global stores", &counters.global_stores),
         shared("shared loads", &counters.shared_loads),
         shared("shared stores", &counters.shared_stores),
+        shared("tensor core reads", &counters.tensor_core_reads),
         global("local", &counters.local),
     ];
     let header = ["memory", "requests", "sectors", "per request", "wavefronts", "per request", "bytes"];
@@ -60,9 +61,11 @@ fn memory(counters: &Counters) -> String {
 }
 
 fn others(counters: &Counters) -> String {
+    let TensorCoreFmas { f16, bf16, tf32 } = counters.tensor_core_fmas;
     let rows = [
         ("instructions of threads", counters.thread_instructions),
         ("fmas of threads (fp32)", counters.thread_fmas),
+        ("fmas of tensor cores", f16 + bf16 + tf32),
         ("warps at barriers", counters.barriers),
         ("divergent branches", counters.divergent_branches),
     ];

@@ -180,6 +180,9 @@ impl Site {
             count.warps += 1;
             count.lanes += u64::from(mask.count_ones());
             self.instructions += 1;
+            if let Some(touch) = instruction.touch.as_deref().filter(|_| mask != 0) {
+                self.touch(grid, warp, pc, touch, mask);
+            }
             match &instruction.action {
                 Action::Compute(compute) => {
                     if mask != 0 {
@@ -211,7 +214,14 @@ impl Site {
                         return Ok(true);
                     }
                 }
-                action @ (Action::Async(_) | Action::Mbarrier(_) | Action::LoadMatrix(_)) if mask != 0 => {
+                Action::Wgmma(_) if mask != 0 && mask != warp.live() => {
+                    warp.splits[index].pc = pc;
+                    self.special(grid, warp, index, mask, count)?;
+                    return Ok(false);
+                }
+                action @ (Action::Async(_) | Action::Mbarrier(_) | Action::Matrices(_) | Action::Wgmma(_))
+                    if mask != 0 =>
+                {
                     let changes = self.beside(grid, warp, pc, action, mask, count)?;
                     pc += 1;
                     if changes {
@@ -221,7 +231,7 @@ impl Site {
                         return Ok(true);
                     }
                 }
-                Action::Async(_) | Action::Mbarrier(_) | Action::LoadMatrix(_) => pc += 1,
+                Action::Async(_) | Action::Mbarrier(_) | Action::Matrices(_) | Action::Wgmma(_) => pc += 1,
                 Action::Branch(target) => {
                     if mask == lanes {
                         pc = *target;
@@ -235,6 +245,12 @@ impl Site {
                     }
                 }
                 Action::Fence | Action::Nop => pc += 1,
+                Action::ProxyFence => {
+                    if mask != 0 {
+                        self.checks.fence_proxy(warp.number, mask);
+                    }
+                    pc += 1;
+                }
                 _ => {
                     warp.splits[index].pc = pc;
                     self.special(grid, warp, index, mask, count)?;
@@ -261,7 +277,11 @@ impl Site {
         let action = &grid.program.instructions[pc].action;
         let may_wait = matches!(
             action,
-            Action::Barrier(_) | Action::ClusterBarrier(_) | Action::Converge(..) | Action::WarpBarrier(_)
+            Action::Barrier(_)
+                | Action::ClusterBarrier(_)
+                | Action::Converge(..)
+                | Action::WarpBarrier(_)
+                | Action::Wgmma(_)
         );
         if !matches!(action, Action::BranchIndex(..) | Action::Converge(..) | Action::WarpBarrier(_)) {
             warp.poll.end();
@@ -296,6 +316,7 @@ impl Site {
             }
             Action::Barrier(Barrier { aligned: true, .. })
             | Action::ClusterBarrier(ClusterBarrier { aligned: true, .. })
+            | Action::Wgmma(_)
                 if mask != 0 && mask != warp.live() =>
             {
                 // The other lanes may still come: see `give_up_on_lanes`.

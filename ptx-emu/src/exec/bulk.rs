@@ -12,7 +12,7 @@ use super::mbarrier::shared;
 use super::transfer::{get_run, put_run};
 use super::warp::Warp;
 use crate::Space;
-use crate::check::{AccessKind, Observed, Since};
+use crate::check::{AccessKind, Beside, Observed, Since};
 use crate::coalesce::SECTOR_BYTES;
 use crate::counters::Count;
 use crate::finding::FindingKind;
@@ -273,6 +273,7 @@ impl Site {
             End::Barrier(_) => (AccessKind::Read, AccessKind::Write, true),
             End::Group(_) => (AccessKind::Write, AccessKind::Read, false),
         };
+        let how = Beside::Engine { told };
         let (mut found, mask, since) = (vec![], 1 << lane, since.as_ref());
         for &Run { mut global, bytes, .. } in part.runs.iter().filter(|_| grid.global_races.is_some()) {
             let end = global + u64::from(bytes);
@@ -280,14 +281,14 @@ impl Site {
                 let next = end.min((global + 1).next_multiple_of(PAGE));
                 let (addresses, bytes) = ([global; LANES], (next - global) as u32);
                 let access = Observed { kind: of_global, pc, warp, mask, addresses: &addresses, bytes };
-                found.append(&mut self.checks.global_since(grid.global_races.as_ref(), &access, since, told));
+                found.append(&mut self.checks.global_since(grid.global_races.as_ref(), &access, since, how));
                 global = next;
             }
         }
         for (place, bytes) in part.pieces() {
             let addresses = [place; LANES];
             let access = Observed { kind: of_shared, pc, warp, mask, addresses: &addresses, bytes };
-            found.append(&mut self.checks.shared_since(&access, since, told));
+            found.append(&mut self.checks.shared_since(&access, since, how));
         }
         for discovery in found {
             self.report(grid, pc, warp, discovery);

@@ -10,7 +10,7 @@ use super::block::{Fault, Site};
 use super::grid::Grid;
 use super::warp::Warp;
 use crate::Space;
-use crate::check::{AccessKind, Observed, Since};
+use crate::check::{AccessKind, Beside, Observed, Since};
 use crate::coalesce;
 use crate::counters::Count;
 use crate::lanes::lanes_of;
@@ -76,10 +76,11 @@ impl Site {
     ) -> Result<bool, Fault> {
         match action {
             Action::Mbarrier(barrier) => return self.mbarrier(grid, warp, pc, barrier, mask),
-            Action::LoadMatrix(load) => {
-                self.load_matrix(grid, warp, pc, load, mask, count)?;
-                return Ok(false);
+            Action::Matrices(access) => {
+                self.matrices(grid, warp, pc, access, mask, count)?;
+                return Ok(access.is_store);
             }
+            Action::Wgmma(action) => self.wgmma(grid, warp, pc, action, mask, count)?,
             Action::Async(action) => match &**action {
                 Async::Copy(copy) => self.begin_copy(grid, warp, pc, copy, mask, count)?,
                 Async::Commit => warp.copies.commit(mask),
@@ -98,6 +99,7 @@ impl Site {
     pub(super) fn abandon_copies(&mut self, grid: &Grid<'_>, warp: &mut Warp, mask: Mask) {
         self.end_copies(grid, warp, mask, None, false);
         self.end_bulk_groups(grid, warp, mask, None);
+        self.end_products(grid, warp, None);
     }
 
     fn begin_copy(
@@ -196,7 +198,7 @@ impl Site {
             found.append(&mut self.checks.global(grid.global_races.as_ref(), &read));
         }
         let write = Observed { kind: AccessKind::Write, pc, warp, mask, addresses: to, bytes };
-        found.append(&mut self.checks.shared_since(&write, since.as_ref(), false));
+        found.append(&mut self.checks.shared_since(&write, since.as_ref(), Beside::Generic));
         for discovery in found {
             self.report(grid, pc, warp, discovery);
         }

@@ -1,4 +1,4 @@
-//! Matrices that a warp loads together: `ldmatrix`.
+//! Matrices that a warp loads or stores together: `ldmatrix` and `stmatrix`.
 
 use super::access::Request;
 use super::block::{Fault, Site};
@@ -9,7 +9,7 @@ use crate::Space;
 use crate::check::AccessKind;
 use crate::counters::Count;
 use crate::lanes::lanes_of;
-use crate::program::{LoadMatrix, Pc};
+use crate::program::{Matrices, Pc};
 use crate::registers::{ALL_LANES, LANES, Mask};
 
 /// Rows of a matrix, elements of a row, and bytes of a row.
@@ -20,33 +20,45 @@ const ROW_BYTES: u32 = 16;
 type MatrixRow = [u16; SIZE];
 
 impl Site {
-    pub(super) fn load_matrix(
+    pub(super) fn matrices(
         &mut self,
         grid: &Grid<'_>,
         warp: &mut Warp,
         pc: Pc,
-        load: &LoadMatrix,
+        access: &Matrices,
         mask: Mask,
         count: &mut Count,
     ) -> Result<(), Fault> {
         if mask != ALL_LANES {
             let place = (warp.number, mask.trailing_zeros() as usize, pc);
-            let what = format!("all lanes of a warp load a matrix together; the lanes {:#010x} do not", !mask);
+            let does = if access.is_store { "store" } else { "load" };
+            let what = format!("all lanes of a warp {does} a matrix together; the lanes {:#010x} do not", !mask);
             self.complain(grid, place, what);
         }
-        let addresses = shared(load.space, warp.addresses(&load.address));
+        let addresses = shared(access.space, warp.addresses(&access.address));
         // Each lane has the address of a row.
-        let rows = mask & ALL_LANES >> (LANES - SIZE * load.registers.len());
-        let (kind, space, bytes, alignment) = (AccessKind::Read, Space::Shared, ROW_BYTES, ROW_BYTES);
+        let rows = mask & ALL_LANES >> (LANES - SIZE * access.registers.len());
+        let kind = if access.is_store { AccessKind::Write } else { AccessKind::Read };
+        let (space, bytes, alignment) = (Space::Shared, ROW_BYTES, ROW_BYTES);
         let request = Request { pc, kind, space, mask: rows, addresses, bytes, alignment, remote: None };
         let allowed = if rows == 0 { 0 } else { self.check(grid, warp, &request, count)? };
         let mut matrices = [MatrixRow::default(); LANES];
+        if access.is_store {
+            for (slot, matrix) in access.registers.iter().zip(matrices.as_chunks_mut().0) {
+                put_fragment(matrix, &warp.registers.read(*slot), access.transposed);
+            }
+            for lane in lanes_of(allowed) {
+                let bytes = self.shared.bytes[addresses[lane] as usize..].as_chunks_mut().0;
+                bytes.iter_mut().zip(matrices[lane]).for_each(|(bytes, element)| *bytes = element.to_le_bytes());
+            }
+            return Ok(());
+        }
         for lane in lanes_of(allowed) {
             let bytes = self.shared.bytes[addresses[lane] as usize..].as_chunks().0;
             matrices[lane].iter_mut().zip(bytes).for_each(|(element, bytes)| *element = u16::from_le_bytes(*bytes));
         }
-        for (slot, matrix) in load.registers.iter().zip(matrices.as_chunks().0) {
-            warp.registers.write(*slot, &fragment(matrix, load.transposed), mask);
+        for (slot, matrix) in access.registers.iter().zip(matrices.as_chunks().0) {
+            warp.registers.write(*slot, &fragment(matrix, access.transposed), mask);
         }
         Ok(())
     }
@@ -62,6 +74,16 @@ fn fragment(matrix: &[MatrixRow; SIZE], transposed: bool) -> [u32; LANES] {
     })
 }
 
+/// Puts what the lanes have where [`fragment`] has it from.
+fn put_fragment(matrix: &mut [MatrixRow; SIZE], fragment: &[u32; LANES], transposed: bool) {
+    for (lane, pair) in fragment.iter().enumerate() {
+        let (row, column) = (lane / 4, lane % 4 * 2);
+        for (column, element) in [(column, *pair as u16), (column + 1, (pair >> 16) as u16)] {
+            *(if transposed { &mut matrix[column][row] } else { &mut matrix[row][column] }) = element;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +91,11 @@ mod tests {
     #[test]
     fn lanes_get_neighbours_of_a_row_or_of_a_column() {
         let matrix = std::array::from_fn(|row| std::array::from_fn(|column| (10 * row + column) as u16));
+        for transposed in [false, true] {
+            let mut back = [MatrixRow::default(); SIZE];
+            put_fragment(&mut back, &fragment(&matrix, transposed), transposed);
+            assert_eq!(back, matrix);
+        }
         let pair = |first: u32, second: u32| first | second << 16;
         let [plain, transposed] = [false, true].map(|transposed| fragment(&matrix, transposed));
         assert_eq!([plain[0], plain[5], plain[31]], [pair(0, 1), pair(12, 13), pair(76, 77)]);

@@ -9,8 +9,10 @@ mod bulk;
 mod cluster;
 mod copy;
 mod data;
+mod descriptor;
 mod footprint;
 mod grid;
+mod in_flight;
 mod matrix;
 mod mbarrier;
 mod meet;
@@ -21,6 +23,7 @@ mod stuck;
 mod tensor;
 mod transfer;
 mod warp;
+mod wgmma;
 mod workers;
 
 pub(crate) use grid::{ClassCounts, Grid, run};

@@ -36,6 +36,15 @@ impl Site {
         let other_line = other.map(|other| grid.program.instructions[other].line);
         let what = match what {
             What::Text(text) => text,
+            What::NoFence { address, bytes, thread } => {
+                let other = &grid.program.instructions[other.unwrap_or(pc)];
+                let thread = grid.thread_of(grid.place(self.index), thread);
+                let (bytes, line, mnemonic) = (plural(bytes, "byte"), other.line, &other.mnemonic);
+                format!(
+                    "{bytes} of shared memory at {address:#x}; no `fence.proxy.async` follows the write by {thread} in line \
+                     {line}, `{mnemonic}`"
+                )
+            }
             What::Race { space, address, bytes, thread, cluster, kind } => {
                 let did = match kind {
                     AccessKind::Read => "read",

@@ -109,6 +109,13 @@ impl Site {
             }
             return true;
         }
+        if matches!(action, Action::Wgmma(_)) {
+            if let Some((_, text)) = whereabouts {
+                self.complain(grid, place, format!("part of the warp comes to this instruction, but {text}"));
+            }
+            (warp.splits[index].pc, warp.splits[index].wait) = (pc + 1, Wait::Nothing);
+            return true;
+        }
         if let Some((lane, text)) = whereabouts {
             self.complain(grid, place, format!("its mask {members:#010x} names lane {lane}, but {text}"));
         }

@@ -6,7 +6,9 @@ use crate::special::Special;
 
 use super::copy::Copies;
 use super::grid::Grid;
+use super::in_flight::InFlight;
 use super::poll::Poll;
+use super::wgmma::Products;
 
 /// Instructions after which lanes of a warp that others of it could run beside are interrupted for once: the others may hold
 /// the lock that they spin on. Each time that it happens, it takes only half as many, until all lanes are together.
@@ -46,6 +48,9 @@ pub(super) struct Warp {
     pub local: Vec<u8>,
     /// What its lanes copy in the background.
     pub copies: Copies,
+    /// What it multiplies there.
+    pub products: Products,
+    pub in_flight: InFlight,
     /// By lane, how often the cluster's barrier will have opened when it can go on that has arrived there; 0 where it has not.
     pub arrivals: [u64; LANES],
     /// Instructions that lanes of this warp ran while others of it could have run, and how many of them are too many.
@@ -80,6 +85,8 @@ impl Warp {
             splits: vec![],
             local,
             copies: Copies::default(),
+            products: Products::default(),
+            in_flight: InFlight::default(),
             arrivals: [0; LANES],
             alone: 0,
             patience: PATIENCE,
@@ -99,6 +106,8 @@ impl Warp {
         self.splits = vec![Split { pc: 0, mask, wait: Wait::Nothing }];
         (self.alone, self.patience, self.favour, self.favours) = (0, PATIENCE, 0, 0);
         self.copies = Copies::default();
+        self.products = Products::default();
+        self.in_flight.start(grid.program.watched.len());
         self.poll.end();
         self.arrivals = [0; LANES];
         for &(special, slot, rows) in &grid.program.specials {

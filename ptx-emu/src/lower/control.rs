@@ -37,6 +37,11 @@ pub(super) fn lower(
             let aligned = op.take("aligned");
             barrier(op, o, aligned)?
         }
+        "fence" if op.take("proxy") && op.take("async") => {
+            op.take_first(&["global", "shared", "shared::cta", "shared::cluster"]);
+            o.expect(0)?;
+            Action::ProxyFence
+        }
         "membar" | "fence" => {
             while op.take_if(|_| true).is_some() {}
             Action::Fence

@@ -1,15 +1,17 @@
-//! Matrices that a warp loads together: `ldmatrix`. PTX ISA, "Warp-level Matrix Load Instruction".
+//! Matrices that a warp loads or stores together: `ldmatrix` and `stmatrix`. PTX ISA, "Warp-level Matrix Load Instruction"
+//! and "Warp-level Matrix Store Instruction".
 
 use super::Unsupported;
 use super::access::take_space;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::program::{Action, LoadMatrix};
+use crate::program::{Action, Matrices};
 use crate::syntax::Operand;
 use crate::{Space, Type};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
-    if op.name() != "ldmatrix" {
+    let is_store = op.name() == "stmatrix";
+    if !is_store && op.name() != "ldmatrix" {
         return Ok(None);
     }
     let is_known = op.take("sync") && op.take("aligned") && op.take("m8n8") && op.ty(0)? == Type::B16;
@@ -25,17 +27,21 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     let transposed = op.take("trans");
     let space = take_space(op);
     if !matches!(space, Space::Shared | Space::Generic) {
-        return Err(Unsupported::new("matrices are loaded from shared memory"));
+        return Err(Unsupported::new("matrices are in shared memory"));
     }
     o.expect(2)?;
-    let operands = match o.get(0)? {
+    let operands = match o.get(usize::from(is_store))? {
         Operand::Vector(operands) => operands.as_slice(),
         operand => std::slice::from_ref(operand),
     };
     if operands.len() != count {
         return Err(Unsupported::new(format!("{count} registers are expected, {} are there", operands.len())));
     }
-    let registers = operands.iter().map(|operand| o.dst_of(operand, Type::B32)).collect::<Result<_, _>>()?;
-    let address = o.address(1)?.0;
-    Ok(Some(Action::LoadMatrix(Box::new(LoadMatrix { space, address, registers, transposed }))))
+    let registers = operands.iter().map(|operand| match is_store {
+        true => o.src_of(operand, Type::B32),
+        false => o.dst_of(operand, Type::B32),
+    });
+    let registers = registers.collect::<Result<_, _>>()?;
+    let address = o.address(usize::from(!is_store))?.0;
+    Ok(Some(Action::Matrices(Box::new(Matrices { is_store, space, address, registers, transposed }))))
 }

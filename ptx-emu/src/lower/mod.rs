@@ -7,12 +7,14 @@ mod compute;
 mod control;
 mod flatten;
 mod flow;
+mod in_flight;
 mod layout;
 mod matrix;
 mod mbarrier;
 mod opcode;
 mod operands;
 mod slots;
+mod wgmma;
 
 use std::sync::Arc;
 
@@ -78,6 +80,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     let body = flatten::flatten(module, kernel)?;
     let flow = Flow::new(&body)?;
     let slots = slots::assign(&body, &flow);
+    let in_flight = in_flight::InFlight::new(&body, &flow);
     let variables = Variables::new(module, &body)?;
     let (params, param_bytes) = params(kernel)?;
     let mut layout = Layout { locations: slots.locations, variables: variables.addresses, ..Layout::default() };
@@ -87,7 +90,10 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     layout.module.extend(variables.module);
     layout.preset = Preset { rows: slots.rows, predicates: slots.predicates, ..Preset::default() }.into();
 
-    let instructions = instructions(&flow, &layout)?;
+    let mut instructions = instructions(&flow, &layout)?;
+    for (instruction, touch) in instructions.iter_mut().zip(in_flight.touches) {
+        instruction.touch = touch;
+    }
     let preset = layout.preset.into_inner();
     Ok(Program {
         name: kernel.name.clone(),
@@ -106,6 +112,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
         dynamic_shared_offset: variables.dynamic_shared_offset,
         local_bytes: variables.local_bytes,
         registers: slots.live,
+        watched: in_flight.names,
         image,
     })
 }
@@ -121,7 +128,15 @@ fn instructions(flow: &Flow<'_>, layout: &Layout) -> Result<Vec<Instruction>, Lo
     }
     let line = flow.code.last().map_or(0, |last| last.line);
     let order = flow.blocks.last().map_or(0, |block| block.order);
-    let end = Instruction { guard: None, action: Action::Exit, is_join: true, order, line, mnemonic: "exit".into() };
+    let end = Instruction {
+        guard: None,
+        action: Action::Exit,
+        touch: None,
+        is_join: true,
+        order,
+        line,
+        mnemonic: "exit".into(),
+    };
     instructions.push(end);
     Ok(instructions)
 }
@@ -135,7 +150,8 @@ fn instruction(source: &syntax::Instruction, flow: &Flow<'_>, layout: &Layout) -
     let action = action(&op, &o, source, flow)?;
     op.finish()?;
     let mnemonic = source.mnemonic().into();
-    Ok(Instruction { guard: guard.transpose()?, action, is_join: false, order: 0, line: source.line, mnemonic })
+    let guard = guard.transpose()?;
+    Ok(Instruction { guard, action, touch: None, is_join: false, order: 0, line: source.line, mnemonic })
 }
 
 fn action(
@@ -157,6 +173,9 @@ fn action(
         return Ok(action);
     }
     if let Some(action) = matrix::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = wgmma::lower(op, o)? {
         return Ok(action);
     }
     if let Some(action) = asynchronous::lower(op, o)? {

@@ -165,14 +165,14 @@ const WITHOUT_RESULT: [&str; 30] = [
 ];
 
 /// The registers that the instruction writes.
-fn definitions(instruction: &Instruction, mut each: impl FnMut(RegisterId)) {
+pub(super) fn definitions(instruction: &Instruction, mut each: impl FnMut(RegisterId)) {
     if let Some(result) = result(instruction) {
         registers(result, &mut each);
     }
 }
 
 /// The registers that the instruction reads, and those that it may leave as they were.
-fn uses(instruction: &Instruction, mut each: impl FnMut(RegisterId)) {
+pub(super) fn uses(instruction: &Instruction, mut each: impl FnMut(RegisterId)) {
     if let Some(guard) = instruction.guard {
         each(guard.register);
     }

@@ -11,7 +11,10 @@ pub(crate) mod integer;
 pub(crate) mod mbarrier;
 pub(crate) mod round;
 pub(crate) mod shuffle;
+pub(crate) mod tensor_core;
 #[cfg(test)]
 mod tests_float;
 #[cfg(test)]
 mod tests_round;
+#[cfg(test)]
+mod tests_tensor_core;

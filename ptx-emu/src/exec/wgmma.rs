@@ -1,0 +1,285 @@
+//! Matrices that the four warps of a group multiply together: `wgmma`.
+//!
+//! Each warp computes its own sixteen of the 64 rows when it comes to the instruction, and needs the others of its group for
+//! nothing. For the checkers, it goes on reading shared memory until it waits.
+
+use super::block::{Fault, Site};
+use super::descriptor::{Descriptor, UNIT};
+use super::grid::Grid;
+use super::warp::Warp;
+use crate::check::{AccessKind, Beside, Observed, Since};
+use crate::coalesce::WAVEFRONT_BYTES;
+use crate::counters::Count;
+use crate::finding::FindingKind;
+use crate::lanes::lanes_of;
+use crate::ops::tensor_core::{Columns, Format, MAX_DEPTH, ROWS, Row, Sums, WIDTH, multiply};
+use crate::program::{Multiply, MultiplySource, Pc, Wgmma};
+use crate::registers::{ALL_LANES, LANES, Mask, Registers, Slot};
+
+/// Warps that multiply together.
+const GROUP: usize = 4;
+
+/// What a warp multiplies in the background.
+#[derive(Debug, Default)]
+pub(super) struct Products {
+    pending: Vec<Pending>,
+    /// Groups that it has closed.
+    groups: u32,
+}
+
+impl Products {
+    /// Groups that have been closed.
+    pub(super) fn groups(&self) -> u32 {
+        self.groups
+    }
+}
+
+/// A multiplication that has not been waited for.
+#[derive(Debug)]
+struct Pending {
+    pc: Pc,
+    /// What it reads of shared memory, in units.
+    units: Vec<u64>,
+    group: u32,
+    since: Option<Since>,
+}
+
+impl Site {
+    pub(super) fn wgmma(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        pc: Pc,
+        action: &Wgmma,
+        mask: Mask,
+        count: &mut Count,
+    ) -> Result<(), Fault> {
+        match action {
+            Wgmma::Fence => warp.in_flight.fence(),
+            Wgmma::Commit => warp.products.groups += 1,
+            Wgmma::Wait(keep) => {
+                self.end_products(grid, warp, Some(*keep));
+                warp.in_flight.wait(warp.products.groups, *keep);
+                self.checks.warp_met(warp.number, mask, warp.live());
+            }
+            Wgmma::Multiply(multiply) => {
+                let missing = grid.warps() < (warp.index / GROUP + 1) * GROUP;
+                if mask != ALL_LANES || missing {
+                    let what =
+                        "four warps multiply matrices together, the first of them of a number that is a multiple \
+                                of four; not all of their lanes are there"
+                            .to_owned();
+                    self.complain(grid, (warp.number, mask.trailing_zeros() as usize, pc), what);
+                }
+                self.multiply(grid, warp, pc, multiply, mask, count)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn multiply(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        pc: Pc,
+        product: &Multiply,
+        mask: Mask,
+        count: &mut Count,
+    ) -> Result<(), Fault> {
+        let place = (warp.number, mask.trailing_zeros() as usize, pc);
+        let adds = warp.registers.test(product.adds) & mask;
+        if adds != 0 && adds != mask {
+            self.complain(grid, place, "not all lanes agree on whether to add to what is there".to_owned());
+        }
+        let mut units = vec![];
+        let a = match &product.a {
+            MultiplySource::Registers(slots) => rows_in_registers(&warp.registers, product.format, slots),
+            MultiplySource::Shared { descriptor, is_transposed } => {
+                let matrix = self.matrix(grid, warp, (pc, mask), *descriptor, *is_transposed)?;
+                let first = warp.index % GROUP * ROWS;
+                let mut elements = [[0; MAX_DEPTH]; ROWS];
+                let strip = Strip { matrix, format: product.format, first, rows: ROWS };
+                self.fetch(grid, place, &strip, &mut units, |row, k, bits| elements[row][k] = bits)?;
+                elements
+            }
+        };
+        let matrix = self.matrix(grid, warp, (pc, mask), product.b, product.b_is_transposed)?;
+        let a = a.map(|row| Row::new(product.format, &row, product.negates));
+        let simd = warp.registers.simd;
+        for (block, d) in product.d.chunks(WIDTH / 2).enumerate() {
+            let mut elements = [[0; WIDTH]; MAX_DEPTH];
+            let strip = Strip { matrix, format: product.format, first: WIDTH * block, rows: 2 * d.len() };
+            self.fetch(grid, place, &strip, &mut units, |column, k, bits| elements[k][column] = bits)?;
+            let b = Columns::new(simd, product.format, &elements);
+            let mut sums = if adds == 0 { Sums::default() } else { get_sums(&warp.registers, d) };
+            multiply(simd, product.format, &a, &b, &mut sums);
+            put_sums(&mut warp.registers, d, &sums, mask);
+        }
+        count.requests += 1;
+        count.wavefronts += wavefronts(product, warp.index, units.len() as u64);
+        let since = self.checks.begin(warp.number);
+        warp.products.pending.push(Pending { pc, units, group: warp.products.groups, since });
+        Ok(())
+    }
+
+    /// The matrix that a descriptor describes, which must be the same in all lanes.
+    fn matrix(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &Warp,
+        (pc, mask): (Pc, Mask),
+        descriptor: Slot,
+        is_transposed: bool,
+    ) -> Result<Descriptor, Fault> {
+        let bits: [u64; LANES] = warp.registers.read(descriptor);
+        let lane = mask.trailing_zeros() as usize;
+        let place = (warp.number, lane, pc);
+        if let Some(other) = lanes_of(mask).find(|&other| bits[other] != bits[lane]) {
+            let what =
+                format!("lane {lane} describes a matrix by {:#x}, lane {other} by {:#x}", bits[lane], bits[other]);
+            self.complain(grid, place, what);
+        }
+        Descriptor::new(bits[lane], is_transposed).map_err(|offset| {
+            let what = format!("the descriptor {:#x} has the base offset {offset}; only 0 is known", bits[lane]);
+            self.finding(grid, FindingKind::Misaligned, pc, warp.number * LANES + lane, what).into()
+        })
+    }
+
+    /// Calls `f` with each element: its row, its place along k, and its bits; notes the units that they are in.
+    fn fetch(
+        &self,
+        grid: &Grid<'_>,
+        (warp, lane, pc): (usize, usize, Pc),
+        strip: &Strip,
+        units: &mut Vec<u64>,
+        mut f: impl FnMut(usize, usize, u32),
+    ) -> Result<(), Fault> {
+        for (address, row, k) in strip.units() {
+            let Some(bytes) = self.shared.bytes.get(address as usize..).and_then(<[u8]>::first_chunk) else {
+                if !grid.checks.memory {
+                    continue;
+                }
+                let size = grid.shared_bytes();
+                let what = format!("reads {UNIT} bytes of shared memory at {address:#x}, which has {size} bytes");
+                return Err(self.finding(grid, FindingKind::OutOfBounds, pc, warp * LANES + lane, what).into());
+            };
+            units.push(address);
+            strip.take_apart(bytes, (row, k), &mut f);
+        }
+        Ok(())
+    }
+
+    /// The warp waits for all groups but the last `keep`, or leaves the kernel.
+    pub(super) fn end_products(&mut self, grid: &Grid<'_>, warp: &mut Warp, keep: Option<u32>) {
+        let groups = warp.products.groups;
+        let is_due = |product: &mut Pending| match keep {
+            Some(keep) => u64::from(product.group) + u64::from(keep) < groups.into(),
+            None => true,
+        };
+        let due: Vec<Pending> = warp.products.pending.extract_if(.., is_due).collect();
+        for Pending { pc, units, since, .. } in due {
+            let mut found = vec![];
+            for units in units.chunks(LANES) {
+                let addresses = std::array::from_fn(|lane| units.get(lane).copied().unwrap_or(0));
+                let mask = ALL_LANES >> (LANES - units.len());
+                let how = Beside::Engine { told: false };
+                let (kind, warp, bytes) = (AccessKind::Read, warp.number, UNIT as u32);
+                let access = Observed { kind, pc, warp, mask, addresses: &addresses, bytes };
+                found.append(&mut self.checks.shared_since(&access, since.as_ref(), how));
+            }
+            for discovery in found {
+                self.report(grid, pc, warp.number, discovery);
+            }
+        }
+    }
+}
+
+/// Neighbouring rows of the first matrix, or columns of the second.
+struct Strip {
+    matrix: Descriptor,
+    format: Format,
+    first: usize,
+    rows: usize,
+}
+
+impl Strip {
+    /// The units that it is in: address, and which row and place along k its first element has, from the strip's first on.
+    fn units(&self) -> impl Iterator<Item = (u64, usize, usize)> {
+        let per_unit = UNIT as usize / self.format.bytes();
+        let is_transposed = self.matrix.is_transposed();
+        let (down, across) = if is_transposed { (self.format.depth(), self.rows / per_unit) } else { (self.rows, 2) };
+        (0..down).flat_map(move |below| {
+            (0..across).map(move |beside| match is_transposed {
+                true => (self.matrix.unit(below, self.first / per_unit + beside), beside * per_unit, below),
+                false => (self.matrix.unit(self.first + below, beside), below, beside * per_unit),
+            })
+        })
+    }
+
+    /// Calls `f` with the elements of a unit.
+    #[inline(always)]
+    fn take_apart(&self, bytes: &[u8; UNIT as usize], (row, k): (usize, usize), f: &mut impl FnMut(usize, usize, u32)) {
+        if self.format.bytes() == 4 {
+            let words = bytes.as_chunks().0;
+            (k..).zip(words).for_each(|(k, bytes)| f(row, k, u32::from_le_bytes(*bytes)));
+            return;
+        }
+        let is_transposed = self.matrix.is_transposed();
+        for (index, bytes) in bytes.as_chunks().0.iter().enumerate() {
+            let (row, k) = if is_transposed { (row + index, k) } else { (row, k + index) };
+            f(row, k, u16::from_le_bytes(*bytes).into());
+        }
+    }
+}
+
+/// Passes through shared memory: each warp reads its rows, and the first of the group the columns for all.
+fn wavefronts(product: &Multiply, warp: usize, units: u64) -> u64 {
+    let of_columns = u64::from(product.columns) * 2;
+    let own = if warp.is_multiple_of(GROUP) { units } else { units.saturating_sub(of_columns) };
+    (own * UNIT).div_ceil(WAVEFRONT_BYTES)
+}
+
+/// The warp's rows of the first matrix, of which lane 0 has what begins the rows 0 and 8, lane 4 the rows 1 and 9.
+fn rows_in_registers(registers: &Registers, format: Format, slots: &[Slot]) -> [[u32; MAX_DEPTH]; ROWS] {
+    let mut elements = [[0; MAX_DEPTH]; ROWS];
+    for (index, slot) in slots.iter().enumerate() {
+        let values: [u32; LANES] = registers.read(*slot);
+        for (lane, value) in values.into_iter().enumerate() {
+            let (row, k) = (lane / 4 + 8 * (index % 2), lane % 4 + 4 * (index / 2));
+            if format.bytes() == 4 {
+                elements[row][k] = value;
+            } else {
+                (elements[row][2 * k], elements[row][2 * k + 1]) = (value & 0xffff, value >> 16);
+            }
+        }
+    }
+    elements
+}
+
+/// The row and the column of what a lane has in a register of the result, of which each eight columns take four.
+#[inline(always)]
+const fn place_of(register: usize, lane: usize) -> (usize, usize) {
+    (lane / 4 + 8 * (register % 4 / 2), lane % 4 * 2 + register % 2 + 8 * (register / 4))
+}
+
+fn get_sums(registers: &Registers, slots: &[Slot]) -> Sums {
+    let mut sums = Sums::default();
+    for (register, slot) in slots.iter().enumerate() {
+        let values: [f32; LANES] = registers.read(*slot);
+        for (lane, value) in values.into_iter().enumerate() {
+            let (row, column) = place_of(register, lane);
+            sums[row][column] = value;
+        }
+    }
+    sums
+}
+
+fn put_sums(registers: &mut Registers, slots: &[Slot], sums: &Sums, mask: Mask) {
+    for (register, slot) in slots.iter().enumerate() {
+        let value = |lane: usize| {
+            let (row, column) = place_of(register, lane);
+            sums[row][column]
+        };
+        registers.write(*slot, &std::array::from_fn::<f32, LANES, _>(value), mask);
+    }
+}

@@ -1,0 +1,94 @@
+//! Which instructions touch registers that a tensor core may read or write meanwhile: those that `wgmma.mma_async` names, and
+//! those that are copied from and to them, as compilers do around instructions that they do not know.
+
+use std::collections::HashMap;
+
+use super::flow::Flow;
+use super::slots::{definitions, uses};
+use crate::program::Touch;
+use crate::syntax::{Body, Instruction, Operand, RegisterId};
+
+/// The registers that are watched, by the numbers that they have been given, and what each instruction does with them.
+#[derive(Default)]
+pub(super) struct InFlight {
+    pub names: Vec<Box<str>>,
+    /// By place; empty where nothing is watched.
+    pub touches: Vec<Option<Box<Touch>>>,
+}
+
+impl InFlight {
+    pub(super) fn new(body: &Body, flow: &Flow<'_>) -> Self {
+        let mut watched = vec![false; body.registers.len()];
+        for instruction in flow.code.iter().filter(|instruction| is_multiply(instruction)) {
+            let fragments = instruction.operands.iter().take(2).flat_map(elements);
+            fragments.for_each(|id| watched[id.0 as usize] = true);
+        }
+        if !watched.contains(&true) {
+            return Self::default();
+        }
+        spread(flow, &mut watched);
+        let mut number_of = HashMap::new();
+        let mut names = vec![];
+        for (index, register) in body.registers.iter().enumerate().filter(|(index, _)| watched[*index]) {
+            number_of.insert(RegisterId(index as u32), names.len() as u32);
+            names.push(register.name.as_str().into());
+        }
+        let touches = flow.code.iter().map(|instruction| touch(instruction, &number_of)).collect();
+        Self { names, touches }
+    }
+}
+
+fn is_multiply(instruction: &Instruction) -> bool {
+    instruction.opcode[0] == "wgmma" && instruction.opcode.get(1).is_some_and(|part| part == "mma_async")
+}
+
+fn elements(operand: &Operand) -> impl Iterator<Item = RegisterId> {
+    let elements = if let Operand::Vector(elements) = operand { elements.as_slice() } else { &[] };
+    elements.iter().filter_map(|element| if let Operand::Register(id) = element { Some(*id) } else { None })
+}
+
+/// The two registers of `mov d, a`.
+fn copy(instruction: &Instruction) -> Option<[RegisterId; 2]> {
+    match (&*instruction.opcode[0], &*instruction.operands) {
+        ("mov", [Operand::Register(to), Operand::Register(from)]) => Some([*to, *from]),
+        _ => None,
+    }
+}
+
+/// Watches what is copied from or to a register that is watched.
+fn spread(flow: &Flow<'_>, watched: &mut [bool]) {
+    let copies: Vec<[usize; 2]> =
+        flow.code.iter().filter_map(|instruction| copy(instruction)).map(|pair| pair.map(|id| id.0 as usize)).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for [to, from] in &copies {
+            changed |= watched[*to] != watched[*from];
+            watched[*to] |= watched[*from];
+            watched[*from] |= watched[*to];
+        }
+    }
+}
+
+fn touch(instruction: &Instruction, number_of: &HashMap<RegisterId, u32>) -> Option<Box<Touch>> {
+    let number = |id: RegisterId| number_of.get(&id).copied();
+    if is_multiply(instruction) {
+        let [d, a] = [0, 1].map(|index| {
+            let operand = instruction.operands.get(index);
+            operand.into_iter().flat_map(elements).filter_map(number).collect::<Box<[u32]>>()
+        });
+        return Some(Box::new(Touch::Multiply { d, a }));
+    }
+    if let (Some([to, from]), None) = (copy(instruction), instruction.guard)
+        && let (Some(to), Some(from)) = (number(to), number(from))
+    {
+        return Some(Box::new(Touch::Copy { to, from }));
+    }
+    let (mut reads, mut writes) = (vec![], vec![]);
+    uses(instruction, |id| reads.extend(number(id)));
+    definitions(instruction, |id| writes.extend(number(id)));
+    // What an instruction with a guard may leave as it was counts as read, which it is not.
+    reads.retain(|id| instruction.guard.is_none() || !writes.contains(id));
+    let is_none = reads.is_empty() && writes.is_empty();
+    (!is_none).then(|| Box::new(Touch::Other { reads: reads.into(), writes: writes.into() }))
+}

@@ -1,0 +1,216 @@
+//! Matrices that four warps multiply together, from each place and in each layout that `wgmma` takes them from.
+
+mod wgmma {
+    pub mod kernel;
+    pub mod layout;
+}
+
+use half::{bf16, f16};
+use ptx_emu::{FindingKind, GlobalMemory, Launch, Module, Report};
+use wgmma::kernel::{A_BYTES, B_BYTES, Product, STEPS};
+use wgmma::layout::{Layout, SWIZZLES};
+
+/// A small whole number, as the bits of an element.
+fn bits(ty: &str, value: i32) -> u32 {
+    match ty {
+        "f16" => f16::from_f32(value as f32).to_bits().into(),
+        "bf16" => bf16::from_f32(value as f32).to_bits().into(),
+        // The last bits do not count.
+        _ => (value as f32).to_bits() | 0x1fff,
+    }
+}
+
+fn a_value(row: usize, k: usize) -> i32 {
+    (row * 7 + k * 3) as i32 % 11 - 5
+}
+
+fn b_value(column: usize, k: usize) -> i32 {
+    (column * 5 + k * k) as i32 % 9 - 4
+}
+
+/// Runs the product on what lies in shared memory as the layouts say, but for where the second begins; returns what is in the registers of the result.
+fn run(product: &Product, a: &Layout, b: &Layout, b_start: usize) -> (Report, Vec<f32>) {
+    run_text(&product.ptx(), product, a, b, b_start)
+}
+
+fn run_text(text: &str, product: &Product, a: &Layout, b: &Layout, b_start: usize) -> (Report, Vec<f32>) {
+    let (ty, width) = (product.ty, product.width());
+    let mut image = vec![0u8; A_BYTES + B_BYTES];
+    let mut put = |place: usize, value: u32| image[place..][..width].copy_from_slice(&value.to_le_bytes()[..width]);
+    let depth = STEPS * 32 / width;
+    for k in 0..depth {
+        (0..64).for_each(|row| put(a.place(row, k, width), bits(ty, a_value(row, k))));
+        (0..product.columns).for_each(|column| put(A_BYTES + b.place(column, k, width), bits(ty, b_value(column, k))));
+    }
+    let mut fragments = vec![];
+    for thread in 0..128 {
+        let (lane, first) = (thread % 32, thread / 32 * 16);
+        for register in 0..4 * STEPS {
+            let (row, unit) = (first + lane / 4 + 8 * (register % 2), register / 2 * 4 + lane % 4);
+            let per_word = 4 / width;
+            let part = |part: usize| bits(ty, a_value(row, unit * per_word + part)) << (8 * width * part % 32);
+            fragments.push((0..per_word).map(part).fold(0, |word, part| word | part));
+        }
+    }
+    let mut memory = GlobalMemory::default();
+    let image = memory.allocate_bytes(&image);
+    let fragments = memory.allocate_words(fragments);
+    let out = memory.allocate(64 * product.columns as u64 * 4);
+    let mut launch = Launch::new([1; 3], [128, 1, 1]);
+    let numbers = [a.descriptor(0), b.descriptor(b_start), a.step(width) as u64, b.step(width) as u64];
+    for argument in [image, fragments, out].into_iter().chain(numbers) {
+        launch = launch.argument(argument.to_le_bytes());
+    }
+    let module = Module::parse(text).unwrap();
+    let report = module.kernel("k").unwrap().launch(&mut memory, &launch).unwrap();
+    (report, memory.free(out).unwrap().into_iter().map(f32::from_bits).collect())
+}
+
+/// What the registers of the result must hold.
+fn expected(product: &Product) -> Vec<f32> {
+    let mut result = vec![];
+    for thread in 0..128usize {
+        for register in 0..product.columns / 2 {
+            let row = thread / 32 * 16 + thread % 32 / 4 + 8 * (register / 2 % 2);
+            let column = register / 4 * 8 + thread % 4 * 2 + register % 2;
+            let terms = (0..STEPS * 32 / product.width()).map(|k| a_value(row, k) * b_value(column, k));
+            result.push(terms.sum::<i32>() as f32 * product.sign());
+        }
+    }
+    result
+}
+
+fn check(product: &Product, a: &Layout, b: &Layout) {
+    let (report, is) = run(product, a, b, A_BYTES);
+    let all = format!("{product:?} {a:?} {b:?}");
+    assert!(report.is_clean(), "{all}: {:?} {:?}", report.findings, report.fault);
+    assert!(is == expected(product), "{all}");
+}
+
+#[test]
+fn each_layout_of_each_type() {
+    let columns = [8, 24, 40, 64, 136, 192, 256, 16];
+    let mut index = 0;
+    for ty in ["f16", "bf16", "tf32"] {
+        let majors: &[bool] = if ty == "tf32" { &[false] } else { &[false, true] };
+        for (&a_transposed, &b_transposed) in majors.iter().flat_map(|a| majors.iter().map(move |b| (a, b))) {
+            for (a_swizzle, b_swizzle) in SWIZZLES.iter().flat_map(|a| SWIZZLES.iter().map(move |b| (a, b))) {
+                let product = Product { a_transposed, b_transposed, ..Product::new(ty, columns[index % 8]) };
+                index += 1;
+                let a = Layout::new(*a_swizzle, a_transposed, 64);
+                check(&product, &a, &Layout::new(*b_swizzle, b_transposed, product.columns));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_matrix_in_registers() {
+    for (index, ty) in ["f16", "bf16", "tf32"].into_iter().enumerate() {
+        for b_transposed in [false, true].into_iter().take(if ty == "tf32" { 1 } else { 2 }) {
+            let columns = [48, 88, 200][index];
+            let product = Product { from_registers: true, b_transposed, ..Product::new(ty, columns) };
+            check(&product, &Layout::new(128, false, 64), &Layout::new(128, b_transposed, columns));
+        }
+    }
+}
+
+#[test]
+fn factors_of_minus_one() {
+    for (negates, sign) in [([true, false], -1.0), ([false, true], -1.0), ([true, true], 1.0)] {
+        let product = Product { negates, ..Product::new("f16", 32) };
+        assert_eq!(product.sign(), sign);
+        check(&product, &Layout::new(64, false, 64), &Layout::new(32, false, 32));
+    }
+}
+
+#[test]
+fn each_number_of_columns() {
+    for columns in (8..=256).step_by(8) {
+        check(&Product::new("bf16", columns), &Layout::new(128, false, 64), &Layout::new(128, false, columns));
+    }
+}
+
+#[test]
+fn warps_that_are_missing() {
+    let product = Product::new("f16", 8);
+    let module = Module::parse(&product.ptx()).unwrap();
+    let mut memory = GlobalMemory::default();
+    let image = memory.allocate((A_BYTES + B_BYTES) as u64);
+    let layout = Layout::new(128, false, 64);
+    let mut launch = Launch::new([1; 3], [96, 1, 1]);
+    for argument in [image, image, image, layout.descriptor(0), layout.descriptor(0), 0, 0] {
+        launch = launch.argument(argument.to_le_bytes());
+    }
+    let report = module.kernel("k").unwrap().launch(&mut memory, &launch).unwrap();
+    assert!(report.findings.iter().any(|finding| finding.what.contains("four warps multiply")), "{report:?}");
+}
+
+#[test]
+fn matrices_outside_of_shared_memory() {
+    let (product, layout) = (Product::new("f16", 256), Layout::new(128, false, 64));
+    let b = Layout::new(128, false, 256);
+    let (report, _) = run(&product, &layout, &b, 2 * A_BYTES);
+    let fault = report.fault.expect("a fault");
+    assert_eq!(fault.kind, FindingKind::OutOfBounds, "{fault}");
+}
+
+/// What is found where a part of the kernel's text is another.
+fn findings(product: &Product, part: &str, other: &str) -> Vec<String> {
+    let (text, layout) = (product.ptx(), Layout::new(128, false, 64));
+    assert!(text.contains(part), "{part}");
+    let (report, _) = run_text(&text.replacen(part, other, 1), product, &layout, &layout, A_BYTES);
+    assert!(report.fault.is_none());
+    report.findings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn stores_need_a_fence_before_tensor_cores_read() {
+    let product = Product::new("f16", 64);
+    let found = findings(&product, "fence.proxy.async.shared::cta;", "");
+    assert!(
+        found.len() == 2 && found[0].starts_with("race: ") && found[0].contains("no `fence.proxy.async`"),
+        "{found:?}"
+    );
+    let after = "bar.sync 0;\nfence.proxy.async;";
+    let text = findings(&product, "fence.proxy.async.shared::cta;\n                bar.sync 0;", after);
+    assert!(text.is_empty(), "{text:?}");
+    let found = findings(&product, "bar.sync 0;", "");
+    assert!(found.iter().any(|finding| finding.contains("nothing orders it")), "{found:?}");
+}
+
+#[test]
+fn registers_that_are_waited_for() {
+    let product = Product::new("f16", 64);
+    let one = |part: &str, other: &str| findings(&product, part, other).into_iter().next().unwrap_or_default();
+    let wait = "wgmma.wait_group.sync.aligned 0;";
+    for (part, other) in
+        [(wait, ""), (wait, "wgmma.wait_group.sync.aligned 1;"), ("wgmma.commit_group.sync.aligned;", "")]
+    {
+        let found = findings(&product, part, other);
+        assert!(found.len() == 32, "each register that is stored: {found:?}");
+        assert!(found[0].contains("the register %f0 is read here, which the `wgmma.mma_async` in line"), "{found:?}");
+    }
+    let wait = "ld.param.u64 %rd4, [a_step];";
+    assert!(one(wait, &format!("{wait} mov.f32 %f5, 0f00000000;")).contains("%f5 is written here"));
+    assert!(one(wait, &format!("{wait} add.f32 %f5, %f5, %f5;")).contains("%f5 is read here"));
+    assert_eq!(one("wgmma.fence.sync.aligned;", "").split(": ").last(), Some("there is no `wgmma.fence` before it"));
+    let twice = "wgmma.fence.sync.aligned; mov.f32 %f5, 0f00000000;";
+    assert!(one("wgmma.fence.sync.aligned;", twice).contains("there is no `wgmma.fence` after line"));
+    // What compilers put around instructions that they do not know.
+    let copies = format!(".reg .f32 %g; mov.f32 %g, %f5; mov.f32 %f5, %g; mov.f32 %g, 0f00000000; {wait}");
+    assert_eq!(one(wait, &copies), "");
+}
+
+#[test]
+fn fragments_that_are_waited_for() {
+    let product = Product { from_registers: true, ..Product::new("tf32", 64) };
+    let found = findings(&product, "wgmma.fence.sync.aligned;", "");
+    assert!(
+        found[0].contains("there is no `wgmma.fence` after line") && found[0].contains("the register %a0"),
+        "{found:?}"
+    );
+    let step = "ld.param.u64 %rd4, [a_step];";
+    let found = findings(&product, step, &format!("{step} mov.u32 %a2, 0;"));
+    assert!(found.len() == 1 && found[0].contains("the register %a2 is written here"), "{found:?}");
+}
