@@ -20,13 +20,16 @@ pub enum Error {
         suggestion: Option<String>,
     },
 
-    /// A size or leading dimension above [`gpu_kernels::MAX_SIZE`].
-    #[error("{name} = {value} is too large: a size is at most {}", gpu_kernels::MAX_SIZE)]
+    /// A size or leading dimension that cannot be counted: above [`gpu_kernels::MAX_SIZE`], or less where a step needs more
+    /// than the operands.
+    #[error("{name} = {value} is too large: it is at most {most}")]
     TooLarge {
         /// `m`, `n`, `k`, `lda`, `ldb` or `ldc`.
         name: &'static str,
         /// What was asked for.
         value: u32,
+        /// The largest that would do.
+        most: u32,
     },
 
     /// The matrices of these sizes have more bytes than an address can count.

@@ -77,7 +77,7 @@ impl Problem {
         let sizes =
             [("m", self.m), ("n", self.n), ("k", self.k), ("lda", self.lda), ("ldb", self.ldb), ("ldc", self.ldc)];
         if let Some((name, value)) = sizes.into_iter().find(|(_, value)| *value > MAX_SIZE) {
-            return Err(Error::TooLarge { name, value });
+            return Err(Error::TooLarge { name, value, most: MAX_SIZE });
         }
         for (name, value, columns) in [("lda", self.lda, self.k), ("ldb", self.ldb, self.n), ("ldc", self.ldc, self.n)]
         {
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn refuses_sizes_above_the_largest() {
         let error = Problem::new(1, 1, MAX_SIZE + 1).unwrap_err();
-        assert!(matches!(error, Error::TooLarge { name: "k", value: 2147483648 }));
+        assert!(matches!(error, Error::TooLarge { name: "k", value: 2147483648, .. }));
         assert_eq!(error.exit_code(), 2);
     }
 

@@ -58,7 +58,7 @@ impl Estimator {
         let launches = counted.iter().find(|(kernel, of, _)| *kernel == step.kernel && *of == part);
         let (_, _, launches) = launches.ok_or_else(|| unusable(step, "nothing was counted"))?;
         // The order of the launches is that of the plan: A, B, the kernel.
-        let sources = Plan::new(step, &part, model.sm_count).rewritten();
+        let sources = Plan::new(step, &part, model.sm_count)?.rewritten();
         let shape = |of: &Problem| {
             [u64::from(of.m) * u64::from(of.k), u64::from(of.k) * u64::from(of.n), u64::from(of.m) * u64::from(of.n)]
         };
