@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use gpu_kernels::{Operand, STEPS, Schedule, Step, Target, Tile};
+use gpu_kernels::{MAX_SIZE, Operand, STEPS, Schedule, Split, Step, Target, Tile};
 
 /// Static shared memory that a block may have on every device. CUDA C++ Programming Guide, "Technical Specifications
 /// per Compute Capability".
@@ -147,7 +147,23 @@ fn prepasses_can_be_launched_and_align_what_maps_describe() {
             assert!(prepass.tile.iter().all(|&size| size > 0), "{}", prepass.kernel);
             assert!(!(prepass.transposes && prepass.only_unaligned), "{}: sometimes transposed", prepass.kernel);
         }
-        for operand in [Operand::A, Operand::B] {
+        let splits: Vec<_> = step.prepasses.iter().filter(|prepass| prepass.split.is_some()).collect();
+        assert!([0, 2].contains(&splits.len()), "{}: one operand is split, the other is not", step.slug);
+        for prepass in splits {
+            let Split { part, depth } = prepass.split.unwrap();
+            assert_eq!(depth * part.bytes(), 64, "{}", prepass.kernel);
+            assert!(step.maps.is_some() && !prepass.only_unaligned, "{}", prepass.kernel);
+            assert_eq!(prepass.transposes, prepass.operand == Operand::B, "{}", prepass.kernel);
+            // A block has whole rows of A or whole columns of B, that no slab cuts.
+            let along_k = prepass.tile[usize::from(prepass.operand == Operand::A)];
+            assert!(along_k >= MAX_SIZE, "{}", prepass.kernel);
+        }
+        for (operand, index) in [(Operand::A, 0), (Operand::B, 1)] {
+            if let Some(maps) = step.maps {
+                let split = step.prepasses.iter().find(|prepass| prepass.operand == operand).and_then(|it| it.split);
+                let element = split.map_or(step.precision.input(), |split| split.part);
+                assert_eq!(maps[index].element, element, "{}: {operand:?}", step.slug);
+            }
             let mut of_operand = step.prepasses.iter().filter(|prepass| prepass.operand == operand);
             assert!(
                 of_operand.next().is_some() || step.maps.is_none(),

@@ -10,7 +10,7 @@ pub fn module(target: &str, kernels: &[String]) -> String {
 }
 
 /// An entry with these parameters: all of them are loaded into registers of their names.
-fn entry(name: &str, parameters: &[(&str, &str)], threads: u32, body: &str) -> String {
+pub(super) fn entry(name: &str, parameters: &[(&str, &str)], threads: u32, body: &str) -> String {
     let ty = |ty: &str| if ty.starts_with('*') { "u64".to_owned() } else { ty.to_owned() };
     let list: Vec<_> = parameters.iter().map(|(name, of)| format!(".param .{} p_{name}", ty(of))).collect();
     let loads: String = parameters
@@ -33,7 +33,7 @@ pub fn gemm(name: &str, more: &[(&str, &str)], place: &str, sum: &str) -> String
 }
 
 /// The same, with what comes after a tile.
-fn gemm_then(name: &str, more: &[(&str, &str)], place: &str, sum: &str, next: &str) -> String {
+pub(super) fn gemm_then(name: &str, more: &[(&str, &str)], place: &str, sum: &str, next: &str) -> String {
     let parameters = [&KERNEL_ARGUMENTS, more].concat();
     let body = format!(
         "{place}

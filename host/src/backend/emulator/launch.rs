@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use gpu_kernels::step::PERSISTENT_ROWS;
 use gpu_kernels::{Schedule, Step, Streamed};
 use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
@@ -129,7 +130,12 @@ impl Runner<'_> {
 /// Which blocks of the step's grid work together.
 fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
     match step.schedule {
-        Schedule::Tiles | Schedule::Persistent => Grouping::Clusters,
+        Schedule::Tiles => Grouping::Clusters,
+        Schedule::Persistent => Grouping::Banded {
+            rows: slab.rows.div_ceil(step.tile.bm).div_ceil(step.cluster[0]),
+            columns: n.div_ceil(step.tile.bn),
+            height: PERSISTENT_ROWS / step.cluster[0],
+        },
         Schedule::SplitK { .. } => Grouping::AlongZ,
         Schedule::StreamK { .. } => {
             let Streamed { tiles, blocks } = step.streamed(slab.rows, n, sm_count);
