@@ -163,7 +163,7 @@ pub fn compare(
 pub(crate) fn operands(device: &Device, problem: &Problem, watch: &mut dyn FnMut(Progress)) -> Result<Operands, Error> {
     check_memory(device, problem, 0)?;
     // The operands are there twice: as they were drawn, and as a kernel left them.
-    let (needed, available) = (problem.bytes().saturating_mul(2), memory::available());
+    let (needed, available) = (problem.host_bytes().saturating_mul(2), memory::available());
     if needed > available {
         return Err(Error::OutOfHostMemory { needed, available });
     }

@@ -54,13 +54,26 @@ pub enum Error {
         columns: u32,
     },
 
-    /// Alpha or beta with which fp32 overflows, or that is no number.
-    #[error("alpha = {alpha}, beta = {beta}: results would leave the range of fp32; give finite, smaller values")]
+    /// Alpha or beta with which C overflows, or that is no number.
+    #[error("alpha = {alpha}, beta = {beta}: results would leave the range of {output}; give finite, smaller values")]
     Scalars {
         /// The factor of A*B.
         alpha: f32,
         /// The factor of C.
         beta: f32,
+        /// What C is made of.
+        output: &'static str,
+    },
+
+    /// A step was to run on matrices that are not made of what it takes.
+    #[error("{slug} takes {} and gives {}; the matrices are of {} and {}", takes[0], takes[1], found[0], found[1])]
+    Elements {
+        /// The step.
+        slug: &'static str,
+        /// What it has A and B, and C, made of.
+        takes: [&'static str; 2],
+        /// What they are made of.
+        found: [&'static str; 2],
     },
 
     /// `--model` names no device that is known.

@@ -23,6 +23,7 @@
 pub mod backend;
 pub mod bench;
 mod choose;
+pub mod element;
 mod error;
 pub mod explain;
 mod freivalds;

@@ -31,7 +31,7 @@ fn fault(problem: &Problem, break_it: impl FnOnce(&mut Operands)) -> Option<Faul
     let fresh = Operands::random(problem).unwrap();
     let mut result = sgemm(problem, &fresh);
     break_it(&mut result);
-    Verifier::new(problem, &fresh).verify(&result).fault
+    Verifier::new(problem, &fresh).verify(&result, Precision::Fp32).fault
 }
 
 fn problem(m: u32, n: u32, k: u32) -> Problem {
@@ -68,7 +68,7 @@ fn right_results_pass() {
     ];
     for problem in cases {
         let fresh = Operands::random(&problem).unwrap();
-        let verification = Verifier::new(&problem, &fresh).verify(&sgemm(&problem, &fresh));
+        let verification = Verifier::new(&problem, &fresh).verify(&sgemm(&problem, &fresh), Precision::Fp32);
         assert_eq!(verification.fault, None, "{problem:?}");
         assert!(verification.max_scaled_error <= 1.0);
         assert_eq!(verification.rows_checked, problem.m as usize);
@@ -81,7 +81,7 @@ fn inputs_that_are_not_read_may_hold_anything() {
     let mut fresh = Operands::random(&problem).unwrap();
     fresh.a.fill(f32::NAN);
     fresh.b.fill(f32::INFINITY);
-    let verification = Verifier::new(&problem, &fresh).verify(&sgemm(&problem, &fresh));
+    let verification = Verifier::new(&problem, &fresh).verify(&sgemm(&problem, &fresh), Precision::Fp32);
     assert_eq!(verification.fault, None);
 }
 
@@ -91,9 +91,9 @@ fn the_error_is_relative_to_the_norm() {
     let fresh = Operands::random(&problem).unwrap();
     let verifier = Verifier::new(&problem, &fresh);
     let mut result = sgemm(&problem, &fresh);
-    assert!((1e-9..1e-6).contains(&verifier.verify(&result).rel_error));
+    assert!((1e-9..1e-6).contains(&verifier.verify(&result, Precision::Fp32).rel_error));
     (0..10).for_each(|i| result.c.row_mut(i).iter_mut().for_each(|c| *c *= 1.5));
-    let verification = verifier.verify(&result);
+    let verification = verifier.verify(&result, Precision::Fp32);
     assert!((verification.rel_error - 0.5).abs() < 1e-5);
     assert!(verification.max_scaled_error > 1.0);
 }
@@ -101,7 +101,7 @@ fn the_error_is_relative_to_the_norm() {
 #[test]
 fn catches_one_wrong_element_anywhere_in_a_large_result() {
     let (verifier, mut result) = sampled();
-    let right = verifier.verify(&result);
+    let right = verifier.verify(&result, Precision::Fp32);
     assert_eq!(right.fault, None);
     assert!(right.rows_checked < 1000, "this test is about rows that are not compared element by element");
     let mut rng = SmallRng::seed_from_u64(3);
@@ -110,7 +110,7 @@ fn catches_one_wrong_element_anywhere_in_a_large_result() {
         let old = result.c.get(i, j);
         // One product too few or too many is the smallest mistake that a kernel makes.
         result.c.set(i, j, old + 0.3);
-        assert!(!verifier.verify(&result).passed(), "C[{i}, {j}]");
+        assert!(!verifier.verify(&result, Precision::Fp32).passed(), "C[{i}, {j}]");
         result.c.set(i, j, old);
     }
 }
@@ -121,7 +121,7 @@ fn catches_nan_everywhere() {
     for i in [0, 1, 2, 3, 1777, 1999] {
         let old = result.c.get(i, 99);
         result.c.set(i, 99, f32::NAN);
-        assert!(!verifier.verify(&result).passed(), "C[{i}, 99]");
+        assert!(!verifier.verify(&result, Precision::Fp32).passed(), "C[{i}, 99]");
         result.c.set(i, 99, old);
     }
 }
@@ -130,7 +130,7 @@ fn catches_nan_everywhere() {
 fn catches_a_row_that_was_never_written() {
     let (verifier, mut result) = sampled();
     result.c.row_mut(1234).fill(0.0);
-    let fault = verifier.verify(&result).fault;
+    let fault = verifier.verify(&result, Precision::Fp32).fault;
     assert!(matches!(fault, Some(Fault::Row { row: 1234, .. } | Fault::Element { row: 1234, .. })));
 }
 
@@ -148,11 +148,12 @@ fn freivalds_alone_tells_rows_from_columns() {
     let problem = problem(100, 80, 60);
     let fresh = Operands::random(&problem).unwrap();
     let freivalds = Freivalds::new(&problem, &fresh, &mut SmallRng::seed_from_u64(1));
+    let allowance = Allowance::new(&problem, Precision::Fp32);
     let right = sgemm(&problem, &fresh).c;
-    assert_eq!(freivalds.check(&right), None);
+    assert_eq!(freivalds.check(&right, &allowance), None);
     let mut wrong = right.clone();
     wrong.set(17, 3, 9.0);
-    assert!(matches!(freivalds.check(&wrong), Some(Fault::Row { row: 17, .. })));
+    assert!(matches!(freivalds.check(&wrong, &allowance), Some(Fault::Row { row: 17, .. })));
 }
 
 #[test]

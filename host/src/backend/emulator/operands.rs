@@ -15,19 +15,16 @@ struct EmulatedMatrix {
 
 impl EmulatedMatrix {
     fn upload(matrix: &Matrix, memory: &mut GlobalMemory) -> Self {
-        let words = matrix.as_slice().iter().map(|element| element.to_bits());
-        Self { pointer: memory.allocate_words(words), shape: matrix.shape() }
+        Self { pointer: memory.allocate_words(matrix.words().iter().copied()), shape: matrix.shape() }
     }
 
     fn download(&self, memory: &mut GlobalMemory) -> Option<Matrix> {
-        // The buffer itself, not a copy: collecting into the same layout reuses it.
-        let buffer = memory.free(self.pointer)?.into_iter().map(f32::from_bits).collect();
-        Some(Matrix::from_buffer(self.shape, buffer))
+        Some(Matrix::from_words(self.shape, memory.free(self.pointer)?))
     }
 
     /// Where element (0, 0) lies.
     fn interior(&self) -> Pointer {
-        self.pointer + (size_of::<f32>() * GUARD) as Pointer
+        self.pointer + u64::from(self.shape.element.bytes()) * GUARD as Pointer
     }
 }
 

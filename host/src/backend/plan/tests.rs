@@ -1,4 +1,4 @@
-use gpu_kernels::{Element, PREPASS_ARGUMENTS, Precision, SPLIT_ARGUMENTS, Tile, runnable};
+use gpu_kernels::{PREPASS_ARGUMENTS, Precision, SPLIT_ARGUMENTS, Tile, runnable};
 
 use super::*;
 
@@ -58,7 +58,7 @@ const ALL: [&Step; 8] = [&PLAIN, &COPIES, &TRANSPOSED, &MAPPED, &STREAMS, &HALVE
 
 /// On a device of 3 multiprocessors.
 fn plan(step: &'static Step, m: u32, n: u32, k: u32) -> Plan {
-    Plan::new(step, &Problem::new(m, n, k).unwrap(), 3).unwrap()
+    Plan::new(step, &Problem::new(m, n, k).unwrap().for_step(step).unwrap(), 3).unwrap()
 }
 
 fn launches(plan: &Plan) -> (Vec<Launch>, Vec<Launch>) {
@@ -284,4 +284,10 @@ fn blocks_persist_in_whole_clusters_on_as_many_multiprocessors_as_there_are() {
     assert_eq!(grid(12, 16, 132), [8, 1, 1]);
     assert_eq!(grid(12, 16, 3), [4, 1, 1]);
     assert_eq!(grid(12, 16, 1), [2, 1, 1]);
+}
+
+#[test]
+fn a_step_takes_what_its_matrices_are_made_of() {
+    let error = Plan::new(&HALVES, &Problem::new(4, 4, 4).unwrap(), 3).unwrap_err();
+    assert_eq!(error.to_string(), " takes f16 and gives f32; the matrices are of f32 and f32");
 }
