@@ -278,7 +278,7 @@ impl Scratch<u64> {
 pub(crate) fn workspace_bytes(kernel: Kernel, problem: &Problem, sm_count: u32) -> Option<u64> {
     match kernel {
         Kernel::Step(step) => Some(Plan::new(step, problem, sm_count).scratch_bytes().total()),
-        Kernel::Cublas => None,
+        Kernel::Cublas(_) => None,
     }
 }
 
