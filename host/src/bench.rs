@@ -4,6 +4,7 @@ use std::cell::LazyCell;
 use std::ops::Deref;
 
 use crate::backend::{Backend, Conditions, Coverage, Device, workspace_bytes};
+use crate::kernels::baselines;
 use crate::report::Row;
 use crate::verify::verify_sample;
 use crate::{Error, Kernel, Operands, Problem, Verification, Verifier, memory};
@@ -107,15 +108,15 @@ pub enum Progress {
 pub struct Comparison {
     /// The kernels that were asked for and ran, in that order.
     pub rows: Vec<Row>,
-    /// cuBLAS, where it was not asked for and ran.
-    pub baseline: Option<Row>,
+    /// cuBLAS in their arithmetic, where it was not asked for and ran.
+    pub baselines: Vec<Row>,
     /// Why there is no cuBLAS to compare with.
     pub no_baseline: Option<String>,
     /// Kernels that could not run, or whose result is wrong.
     pub failures: Vec<Error>,
 }
 
-/// Verifies and times the kernels on one problem, and cuBLAS in any case. A kernel that fails does not stop the others.
+/// Verifies and times the kernels on one problem, and cuBLAS in the arithmetic of each in any case. A kernel that fails does not stop the others.
 ///
 /// # Errors
 /// What concerns all kernels: [`Error::OutOfMemory`] and [`Error::OutOfHostMemory`].
@@ -131,31 +132,36 @@ pub fn compare(
     let verifier = LazyCell::new(|| Verifier::new(problem, &fresh));
     let mut measure = |kernel| measure(backend, kernel, problem, &fresh, &verifier, timing, watch);
 
-    let mut comparison = Comparison { rows: Vec::new(), baseline: None, no_baseline: None, failures: Vec::new() };
+    let mut comparison =
+        Comparison { rows: Vec::new(), baselines: Vec::new(), no_baseline: None, failures: Vec::new() };
     let mut measurements = Vec::new();
-    let mut cublas = None;
-    match measure(Kernel::Cublas) {
-        Ok(measurement) => cublas = Some(measurement),
-        // The comparison goes on without it, unless nothing else was asked for.
-        Err(error) if kernels == [Kernel::Cublas] => comparison.failures.push(error),
-        Err(error) => comparison.no_baseline = Some(error.to_string()),
+    let mut unasked = Vec::new();
+    let is_alone = kernels.iter().all(|kernel| matches!(kernel, Kernel::Cublas(_)));
+    for baseline in baselines(kernels.iter().copied()) {
+        match measure(baseline) {
+            Ok(measurement) => unasked.push(measurement),
+            // The comparison goes on without it, unless nothing else was asked for.
+            Err(error) if is_alone => comparison.failures.push(error),
+            Err(error) => comparison.no_baseline = comparison.no_baseline.or(Some(error.to_string())),
+        }
     }
     for &kernel in kernels {
         match kernel {
-            Kernel::Cublas => measurements.extend(cublas.take()),
+            Kernel::Cublas(_) => {
+                let found = unasked.iter().position(|measurement: &Measurement| measurement.kernel == kernel);
+                measurements.extend(found.map(|found| unasked.remove(found)));
+            }
             Kernel::Step(_) => match measure(kernel) {
                 Ok(measurement) => measurements.push(measurement),
                 Err(error) => comparison.failures.push(error),
             },
         }
     }
-    let unasked = cublas.is_some();
-    measurements.extend(cublas);
+    let asked = measurements.len();
+    measurements.extend(unasked);
     comparison.failures.extend(measurements.iter().filter_map(|measurement| not_verified(measurement, problem)));
     comparison.rows = Row::table(backend, problem, timing, &measurements);
-    if unasked {
-        comparison.baseline = comparison.rows.pop();
-    }
+    comparison.baselines = comparison.rows.split_off(asked);
     Ok(comparison)
 }
 

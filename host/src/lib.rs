@@ -21,6 +21,7 @@
 //! ```
 
 pub mod backend;
+mod baseline;
 pub mod bench;
 mod choose;
 pub mod element;
@@ -41,6 +42,7 @@ pub mod tuned;
 pub mod verify;
 
 pub use backend::Kernel;
+pub use baseline::{BASELINES, Baseline};
 pub use error::Error;
 pub use matrix::Matrix;
 pub use operands::Operands;

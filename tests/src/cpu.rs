@@ -93,7 +93,7 @@ impl Backend for CpuBackend {
     fn prepare(&mut self, kernel: Kernel) -> Result<(), Error> {
         match kernel {
             Kernel::Step(_) => Ok(()),
-            Kernel::Cublas => Err(Error::NoCublas { reason: "this is a CPU".to_owned() }),
+            Kernel::Cublas(_) => Err(Error::NoCublas { reason: "this is a CPU".to_owned() }),
         }
     }
 

@@ -59,7 +59,7 @@ fn the_table_names_every_kernel_and_what_is_missing() {
 
 #[test]
 fn cublas_alone_must_be_there() {
-    let comparison = comparison(&[Kernel::Cublas], None);
+    let comparison = comparison(&[Kernel::CUBLAS], None);
     assert!(matches!(comparison.failures[..], [Error::NoCublas { .. }]));
     assert!(report::table(&comparison).is_empty());
 }

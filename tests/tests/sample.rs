@@ -141,5 +141,5 @@ fn operands_must_be_there_and_of_the_problem() {
     assert!(matches!(backend.time(kernel, &problem, 0, 1, &mut || ()), Err(Error::Emulator { .. })));
     assert_eq!(backend.run(kernel, &problem).unwrap(), Coverage::Whole { blocks: Some(1) });
     assert!(backend.time(kernel, &problem, 0, 3, &mut || ()).unwrap().len() == 3);
-    assert!(matches!(backend.prepare(Kernel::Cublas), Err(Error::NoCublas { .. })));
+    assert!(matches!(backend.prepare(Kernel::CUBLAS), Err(Error::NoCublas { .. })));
 }

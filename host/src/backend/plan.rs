@@ -279,7 +279,7 @@ impl Scratch<u64> {
 pub(crate) fn workspace_bytes(kernel: Kernel, problem: &Problem, sm_count: u32) -> Option<u64> {
     match kernel {
         Kernel::Step(step) => Some(Plan::new(step, problem, sm_count).ok()?.scratch_bytes().total()),
-        Kernel::Cublas => None,
+        Kernel::Cublas(_) => None,
     }
 }
 

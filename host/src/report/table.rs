@@ -67,7 +67,7 @@ const STYLE: TableStyle = TableStyle::new().top_border(RULE).header_separator(RU
 /// The comparison as a table, under a title that says on what and how it was measured. Empty where nothing ran.
 #[must_use]
 pub fn table(comparison: &Comparison) -> String {
-    let rows: Vec<&Row> = comparison.rows.iter().chain(&comparison.baseline).collect();
+    let rows: Vec<&Row> = comparison.rows.iter().chain(&comparison.baselines).collect();
     let Some(first) = rows.first() else { return String::new() };
     let mut table = Table::new();
     let columns = if first.modelled { MODELLED } else { MEASURED };
@@ -111,8 +111,10 @@ fn setting(rows: &[&Row]) -> String {
     if !row.driver.is_empty() {
         parts.push(format!("driver {}, CUDA {}", row.driver, row.cuda));
     }
-    if let (Some(version), Some(math)) = (&row.cublas, row.cublas_math) {
-        parts.push(format!("cuBLAS {version} ({math})"));
+    if let Some(version) = &row.cublas {
+        let mut maths: Vec<_> = rows.iter().filter_map(|row| row.cublas_math).collect();
+        maths.dedup();
+        parts.push(format!("cuBLAS {version} ({})", maths.join("; ")));
     }
     parts.push(format!("L2 {}", row.l2));
     let clocks = || rows.iter().filter_map(|row| row.sm_clock_mhz);

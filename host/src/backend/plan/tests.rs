@@ -185,7 +185,7 @@ fn blocks_that_stream_get_their_workspace() {
     assert_eq!(argument(&after[0], "streamed_tiles"), Argument::U32(9));
     assert_eq!(argument(&after[0], "workspace"), Argument::Address(SCRATCH.workspace));
     assert_eq!(after[0].shape.grid, [15 - 9 + 6, 1, 1]);
-    assert_eq!(workspace_bytes(Kernel::Cublas, &Problem::new(4, 4, 4).unwrap(), 3), None);
+    assert_eq!(workspace_bytes(Kernel::CUBLAS, &Problem::new(4, 4, 4).unwrap(), 3), None);
     assert_eq!(workspace_bytes(Kernel::Step(&STREAMS), &Problem::new(12, 40, 5).unwrap(), 3), Some(6 * 132));
 }
 
