@@ -65,11 +65,11 @@ pub enum Error {
         output: &'static str,
     },
 
-    /// A step was to run on matrices that are not made of what it takes.
-    #[error("{slug} takes {} and gives {}; the matrices are of {} and {}", takes[0], takes[1], found[0], found[1])]
+    /// A kernel was to run on matrices that are not made of what it takes.
+    #[error("{kernel} takes {} and gives {}; the matrices are of {} and {}", takes[0], takes[1], found[0], found[1])]
     Elements {
-        /// The step.
-        slug: &'static str,
+        /// The kernel.
+        kernel: &'static str,
         /// What it has A and B, and C, made of.
         takes: [&'static str; 2],
         /// What they are made of.

@@ -75,7 +75,11 @@ impl Freivalds {
             return Some(Fault::Row { row, error, bound });
         }
         let columns = left(&self.y, &vec![1.0; c.rows()], c);
-        first_off(columns, &self.columns, allowance).map(|(column, error, bound)| Fault::Column { column, error, bound })
+        first_off(columns, &self.columns, allowance).map(|(column, error, bound)| Fault::Column {
+            column,
+            error,
+            bound,
+        })
     }
 }
 

@@ -1,9 +1,9 @@
 //! The sizes and factors of one matrix product.
 
-use gpu_kernels::{Element, MAX_SIZE, Step};
+use gpu_kernels::{Element, MAX_SIZE};
 
 use crate::matrix::{GUARD, Shape};
-use crate::{Error, element};
+use crate::{Error, Kernel, element};
 
 /// One matrix product: C = alpha\*A\*B + beta\*C, where A is m x k, B is k x n and C is m x n.
 ///
@@ -58,12 +58,23 @@ impl Problem {
         Ok(problem)
     }
 
-    /// The same problem with matrices as the step has them.
+    /// The same problem with matrices as the kernel has them.
     ///
     /// # Errors
     /// As of [`Self::with_elements`].
-    pub fn for_step(self, step: &Step) -> Result<Self, Error> {
-        self.with_elements(step.precision.input(), step.output)
+    pub fn for_kernel(self, kernel: Kernel) -> Result<Self, Error> {
+        let [input, output] = kernel.elements();
+        self.with_elements(input, output)
+    }
+
+    /// Checks that the matrices are made of what the kernel takes.
+    pub(crate) fn check_kernel(&self, kernel: Kernel) -> Result<(), Error> {
+        let (takes, found) = (kernel.elements(), [self.input, self.output]);
+        if takes == found {
+            return Ok(());
+        }
+        let [takes, found] = [takes, found].map(|elements| elements.map(Element::name));
+        Err(Error::Elements { kernel: kernel.name(), takes, found })
     }
 
     /// The same problem with these factors.

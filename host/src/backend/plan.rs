@@ -1,7 +1,7 @@
 //! What a step launches for a problem, with which arguments, and the memory that it takes beside the operands: the same
 //! for every backend.
 
-use gpu_kernels::{Element, MapBox, Operand, Prepass, Schedule, Split, Step, TENSOR_MAP_BYTES};
+use gpu_kernels::{MapBox, Operand, Prepass, Schedule, Split, Step, TENSOR_MAP_BYTES};
 
 use super::slabs::{Slab, slabs};
 use crate::{Error, Kernel, Problem};
@@ -84,11 +84,7 @@ impl Plan {
     /// # Errors
     /// [`Error::Elements`] where the step takes others, [`Error::TooLarge`] where what a pre-pass writes would have rows that a kernel cannot count.
     pub(super) fn new(step: &'static Step, problem: &Problem, sm_count: u32) -> Result<Self, Error> {
-        let (takes, found) = ([step.precision.input(), step.output], [problem.input, problem.output]);
-        if takes != found {
-            let [takes, found] = [takes, found].map(|elements| elements.map(Element::name));
-            return Err(Error::Elements { slug: step.slug, takes, found });
-        }
+        problem.check_kernel(Kernel::Step(step))?;
         for Split { depth, .. } in step.prepasses.iter().filter_map(|prepass| prepass.split) {
             let most = stored::max_split_k(depth);
             if problem.k > most {

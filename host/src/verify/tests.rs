@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use gpu_kernels::Element;
 use rand::RngExt;
 use rayon::prelude::*;
 
@@ -25,6 +26,60 @@ pub(super) fn sgemm(problem: &Problem, fresh: &Operands) -> Operands {
     rows.iter().enumerate().for_each(|(i, row)| result.c.row_mut(i).copy_from_slice(row));
     result
 }
+
+/// The right result of the problem's elements in some arithmetic: what it makes of factors, of sums and of their ends.
+fn of_precision(problem: &Problem, fresh: &Operands, precision: Precision) -> Operands {
+    // Towards 0, to so many bits: what tensor cores do.
+    let cut = |x: f32, bits: u32| f32::from_bits(x.to_bits() & !0 << (24 - bits));
+    let add_cut = |a: f32, b: f64| {
+        let exact = f64::from(a) + b;
+        let sum = exact as f32;
+        if f64::from(sum).abs() > exact.abs() { f32::from_bits(sum.to_bits() - 1) } else { sum }
+    };
+    let term = |a: f32, b: f32| match precision {
+        Precision::Tf32 => f64::from(cut(a, 11)) * f64::from(cut(b, 11)),
+        Precision::Fp16x3 | Precision::Tf32x3 => {
+            let [a, b] = [a, b].map(|x| {
+                let high = cut(x, 11);
+                (f64::from(high), f64::from(cut(x - high, 11)))
+            });
+            a.0 * b.0 + a.0 * b.1 + a.1 * b.0
+        }
+        Precision::Fp32 | Precision::F16 | Precision::Bf16 => f64::from(a) * f64::from(b),
+    };
+    // Eight products at once; of parts, the sums of 64 are added in f32.
+    let promoted = if matches!(precision, Precision::Fp16x3 | Precision::Tf32x3) { 64 } else { usize::MAX };
+    let element = |i: usize, j: usize| {
+        let (mut sum, mut partial) = (0.0, 0.0);
+        for p in (0..problem.k as usize).step_by(8) {
+            let terms = p..(p + 8).min(problem.k as usize);
+            partial = add_cut(partial, terms.map(|p| term(fresh.a.get(i, p), fresh.b.get(p, j))).sum());
+            if (p + 8).is_multiple_of(promoted) {
+                sum += partial;
+                partial = 0.0;
+            }
+        }
+        sum += partial;
+        let old = if problem.beta == 0.0 { 0.0 } else { problem.beta * fresh.c.get(i, j) };
+        crate::element::round(problem.output, problem.alpha * sum + old)
+    };
+    let row = |i: usize| (0..problem.n as usize).map(|j| element(i, j)).collect::<Vec<_>>();
+    let rows: Vec<_> = (0..problem.m as usize).into_par_iter().map(row).collect();
+    let mut result = fresh.clone();
+    rows.iter().enumerate().for_each(|(i, row)| result.c.row_mut(i).copy_from_slice(row));
+    result
+}
+
+/// Every arithmetic but fp32, with each kind of C.
+const OTHERS: [(Precision, Element); 7] = [
+    (Precision::Tf32, Element::F32),
+    (Precision::Fp16x3, Element::F32),
+    (Precision::Tf32x3, Element::F32),
+    (Precision::F16, Element::F16),
+    (Precision::F16, Element::F32),
+    (Precision::Bf16, Element::Bf16),
+    (Precision::Bf16, Element::F32),
+];
 
 /// The fault that the verifier finds once `break_it` has been at the right result.
 fn fault(problem: &Problem, break_it: impl FnOnce(&mut Operands)) -> Option<Fault> {
@@ -72,6 +127,77 @@ fn right_results_pass() {
         assert_eq!(verification.fault, None, "{problem:?}");
         assert!(verification.max_scaled_error <= 1.0);
         assert_eq!(verification.rows_checked, problem.m as usize);
+    }
+}
+
+#[test]
+fn right_results_of_every_arithmetic_pass() {
+    for (precision, output) in OTHERS {
+        let shapes = [(1, 1, 1), (1, 300, 1), (40, 1, 2), (31, 37, 41), (50, 60, 900), (3, 4, 30_000), (9, 8, 0)];
+        for ((m, n, k), (alpha, beta)) in
+            shapes.into_iter().flat_map(|shape| [(shape, (1.0, 0.0)), (shape, (0.3, -0.7))])
+        {
+            for seed in 0..5 {
+                let problem = problem(m, n, k).with_elements(precision.input(), output).unwrap();
+                let problem = problem.with_scalars(alpha, beta).unwrap().with_seed(seed);
+                let fresh = Operands::random(&problem).unwrap();
+                let result = of_precision(&problem, &fresh, precision);
+                let verification = Verifier::new(&problem, &fresh).verify(&result, precision);
+                assert_eq!(verification.fault, None, "{precision:?} {problem:?}");
+            }
+        }
+    }
+}
+
+/// What is a mistake of one arithmetic, and allowed in the next.
+#[test]
+fn every_arithmetic_is_held_to_what_it_promises() {
+    let found = |done, promised, input, output| {
+        let problem = problem(30, 400, 200).with_elements(input, output).unwrap();
+        let fresh = Operands::random(&problem).unwrap();
+        Verifier::new(&problem, &fresh).verify(&of_precision(&problem, &fresh, done), promised).fault
+    };
+    let (f32, f16, bf16) = (Element::F32, Element::F16, Element::Bf16);
+    for promised in [Precision::Fp32, Precision::Fp16x3, Precision::Tf32x3] {
+        assert!(found(Precision::Tf32, promised, f32, f32).is_some());
+        assert!(found(Precision::Fp16x3, promised, f32, f32).is_none());
+    }
+    assert!(found(Precision::Tf32, Precision::Tf32, f32, f32).is_none());
+    assert!(found(Precision::Tf32, Precision::Bf16, f32, f32).is_some());
+    // Results that were rounded to fewer bits than C has.
+    for (promised, input) in [(Precision::F16, f16), (Precision::Bf16, bf16)] {
+        let problem = problem(30, 400, 200).with_elements(input, f32).unwrap();
+        let fresh = Operands::random(&problem).unwrap();
+        let mut result = of_precision(&problem, &fresh, promised);
+        let verifier = Verifier::new(&problem, &fresh);
+        assert_eq!(verifier.verify(&result, promised).fault, None);
+        (0..30).for_each(|i| result.c.row_mut(i).iter_mut().for_each(|c| *c = crate::element::round(input, *c)));
+        assert!(verifier.verify(&result, promised).fault.is_some());
+    }
+}
+
+#[test]
+fn every_arithmetic_is_caught_forgetting_a_product_or_a_tile() {
+    for (precision, output) in OTHERS {
+        let problem = problem(300, 500, 120).with_elements(precision.input(), output).unwrap();
+        let fresh = Operands::random(&problem).unwrap();
+        let right = of_precision(&problem, &fresh, precision);
+        let verifier = Verifier::new(&problem, &fresh);
+        let shorter = Problem { k: 119, ..problem };
+        let mut result = of_precision(&shorter, &fresh, precision);
+        assert!(matches!(verifier.verify(&result, precision).fault, Some(Fault::Element { .. })), "{precision:?}");
+        // By whole rows and columns alone: a block that was never written, and a single infinity.
+        let freivalds = Freivalds::new(&problem, &fresh, &mut SmallRng::seed_from_u64(1));
+        let allowance = Allowance::new(&problem, precision);
+        assert_eq!(freivalds.check(&right.c, &allowance), None);
+        result = right.clone();
+        (128..160).for_each(|i| result.c.row_mut(i)[64..96].fill(0.0));
+        assert!(freivalds.check(&result.c, &allowance).is_some(), "{precision:?}");
+        for wrong in [f32::NAN, f32::INFINITY] {
+            result = right.clone();
+            result.c.set(299, 499, wrong);
+            assert!(freivalds.check(&result.c, &allowance).is_some(), "{precision:?} {wrong}");
+        }
     }
 }
 

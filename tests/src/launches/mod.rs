@@ -47,7 +47,7 @@ const SPLIT: Prepass = Prepass {
 };
 
 /// Steps, by what they ask for.
-pub const ALL: [Launched; 11] = [
+pub const ALL: [Launched; 14] = [
     Launched {
         step: &Step { slug: "plain", kernel: "sgemm_plain", ..PLAIN },
         text: || ptx::module("sm_80", &[ptx::gemm("sgemm_plain", &[], ptx::AT_ITS_PLACE, &ptx::products(false))]),
@@ -171,4 +171,36 @@ pub const ALL: [Launched; 11] = [
         },
         text: || ptx::module("sm_90a", &[persistent::persistent("sgemm_persistent_clusters", 4)]),
     },
+    Launched {
+        step: &Step { slug: "f16", kernel: "sgemm_f16", precision: Precision::F16, output: Element::F16, ..OF_HALVES },
+        text: || of_halves("sgemm_f16", Element::F16, Element::F16),
+    },
+    Launched {
+        step: &Step { slug: "f16-to-f32", kernel: "sgemm_f16_to_f32", precision: Precision::F16, ..OF_HALVES },
+        text: || of_halves("sgemm_f16_to_f32", Element::F16, Element::F32),
+    },
+    Launched {
+        step: &Step {
+            slug: "bf16",
+            kernel: "sgemm_bf16",
+            precision: Precision::Bf16,
+            output: Element::Bf16,
+            ..OF_HALVES
+        },
+        text: || of_halves("sgemm_bf16", Element::Bf16, Element::Bf16),
+    },
 ];
+
+/// Elements of 16 bits: A transposed, B copied where its rows are not aligned.
+const OF_HALVES: Step = Step {
+    prepasses: &[
+        COPY,
+        Prepass { kernel: "transpose", operand: Operand::A, transposes: true, only_unaligned: false, ..COPY },
+    ],
+    ..PLAIN
+};
+
+fn of_halves(name: &str, input: Element, output: Element) -> String {
+    let gemm = ptx::gemm_to(output, name, &[], ptx::AT_ITS_PLACE, &ptx::products_of(input, true), "");
+    ptx::module("sm_80", &[ptx::copy_of(input, "copy", false), ptx::copy_of(input, "transpose", true), gemm])
+}

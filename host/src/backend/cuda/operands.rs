@@ -1,6 +1,6 @@
 //! The operands in device memory.
 
-use cust::memory::{DeviceBuffer, DevicePointer, mem_get_info};
+use cust::memory::{DeviceBuffer, mem_get_info};
 
 use super::failure::Context as _;
 use crate::matrix::{GUARD, Shape};
@@ -95,10 +95,5 @@ impl<'a> Gemm<'a> {
     /// Where A, B and C begin. From there on, m * lda and k * ldb elements can be read, and m * ldc read and written.
     pub(super) fn addresses(&self) -> [u64; 3] {
         [&self.operands.a, &self.operands.b, &self.operands.c].map(DeviceMatrix::interior)
-    }
-
-    /// The same as pointers, of matrices of f32.
-    pub(super) fn pointers(&self) -> [DevicePointer<f32>; 3] {
-        self.addresses().map(DevicePointer::from_raw)
     }
 }

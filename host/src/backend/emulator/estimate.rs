@@ -110,7 +110,8 @@ fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
     let aligned_alike = |size: u32, ld: u32| if ld.is_multiple_of(4) { size.next_multiple_of(4) } else { size | 1 };
     Problem::new(m, n, k)?
         .with_leading_dimensions(aligned_alike(k.max(1), problem.lda), aligned_alike(n.max(1), problem.ldb), n.max(1))?
-        .with_scalars(problem.alpha, problem.beta)
+        .with_scalars(problem.alpha, problem.beta)?
+        .with_elements(problem.input, problem.output)
 }
 
 /// How much more than its part the whole problem does in the step's own kernel, and in how many blocks.

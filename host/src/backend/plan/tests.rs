@@ -1,4 +1,4 @@
-use gpu_kernels::{PREPASS_ARGUMENTS, Precision, SPLIT_ARGUMENTS, Tile, runnable};
+use gpu_kernels::{Element, PREPASS_ARGUMENTS, Precision, SPLIT_ARGUMENTS, Tile, runnable};
 
 use super::*;
 
@@ -58,7 +58,7 @@ const ALL: [&Step; 8] = [&PLAIN, &COPIES, &TRANSPOSED, &MAPPED, &STREAMS, &HALVE
 
 /// On a device of 3 multiprocessors.
 fn plan(step: &'static Step, m: u32, n: u32, k: u32) -> Plan {
-    Plan::new(step, &Problem::new(m, n, k).unwrap().for_step(step).unwrap(), 3).unwrap()
+    Plan::new(step, &Problem::new(m, n, k).unwrap().for_kernel(Kernel::Step(step)).unwrap(), 3).unwrap()
 }
 
 fn launches(plan: &Plan) -> (Vec<Launch>, Vec<Launch>) {
