@@ -129,7 +129,8 @@ impl Problem {
         // The result is far smaller: products have a standard deviation of 1/3, so that this is twelve of a sum's.
         let result = k.min(4.0 * k.sqrt());
         if !fits(k, f32::MAX.into()) || !fits(result, element::max(self.output)) {
-            return Err(Error::Scalars { alpha: self.alpha, beta: self.beta, output: self.output.name() });
+            let output = if self.output == Element::F32 { "fp32" } else { self.output.name() };
+            return Err(Error::Scalars { alpha: self.alpha, beta: self.beta, output });
         }
         Ok(())
     }
