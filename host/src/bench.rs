@@ -4,6 +4,7 @@ use std::cell::LazyCell;
 use std::ops::Deref;
 
 use crate::backend::{Backend, Conditions, Coverage, Device, workspace_bytes};
+use crate::kernels::baselines;
 use crate::report::Row;
 use crate::verify::verify_sample;
 use crate::{Error, Kernel, Operands, Problem, Verification, Verifier, memory};
@@ -107,15 +108,16 @@ pub enum Progress {
 pub struct Comparison {
     /// The kernels that were asked for and ran, in that order.
     pub rows: Vec<Row>,
-    /// cuBLAS, where it was not asked for and ran.
-    pub baseline: Option<Row>,
+    /// cuBLAS in their arithmetic, where it was not asked for and ran.
+    pub baselines: Vec<Row>,
     /// Why there is no cuBLAS to compare with.
     pub no_baseline: Option<String>,
     /// Kernels that could not run, or whose result is wrong.
     pub failures: Vec<Error>,
 }
 
-/// Verifies and times the kernels on one problem, and cuBLAS in any case. A kernel that fails does not stop the others.
+/// Verifies and times the kernels on one problem, each with matrices of the elements that it takes, and cuBLAS in the
+/// arithmetic of each in any case. A kernel that fails does not stop the others.
 ///
 /// # Errors
 /// What concerns all kernels: [`Error::OutOfMemory`] and [`Error::OutOfHostMemory`].
@@ -126,36 +128,54 @@ pub fn compare(
     timing: Timing,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, Error> {
-    let fresh = operands(backend.device(), problem, watch)?;
-    // Where blocks are sampled, nobody asks for the reference of the whole problem.
-    let verifier = LazyCell::new(|| Verifier::new(problem, &fresh));
-    let mut measure = |kernel| measure(backend, kernel, problem, &fresh, &verifier, timing, watch);
-
-    let mut comparison = Comparison { rows: Vec::new(), baseline: None, no_baseline: None, failures: Vec::new() };
-    let mut measurements = Vec::new();
-    let mut cublas = None;
-    match measure(Kernel::Cublas) {
-        Ok(measurement) => cublas = Some(measurement),
-        // The comparison goes on without it, unless nothing else was asked for.
-        Err(error) if kernels == [Kernel::Cublas] => comparison.failures.push(error),
-        Err(error) => comparison.no_baseline = Some(error.to_string()),
-    }
-    for &kernel in kernels {
-        match kernel {
-            Kernel::Cublas => measurements.extend(cublas.take()),
-            Kernel::Step(_) => match measure(kernel) {
-                Ok(measurement) => measurements.push(measurement),
-                Err(error) => comparison.failures.push(error),
-            },
+    let baselines: Vec<_> = baselines(kernels.iter().copied()).collect();
+    let is_library = |kernel: &Kernel| matches!(kernel, Kernel::Cublas(_));
+    let mut left: Vec<_> =
+        baselines.iter().chain(kernels.iter().filter(|kernel| !is_library(kernel))).copied().collect();
+    let mut measured = Vec::new();
+    while let Some(&first) = left.first() {
+        // Those whose matrices are made of the same elements share them.
+        let problem = match problem.for_kernel(first) {
+            Ok(problem) => problem,
+            Err(error) => {
+                measured.push((left.remove(0), Err(error)));
+                continue;
+            }
+        };
+        let fresh = operands(backend.device(), &problem, watch)?;
+        // Where blocks are sampled, nobody asks for the reference of the whole problem.
+        let verifier = LazyCell::new(|| Verifier::new(&problem, &fresh));
+        for kernel in left.extract_if(.., |kernel| problem.check_kernel(*kernel).is_ok()) {
+            measured.push((kernel, measure(backend, kernel, &problem, &fresh, &verifier, timing, watch)));
         }
     }
-    let unasked = cublas.is_some();
-    measurements.extend(cublas);
+
+    let mut comparison =
+        Comparison { rows: Vec::new(), baselines: Vec::new(), no_baseline: None, failures: Vec::new() };
+    let mut measurements = Vec::new();
+    let is_alone = kernels.iter().all(is_library);
+    // Those that were asked for, in that order, and then the others.
+    let unasked: Vec<_> = baselines.into_iter().filter(|baseline| !kernels.contains(baseline)).collect();
+    let mut asked = 0;
+    for (kernel, is_asked) in
+        kernels.iter().map(|kernel| (kernel, true)).chain(unasked.iter().map(|kernel| (kernel, false)))
+    {
+        let Some(found) = measured.iter().position(|(of, _)| of == kernel) else { continue };
+        match measured.swap_remove(found).1 {
+            Ok(measurement) => {
+                measurements.push(measurement);
+                asked += usize::from(is_asked);
+            }
+            // The comparison goes on without it, unless nothing else was asked for.
+            Err(error) if is_library(kernel) && !is_alone => {
+                comparison.no_baseline = comparison.no_baseline.or(Some(error.to_string()));
+            }
+            Err(error) => comparison.failures.push(error),
+        }
+    }
     comparison.failures.extend(measurements.iter().filter_map(|measurement| not_verified(measurement, problem)));
     comparison.rows = Row::table(backend, problem, timing, &measurements);
-    if unasked {
-        comparison.baseline = comparison.rows.pop();
-    }
+    comparison.baselines = comparison.rows.split_off(asked);
     Ok(comparison)
 }
 
@@ -163,7 +183,7 @@ pub fn compare(
 pub(crate) fn operands(device: &Device, problem: &Problem, watch: &mut dyn FnMut(Progress)) -> Result<Operands, Error> {
     check_memory(device, problem, 0)?;
     // The operands are there twice: as they were drawn, and as a kernel left them.
-    let (needed, available) = (problem.bytes().saturating_mul(2), memory::available());
+    let (needed, available) = (problem.host_bytes().saturating_mul(2), memory::available());
     if needed > available {
         return Err(Error::OutOfHostMemory { needed, available });
     }
@@ -190,8 +210,8 @@ pub(crate) fn measure<'a>(
     let result = backend.download()?;
     watch(Progress::Verifying(kernel));
     let verification = match &coverage {
-        Coverage::Whole { .. } => verifier.verify(&result),
-        Coverage::Sample { regions, .. } => verify_sample(problem, fresh, &result, regions),
+        Coverage::Whole { .. } => verifier.verify(&result, kernel.precision()),
+        Coverage::Sample { regions, .. } => verify_sample(problem, kernel.precision(), fresh, &result, regions),
     };
     drop(result);
 

@@ -2,32 +2,31 @@
 
 use std::fmt;
 
-use gpu_kernels::{STEPS, Step};
+use gpu_kernels::{Element, Precision, STEPS, Step};
 
 use crate::backend::Device;
 pub use crate::choose::Reason;
 use crate::choose::{self, AUTOTUNED};
 use crate::tuned::Table;
-use crate::{Error, Kernel, Problem};
+use crate::{BASELINES, Baseline, Error, Kernel, Problem};
 
 /// Names that `--kernel` takes beside the slugs, with what they stand for.
-pub const GROUPS: [(&str, &str); 3] = [
-    ("cublas", "NVIDIA's library: the baseline, fp32 in its default math mode"),
+pub const GROUPS: [(&str, &str); 2] = [
     ("auto", "the fastest kernel for this device and shape, where that was measured, and a good one elsewhere"),
-    ("all", "every step that the device runs, and cublas"),
+    ("all", "every step that the device runs, and cuBLAS in the arithmetic of each"),
 ];
 
 impl Kernel {
-    /// The name on the command line and in every table: a step's slug, or `cublas`.
+    /// The name on the command line and in every table: a step's slug, or a baseline's.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Step(step) => step.slug,
-            Self::Cublas => "cublas",
+            Self::Cublas(baseline) => baseline.name,
         }
     }
 
-    /// The name of the step, or `cublas`: what [`Self::name`] is, less the name of a variant.
+    /// The name of the step or baseline: what [`Self::name`] is, less the name of a variant.
     #[must_use]
     pub fn step_name(self) -> &'static str {
         self.name().split('/').next().unwrap_or_default()
@@ -35,11 +34,21 @@ impl Kernel {
 
     /// The arithmetic that it does, as the tables name it.
     #[must_use]
-    pub fn precision(self) -> &'static str {
+    pub fn precision(self) -> Precision {
         match self {
-            Self::Step(step) => step.precision.name(),
-            Self::Cublas => "fp32",
+            Self::Step(step) => step.precision,
+            Self::Cublas(baseline) => baseline.precision,
         }
+    }
+
+    /// What it has A and B, and C, made of.
+    #[must_use]
+    pub fn elements(self) -> [Element; 2] {
+        let output = match self {
+            Self::Step(step) => step.output,
+            Self::Cublas(baseline) => baseline.output,
+        };
+        [self.precision().input(), output]
     }
 
     /// The step that this one changes.
@@ -47,7 +56,7 @@ impl Kernel {
     pub fn base(self) -> Option<&'static str> {
         match self {
             Self::Step(step) => step.base,
-            Self::Cublas => None,
+            Self::Cublas(_) => None,
         }
     }
 }
@@ -95,7 +104,7 @@ enum Choice {
 }
 
 impl Selection {
-    /// Reads names: slugs of steps and variants, `cublas`, `auto`, `all`.
+    /// Reads names: slugs of steps and variants, baselines, `auto`, `all`.
     ///
     /// # Errors
     /// [`Error::UnknownKernel`], with the nearest name.
@@ -105,8 +114,10 @@ impl Selection {
             match name.as_ref() {
                 "all" => choices.push(Choice::All),
                 "auto" => choices.push(Choice::Auto),
-                "cublas" => choices.push(Choice::Kernel(Kernel::Cublas)),
-                slug => choices.push(Choice::Kernel(Kernel::Step(find(slug)?))),
+                name => choices.push(Choice::Kernel(match Baseline::find(name) {
+                    Some(baseline) => Kernel::Cublas(baseline),
+                    None => Kernel::Step(find(name)?),
+                })),
             }
         }
         Ok(Self(choices))
@@ -132,14 +143,19 @@ impl Selection {
         for choice in &self.0 {
             let kernels: Vec<(Kernel, Option<(&'static str, Reason)>)> = match choice {
                 Choice::Kernel(Kernel::Step(step)) => vec![variant(step)],
-                Choice::Kernel(Kernel::Cublas) => vec![(Kernel::Cublas, None)],
+                Choice::Kernel(Kernel::Cublas(baseline)) => vec![(Kernel::Cublas(baseline), None)],
                 Choice::Auto => {
                     let chosen = choose::auto(table, device, problem);
                     chosen.map(|(step, reason)| (Kernel::Step(step), Some(("auto", reason)))).into_iter().collect()
                 }
                 Choice::All => {
                     let steps = STEPS.iter().filter(|step| device.check_runs(step).is_ok());
-                    steps.map(variant).chain([(Kernel::Cublas, None)]).collect()
+                    let steps: Vec<_> = steps.map(variant).collect();
+                    let mut baselines: Vec<_> = baselines(steps.iter().map(|(kernel, _)| *kernel)).collect();
+                    if baselines.is_empty() {
+                        baselines.push(Kernel::CUBLAS);
+                    }
+                    steps.into_iter().chain(baselines.into_iter().map(|baseline| (baseline, None))).collect()
                 }
             };
             for (kernel, stands_for) in kernels {
@@ -161,6 +177,12 @@ impl Selection {
     }
 }
 
+/// What the kernels are compared with, each once, and SGEMM first.
+pub(crate) fn baselines(kernels: impl Iterator<Item = Kernel>) -> impl Iterator<Item = Kernel> {
+    let of: Vec<_> = kernels.map(Baseline::of).collect();
+    BASELINES.iter().filter(move |baseline| of.contains(baseline)).map(Kernel::Cublas)
+}
+
 /// The step of that slug.
 ///
 /// # Errors
@@ -170,7 +192,8 @@ pub fn find(slug: &str) -> Result<&'static Step, Error> {
 }
 
 fn nearest(name: &str) -> Option<String> {
-    let names = gpu_kernels::runnable().map(|step| step.slug).chain(GROUPS.map(|(name, _)| name));
+    let names = gpu_kernels::runnable().map(|step| step.slug).chain(BASELINES.iter().map(|baseline| baseline.name));
+    let names = names.chain(GROUPS.map(|(name, _)| name));
     let scored = names.map(|candidate| (strsim::jaro_winkler(&name.to_lowercase(), candidate), candidate));
     scored.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name.to_owned())
 }

@@ -21,8 +21,10 @@
 //! ```
 
 pub mod backend;
+mod baseline;
 pub mod bench;
 mod choose;
+pub mod element;
 mod error;
 pub mod explain;
 mod freivalds;
@@ -40,6 +42,7 @@ pub mod tuned;
 pub mod verify;
 
 pub use backend::Kernel;
+pub use baseline::{BASELINES, Baseline};
 pub use error::Error;
 pub use matrix::Matrix;
 pub use operands::Operands;

@@ -13,7 +13,7 @@ use host::backend::{self, BackendChoice, Opened};
 use host::bench::{self, Comparison};
 use host::kernels::Resolved;
 use host::tuned::Table;
-use host::{Error, Kernel, explain, kernels, report, tune};
+use host::{BASELINES, Error, Kernel, explain, kernels, report, tune};
 
 use crate::cli::{Args, Format};
 use crate::output::JsonFile;
@@ -107,7 +107,7 @@ fn tune(args: &Args) -> Result<u8, Error> {
     });
     let mut backend = opened?.backend;
     // Its version stands in the table.
-    if let Err(error) = backend.prepare(Kernel::Cublas) {
+    if let Err(error) = backend.prepare(Kernel::CUBLAS) {
         output::complain(&format!("note: no comparison: {error}"));
     }
     let mut file = tune::Output::open(args.output.as_deref(), backend.device())?;
@@ -166,7 +166,8 @@ fn format(comparison: &Comparison, format: Format, first: bool) -> String {
 /// `--list`: the name first, so that scripts can cut it out.
 fn list() -> String {
     let steps = STEPS.iter().map(|step| (step.slug, step.summary));
-    let names: Vec<_> = steps.chain(kernels::GROUPS).collect();
+    let baselines = BASELINES.iter().map(|baseline| (baseline.name, baseline.summary));
+    let names: Vec<_> = steps.chain(baselines).chain(kernels::GROUPS).collect();
     let width = names.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     names.iter().map(|(name, summary)| format!("{name:width$}  {summary}\n")).collect()
 }

@@ -113,7 +113,7 @@ pub fn search(
 
     let verifier = std::cell::LazyCell::new(|| Verifier::new(problem, &fresh));
     let (mut timed, mut failures, mut cublas_ms) = (Vec::new(), Vec::new(), None);
-    for kernel in worthwhile.iter().map(|step| Kernel::Step(step)).chain([Kernel::Cublas]) {
+    for kernel in worthwhile.iter().map(|step| Kernel::Step(step)).chain([Kernel::CUBLAS]) {
         let measured = bench::measure(backend, kernel, problem, &fresh, &verifier, FIRST, watch);
         let verified = measured.and_then(|measured| match bench::not_verified(&measured, problem) {
             Some(error) => Err(error),
@@ -121,8 +121,8 @@ pub fn search(
         });
         match (kernel, verified) {
             (Kernel::Step(step), Ok(ms)) => timed.push(Timed { step, ms }),
-            (Kernel::Cublas, Ok(ms)) => cublas_ms = Some(ms),
-            (Kernel::Cublas, Err(Error::NoCublas { .. })) => {}
+            (Kernel::Cublas(_), Ok(ms)) => cublas_ms = Some(ms),
+            (Kernel::Cublas(_), Err(Error::NoCublas { .. })) => {}
             (_, Err(error)) => failures.push(error),
         }
     }
@@ -130,7 +130,7 @@ pub fn search(
     timed.sort_by(|one, other| one.ms.total_cmp(&other.ms));
     let finalists = finalists(&timed);
     let kernels: Vec<_> = finalists.iter().map(|timed| (Kernel::Step(timed.step), timed.ms)).collect();
-    let kernels: Vec<_> = kernels.into_iter().chain(cublas_ms.map(|ms| (Kernel::Cublas, ms))).collect();
+    let kernels: Vec<_> = kernels.into_iter().chain(cublas_ms.map(|ms| (Kernel::CUBLAS, ms))).collect();
     let times = take_turns(backend, &kernels, problem, watch)?;
     let mut finals: Vec<_> = finalists.iter().zip(&times).map(|(timed, &ms)| Timed { ms, ..*timed }).collect();
     finals.sort_by(|one, other| one.ms.total_cmp(&other.ms));

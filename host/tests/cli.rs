@@ -9,7 +9,7 @@ use std::process::Stdio;
 use assert_cmd::Command;
 use common::{assert_fails, host, no_device, rows, write};
 use gpu_kernels::{STEPS, Step};
-use host::{Error, PtxSource};
+use host::{BASELINES, Error, PtxSource};
 use tempfile::TempDir;
 
 const PTX_HEADER: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
@@ -23,7 +23,9 @@ fn ladder(major: u32, minor: u32) -> impl Iterator<Item = &'static Step> {
 fn list_is_the_registry() {
     let outcome = host(&["--list"]);
     let names: Vec<_> = outcome.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
-    let expected: Vec<_> = STEPS.iter().map(|step| step.slug).chain(["cublas", "auto", "all"]).collect();
+    let expected = STEPS.iter().map(|step| step.slug);
+    let expected: Vec<_> =
+        expected.chain(BASELINES.iter().map(|baseline| baseline.name)).chain(["auto", "all"]).collect();
     assert_eq!((outcome.code, names, outcome.stderr.as_str()), (0, expected, ""));
 }
 

@@ -6,20 +6,33 @@ use gpu_kernels::{Schedule, Step};
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, Verifier};
 
+mod special;
+
 /// A size and what is special about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// The problem, with its own seed.
     pub problem: Problem,
-    /// Fill A and B with NaN: alpha or k is 0, and BLAS does not read them.
-    pub poison_inputs: bool,
+    /// What A and B hold.
+    pub inputs: Inputs,
+}
+
+/// What A and B hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inputs {
+    /// Numbers in [-1, 1).
+    Random,
+    /// NaN: alpha or k is 0, and BLAS does not read them.
+    Nan,
+    /// Rows and columns with infinities, NaN, very large and very small numbers among them.
+    Special,
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, seed } = self.problem;
+        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, seed, .. } = self.problem;
         write!(f, "m = {m}, n = {n}, k = {k}, alpha = {alpha}, beta = {beta}, ")?;
-        write!(f, "lda = {lda}, ldb = {ldb}, ldc = {ldc}, seed = {seed}")
+        write!(f, "lda = {lda}, ldb = {ldb}, ldc = {ldc}, seed = {seed}, inputs: {:?}", self.inputs)
     }
 }
 
@@ -56,9 +69,10 @@ pub fn failures(results: &[CaseResult]) -> Vec<String> {
 pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Result<CaseResult, Error> {
     let kernel = Kernel::Step(step);
     let mut fresh = Operands::random(&case.problem)?;
-    if case.poison_inputs {
-        fresh.a.fill(f32::NAN);
-        fresh.b.fill(f32::NAN);
+    match case.inputs {
+        Inputs::Random => {}
+        Inputs::Nan => [&mut fresh.a, &mut fresh.b].into_iter().for_each(|matrix| matrix.fill(f32::NAN)),
+        Inputs::Special => special::fill(&mut fresh),
     }
     let mut launch = || {
         backend.prepare(kernel)?;
@@ -68,7 +82,11 @@ pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Resu
     };
     let failure = match launch() {
         Err(error) => Some(error.to_string()),
-        Ok(result) => Verifier::new(&case.problem, &fresh).verify(&result).fault.map(|fault| fault.to_string()),
+        Ok(result) if case.inputs == Inputs::Special => special::fault(&case.problem, &fresh, &result),
+        Ok(result) => Verifier::new(&case.problem, &fresh)
+            .verify(&result, kernel.precision())
+            .fault
+            .map(|fault| fault.to_string()),
     };
     Ok(CaseResult { step: step.slug, case, failure })
 }
@@ -77,7 +95,7 @@ pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Resu
 ///
 /// # Errors
 /// Where a size is none; a mistake in the table.
-pub fn cases(step: &Step, sm_count: u32) -> Result<Vec<Case>, Error> {
+pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
     let mut problems = Vec::new();
     for (m, n, k) in shapes(step).into_iter().chain(streamed_in_part(step, sm_count)) {
         problems.push(Problem::new(m, n, k)?);
@@ -97,12 +115,15 @@ pub fn cases(step: &Step, sm_count: u32) -> Result<Vec<Case>, Error> {
             problems.extend([padded, padded.with_scalars(1.0, -0.5)?]);
         }
     }
-    let case = |(seed, problem): (u64, Problem)| Case {
-        problem: problem.with_seed(seed),
-        poison_inputs: !problem.reads_inputs(),
+    let case = |(seed, problem): (u64, Problem)| {
+        let problem = problem.with_seed(seed).for_kernel(Kernel::Step(step))?;
+        Ok(Case { problem, inputs: if problem.reads_inputs() { Inputs::Random } else { Inputs::Nan } })
     };
     let first_seed = rand::random::<u32>().into();
-    Ok((first_seed..).zip(problems).map(case).collect())
+    let cases = (first_seed..).zip(problems).map(case);
+    let special =
+        special::problems(step).into_iter().map(|problem| Ok(Case { problem: problem?, inputs: Inputs::Special }));
+    cases.chain(special).collect()
 }
 
 /// A size (m, n, k) of which a step that streams has tiles left for blocks of their own; `None` for other steps.

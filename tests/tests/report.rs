@@ -59,7 +59,7 @@ fn the_table_names_every_kernel_and_what_is_missing() {
 
 #[test]
 fn cublas_alone_must_be_there() {
-    let comparison = comparison(&[Kernel::Cublas], None);
+    let comparison = comparison(&[Kernel::CUBLAS], None);
     assert!(matches!(comparison.failures[..], [Error::NoCublas { .. }]));
     assert!(report::table(&comparison).is_empty());
 }
@@ -90,10 +90,14 @@ fn a_workspace_that_does_not_fit_is_one_kernels_failure() {
     let comparison = compare(&mut backend, &kernels, &problem, timing, &mut |_| ()).unwrap();
     let bytes: Vec<_> = comparison.rows.iter().map(|row| (row.kernel, row.workspace_bytes)).collect();
     assert_eq!(bytes, [("plain", Some(0))]);
+    assert!(!report::table(&comparison).contains("workspace"));
     // Beside A's transpose, B is copied: 50 columns are no whole number of 16 bytes.
     let copied = 60 * 52 * 4;
     let needed = problem.bytes() + 60 * 40 * 4 + copied;
     assert!(matches!(comparison.failures[..], [Error::OutOfMemory { needed: n, .. }] if n == needed));
+    let comparison = compare(&mut CpuBackend::new(None), &kernels, &problem, timing, &mut |_| ()).unwrap();
+    let table = report::table(&comparison);
+    assert!(table.contains("workspace MiB") && table.contains("0.0211"), "{table}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What runs a kernel. One trait, so that everything above it (verification, timing, reports) knows no device.
 
+use crate::baseline::{BASELINES, Baseline};
 use crate::{Error, Operands, Problem};
 use gpu_kernels::Step;
 
@@ -19,12 +20,14 @@ pub(crate) use plan::workspace_bytes;
 pub enum Kernel {
     /// A step or a variant of one: see [`gpu_kernels::runnable`].
     Step(&'static Step),
-    /// cuBLAS SGEMM in its default math mode: fp32 on the CUDA cores, no TF32.
-    Cublas,
+    /// cuBLAS, in one of its ways.
+    Cublas(&'static Baseline),
 }
 
-/// What cuBLAS runs as, for reports: its default math mode is fp32 on the CUDA cores, without TF32 or emulation.
-pub const CUBLAS_MATH: &str = "fp32, default math";
+impl Kernel {
+    /// cuBLAS SGEMM in its default math mode: fp32 on the CUDA cores, no TF32.
+    pub const CUBLAS: Self = Self::Cublas(&BASELINES[0]);
+}
 
 /// The device that a backend runs on.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,16 +1,18 @@
 //! One kernel on one problem: what a line of JSON or CSV holds.
 
+use gpu_kernels::Precision;
 use jiff::{Timestamp, Unit};
 use serde::Serialize;
 
-use crate::backend::{Backend, CUBLAS_MATH};
+use crate::backend::Backend;
+use crate::baseline::{Baseline, class};
 use crate::bench::{Measurement, Timing};
 use crate::{Kernel, Problem, peak};
 
 /// One measurement with all that is needed to judge it. The fields' names are the keys of JSON and CSV.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// A step's slug, or `cublas`.
+    /// A step's slug, or a baseline's name.
     pub kernel: &'static str,
     /// The arithmetic, such as `fp32`.
     pub precision: &'static str,
@@ -26,7 +28,7 @@ pub struct Row {
     pub cuda: String,
     /// cuBLAS's version, where it is there.
     pub cublas: Option<String>,
-    /// The math mode that cuBLAS ran in.
+    /// What the cuBLAS beside it was told to do.
     pub cublas_math: Option<&'static str>,
     /// What the L2 cache holds at the start of a timed launch; `modelled` where none was timed.
     pub l2: &'static str,
@@ -58,9 +60,9 @@ pub struct Row {
     pub time_ms_max: f64,
     /// 2\*m\*n\*k over the median time, in 10^9 per second.
     pub gflops: f64,
-    /// Speed as a share of cuBLAS's in the same run.
+    /// Speed as a share of cuBLAS's in the same arithmetic and run: of SGEMM's where the kernel is as accurate.
     pub percent_of_cublas: Option<f64>,
-    /// Speed as a share of the device's fp32 FMA peak at its highest clock.
+    /// Speed as a share of the device's fp32 FMA peak at its highest clock, where the kernel is as accurate as that.
     pub percent_of_peak: Option<f64>,
     /// The step that this one changes.
     pub base: Option<&'static str>,
@@ -101,9 +103,9 @@ impl Row {
         // Of a step with variants, one ran.
         let is = |m: &&Measurement, name| m.kernel.name() == name || m.kernel.step_name() == name;
         let time_of = |name| measurements.iter().find(|m| is(m, name)).map(|m| m.samples.median());
-        let cublas_ms = time_of(Kernel::Cublas.name());
         let rows = measurements.iter().map(|measurement| {
             let mut row = Self::new(backend, problem, timing, measurement);
+            let cublas_ms = time_of(Baseline::of(measurement.kernel).name);
             row.percent_of_cublas = ratio(cublas_ms, row.time_ms).map(|ratio| 100.0 * ratio);
             row.speedup_over_base = ratio(row.base.and_then(time_of), row.time_ms);
             row
@@ -115,20 +117,22 @@ impl Row {
         let Problem { m, n, k, alpha, beta, seed, .. } = *problem;
         let Measurement { kernel, coverage, verification, samples, conditions, workspace_bytes } = measurement;
         let (device, modelled) = (backend.device(), backend.is_modelled());
+        let is_fp32 = class(kernel.precision()) == Precision::Fp32;
+        let peak = peak::fma_gflops(device).filter(|_| is_fp32);
         let time_ms = samples.median();
         let gflops = if problem.flops() == 0.0 { 0.0 } else { problem.flops() / time_ms / 1e6 };
         Self {
             kernel: kernel.name(),
-            precision: kernel.precision(),
+            precision: kernel.precision().name(),
             backend: backend.name(),
             device: device.name.clone(),
             compute_capability: format!("{}.{}", device.compute_capability.0, device.compute_capability.1),
             driver: device.driver.clone(),
             cuda: device.cuda.clone(),
             cublas: device.cublas.clone(),
-            cublas_math: device.cublas.is_some().then_some(CUBLAS_MATH),
+            cublas_math: device.cublas.is_some().then_some(Baseline::of(*kernel).math),
             l2: if modelled { "modelled" } else { "flushed before each launch" },
-            graphs: *kernel != Kernel::Cublas && backend.launches_graphs(),
+            graphs: matches!(kernel, Kernel::Step(_)) && backend.launches_graphs(),
             modelled,
             m,
             n,
@@ -143,7 +147,7 @@ impl Row {
             time_ms_max: samples.max(),
             gflops,
             percent_of_cublas: None,
-            percent_of_peak: peak::fma_gflops(device).map(|peak| 100.0 * gflops / peak),
+            percent_of_peak: peak.map(|peak| 100.0 * gflops / peak),
             base: kernel.base(),
             speedup_over_base: None,
             rel_error: verification.rel_error,

@@ -36,6 +36,7 @@ const MEASURED: &[Column] = &[
     Column::number("% cuBLAS", |row| or_dash(row.percent_of_cublas)),
     PERCENT_OF_PEAK,
     SPEEDUP,
+    WORKSPACE,
     REL_ERROR,
     VERIFIED,
 ];
@@ -49,6 +50,7 @@ const MODELLED: &[Column] = &[
     Column::number("modelled GFLOPS", |row| significant(row.gflops)),
     PERCENT_OF_PEAK,
     SPEEDUP,
+    WORKSPACE,
     REL_ERROR,
     VERIFIED,
 ];
@@ -57,6 +59,10 @@ const KERNEL: Column = Column::text("kernel", |row| row.kernel.to_owned());
 const PRECISION: Column = Column::text("precision", |row| row.precision.to_owned());
 const PERCENT_OF_PEAK: Column = Column::number("% peak", |row| or_dash(row.percent_of_peak));
 const SPEEDUP: Column = Column::number("x base", |row| or_dash(row.speedup_over_base));
+/// Shown where a kernel has any.
+const WORKSPACE: Column = Column::number("workspace MiB", |row| {
+    or_dash(row.workspace_bytes.filter(|&bytes| bytes > 0).map(|bytes| bytes as f64 / f64::from(1 << 20)))
+});
 const REL_ERROR: Column = Column::number("rel. error", |row| format!("{:.1e}", row.rel_error));
 const VERIFIED: Column = Column::number("verified", |row| (if row.verified { "yes" } else { "NO" }).to_owned());
 
@@ -67,13 +73,15 @@ const STYLE: TableStyle = TableStyle::new().top_border(RULE).header_separator(RU
 /// The comparison as a table, under a title that says on what and how it was measured. Empty where nothing ran.
 #[must_use]
 pub fn table(comparison: &Comparison) -> String {
-    let rows: Vec<&Row> = comparison.rows.iter().chain(&comparison.baseline).collect();
+    let rows: Vec<&Row> = comparison.rows.iter().chain(&comparison.baselines).collect();
     let Some(first) = rows.first() else { return String::new() };
     let mut table = Table::new();
-    let columns = if first.modelled { MODELLED } else { MEASURED };
-    table.load_style(STYLE).set_header(columns.iter().map(|column| column.aligned(column.header)));
+    let has_workspace = rows.iter().any(|row| row.workspace_bytes > Some(0));
+    let columns = if first.modelled { MODELLED } else { MEASURED }.iter();
+    let columns = columns.filter(|column| has_workspace || column.header != WORKSPACE.header);
+    table.load_style(STYLE).set_header(columns.clone().map(|column| column.aligned(column.header)));
     for row in &rows {
-        table.add_row(columns.iter().map(|column| column.aligned((column.cell)(row))));
+        table.add_row(columns.clone().map(|column| column.aligned((column.cell)(row))));
     }
     let mut text = format!("{}\n{}\n{table}\n", title(first), setting(&rows));
     if let Some(reason) = &comparison.no_baseline {
@@ -111,8 +119,10 @@ fn setting(rows: &[&Row]) -> String {
     if !row.driver.is_empty() {
         parts.push(format!("driver {}, CUDA {}", row.driver, row.cuda));
     }
-    if let (Some(version), Some(math)) = (&row.cublas, row.cublas_math) {
-        parts.push(format!("cuBLAS {version} ({math})"));
+    if let Some(version) = &row.cublas {
+        let mut maths: Vec<_> = rows.iter().filter_map(|row| row.cublas_math).collect();
+        maths.dedup();
+        parts.push(format!("cuBLAS {version} ({})", maths.join("; ")));
     }
     parts.push(format!("L2 {}", row.l2));
     let clocks = || rows.iter().filter_map(|row| row.sm_clock_mhz);

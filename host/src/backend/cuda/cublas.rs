@@ -1,10 +1,18 @@
-//! cuBLAS SGEMM, out of the library that the machine has, if any.
+//! cuBLAS, out of the library that the machine has, if any.
+
+use std::ffi::c_void;
+use std::ptr;
 
 use cudarc::cublas::result;
-use cudarc::cublas::sys::{self, cublasHandle_t, cublasMath_t, cublasOperation_t::CUBLAS_OP_N};
+use cudarc::cublas::sys::{
+    self, cublasComputeType_t, cublasGemmAlgo_t, cublasHandle_t, cublasMath_t, cublasOperation_t::CUBLAS_OP_N,
+    cudaDataType,
+};
 use cust::stream::Stream;
+use gpu_kernels::{Element, Precision};
 
 use super::operands::Gemm;
+use crate::baseline::Baseline;
 use crate::{Error, Problem};
 
 /// A handle of cuBLAS, bound to a stream.
@@ -13,7 +21,7 @@ pub(super) struct Cublas {
 }
 
 impl Cublas {
-    /// Loads cuBLAS and sets it up to queue fp32 products in `stream`.
+    /// Loads cuBLAS and sets it up to queue products in `stream`.
     ///
     /// # Safety
     /// It must be dropped before `stream`.
@@ -45,21 +53,67 @@ impl Cublas {
         Ok(format_version(version))
     }
 
-    /// Queues C = alpha*A*B + beta*C, where m and n are not 0.
+    /// Queues C = alpha*A*B + beta*C in the baseline's arithmetic, where m and n are not 0.
     ///
     /// cuBLAS is column-major: our row-major A, B and C are its transposes, so it computes C^T = B^T * A^T.
-    pub(super) fn sgemm(&self, gemm: &Gemm) -> Result<(), Error> {
+    pub(super) fn gemm(&self, baseline: &Baseline, gemm: &Gemm) -> Result<(), Error> {
         let Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. } = gemm.problem;
         // `gemm` checked that none is above `gpu_kernels::MAX_SIZE`, the largest i32.
         let [m, n, k, lda, ldb, ldc] = [m, n, k, lda, ldb, ldc].map(|size| size as i32);
-        let [a, b, c] = gemm.pointers();
-        let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+        let [a, b, c] = gemm.addresses().map(|address| ptr::without_provenance_mut::<c_void>(address as usize));
         let (no, alpha, beta) = (CUBLAS_OP_N, &raw const alpha, &raw const beta);
+        let failed = |reason| Error::Cuda { what: format!("run {}", baseline.name), reason };
+        if [baseline.precision.input(), baseline.output] != [Element::F32; 2] {
+            return Err(failed("the operands are f32".into()));
+        }
+        let (input, output) = (data_type(baseline.precision.input()), data_type(baseline.output));
+        let compute = match baseline.precision {
+            Precision::Tf32 => cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
+            _ => cublasComputeType_t::CUBLAS_COMPUTE_32F,
+        };
+        let algorithm = cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT;
+        let (handle, a, b) = (self.handle, a.cast_const(), b.cast_const());
         // SAFETY: the handle lives as long as `self`. Read as row-major, A has m * lda elements, B k * ldb and C
-        // m * ldc, as `gemm` vouches for. The factors are read before the call returns, since cuBLAS's pointer mode is
-        // the host's by default. The product runs asynchronously, and freeing the operands waits for it.
-        unsafe { result::sgemm(self.handle, no, no, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc) }
-            .map_err(|error| Error::Cuda { what: "run cuBLAS".into(), reason: error.to_string() })
+        // m * ldc, as `gemm` vouches for, of the baseline's types, which was checked above. The factors are
+        // f32, as sums are, and read before the call returns, since cuBLAS's pointer mode is the host's by default. The
+        // product runs asynchronously, and freeing the operands waits for it.
+        let queued = unsafe {
+            match (baseline.precision, baseline.output) {
+                (Precision::Fp32, Element::F32) => {
+                    result::sgemm(handle, no, no, n, m, k, alpha, b.cast(), ldb, a.cast(), lda, beta, c.cast(), ldc)
+                }
+                _ => result::gemm_ex(
+                    handle,
+                    no,
+                    no,
+                    n,
+                    m,
+                    k,
+                    alpha.cast(),
+                    b,
+                    input,
+                    ldb,
+                    a,
+                    input,
+                    lda,
+                    beta.cast(),
+                    c,
+                    output,
+                    ldc,
+                    compute,
+                    algorithm,
+                ),
+            }
+        };
+        queued.map_err(|error| failed(error.to_string()))
+    }
+}
+
+fn data_type(element: Element) -> cudaDataType {
+    match element {
+        Element::F32 => cudaDataType::CUDA_R_32F,
+        Element::F16 => cudaDataType::CUDA_R_16F,
+        Element::Bf16 => cudaDataType::CUDA_R_16BF,
     }
 }
 

@@ -15,6 +15,7 @@ use super::operands::Gemm;
 use super::prepared::Prepared;
 use crate::Error;
 use crate::backend::plan::{self, Argument, Shape};
+use crate::baseline::Baseline;
 
 /// A kernel with the operands that it is to work on.
 pub(super) enum Launch<'a> {
@@ -22,7 +23,7 @@ pub(super) enum Launch<'a> {
     Step(&'static Step, Vec<(Function<'a>, &'a plan::Launch)>),
     /// The same, recorded.
     Graph(&'static Step, &'a Graph),
-    Cublas(&'a Cublas, Gemm<'a>),
+    Cublas(&'a Cublas, &'static Baseline, Gemm<'a>),
 }
 
 impl<'a> Launch<'a> {
@@ -39,7 +40,7 @@ impl<'a> Launch<'a> {
     pub(super) fn what(&self) -> String {
         match self {
             Self::Step(step, _) | Self::Graph(step, _) => format!("run {}", step.slug),
-            Self::Cublas(..) => "run cuBLAS".into(),
+            Self::Cublas(_, baseline, _) => format!("run {}", baseline.name),
         }
     }
 
@@ -58,8 +59,8 @@ impl<'a> Launch<'a> {
             }),
             // It was recorded for what is prepared now, and goes with it.
             Self::Graph(_, graph) => graph.launch(stream),
-            Self::Cublas(_, gemm) if gemm.problem.m == 0 || gemm.problem.n == 0 => Ok(()),
-            Self::Cublas(cublas, gemm) => cublas.sgemm(gemm),
+            Self::Cublas(_, _, gemm) if gemm.problem.m == 0 || gemm.problem.n == 0 => Ok(()),
+            Self::Cublas(cublas, baseline, gemm) => cublas.gemm(baseline, gemm),
         }
     }
 }

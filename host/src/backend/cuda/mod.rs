@@ -109,9 +109,10 @@ impl CudaBackend {
                 };
                 Launch::of_step(step, &self.modules, self.prepared.insert(prepared))?
             }
-            Kernel::Cublas => {
+            Kernel::Cublas(baseline) => {
+                problem.check_kernel(kernel)?;
                 let missing = || Error::NoCublas { reason: "it was not loaded".into() };
-                Launch::Cublas(self.cublas.as_ref().ok_or_else(missing)?, gemm)
+                Launch::Cublas(self.cublas.as_ref().ok_or_else(missing)?, baseline, gemm)
             }
         };
         Ok((launch, &mut self.timer, &self.stream))
@@ -148,7 +149,7 @@ impl Backend for CudaBackend {
     fn prepare(&mut self, kernel: Kernel) -> Result<(), Error> {
         match kernel {
             Kernel::Step(step) => self.load_step(step),
-            Kernel::Cublas => self.load_cublas(),
+            Kernel::Cublas(_) => self.load_cublas(),
         }
     }
 

@@ -113,7 +113,7 @@ impl Backend for EmulatorBackend {
     fn prepare(&mut self, kernel: Kernel) -> Result<(), Error> {
         match kernel {
             Kernel::Step(step) => self.load(step),
-            Kernel::Cublas => Err(no_cublas()),
+            Kernel::Cublas(_) => Err(no_cublas()),
         }
     }
 
@@ -127,7 +127,7 @@ impl Backend for EmulatorBackend {
     fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<Coverage, Error> {
         match kernel {
             Kernel::Step(step) => self.run_step(step, problem),
-            Kernel::Cublas => Err(no_cublas()),
+            Kernel::Cublas(_) => Err(no_cublas()),
         }
     }
 
