@@ -13,6 +13,7 @@ mod ptx;
 pub mod step;
 pub mod steps;
 mod tile;
+mod transpose;
 
 pub use step::{
     KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, MapBox, Operand, PREPASS_ARGUMENTS, Precision, Prepass,
