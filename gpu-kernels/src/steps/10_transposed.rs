@@ -7,13 +7,13 @@
 //!     ├───┼───┤   →   ├───┼───┼───┤                 └─────────────┘       └─────────────┘
 //!     │ 3 │ 4 │       │ 2 │ 4 │ 6 │                    rows of both are rows of global memory
 //!     ├───┼───┤       └───┴───┴───┘
-//!     │ 5 │ 6 │       by a kernel of its own
+//!     │ 5 │ 6 │       4 x 4 by each thread
 //!     └───┴───┘
 //! ```
 //!
-//! Changed since bank-conflicts: a kernel of its own transposes A in global memory first, so that the slices of A and of B
-//! are copied alike, whole rows in 128-bit pieces: a_smem needs no padding and no scattered stores. A slice can then be of
-//! any depth, and is twice as deep: half as many barriers, and more loads on their way at once.
+//! Changed since bank-conflicts: a kernel of its own, in `transpose.rs`, transposes A in global memory first, so that the
+//! slices of A and of B are copied alike, whole rows in 128-bit pieces: a_smem needs no padding and no scattered stores. A
+//! slice can then be of any depth, and is twice as deep: half as many barriers, and more loads on their way at once.
 //!
 //! Source: the tutorial's kernel 5, which transposes B, as its matrices are column-major, found the cost negligible, and
 //! made its tiles rectangular, since both have k along the same side then. Here the pre-pass is part of the time.
