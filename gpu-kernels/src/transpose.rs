@@ -3,15 +3,16 @@
 //! ```text
 //!       A (m, k)                      Aᵀ (k, m)
 //!     ┌───────────────┐             ┌─────────┐
-//!     │ 0  1  2 ┄┄  7 │             │ 0 8 ┄ 24│     a warp: 4 x 8 lanes with a square of 4 x 4 each,
+//!     │ 0  1  2 ┄┄  7 │             │ 0 8 ┄ 24│     a warp: 4 x 8 squares of 4 x 4, one for each lane;
 //!     │ 8  9 10 ┄┄ 15 │      →      │ 1 9 ┄ 25│     rows of 128 bytes to load, of 64 bytes to store
 //!     │ ┄┄            │             │ ┄┄      │
 //!     │24 25 26 ┄┄ 31 │             │ 7 15┄ 31│
 //!     └───────────────┘             └─────────┘
 //! ```
 //!
-//! A square is transposed in the registers of a thread, so that both sides have 128-bit accesses, whole sectors in each, and
-//! nobody waits for anybody. Rows of A that do not start at multiples of 16 bytes are loaded one by one; those of Aᵀ do.
+//! A square is transposed in the registers of a thread, so that both sides have 128-bit accesses, whole sectors in each. There
+//! is no shared memory to fill and no barrier: a thread waits for its own four loads alone, which are on their way at
+//! once. Where rows of A do not start at multiples of 16 bytes, values are loaded one by one; rows of Aᵀ do.
 
 use crate::f32x4::{self, VEC};
 use crate::ptx::compiler;
