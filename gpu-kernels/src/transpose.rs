@@ -60,7 +60,7 @@ pub unsafe fn transpose(rows: u32, columns: u32, source: *const f32, ld: u32, ta
     // Load: neighbouring columns, or where they cannot be loaded together, those that neighbouring lanes are next to.
     let inside = tile_row + SIDE <= rows && tile_col + SIDE <= columns;
     let (col, step, square): (u32, u32, [[f32; VEC as usize]; VEC as usize]);
-    // SAFETY: inside the source, or moved to its last row or column, whose value is not stored.
+    // SAFETY: in a tile inside the source, or moved to its last row or column, whose value is not stored.
     unsafe {
         if inside && f32x4::aligned(source, ld) {
             (col, step) = (warp_col + lane_col * VEC, 1);
@@ -80,7 +80,7 @@ pub unsafe fn transpose(rows: u32, columns: u32, source: *const f32, ld: u32, ta
     for j in 0..VEC {
         let col = col + j * step;
         let column: [f32; VEC as usize] = core::array::from_fn(|i| square[i][j as usize]); // (1, VEC)
-        // SAFETY: a row of the target is `columns` long by less than VEC, or guarded; no other thread has these elements.
+        // SAFETY: below `columns` and `rows`, both checked; row is a multiple of VEC. No other thread has these elements.
         unsafe {
             let target = target.add(col as usize * target_ld + row as usize);
             if col < columns && row + VEC <= rows {
