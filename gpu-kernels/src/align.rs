@@ -5,7 +5,7 @@ use cuda_std::prelude::*;
 
 /// Columns that a block of [`align_rows`] copies, one for each thread.
 const ALIGNED_COLUMNS: u32 = 256;
-/// Rows that it copies.
+/// Rows that it copies: so many loads of a thread are on their way at once.
 const ALIGNED_ROWS: u32 = 8;
 
 /// The copy engine reads rows that start at multiples of 16 bytes: others are copied first.
@@ -31,13 +31,16 @@ pub(crate) const fn align(operand: Operand) -> Prepass {
 pub unsafe fn align_rows(rows: u32, columns: u32, source: *const f32, ld: u32, target: *mut f32, target_ld: u32) {
     let col = thread::block_idx_x() * ALIGNED_COLUMNS + thread::thread_idx_x();
     let first_row = thread::block_idx_y() * ALIGNED_ROWS;
-    for row in first_row..rows.min(first_row + ALIGNED_ROWS) {
-        if col < columns {
-            // SAFETY: inside both, just checked.
-            unsafe {
-                *target.add(row as usize * target_ld as usize + col as usize) =
-                    *source.add(row as usize * ld as usize + col as usize);
-            }
+    if col >= columns {
+        return;
+    }
+    let at = |row: u32, ld: u32| row as usize * ld as usize + col as usize;
+    // SAFETY: the column is inside both, just checked; rows beyond the source stand for its last one, and are not stored.
+    unsafe {
+        let values: [f32; ALIGNED_ROWS as usize] =
+            core::array::from_fn(|i| *source.add(at((first_row + i as u32).min(rows - 1), ld)));
+        for (row, value) in (first_row..rows).zip(values) {
+            *target.add(at(row, target_ld)) = value;
         }
     }
 }

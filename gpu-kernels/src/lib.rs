@@ -16,6 +16,7 @@ mod ring;
 pub mod step;
 pub mod steps;
 mod tile;
+mod transpose;
 
 pub use step::{
     Element, KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, MapBox, NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Precision,

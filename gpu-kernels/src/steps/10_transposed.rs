@@ -7,20 +7,21 @@
 //!     ├───┼───┤   →   ├───┼───┼───┤                 └─────────────┘       └─────────────┘
 //!     │ 3 │ 4 │       │ 2 │ 4 │ 6 │                    rows of both are rows of global memory
 //!     ├───┼───┤       └───┴───┴───┘
-//!     │ 5 │ 6 │       [`transpose`]: SIDE x SIDE at once
+//!     │ 5 │ 6 │       4 x 4 by each thread
 //!     └───┴───┘
 //! ```
 //!
-//! Changed since bank-conflicts: a kernel of its own transposes A in global memory first, so that the slices of A and of B
-//! are copied alike, whole rows in 128-bit pieces: a_smem needs no padding and no scattered stores. A slice can then be of
-//! any depth, and is twice as deep: half as many barriers, and more loads on their way at once.
+//! Changed since bank-conflicts: a kernel of its own, in `transpose.rs`, transposes A in global memory first, so that the
+//! slices of A and of B are copied alike, whole rows in 128-bit pieces: a_smem needs no padding and no scattered stores. A
+//! slice can then be of any depth, and is twice as deep: half as many barriers, and more loads on their way at once.
 //!
 //! Source: the tutorial's kernel 5, which transposes B, as its matrices are column-major, found the cost negligible, and
 //! made its tiles rectangular, since both have k along the same side then. Here the pre-pass is part of the time.
 
 use crate::f32x4::{self, VEC};
 use crate::gemm::Gemm;
-use crate::{Operand, Prepass, Step, Tile};
+use crate::transpose::TRANSPOSE_A;
+use crate::{Step, Tile};
 use cuda_std::prelude::*;
 
 const BM: u32 = 128;
@@ -34,8 +35,6 @@ const COPY_ROWS: u32 = THREADS * VEC / BN;
 const COPIES: usize = (BK / COPY_ROWS) as usize;
 const _: () =
     assert!(BM == BN && BK.is_multiple_of(COPY_ROWS), "A and B are copied alike, and the copies come out even");
-/// Rows and columns of the pre-pass's tile.
-const SIDE: u32 = 32;
 
 /// This step's entry in the registry.
 pub const STEP: Step = Step {
@@ -50,17 +49,6 @@ pub const STEP: Step = Step {
     smem_bytes: (BK * BM + BK * BN) * 4,
     vector_loads: true,
     ..Step::PLAIN
-};
-
-/// A, transposed.
-pub(crate) const TRANSPOSE_A: Prepass = Prepass {
-    kernel: "transpose",
-    operand: Operand::A,
-    transposes: true,
-    split: None,
-    only_unaligned: false,
-    tile: [SIDE, SIDE],
-    threads: THREADS,
 };
 
 #[address_space(shared)]
@@ -216,36 +204,4 @@ unsafe fn fragment<const N: usize>(at: impl Fn(u32) -> *const f32) -> [f32; N] {
         *vector = unsafe { f32x4::load(at(v as u32 * VEC)) };
     }
     frag
-}
-
-#[address_space(shared)]
-static mut TILE: MaybeUninit<[f32; (SIDE * (SIDE + 1)) as usize]> = MaybeUninit::uninit();
-
-/// The target is the source, transposed: see [`Prepass`].
-///
-/// # Safety
-/// `source` is a device buffer of `rows` x `columns`, `target` one of `columns` x `rows`; launched as [`STEP`] says.
-#[kernel]
-#[launch_bounds(THREADS)]
-pub unsafe fn transpose(rows: u32, columns: u32, source: *const f32, ld: u32, target: *mut f32, target_ld: u32) {
-    let tile = (&raw mut TILE).cast::<f32>(); // (SIDE, SIDE + 1): neither rows nor columns meet in a bank
-    let (tile_row, tile_col) = (thread::block_idx_y() * SIDE, thread::block_idx_x() * SIDE);
-    let (x, y) = (thread::thread_idx_x() % SIDE, thread::thread_idx_x() / SIDE);
-    // SAFETY: both indices are below SIDE; in the source and the target they are guarded.
-    unsafe {
-        for y in (y..SIDE).step_by((THREADS / SIDE) as usize) {
-            let (row, col) = (tile_row + y, tile_col + x);
-            if row < rows && col < columns {
-                *tile.add((y * (SIDE + 1) + x) as usize) = *source.add(row as usize * ld as usize + col as usize);
-            }
-        }
-        thread::sync_threads(); // the tile is complete
-        for y in (y..SIDE).step_by((THREADS / SIDE) as usize) {
-            let (row, col) = (tile_row + x, tile_col + y);
-            if row < rows && col < columns {
-                *target.add(col as usize * target_ld as usize + row as usize) =
-                    *tile.add((x * (SIDE + 1) + y) as usize);
-            }
-        }
-    }
 }

@@ -25,8 +25,8 @@ use crate::gemm::Gemm;
 use crate::ptx::cluster;
 use crate::ptx::mbarrier::Mbarrier;
 use crate::ptx::tensor::{self, TensorMap};
-use crate::steps::transposed::TRANSPOSE_A;
 use crate::tile::{self, LANES_M, LANES_N, WARP};
+use crate::transpose::TRANSPOSE_A;
 use crate::{Element, MapBox, Operand, Step, Target, Tile};
 use cuda_std::prelude::*;
 
