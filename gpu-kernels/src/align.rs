@@ -1,6 +1,6 @@
 //! Copies of operands whose rows do not start at multiples of 16 bytes, as the copy engine wants them.
 
-use crate::{Operand, Prepass};
+use crate::{Element, Operand, Prepass};
 use cuda_std::prelude::*;
 
 /// Columns that a block of [`align_rows`] copies, one for each thread.
@@ -9,9 +9,9 @@ const ALIGNED_COLUMNS: u32 = 256;
 const ALIGNED_ROWS: u32 = 8;
 
 /// The copy engine reads rows that start at multiples of 16 bytes: others are copied first.
-pub(crate) const fn align(operand: Operand) -> Prepass {
+pub(crate) const fn align(operand: Operand, element: Element) -> Prepass {
     Prepass {
-        kernel: "align_rows",
+        kernel: if element.bytes() == 4 { "align_rows" } else { "align_rows_16" },
         operand,
         transposes: false,
         split: None,
@@ -21,14 +21,37 @@ pub(crate) const fn align(operand: Operand) -> Prepass {
     }
 }
 
-/// The target is the source: see [`Prepass`].
-///
-/// # Safety
-/// `source` and `target` are device buffers of `rows` x `columns` with those leading dimensions; launched as the
-/// [`Prepass`] says.
-#[kernel]
-#[launch_bounds(ALIGNED_COLUMNS)]
-pub unsafe fn align_rows(rows: u32, columns: u32, source: *const f32, ld: u32, target: *mut f32, target_ld: u32) {
+/// The target is the source, elements of so many bits.
+macro_rules! kernels {
+    ($($kernel:ident $bits:ty;)*) => {$(
+        /// The target is the source: see [`Prepass`].
+        ///
+        /// # Safety
+        /// `source` and `target` are device buffers of `rows` x `columns` with those leading dimensions; launched as the
+        /// [`Prepass`] says.
+        #[kernel]
+        #[launch_bounds(ALIGNED_COLUMNS)]
+        pub unsafe fn $kernel(
+            rows: u32,
+            columns: u32,
+            source: *const $bits,
+            ld: u32,
+            target: *mut $bits,
+            target_ld: u32,
+        ) {
+            // SAFETY: by the caller's promise.
+            unsafe { copy(rows, columns, source, ld, target, target_ld) }
+        }
+    )*};
+}
+
+kernels! {
+    align_rows u32;
+    align_rows_16 u16;
+}
+
+#[inline(always)]
+unsafe fn copy<T: Copy>(rows: u32, columns: u32, source: *const T, ld: u32, target: *mut T, target_ld: u32) {
     let col = thread::block_idx_x() * ALIGNED_COLUMNS + thread::thread_idx_x();
     let first_row = thread::block_idx_y() * ALIGNED_ROWS;
     if col >= columns {
@@ -37,7 +60,7 @@ pub unsafe fn align_rows(rows: u32, columns: u32, source: *const f32, ld: u32, t
     let at = |row: u32, ld: u32| row as usize * ld as usize + col as usize;
     // SAFETY: the column is inside both, just checked; rows beyond the source stand for its last one, and are not stored.
     unsafe {
-        let values: [f32; ALIGNED_ROWS as usize] =
+        let values: [T; ALIGNED_ROWS as usize] =
             core::array::from_fn(|i| *source.add(at((first_row + i as u32).min(rows - 1), ld)));
         for (row, value) in (first_row..rows).zip(values) {
             *target.add(at(row, target_ld)) = value;

@@ -99,24 +99,26 @@ pub(crate) unsafe fn store<O: Output, const ACC: usize>(g: &Gemm, row: u32, col:
 pub(crate) unsafe fn store_line<O: Output, const ACC: usize, const HALF: usize>(
     g: &Gemm,
     c: *mut O,
-    step: usize,
+    step: u32,
     left: u32,
     acc: &[f32; ACC],
 ) {
+    // One address after the other: all at once, they would take more registers than there are.
+    let at = |right: u32| c.wrapping_add(right as usize * compiler::anew(step) as usize);
     // SAFETY: inside C, just checked.
     unsafe {
         if g.beta == 0.0 {
             for i in 0..ACC / 2 {
-                let right = i / 2 * 8 + i % 2;
-                if (right as u32) < left {
-                    *c.add(right * step) = O::new(g.alpha * acc[i / 2 * OCTET + HALF * 2 + i % 2]);
+                let right = (i / 2 * 8 + i % 2) as u32;
+                if right < left {
+                    *at(right) = O::new(g.alpha * acc[i / 2 * OCTET + HALF * 2 + i % 2]);
                 }
             }
         } else {
             for i in 0..ACC / 2 {
-                let right = i / 2 * 8 + i % 2;
-                if (right as u32) < left {
-                    let c = c.add(right * step);
+                let right = (i / 2 * 8 + i % 2) as u32;
+                if right < left {
+                    let c = at(right);
                     *c = O::new(g.blend(acc[i / 2 * OCTET + HALF * 2 + i % 2], (*c).get()));
                 }
             }

@@ -5,7 +5,7 @@
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
-mod align;
+pub mod align;
 mod f32x4;
 mod fragment;
 mod gemm;

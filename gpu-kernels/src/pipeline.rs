@@ -158,9 +158,9 @@ impl<
             tile: Tile { bm: Self::BM, bn: Self::BN, bk: BK, tm: TM as u32, tn: TN as u32 },
             block: [Self::THREADS, 1, 1],
             prepasses: if TRANSPOSES {
-                &[align(Operand::A), align(Operand::B)]
+                &[align(Operand::A, Element::F32), align(Operand::B, Element::F32)]
             } else {
-                &[TRANSPOSE_A, align(Operand::B)]
+                &[TRANSPOSE_A, align(Operand::B, Element::F32)]
             },
             maps: Some([
                 if TRANSPOSES {

@@ -24,8 +24,8 @@ pub(crate) const THREADS: u32 = (1 + CONSUMERS) * WARPGROUP;
 pub(crate) const BLOCK_ROWS: u32 = CONSUMERS * ROWS;
 
 /// Registers of a thread that feeds, and of one that multiplies: together, all that a multiprocessor has.
-const FEEDS: u32 = 24;
-const MULTIPLIES: u32 = 240;
+const FEEDS: u32 = 40;
+const MULTIPLIES: u32 = 232;
 
 /// A ring of stages, in a cluster of so many blocks.
 pub(crate) struct Ring<const CLUSTER: u32> {

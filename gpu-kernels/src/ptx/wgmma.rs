@@ -162,6 +162,17 @@ pub(crate) fn wait_before<const N: u32>() {
     unsafe { core::arch::asm!("wgmma.wait_group.sync.aligned {};", const N) }
 }
 
+/// Keeps fragments in their registers up to here: the compiler does not know that products still read them.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn keep<const N: usize>(fragments: &[[f32; 4]; N]) {
+    for i in 0..N {
+        let [x, y, z, w] = fragments[i];
+        // SAFETY: nothing is done.
+        unsafe { core::arch::asm!("// {} {} {} {}", in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w) }
+    }
+}
+
 /// Waits until all of this warpgroup's groups but the last N are done, `acc` being sums of those: `wgmma.wait_group`.
 #[gpu_only]
 #[inline(always)]

@@ -59,7 +59,7 @@ pub const STEP: Step = Step {
     tile: Tile { bm: BM, bn: BN, bk: BK, tm: TM as u32, tn: TN as u32 },
     block: [THREADS, 1, 1],
     cluster: [CLUSTER, 1, 1],
-    prepasses: &[TRANSPOSE_A, align(Operand::B)],
+    prepasses: &[TRANSPOSE_A, align(Operand::B, Element::F32)],
     maps: Some([
         MapBox { element: Element::F32, rows: BK, columns: PART, swizzled: false },
         MapBox { element: Element::F32, rows: BK, columns: BN, swizzled: false },

@@ -86,7 +86,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
             block: [ring::THREADS, 1, 1],
             cluster: [CLUSTER, 1, 1],
             schedule: Schedule::Persistent,
-            prepasses: const { &[align(Operand::A), align(Operand::B)] },
+            prepasses: const { &[align(Operand::A, Element::F16), align(Operand::B, Element::F16)] },
             maps: Some([
                 MapBox { element, rows: BM, columns: ROW, swizzled: true },
                 MapBox { element, rows: BK, columns: ROW, swizzled: true },

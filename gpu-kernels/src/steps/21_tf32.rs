@@ -56,7 +56,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         tile: Tile { bm: Self::BM, bn: BN, bk: BK, tm: ACC as u32 / 2, tn: 2 },
         block: [ring::THREADS, 1, 1],
         schedule: Schedule::Persistent,
-        prepasses: &[align(Operand::A), align(Operand::B)],
+        prepasses: &[align(Operand::A, Element::F32), align(Operand::B, Element::F32)],
         maps: Some([
             MapBox { element: Element::F32, rows: Self::BM, columns: ROW, swizzled: true },
             MapBox { element: Element::F32, rows: BK, columns: ROW, swizzled: true },
@@ -69,7 +69,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
     /// As the kernels.
     #[inline(always)]
     unsafe fn run(g: &Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
-        let (rows, columns, slices) = (g.m.div_ceil(Self::BM), g.n.div_ceil(BN), g.k.div_ceil(BK));
+        let (rows, columns, pairs) = (g.m.div_ceil(Self::BM), g.n.div_ceil(BN), g.k.div_ceil(2 * BK));
         // SAFETY: what is copied to a stage fills it, and is read before it is released.
         unsafe {
             let mut ring = Ring::<1>::start(STAGES, Self::STAGE_BYTES);
@@ -77,7 +77,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 ring::give_registers();
                 if thread::thread_idx_x() == 0 {
                     for [row, column] in ring::tiles::<1>(rows, columns) {
-                        for slice in 0..slices {
+                        for slice in 0..2 * pairs {
                             let (stage, full) = ring.fill();
                             Self::copy(stage, full, [row * Self::BM, column * BN, slice * BK], a_map, b_map);
                         }
@@ -87,8 +87,8 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 ring::take_registers();
                 for [row, column] in ring::tiles::<1>(rows, columns) {
                     let mut acc = [0.0; ACC];
-                    if slices > 0 {
-                        Self::accumulate(&mut ring, slices, &mut acc);
+                    if pairs > 0 {
+                        Self::accumulate(&mut ring, pairs, &mut acc);
                     }
                     Self::store(g, row * Self::BM, column * BN, &acc);
                 }
@@ -116,30 +116,47 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         }
     }
 
-    /// Adds the products of the slices: one's fragments are read while the products of the one before are computed.
+    /// Adds the products of pairs of slices: one's fragments are read while the products of the one before are computed.
     #[inline(always)]
-    unsafe fn accumulate(ring: &mut Ring<1>, slices: u32, acc: &mut [f32; ACC]) {
+    unsafe fn accumulate(ring: &mut Ring<1>, pairs: u32, acc: &mut [f32; ACC]) {
+        let (mut before, mut odd) = (None, [[0.0; 4]; STEPS]);
         // SAFETY: a stage is full when it is read, and released when its products are done.
         unsafe {
-            let mut before = None;
-            for _ in 0..slices {
-                let stage = ring.take();
-                let b = Self::fragments(stage);
-                let a = Matrix::along_k(stage.address);
-                wgmma::fence();
-                for step in 0..STEPS {
-                    wgmma::tf32_fragments(acc, b[step], a.add(step as u32 * STEP_BYTES), true);
-                }
-                wgmma::commit();
+            for _ in 0..pairs {
+                let (even_stage, even) = Self::multiply(ring, acc);
                 wgmma::wait_before::<1>();
-                if let Some(stage) = before.replace(stage) {
+                wgmma::keep(&odd);
+                if let Some(stage) = before {
                     ring.release(stage);
                 }
+                let odd_stage;
+                (odd_stage, odd) = Self::multiply(ring, acc);
+                wgmma::wait_before::<1>();
+                wgmma::keep(&even);
+                ring.release(even_stage);
+                before = Some(odd_stage);
             }
             wgmma::wait::<0, ACC>(acc);
             if let Some(stage) = before {
                 ring.release(stage);
             }
+        }
+    }
+
+    /// Starts the products of the next slice, and gives its fragments, which are to stay as they are for so long.
+    #[inline(always)]
+    unsafe fn multiply(ring: &mut Ring<1>, acc: &mut [f32; ACC]) -> (Stage, Fragments) {
+        // SAFETY: the stage is full, and nobody releases it before the products are waited for.
+        unsafe {
+            let stage = ring.take();
+            let b = Self::fragments(stage);
+            let a = Matrix::along_k(stage.address);
+            wgmma::fence();
+            for step in 0..STEPS {
+                wgmma::tf32_fragments(acc, b[step], a.add(step as u32 * STEP_BYTES), true);
+            }
+            wgmma::commit();
+            (stage, b)
         }
     }
 
@@ -171,9 +188,8 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
     #[inline(always)]
     unsafe fn store(g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]) {
         let (row, col) = (row + wgmma::column(), col + ring::consumer() * ROWS + column());
-        // Not before: its multiples would be kept in registers all along.
-        let step = compiler::anew(g.ldc as u32) as usize;
-        let (c, left) = (g.c(row, col), g.m.saturating_sub(row));
+        let (row, col) = (compiler::anew(row), compiler::anew(col)); // not before the sums are there
+        let (c, step, left) = (g.c(row, col), g.ldc as u32, g.m.saturating_sub(row));
         // SAFETY: inside C, just checked, and the thread's own.
         unsafe {
             if col < g.n {
