@@ -14,6 +14,7 @@ pub(crate) const fn align(operand: Operand) -> Prepass {
         kernel: "align_rows",
         operand,
         transposes: false,
+        split: None,
         only_unaligned: true,
         tile: [ALIGNED_ROWS, ALIGNED_COLUMNS],
         threads: ALIGNED_COLUMNS,

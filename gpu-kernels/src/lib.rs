@@ -15,8 +15,9 @@ pub mod steps;
 mod tile;
 
 pub use step::{
-    KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, MapBox, Operand, PREPASS_ARGUMENTS, Precision, Prepass,
-    STREAM_ARGUMENTS, Schedule, Step, Streamed, TENSOR_MAP_BYTES, Target, Tile,
+    Element, KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, MapBox, NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Precision,
+    Prepass, SCALE_ARGUMENTS, SPLIT_ARGUMENTS, STREAM_ARGUMENTS, Schedule, Split, Step, Streamed, TENSOR_MAP_BYTES,
+    Target, Tile, persistent_tile, persistent_tiles,
 };
 pub use steps::STEPS;
 

@@ -21,7 +21,7 @@ use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::{cluster, compiler};
 use crate::steps::transposed::TRANSPOSE_A;
 use crate::tile::{self, LANES_M, LANES_N, WARP};
-use crate::{MapBox, Operand, Step, Target, Tile};
+use crate::{Element, MapBox, Operand, Step, Target, Tile};
 use cuda_std::prelude::*;
 
 /// Schedulers of a multiprocessor, which warps are given to in turn.
@@ -164,11 +164,11 @@ impl<
             },
             maps: Some([
                 if TRANSPOSES {
-                    MapBox { rows: Self::BM, columns: BK, swizzled: true }
+                    MapBox { element: Element::F32, rows: Self::BM, columns: BK, swizzled: true }
                 } else {
-                    MapBox { rows: BK, columns: Self::BM, swizzled: false }
+                    MapBox { element: Element::F32, rows: BK, columns: Self::BM, swizzled: false }
                 },
-                MapBox { rows: BK, columns: Self::BN, swizzled: false },
+                MapBox { element: Element::F32, rows: BK, columns: Self::BN, swizzled: false },
             ]),
             dynamic_smem_bytes: Self::SMEM_BYTES,
             ..Step::PLAIN

@@ -126,13 +126,15 @@ fn clusters_and_maps_are_where_devices_have_them() {
         assert!(!needs_hopper || !target.runs_on(8, 0), "{slug}: clusters and tensor maps are there from 9.0 on");
         for copied in maps.into_iter().flatten() {
             assert!((1..=256).contains(&copied.rows) && (1..=256).contains(&copied.columns), "{slug}: {copied:?}");
-            assert_eq!(copied.columns % 4, 0, "{slug}: rows of a box are made of 16 bytes");
-            assert!(!copied.swizzled || copied.columns <= 32, "{slug}: swizzled rows have at most 128 bytes");
+            let row_bytes = copied.columns * copied.element.bytes();
+            assert_eq!(row_bytes % 16, 0, "{slug}: rows of a box are made of 16 bytes");
+            assert!(!copied.swizzled || row_bytes <= 128, "{slug}: swizzled rows have at most 128 bytes");
         }
         match step.schedule {
             Schedule::Tiles => {}
             Schedule::SplitK { parts } => assert!(parts > 0 && parts % cluster[2] == 0, "{slug}"),
             Schedule::StreamK { blocks_per_sm } => assert!(blocks_per_sm > 0 && cluster == [1; 3], "{slug}"),
+            Schedule::Persistent => assert_eq!(cluster[1..], [1; 2], "{slug}: the grid has one dimension"),
         }
     });
 }
@@ -178,7 +180,7 @@ fn grids_cover_the_result() {
             let [x, y, z] = step.grid(m, n, sm_count);
             let streamed = step.streamed(m, n, sm_count);
             let blocks = (0..y).flat_map(|y| (0..x).map(move |x| [x, y, 0]));
-            let own: Vec<_> = blocks.filter_map(|block| step.tile_of(block, n, streamed)).collect();
+            let own: Vec<_> = blocks.filter_map(|block| step.tile_of(block, m, n, streamed)).collect();
             let shared = (0..streamed.tiles).map(|index| step.tile_at(index, n));
             let tiles: Vec<_> = own.into_iter().chain(shared).collect();
             let distinct: HashSet<_> = tiles.iter().copied().collect();

@@ -57,6 +57,7 @@ pub(crate) const TRANSPOSE_A: Prepass = Prepass {
     kernel: "transpose",
     operand: Operand::A,
     transposes: true,
+    split: None,
     only_unaligned: false,
     tile: [SIDE, SIDE],
     threads: THREADS,

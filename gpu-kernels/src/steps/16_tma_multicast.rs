@@ -27,7 +27,7 @@ use crate::ptx::mbarrier::Mbarrier;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::steps::transposed::TRANSPOSE_A;
 use crate::tile::{self, LANES_M, LANES_N, WARP};
-use crate::{MapBox, Operand, Step, Target, Tile};
+use crate::{Element, MapBox, Operand, Step, Target, Tile};
 use cuda_std::prelude::*;
 
 const BM: u32 = 256;
@@ -61,8 +61,8 @@ pub const STEP: Step = Step {
     cluster: [CLUSTER, 1, 1],
     prepasses: &[TRANSPOSE_A, align(Operand::B)],
     maps: Some([
-        MapBox { rows: BK, columns: PART, swizzled: false },
-        MapBox { rows: BK, columns: BN, swizzled: false },
+        MapBox { element: Element::F32, rows: BK, columns: PART, swizzled: false },
+        MapBox { element: Element::F32, rows: BK, columns: BN, swizzled: false },
     ]),
     dynamic_smem_bytes: STAGES * STAGE * 4 + 2 * STAGES * 8,
     ..Step::PLAIN

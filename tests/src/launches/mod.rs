@@ -1,6 +1,6 @@
 //! Everything that a step can ask of a launch, each by a kernel written by hand that is right only if it gets that.
 
-use gpu_kernels::{MapBox, Operand, Prepass, Schedule, Step, Target, Tile};
+use gpu_kernels::{Element, MapBox, Operand, Prepass, Schedule, Step, Target, Tile};
 use host::PtxSource;
 
 pub mod ptx;
@@ -29,6 +29,7 @@ const COPY: Prepass = Prepass {
     kernel: "copy",
     operand: Operand::B,
     transposes: false,
+    split: None,
     only_unaligned: true,
     tile: [1, 32],
     threads: 32,
@@ -102,8 +103,8 @@ pub const ALL: [Launched; 8] = [
             target: Target::Sm90a,
             prepasses: &[COPY, Prepass { operand: Operand::A, ..COPY }],
             maps: Some([
-                MapBox { rows: 1, columns: 32, swizzled: false },
-                MapBox { rows: 32, columns: 32, swizzled: true },
+                MapBox { element: Element::F32, rows: 1, columns: 32, swizzled: false },
+                MapBox { element: Element::F32, rows: 32, columns: 32, swizzled: true },
             ]),
             smem_bytes: 4096 + 128 + 8,
             ..PLAIN

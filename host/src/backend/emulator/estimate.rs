@@ -100,7 +100,7 @@ fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
     let [cluster_x, cluster_y, _] = step.cluster;
     let (rows, columns, parts) = match step.schedule {
         // So few tiles are not streamed.
-        Schedule::Tiles | Schedule::StreamK { .. } => (cluster_y.max(2), cluster_x.max(2), 1),
+        Schedule::Tiles | Schedule::StreamK { .. } | Schedule::Persistent => (cluster_y.max(2), cluster_x.max(2), 1),
         Schedule::SplitK { parts } => (cluster_y, cluster_x, parts),
     };
     let clip = |size: u32, tile: u32, tiles: u32| size.min(tile * tiles);

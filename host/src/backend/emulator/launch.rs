@@ -120,7 +120,7 @@ impl Runner<'_> {
 /// Which blocks of the step's grid work together.
 fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
     match step.schedule {
-        Schedule::Tiles => Grouping::Clusters,
+        Schedule::Tiles | Schedule::Persistent => Grouping::Clusters,
         Schedule::SplitK { .. } => Grouping::AlongZ,
         Schedule::StreamK { .. } => {
             let Streamed { tiles, blocks } = step.streamed(slab.rows, n, sm_count);
@@ -133,7 +133,7 @@ fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
 fn max_instructions(step: &Step, k: u32) -> u64 {
     let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + 64);
     let patience = match step.schedule {
-        Schedule::Tiles => 1,
+        Schedule::Tiles | Schedule::Persistent => 1,
         // Blocks wait for others, which another thread may be slow to run.
         Schedule::SplitK { .. } | Schedule::StreamK { .. } => 8,
     };
@@ -162,7 +162,7 @@ pub(super) fn coverage(step: &Step, problem: &Problem, launches: &[Launched], sm
         let streamed = step.streamed(slab.rows, problem.n, sm_count);
         let shared = (0..streamed.tiles).map(|index| step.tile_at(index, problem.n));
         // Blocks that share a tile, along z, give it once.
-        let own = report.sample.iter().filter_map(|block| step.tile_of(*block, problem.n, streamed));
+        let own = report.sample.iter().filter_map(|block| step.tile_of(*block, problem.m, problem.n, streamed));
         let tiles: HashSet<[u32; 2]> = shared.chain(own).collect();
         let end = slab.first_row + slab.rows;
         tiles.into_iter().map(move |[row, column]| Region {

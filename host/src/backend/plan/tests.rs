@@ -1,4 +1,4 @@
-use gpu_kernels::{PREPASS_ARGUMENTS, STEPS, Tile};
+use gpu_kernels::{Element, PREPASS_ARGUMENTS, STEPS, Tile};
 
 use super::*;
 
@@ -13,6 +13,7 @@ const COPY_A: Prepass = Prepass {
     kernel: "copy",
     operand: Operand::A,
     transposes: false,
+    split: None,
     only_unaligned: true,
     tile: [8, 32],
     threads: 64,
@@ -24,7 +25,10 @@ const COPIES: Step = Step { prepasses: &[COPY_A, COPY_B], ..PLAIN };
 const TRANSPOSED: Step = Step { prepasses: &[TRANSPOSE_A], ..PLAIN };
 const MAPPED: Step = Step {
     prepasses: &[COPY_A, COPY_B],
-    maps: Some([MapBox { rows: 4, columns: 16, swizzled: false }, MapBox { rows: 16, columns: 8, swizzled: true }]),
+    maps: Some([
+        MapBox { element: Element::F32, rows: 4, columns: 16, swizzled: false },
+        MapBox { element: Element::F32, rows: 16, columns: 8, swizzled: true },
+    ]),
     ..PLAIN
 };
 const STREAMS: Step = Step { schedule: Schedule::StreamK { blocks_per_sm: 2 }, ..PLAIN };

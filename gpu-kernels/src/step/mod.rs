@@ -1,5 +1,13 @@
 //! What a step is: plain `const` data, which the kernel, the host, the tests and the documentation all read.
 
+mod arithmetic;
+mod operand;
+mod schedule;
+
+pub use arithmetic::{Element, Precision, Target};
+pub use operand::{MapBox, NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES};
+pub use schedule::{Schedule, Streamed, persistent_tile, persistent_tiles};
+
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
 ///
 /// Its kernel takes [`Step::arguments`], in that order.
@@ -15,8 +23,10 @@ pub struct Step {
     pub summary: &'static str,
     /// Where the idea comes from.
     pub source: &'static str,
-    /// The arithmetic that the kernel does.
+    /// The arithmetic that the kernel does, on what kind of A and B.
     pub precision: Precision,
+    /// What C is made of.
+    pub output: Element,
     /// The PTX module that holds the kernel, and so the devices that can run it.
     pub target: Target,
     /// The tile sizes that the kernel is built from.
@@ -61,85 +71,15 @@ pub const KERNEL_ARGUMENTS: [(&str, &str); 11] = [
 /// What a kernel with tensor maps takes after that: where they are in global memory.
 pub const MAP_ARGUMENTS: [(&str, &str); 2] = [("a_map", "*const u8"), ("b_map", "*const u8")];
 
+/// What a kernel takes after that whose operands a [`Split`] has scaled: the exponents of A's rows and of B's columns.
+pub const SCALE_ARGUMENTS: [(&str, &str); 2] = [("a_scales", "*const i32"), ("b_scales", "*const i32")];
+
 /// What a kernel that streams takes last: [`Streamed::tiles`], and [`Step::workspace_bytes`] of memory.
 pub const STREAM_ARGUMENTS: [(&str, &str); 2] = [("streamed_tiles", "u32"), ("workspace", "*mut f32")];
-
-/// The parameters of every [`Prepass`], in order; `rows` and `columns` are those of the source.
-pub const PREPASS_ARGUMENTS: [(&str, &str); 6] = [
-    ("rows", "u32"),
-    ("columns", "u32"),
-    ("source", "*const f32"),
-    ("ld", "u32"),
-    ("target", "*mut f32"),
-    ("target_ld", "u32"),
-];
 
 /// The largest m, n, k or leading dimension, as in BLAS with its signed 32-bit integers: kernels count in 32 bits, and
 /// the end of a tile beyond the end of a matrix must not wrap around.
 pub const MAX_SIZE: u32 = i32::MAX as u32;
-
-/// The arithmetic of a kernel, as the tables name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Precision {
-    /// IEEE single precision: inputs, products and sums.
-    Fp32,
-}
-
-impl Precision {
-    /// The name in tables and JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fp32 => "fp32",
-        }
-    }
-}
-
-/// A PTX target. There is one module of kernels for each target that a step names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    /// The baseline: compute capability 8.0 and later.
-    Sm80,
-    /// Hopper's own instructions: compute capability 9.0 and no other.
-    Sm90a,
-    /// Blackwell's packed arithmetic: compute capability 10.0 and later.
-    Sm100,
-}
-
-impl Target {
-    /// Every target, the baseline first.
-    pub const ALL: [Self; 3] = [Self::Sm80, Self::Sm90a, Self::Sm100];
-
-    /// The name that PTX and the compiler use, such as `sm_80`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sm80 => "sm_80",
-            Self::Sm90a => "sm_90a",
-            Self::Sm100 => "sm_100",
-        }
-    }
-
-    /// Whether a device of compute capability `major`.`minor` runs this target's module.
-    #[must_use]
-    pub const fn runs_on(self, major: u32, minor: u32) -> bool {
-        match self {
-            Self::Sm80 => major >= 8,
-            Self::Sm90a => major == 9 && minor == 0,
-            Self::Sm100 => major >= 10,
-        }
-    }
-
-    /// The devices that run it, for messages.
-    #[must_use]
-    pub const fn devices(self) -> &'static str {
-        match self {
-            Self::Sm80 => "compute capability 8.0 or later",
-            Self::Sm90a => "compute capability 9.0 (Hopper)",
-            Self::Sm100 => "compute capability 10.0 or later (Blackwell)",
-        }
-    }
-}
 
 /// Tile sizes, in elements. A block computes BM x BN of C in slices of BK along k; a thread computes TM x TN of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,80 +96,6 @@ pub struct Tile {
     pub tn: u32,
 }
 
-/// Which block computes what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Schedule {
-    /// Each block computes the tile of C at its place in the grid.
-    Tiles,
-    /// So many blocks, along z, share the k of a tile and add up their sums within the launch.
-    SplitK {
-        /// Blocks per tile.
-        parts: u32,
-    },
-    /// The first tiles, in the order of rows, are cut along k into as many equal parts as there are places for blocks; a
-    /// part may begin in one tile and end in the next. These blocks come first in the grid (x), one for each of the other
-    /// tiles after them: [`Step::streamed`]. A block waits only for blocks before it.
-    StreamK {
-        /// Blocks that a multiprocessor holds at once.
-        blocks_per_sm: u32,
-    },
-}
-
-/// A kernel that rewrites A or B in memory before the step's own kernel reads it: from the start of an allocation on, its
-/// leading dimension the next multiple of 4. It takes [`PREPASS_ARGUMENTS`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Prepass {
-    /// Its entry point.
-    pub kernel: &'static str,
-    /// What it rewrites.
-    pub operand: Operand,
-    /// Whether it transposes: the step's kernel then gets that operand transposed.
-    pub transposes: bool,
-    /// Whether it is left out where the operand's rows start at multiples of 16 bytes.
-    pub only_unaligned: bool,
-    /// Rows and columns of the source per block: the grid's x runs along columns.
-    pub tile: [u32; 2],
-    /// Threads per block.
-    pub threads: u32,
-}
-
-/// An operand that is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operand {
-    /// m x k.
-    A,
-    /// k x n.
-    B,
-}
-
-/// What a tensor map copies at once out of a row-major matrix of f32; zeros stand for what lies outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MapBox {
-    /// Rows.
-    pub rows: u32,
-    /// Columns.
-    pub columns: u32,
-    /// Whether the 16-byte pieces of a row, which has at most 128 bytes, lie in an order that changes from row to row, so
-    /// that a column's lie in different banks.
-    pub swizzled: bool,
-}
-
-impl MapBox {
-    /// Bytes within which pieces change places, as the copy engine has it: 32, 64 or 128, a row's or a few more; or none.
-    #[must_use]
-    pub const fn swizzle_bytes(&self) -> u32 {
-        match self.columns * 4 {
-            _ if !self.swizzled => 0,
-            0..=32 => 32,
-            33..=64 => 64,
-            _ => 128,
-        }
-    }
-}
-
-/// Bytes of a tensor map, which starts at a multiple of 64 bytes.
-pub const TENSOR_MAP_BYTES: usize = 128;
-
 impl Step {
     /// What most steps have: a tile for each block, no clusters, nothing beside the operands. Names and sizes are missing.
     pub const PLAIN: Self = Self {
@@ -239,6 +105,7 @@ impl Step {
         summary: "",
         source: "",
         precision: Precision::Fp32,
+        output: Element::F32,
         target: Target::Sm80,
         tile: Tile { bm: 1, bn: 1, bk: 1, tm: 1, tn: 1 },
         block: [1, 1, 1],
@@ -255,8 +122,20 @@ impl Step {
     /// The parameters of its kernel, in order: `(name, type)`.
     pub fn arguments(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         let (has_maps, streams) = (self.maps.is_some(), matches!(self.schedule, Schedule::StreamK { .. }));
+        let splits = self.splits();
         let maps = MAP_ARGUMENTS.into_iter().filter(move |_| has_maps);
-        KERNEL_ARGUMENTS.into_iter().chain(maps).chain(STREAM_ARGUMENTS.into_iter().filter(move |_| streams))
+        let scales = SCALE_ARGUMENTS.into_iter().filter(move |_| splits);
+        KERNEL_ARGUMENTS
+            .into_iter()
+            .chain(maps)
+            .chain(scales)
+            .chain(STREAM_ARGUMENTS.into_iter().filter(move |_| streams))
+    }
+
+    /// Whether pre-passes take its operands apart.
+    #[must_use]
+    pub const fn splits(&self) -> bool {
+        !self.prepasses.is_empty() && self.prepasses[0].split.is_some()
     }
 
     /// The kernels that it needs: its own, and those that run before it.
@@ -283,6 +162,10 @@ impl Step {
                 let tiles = columns.saturating_mul(rows);
                 [(tiles - streamed.tiles).saturating_add(streamed.blocks), 1, 1]
             }
+            Schedule::Persistent => {
+                let tiles = persistent_tiles(rows, columns, self.cluster[0]);
+                [if tiles < sm_count { tiles } else { sm_count }, 1, 1]
+            }
         };
         let [cluster_x, cluster_y, cluster_z] = self.cluster;
         [x.next_multiple_of(cluster_x), y.next_multiple_of(cluster_y), z.next_multiple_of(cluster_z)]
@@ -304,11 +187,15 @@ impl Step {
 
     /// The tile of C that a block computes, alone or with those that differ from it along z: its place among the tiles,
     /// as row and column. `None` for a block that works on the streamed tiles. A block that fills up a cluster may have
-    /// one beyond the end of C.
+    /// one beyond the end of C. Of [`Schedule::Persistent`], it is the block's first.
     #[must_use]
-    pub const fn tile_of(&self, block: [u32; 3], n: u32, streamed: Streamed) -> Option<[u32; 2]> {
+    pub const fn tile_of(&self, block: [u32; 3], m: u32, n: u32, streamed: Streamed) -> Option<[u32; 2]> {
         let [x, y, _] = block;
         match self.schedule {
+            Schedule::Persistent => {
+                let [rows, columns] = [m.div_ceil(self.tile.bm), n.div_ceil(self.tile.bn)];
+                Some(persistent_tile(x, rows, columns, self.cluster[0]))
+            }
             Schedule::Tiles | Schedule::SplitK { .. } => Some([y, x]),
             Schedule::StreamK { .. } if x < streamed.blocks => None,
             Schedule::StreamK { .. } => Some(self.tile_at(x - streamed.blocks + streamed.tiles, n)),
@@ -329,13 +216,4 @@ impl Step {
         let partial_bytes = (self.tile.bm * self.tile.bn) as u64 * 4;
         self.streamed(m, n, sm_count).blocks as u64 * (partial_bytes + 4)
     }
-}
-
-/// The part of a result that [`Schedule::StreamK`] cuts along k.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Streamed {
-    /// How many tiles, the first ones in the order of rows.
-    pub tiles: u32,
-    /// How many blocks share them.
-    pub blocks: u32,
 }

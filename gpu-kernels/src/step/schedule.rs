@@ -1,0 +1,54 @@
+//! Which block computes what.
+
+/// Which block computes what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// Each block computes the tile of C at its place in the grid.
+    Tiles,
+    /// So many blocks, along z, share the k of a tile and add up their sums within the launch.
+    SplitK {
+        /// Blocks per tile.
+        parts: u32,
+    },
+    /// The first tiles, in the order of rows, are cut along k into as many equal parts as there are places for blocks; a
+    /// part may begin in one tile and end in the next. These blocks come first in the grid (x), one for each of the other
+    /// tiles after them: [`crate::Step::streamed`]. A block waits only for blocks before it.
+    StreamK {
+        /// Blocks that a multiprocessor holds at once.
+        blocks_per_sm: u32,
+    },
+    /// A block for each multiprocessor, in whole clusters along x, computes tiles as long as there are any: those at
+    /// [`persistent_tile`] of its own number, and of each number that is a grid further on.
+    Persistent,
+}
+
+/// Rows of tiles that [`Schedule::Persistent`] blocks go through together, column by column: what they read of A and B at one
+/// time then stays in the second-level cache.
+const GROUP: u32 = 16;
+
+/// The row and column of the tile of a number, of `rows` x `columns` tiles, where blocks of a cluster have neighbours in a
+/// column. A row may lie beyond the last.
+#[must_use]
+pub const fn persistent_tile(number: u32, rows: u32, columns: u32, cluster: u32) -> [u32; 2] {
+    let (number, rank) = (number / cluster, number % cluster);
+    let (rows, group) = (rows.div_ceil(cluster), GROUP / cluster);
+    let first = number / (group * columns) * group;
+    let height = if rows - first < group { rows - first } else { group };
+    let number = number % (group * columns);
+    [(first + number % height) * cluster + rank, number / height]
+}
+
+/// Tiles of [`Schedule::Persistent`], those beyond the last row included.
+#[must_use]
+pub const fn persistent_tiles(rows: u32, columns: u32, cluster: u32) -> u32 {
+    rows.next_multiple_of(cluster).saturating_mul(columns)
+}
+
+/// The part of a result that [`Schedule::StreamK`] cuts along k.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Streamed {
+    /// How many tiles, the first ones in the order of rows.
+    pub tiles: u32,
+    /// How many blocks share them.
+    pub blocks: u32,
+}
