@@ -95,7 +95,7 @@ impl Site {
                 }
             }
             Touch::Multiply { d, a } => {
-                let group = warp.products.groups();
+                let group = self.products[warp.index].groups();
                 let adds = match &grid.program.instructions[pc].action {
                     Action::Wgmma(action) => {
                         !matches!(&**action, Wgmma::Multiply(product) if warp.registers.test(product.adds) & mask == 0)
