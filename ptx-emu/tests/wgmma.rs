@@ -195,8 +195,10 @@ fn registers_that_are_waited_for() {
     assert!(one(wait, &format!("{wait} mov.f32 %f5, 0f00000000;")).contains("%f5 is written here"));
     assert!(one(wait, &format!("{wait} add.f32 %f5, %f5, %f5;")).contains("%f5 is read here"));
     assert_eq!(one("wgmma.fence.sync.aligned;", "").split(": ").last(), Some("there is no `wgmma.fence` before it"));
-    let twice = "wgmma.fence.sync.aligned; mov.f32 %f5, 0f00000000;";
-    assert!(one("wgmma.fence.sync.aligned;", twice).contains("there is no `wgmma.fence` after line"));
+    let written = "wgmma.fence.sync.aligned; mov.f32 %f5, 0f00000000;";
+    assert_eq!(one("wgmma.fence.sync.aligned;", written), "", "it is overwritten");
+    let added = format!("{written} setp.eq.u32 %p0, %r1, %r1;");
+    assert!(one("wgmma.fence.sync.aligned;", &added).contains("there is no `wgmma.fence` after line"));
     // What compilers put around instructions that they do not know.
     let copies = format!(".reg .f32 %g; mov.f32 %g, %f5; mov.f32 %f5, %g; mov.f32 %g, 0f00000000; {wait}");
     assert_eq!(one(wait, &copies), "");

@@ -88,6 +88,28 @@ fn a_stage_that_nobody_waited_for_is_not_full() {
     finds(&found, FindingKind::Uninitialized, "wgmma");
 }
 
+#[test]
+fn one_warp_waits_for_the_group() {
+    // Only the first warp, or only the last one, says that the stage has been read.
+    for warp in [0, 3] {
+        let text = TEXT.replace("mbarrier.init.shared.b64 [empty], 4;", "mbarrier.init.shared.b64 [empty], 1;");
+        let text = text.replace("mbarrier.init.shared.b64 [empty+8], 4;", "mbarrier.init.shared.b64 [empty+8], 1;");
+        let text = text.replace("setp.eq.u32 %p6, %r10, 0;", &format!("setp.eq.u32 %p6, %r1, {};", 32 * warp));
+        let (report, c) = run(&text, 9, Checks::ALL);
+        assert!(report.is_clean(), "{:?} {:?}", report.findings, report.fault);
+        assert!(c == expected(9));
+    }
+}
+
+#[test]
+fn a_warp_that_does_not_come() {
+    let (part, other) = ("$multiply:\n", "setp.ge.u32 %p7, %r1, 96; @%p7 bra $sleeps;\n$multiply:\n");
+    let text = TEXT.replace(part, other).replace("$end:\n", "$end:\nret;\n$sleeps: bar.sync 3, 64;\n");
+    let fault = run(&text, 3, Checks::ALL).0.fault.expect("nobody can go on");
+    assert_eq!(fault.kind, FindingKind::Deadlock, "{fault}");
+    assert!(fault.what.contains("96 threads in line"), "{fault}");
+}
+
 /// Prints how long a product takes; `cargo test -p ptx-emu --test wgmma_tile -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures"]

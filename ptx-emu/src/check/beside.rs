@@ -42,6 +42,21 @@ impl BlockChecks {
         found
     }
 
+    /// What a warp had a tensor core do has ended now: at which time of the warp's.
+    pub(crate) fn ended(&mut self, warp: usize) -> u32 {
+        let Some(clocks) = &mut self.cluster.clocks else { return 0 };
+        let time = clocks.time(warp);
+        clocks.tick(warp);
+        time
+    }
+
+    /// A warp learns what another had done until a time of that one's.
+    pub(crate) fn learn(&mut self, warp: usize, other: usize, time: u32) {
+        if let Some(clocks) = &mut self.cluster.clocks {
+            clocks.learn(warp, other, time);
+        }
+    }
+
     /// Lanes order their accesses with those of the copy engine and of the tensor cores: `fence.proxy.async`.
     pub(crate) fn fence_proxy(&mut self, warp: usize, lanes: Mask) {
         if let Some(clocks) = &mut self.cluster.clocks {

@@ -235,6 +235,12 @@ impl Clocks {
         result
     }
 
+    /// The warp learns what another had done until a time of that one's.
+    pub(super) fn learn(&mut self, warp: usize, other: usize, time: u32) {
+        let seen = &mut self.seen[warp * self.warps + other];
+        *seen = time.max(*seen);
+    }
+
     /// Lanes order what they did, and what they know of what others did, with what goes through the asynchronous proxy.
     pub(super) fn fence(&mut self, warp: usize, lanes: Mask) {
         let seen = &self.seen[warp * self.warps..][..self.warps];

@@ -150,7 +150,7 @@ impl Races {
             self.after_write(now, cell, write, lanes, found);
         }
         let cells = &mut self.strong_cells;
-        *cells = if cells.is_empty() { cell..cell + 1 } else { cells.start.min(cell)..cells.end.max(cell + 1) };
+        *cells = if cells.end == 0 { cell..cell + 1 } else { cells.start.min(cell)..cells.end.max(cell + 1) };
         let warps = self.warps;
         let reads = self.strong_reads.entry(cell).or_insert_with(|| vec![Read::default(); warps].into());
         reads[now.by.warp].note(now, lanes);

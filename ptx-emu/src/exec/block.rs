@@ -9,6 +9,7 @@ use super::grid::Grid;
 use super::patterns::Memo;
 use super::poll::Round;
 use super::warp::{Split, Wait, Warp};
+use super::wgmma::Products;
 use crate::check::BlockChecks;
 use crate::counters::Count;
 use crate::finding::{Finding, FindingKind};
@@ -38,6 +39,8 @@ pub(super) struct Site {
     pub(super) rank: usize,
     pub checks: BlockChecks,
     pub(super) barriers: [BarrierState; BARRIERS],
+    /// What each warp multiplies in the background.
+    pub(super) products: Vec<Products>,
     /// Threads that have not left the kernel.
     pub(super) live: u32,
     /// A thread that has, and where.
@@ -64,6 +67,7 @@ impl Block {
             rank,
             checks: BlockChecks::new(grid.checks, grid.program, grid.warps(), rank),
             barriers: Default::default(),
+            products: vec![],
             live: 0,
             left: None,
             instructions: 0,
@@ -93,6 +97,8 @@ impl Block {
         self.site.index = index;
         self.site.checks.start();
         self.site.barriers = Default::default();
+        self.site.products.clear();
+        self.site.products.resize_with(grid.warps(), Products::default);
         (self.site.live, self.site.left) = (grid.threads(), None);
         (self.site.instructions, self.site.idle_instructions) = (0, 0);
         self.warps.iter_mut().for_each(|warp| warp.start(grid, index));
@@ -214,7 +220,9 @@ impl Site {
                         return Ok(true);
                     }
                 }
-                Action::Wgmma(_) if mask != 0 && mask != warp.live() => {
+                Action::Wgmma(action)
+                    if mask != 0 && (mask != warp.live() || self.must_wait(warp, action).is_some()) =>
+                {
                     warp.splits[index].pc = pc;
                     self.special(grid, warp, index, mask, count)?;
                     return Ok(false);
@@ -322,6 +330,11 @@ impl Site {
                 // The other lanes may still come: see `give_up_on_lanes`.
                 warp.splits[index].wait = Wait::Lanes(warp.live());
                 waits = mask;
+            }
+            Action::Wgmma(action) if mask != 0 => {
+                if let Some(count) = self.must_wait(warp, action) {
+                    (warp.splits[index].wait, waits) = (Wait::Products(count), mask);
+                }
             }
             Action::Barrier(barrier) if mask != 0 => self.barrier(grid, warp, index, barrier),
             Action::ClusterBarrier(barrier) if mask != 0 => self.cluster_barrier(grid, warp, index, barrier),

@@ -99,7 +99,9 @@ impl Site {
     pub(super) fn abandon_copies(&mut self, grid: &Grid<'_>, warp: &mut Warp, mask: Mask) {
         self.end_copies(grid, warp, mask, None, false);
         self.end_bulk_groups(grid, warp, mask, None);
-        self.end_products(grid, warp, None);
+        if mask == warp.live() {
+            self.abandon_products(grid, warp);
+        }
     }
 
     fn begin_copy(

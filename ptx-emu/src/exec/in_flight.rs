@@ -6,7 +6,7 @@ use super::grid::Grid;
 use super::warp::Warp;
 use crate::check::{Discovery, What};
 use crate::finding::FindingKind;
-use crate::program::{Pc, Touch};
+use crate::program::{Action, Pc, Touch, Wgmma};
 use crate::registers::Mask;
 
 /// What is known of the registers of a warp that are watched.
@@ -95,13 +95,22 @@ impl Site {
                 }
             }
             Touch::Multiply { d, a } => {
-                let group = warp.products.groups();
+                let group = self.products[warp.index].groups();
+                let adds = match &grid.program.instructions[pc].action {
+                    Action::Wgmma(action) => {
+                        !matches!(&**action, Wgmma::Multiply(product) if warp.registers.test(product.adds) & mask == 0)
+                    }
+                    _ => true,
+                };
                 for (number, is_result) in d.iter().map(|d| (*d, true)).chain(a.iter().map(|a| (*a, false))) {
                     let register = &mut state.registers[number as usize];
                     let other = register.flight.filter(|flight| flight.is_result != is_result && !flight.is_copied);
                     let what = if is_result { "added to" } else { "multiplied" };
                     found = found.or(other.map(|flight| (number, Wrong::Touched { flight, what })));
-                    found = found.or(register.written.map(|pc| (number, Wrong::NotFenced(pc))));
+                    // What is in a register that is only overwritten need not be seen.
+                    let written = register.written.filter(|_| adds || !is_result);
+                    found = found.or(written.map(|pc| (number, Wrong::NotFenced(pc))));
+                    register.written = None;
                     register.flight = Some(Flight { pc, group, is_result, is_copied: false });
                 }
                 if let (None, false, Some(number)) = (found, state.is_fenced, d.first()) {

@@ -13,6 +13,7 @@ use crate::registers::{LANES, Mask, Slot};
 impl Site {
     /// Lets lanes go on whose barrier has opened.
     pub(super) fn release(&mut self, grid: &Grid<'_>, warp: &mut Warp) {
+        let index = warp.index;
         for split in &mut warp.splits {
             if let Wait::Cluster(phase) = split.wait
                 && self.cluster.phase != phase
@@ -21,6 +22,11 @@ impl Site {
                 lanes_of(split.mask).for_each(|lane| warp.arrivals[lane] = 0);
                 (split.pc, split.wait) = (split.pc + 1, Wait::Nothing);
                 continue;
+            }
+            if let Wait::Products(count) = split.wait
+                && self.have_begun(index, count)
+            {
+                split.wait = Wait::Nothing;
             }
             let Wait::Barrier(id, phase) = split.wait else { continue };
             if self.barriers[id].phase == phase {

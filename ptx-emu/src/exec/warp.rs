@@ -8,7 +8,6 @@ use super::copy::Copies;
 use super::grid::Grid;
 use super::in_flight::InFlight;
 use super::poll::Poll;
-use super::wgmma::Products;
 
 /// Instructions after which lanes of a warp that others of it could run beside are interrupted for once: the others may hold
 /// the lock that they spin on. Each time that it happens, it takes only half as many, until all lanes are together.
@@ -31,6 +30,8 @@ pub(super) enum Wait {
     Barrier(usize, u64),
     /// The barrier of the cluster, to open once more than so often.
     Cluster(u64),
+    /// The other warps of its group, to come to so many multiplications.
+    Products(u64),
     /// These lanes of the warp, to come to the same place.
     Lanes(Mask),
 }
@@ -48,8 +49,7 @@ pub(super) struct Warp {
     pub local: Vec<u8>,
     /// What its lanes copy in the background.
     pub copies: Copies,
-    /// What it multiplies there.
-    pub products: Products,
+    /// What is known of registers that it multiplies there.
     pub in_flight: InFlight,
     /// By lane, how often the cluster's barrier will have opened when it can go on that has arrived there; 0 where it has not.
     pub arrivals: [u64; LANES],
@@ -85,7 +85,6 @@ impl Warp {
             splits: vec![],
             local,
             copies: Copies::default(),
-            products: Products::default(),
             in_flight: InFlight::default(),
             arrivals: [0; LANES],
             alone: 0,
@@ -106,7 +105,6 @@ impl Warp {
         self.splits = vec![Split { pc: 0, mask, wait: Wait::Nothing }];
         (self.alone, self.patience, self.favour, self.favours) = (0, PATIENCE, 0, 0);
         self.copies = Copies::default();
-        self.products = Products::default();
         self.in_flight.start(grid.program.watched.len());
         self.poll.end();
         self.arrivals = [0; LANES];
@@ -145,7 +143,8 @@ impl Warp {
         let mut index = 0;
         while index < self.splits.len() {
             let split = self.splits[index];
-            let is_free = |split: &Split| !matches!(split.wait, Wait::Barrier(..) | Wait::Cluster(_));
+            let is_free =
+                |split: &Split| !matches!(split.wait, Wait::Barrier(..) | Wait::Cluster(_) | Wait::Products(_));
             let twin =
                 self.splits[..index].iter().position(|other| other.pc == split.pc && is_free(other) && is_free(&split));
             match twin {

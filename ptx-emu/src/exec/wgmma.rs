@@ -1,7 +1,8 @@
 //! Matrices that the four warps of a group multiply together: `wgmma`.
 //!
-//! Each warp computes its own sixteen of the 64 rows when it comes to the instruction, and needs the others of its group for
-//! nothing. For the checkers, it goes on reading shared memory until it waits.
+//! Each warp computes its own sixteen of the 64 rows when it comes to the instruction. But it is one multiplication, which
+//! ends for all of them at once: who waits for it waits until the others have come to it, and then nobody reads for it any
+//! more. For the checkers, reading goes on until the first of them has waited.
 
 use super::block::{Fault, Site};
 use super::descriptor::{Descriptor, UNIT};
@@ -23,14 +24,24 @@ const GROUP: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Products {
     pending: Vec<Pending>,
-    /// Groups that it has closed.
-    groups: u32,
+    /// Multiplications that it has come to; all there could be once it has left.
+    begun: u64,
+    /// Those that it had come to when it closed each group.
+    closed: Vec<u64>,
+    /// When it was last noted that one had ended.
+    ended: u32,
 }
 
 impl Products {
     /// Groups that have been closed.
     pub(super) fn groups(&self) -> u32 {
-        self.groups
+        self.closed.len() as u32
+    }
+
+    /// The multiplications of all groups but the last `keep`.
+    fn due(&self, keep: u32) -> u64 {
+        let groups = self.closed.len().saturating_sub(keep as usize);
+        groups.checked_sub(1).map_or(0, |last| self.closed[last])
     }
 }
 
@@ -40,7 +51,8 @@ struct Pending {
     pc: Pc,
     /// What it reads of shared memory, in units.
     units: Vec<u64>,
-    group: u32,
+    /// How many the warp came to before.
+    number: u64,
     since: Option<Since>,
 }
 
@@ -56,10 +68,13 @@ impl Site {
     ) -> Result<(), Fault> {
         match action {
             Wgmma::Fence => warp.in_flight.fence(),
-            Wgmma::Commit => warp.products.groups += 1,
+            Wgmma::Commit => {
+                let products = &mut self.products[warp.index];
+                products.closed.push(products.begun);
+            }
             Wgmma::Wait(keep) => {
-                self.end_products(grid, warp, Some(*keep));
-                warp.in_flight.wait(warp.products.groups, *keep);
+                self.end_products(grid, warp, self.products[warp.index].due(*keep));
+                warp.in_flight.wait(self.products[warp.index].groups(), *keep);
                 self.checks.warp_met(warp.number, mask, warp.live());
             }
             Wgmma::Multiply(multiply) => {
@@ -118,7 +133,9 @@ impl Site {
         count.requests += 1;
         count.wavefronts += wavefronts(product, warp.index, units.len() as u64);
         let since = self.checks.begin(warp.number);
-        warp.products.pending.push(Pending { pc, units, group: warp.products.groups, since });
+        let products = &mut self.products[warp.index];
+        products.pending.push(Pending { pc, units, number: products.begun, since });
+        products.begun += 1;
         Ok(())
     }
 
@@ -169,29 +186,63 @@ impl Site {
         Ok(())
     }
 
-    /// The warp waits for all groups but the last `keep`, or leaves the kernel.
-    pub(super) fn end_products(&mut self, grid: &Grid<'_>, warp: &mut Warp, keep: Option<u32>) {
-        let groups = warp.products.groups;
-        let is_due = |product: &mut Pending| match keep {
-            Some(keep) => u64::from(product.group) + u64::from(keep) < groups.into(),
-            None => true,
-        };
-        let due: Vec<Pending> = warp.products.pending.extract_if(.., is_due).collect();
+    /// Until how many multiplications the others of its group must have come to, where a warp cannot go on before.
+    pub(super) fn must_wait(&self, warp: &Warp, action: &Wgmma) -> Option<u64> {
+        let Wgmma::Wait(keep) = action else { return None };
+        let due = self.products[warp.index].due(*keep);
+        (!self.have_begun(warp.index, due)).then_some(due)
+    }
+
+    /// Whether all warps of a group have come to so many multiplications.
+    pub(super) fn have_begun(&self, warp: usize, count: u64) -> bool {
+        self.products[group(warp, self.products.len())].iter().all(|products| products.begun >= count)
+    }
+
+    /// The first multiplications, so many, have ended for all of the warp's group, and the warp knows.
+    fn end_products(&mut self, grid: &Grid<'_>, warp: &Warp, count: u64) {
+        let first = warp.number - warp.index;
+        for index in group(warp.index, self.products.len()) {
+            self.end_reads(grid, first + index, index, count);
+            if index != warp.index {
+                self.checks.learn(warp.number, first + index, self.products[index].ended);
+            }
+        }
+    }
+
+    /// The warp leaves the kernel.
+    pub(super) fn abandon_products(&mut self, grid: &Grid<'_>, warp: &Warp) {
+        self.end_reads(grid, warp.number, warp.index, u64::MAX);
+        self.products[warp.index].begun = u64::MAX;
+    }
+
+    /// Shows the checkers what a warp's first multiplications, so many, have read.
+    fn end_reads(&mut self, grid: &Grid<'_>, warp: usize, index: usize, count: u64) {
+        let due: Vec<Pending> = self.products[index].pending.extract_if(.., |product| product.number < count).collect();
+        if due.is_empty() {
+            return;
+        }
         for Pending { pc, units, since, .. } in due {
             let mut found = vec![];
             for units in units.chunks(LANES) {
                 let addresses = std::array::from_fn(|lane| units.get(lane).copied().unwrap_or(0));
                 let mask = ALL_LANES >> (LANES - units.len());
-                let how = Beside::Engine { told: false };
-                let (kind, warp, bytes) = (AccessKind::Read, warp.number, UNIT as u32);
+                let (kind, bytes) = (AccessKind::Read, UNIT as u32);
                 let access = Observed { kind, pc, warp, mask, addresses: &addresses, bytes };
+                let how = Beside::Engine { told: false };
                 found.append(&mut self.checks.shared_since(&access, since.as_ref(), how));
             }
             for discovery in found {
-                self.report(grid, pc, warp.number, discovery);
+                self.report(grid, pc, warp, discovery);
             }
         }
+        self.products[index].ended = self.checks.ended(warp);
     }
+}
+
+/// The warps of a block of so many that multiply together with that one.
+fn group(warp: usize, warps: usize) -> std::ops::Range<usize> {
+    let first = warp / GROUP * GROUP;
+    first..warps.min(first + GROUP)
 }
 
 /// Neighbouring rows of the first matrix, or columns of the second.

@@ -170,8 +170,8 @@ fn aligned(depth: usize, row: &Row, columns: &Columns, sums: &[f32; WIDTH]) -> (
         halves[0][column] = if bits >> 31 == 0 { summand } else { summand.wrapping_neg() };
     }
     for k in 0..depth {
-        // The product has 20 bits behind the point.
-        let significand = row.significands[k] << 4;
+        // The product has 20 bits behind the point, and is shifted before it is made: neither factor has room for all of it.
+        let significand = row.significands[k] << (FRACTION - 21);
         let sums = &mut halves[k % 2];
         for column in 0..WIDTH {
             let product = i32::from(significand).wrapping_mul(i32::from(columns.significands[k][column] << 1));

@@ -5,6 +5,8 @@
 //! cases, and each case: its name, its code, its set, the number of results, and the results as columns. Numbers are
 //! `u32`, texts are their length and their bytes.
 
+use std::path::PathBuf;
+
 use super::inputs::Inputs;
 use super::{Case, Columns, Family, Kind};
 
@@ -98,12 +100,18 @@ impl Recording {
         rest.is_empty().then_some(recording)
     }
 
+    /// Whether a family has a file: one that is new has none until somebody with a GPU records it.
+    #[must_use]
+    pub fn exists(family: &Family) -> bool {
+        path(family).exists()
+    }
+
     /// Reads a family's file.
     ///
     /// # Errors
     /// Where it is missing, is no such file, or holds other cases than the table: then it must be recorded anew.
     pub fn read(family: &Family) -> Result<Self, String> {
-        let path = super::folder().join(format!("{}.bin", family.name));
+        let path = path(family);
         let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let recording = Self::decode(&bytes).ok_or_else(|| format!("{}: no recording", path.display()))?;
         let recorded = recording.cases.iter().map(|case| (&case.name, &case.code));
@@ -115,6 +123,10 @@ impl Recording {
         let first = differs.map_or("their number differs".to_owned(), |(_, (name, _))| format!("first at {name}"));
         Err(format!("{}: recorded from another table of cases ({first}): record again", path.display()))
     }
+}
+
+fn path(family: &Family) -> PathBuf {
+    super::folder().join(format!("{}.bin", family.name))
 }
 
 fn put(bytes: &mut Vec<u8>, number: usize) {

@@ -43,7 +43,9 @@ pub fn entry(index: usize) -> String {
 /// The module of these cases.
 #[must_use]
 pub fn module(cases: &[Case]) -> String {
-    let mut text = HEADER.to_owned();
+    // Only this one has tensor cores that four warps use together.
+    let target = if cases.iter().any(|case| case.code.contains("wgmma")) { "sm_90a" } else { "sm_90" };
+    let mut text = HEADER.replace("sm_90", target);
     for (index, case) in cases.iter().enumerate() {
         kernel(&mut text, index, case);
     }

@@ -12,6 +12,7 @@ mod half;
 mod integer;
 mod memory;
 mod moves;
+mod tensor_core;
 mod warp;
 
 use super::kind::Kind;
@@ -42,6 +43,7 @@ pub fn families() -> Vec<Family> {
         family("atomics", atomics::fill),
         family("control", control::fill),
         family("asynchronous", asynchronous::fill),
+        family("tensor_core", tensor_core::fill),
     ]
 }
 
