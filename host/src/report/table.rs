@@ -59,10 +59,8 @@ const KERNEL: Column = Column::text("kernel", |row| row.kernel.to_owned());
 const PRECISION: Column = Column::text("precision", |row| row.precision.to_owned());
 const PERCENT_OF_PEAK: Column = Column::number("% peak", |row| or_dash(row.percent_of_peak));
 const SPEEDUP: Column = Column::number("x base", |row| or_dash(row.speedup_over_base));
-/// Shown where a kernel has any.
-const WORKSPACE: Column = Column::number("workspace MiB", |row| {
-    or_dash(row.workspace_bytes.filter(|&bytes| bytes > 0).map(|bytes| bytes as f64 / f64::from(1 << 20)))
-});
+/// Shown where a kernel has any to speak of.
+const WORKSPACE: Column = Column::number("workspace MiB", |row| format!("{:.2}", workspace_mib(row)));
 const REL_ERROR: Column = Column::number("rel. error", |row| format!("{:.1e}", row.rel_error));
 const VERIFIED: Column = Column::number("verified", |row| (if row.verified { "yes" } else { "NO" }).to_owned());
 
@@ -76,7 +74,7 @@ pub fn table(comparison: &Comparison) -> String {
     let rows: Vec<&Row> = comparison.rows.iter().chain(&comparison.baselines).collect();
     let Some(first) = rows.first() else { return String::new() };
     let mut table = Table::new();
-    let has_workspace = rows.iter().any(|row| row.workspace_bytes > Some(0));
+    let has_workspace = rows.iter().any(|row| workspace_mib(row) >= 0.01);
     let columns = if first.modelled { MODELLED } else { MEASURED }.iter();
     let columns = columns.filter(|column| has_workspace || column.header != WORKSPACE.header);
     table.load_style(STYLE).set_header(columns.clone().map(|column| column.aligned(column.header)));
@@ -149,6 +147,10 @@ fn blocks(row: &Row) -> String {
         (None, Some(blocks)) => format!("all {blocks}"),
         _ => "-".to_owned(),
     }
+}
+
+fn workspace_mib(row: &Row) -> f64 {
+    row.workspace_bytes.unwrap_or(0) as f64 / f64::from(1 << 20)
 }
 
 fn or_dash(value: Option<f64>) -> String {
