@@ -204,6 +204,28 @@ pub enum Error {
     #[error("--tune measures kernels, and no CUDA device was found: run it on a machine with one")]
     NothingToTune,
 
+    /// A kernel whose inputs and results are not SGEMM's.
+    #[error("{kernel} does not take and give f32: its accuracy is not SGEMM's to compare with")]
+    NotComparable {
+        /// The kernel.
+        kernel: &'static str,
+    },
+
+    /// A kernel that promises SGEMM's accuracy, and has larger errors.
+    #[error(
+        "{kernel} promises errors no larger than SGEMM's, and has larger ones than {other} in {larger} of {cases} cases"
+    )]
+    LessAccurate {
+        /// The kernel.
+        kernel: &'static str,
+        /// What it was compared with.
+        other: &'static str,
+        /// In how many cases its errors are larger.
+        larger: usize,
+        /// In how many it was compared.
+        cases: usize,
+    },
+
     /// Output that cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Output {
@@ -239,7 +261,8 @@ impl Error {
             | Self::SizeOverflow { .. }
             | Self::LeadingDimension { .. }
             | Self::Scalars { .. }
-            | Self::UnknownModel { .. } => 2,
+            | Self::UnknownModel { .. }
+            | Self::NotComparable { .. } => 2,
             _ => 1,
         }
     }

@@ -115,9 +115,17 @@ impl Selection {
 
     /// The steps that are asked for by name.
     pub fn steps(&self) -> impl Iterator<Item = &'static Step> {
+        self.kernels().filter_map(|kernel| match kernel {
+            Kernel::Step(step) => Some(step),
+            Kernel::Cublas(_) => None,
+        })
+    }
+
+    /// The steps and baselines that are asked for by name.
+    pub fn kernels(&self) -> impl Iterator<Item = Kernel> {
         self.0.iter().filter_map(|choice| match choice {
-            Choice::Kernel(Kernel::Step(step)) => Some(*step),
-            _ => None,
+            Choice::Kernel(kernel) => Some(*kernel),
+            Choice::Auto | Choice::All => None,
         })
     }
 

@@ -20,6 +20,7 @@
 //! # Ok::<(), host::Error>(())
 //! ```
 
+pub mod accuracy;
 pub mod backend;
 mod baseline;
 pub mod bench;

@@ -53,6 +53,8 @@ fn help_explains_every_option() {
         "--json",
         "--ptx",
         "--explain",
+        "--accuracy",
+        "--inputs",
         "--tune",
         "--output",
         "--tuned",

@@ -42,16 +42,18 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.write_readme {
         Some(file) => results::write_readme(file.as_deref()).map(|()| ExitCode::SUCCESS),
-        None => measure(if args.growth { GROWTH } else { DEFAULTS }, &args.host),
+        None => measure("bench", &[], if args.growth { &GROWTH } else { &DEFAULTS }, &args.host),
     }
 }
 
-fn measure(defaults: [(&str, &str); 2], host: &[String]) -> Result<ExitCode> {
+/// Runs `host` with its own arguments and those `defaults` that they do not replace, and keeps its rows under target/.
+pub fn measure(folder: &str, fixed: &[&str], defaults: &[(&str, &str)], host: &[String]) -> Result<ExitCode> {
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
-    let json = workspace::root().join(format!("target/bench/{time}.jsonl"));
+    let json = workspace::root().join(format!("target/{folder}/{time}.jsonl"));
     fs::create_dir_all(json.with_file_name(""))?;
 
     let mut command = workspace::cargo(["run", "--package", "host", "--"]);
+    command.args(fixed);
     for (name, value) in defaults.iter().filter(|(name, _)| !names(host, name)) {
         command.args([name, value]);
     }
@@ -59,7 +61,7 @@ fn measure(defaults: [(&str, &str); 2], host: &[String]) -> Result<ExitCode> {
         command.arg("--json").arg(&json);
     }
     let status = workspace::status(command.args(host))?;
-    if status.success() && json.is_file() {
+    if json.metadata().is_ok_and(|file| file.len() > 0) {
         println!("rows: {}", relative(&json));
     }
     Ok(workspace::exit_code(status))

@@ -12,6 +12,9 @@ use crate::workspace::{relative, root};
 /// The square sizes that the table shows; ratios and errors are those of the last.
 const SIZES: [u64; 2] = [4092, 4096];
 
+/// What the names of files begin with that hold errors instead: `cargo xtask accuracy` writes them.
+const ERRORS: &str = "accuracy-";
+
 /// Kernels in CUDA C++ that the steps stand beside.
 const PEERS: &str = "docs/results/peers.json";
 
@@ -114,7 +117,8 @@ fn newest() -> Result<Option<PathBuf>> {
     let Ok(entries) = fs::read_dir(root().join("docs/results")) else { return Ok(None) };
     for entry in entries {
         let file = entry?.path();
-        if file.extension().is_some_and(|extension| extension == "jsonl") {
+        let holds_times = !file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(ERRORS));
+        if holds_times && file.extension().is_some_and(|extension| extension == "jsonl") {
             let date = read_rows(&file)?.into_iter().filter_map(|row| row.date).max();
             newest = newest.max(Some((date, file)));
         }
