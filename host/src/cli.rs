@@ -11,7 +11,7 @@ use host::bench::Timing;
 use host::kernels::{self, Selection};
 use host::tune::SHAPES;
 use host::tuned::Table;
-use host::{Error, Problem, PtxSource};
+use host::{Error, Problem, Promise, PtxSource};
 
 /// The kernel where none is given.
 const DEFAULT_KERNEL: &str = "auto";
@@ -29,6 +29,7 @@ Examples:
   host --kernel all --size 1024,4096         the whole ladder at two sizes
   host --kernel all --format json            one JSON object per kernel and size
   host --size 64x8192x8192,16x4096x4096      shapes that are not square: m x n x k
+  host --precision fp32                      the fastest one with errors no larger than SGEMM's, tensor cores included
   host --m 1000 --n 7 --k 64 --beta -0.5     any shape: C = A*B - 0.5*C
   host --backend emulator --full --size 512  every block, without a GPU
   host --explain 2d-tiling --size 1024       why a step is fast: its counters beside those of its base
@@ -52,6 +53,11 @@ pub struct Args {
     /// Kernels to run: slugs out of --list, `cublas`, `auto` or `all`; repeat it or separate them with commas
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = DEFAULT_KERNEL)]
     pub kernel: Vec<String>,
+
+    /// What `auto` and `all` may compute in: fp32-strict is the CUDA cores' fp32; fp32 also allows the tensor cores, with errors
+    /// no larger than SGEMM's; tf32, f16 and bf16 are themselves [default: fp32-strict for `auto`, everything for `all`]
+    #[arg(long, value_name = "NAME", value_parser = promise, conflicts_with_all = ["explain", "accuracy"])]
+    pub precision: Option<Promise>,
 
     /// Sizes, in elements: N for m = n = k, or MxNxK; separate several with commas [default: 4096]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = shape, allow_negative_numbers = true)]
@@ -201,7 +207,11 @@ impl Args {
 
     /// The kernels that were asked for.
     pub fn selection(&self) -> Result<Selection, Error> {
-        Selection::parse(&self.kernel)
+        let selection = Selection::parse(&self.kernel)?;
+        match self.precision {
+            Some(promise) => selection.with_promise(promise),
+            None => Ok(selection),
+        }
     }
 
     /// The problems that were asked for, in order.
@@ -289,6 +299,11 @@ fn shape(text: &str) -> Result<Shape, String> {
         [m, n, k] => Ok(Shape::Exact([size(m)?, size(n)?, size(k)?])),
         _ => Ok(Shape::Square(size(text)?)),
     }
+}
+
+fn promise(name: &str) -> Result<Promise, String> {
+    let names = || Promise::ALL.map(Promise::name).join(", ");
+    Promise::find(name).ok_or_else(|| format!("there is no precision '{name}'; those that there are: {}", names()))
 }
 
 fn inputs(name: &str) -> Result<Inputs, String> {

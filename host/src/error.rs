@@ -20,6 +20,23 @@ pub enum Error {
         suggestion: Option<String>,
     },
 
+    /// A kernel was named, and an arithmetic that is not its own.
+    #[error("{kernel} computes in {computes}, which --precision {asked} rules out: --precision {keeps} allows it")]
+    OtherPrecision {
+        /// The kernel.
+        kernel: &'static str,
+        /// Its arithmetic.
+        computes: &'static str,
+        /// What was asked for.
+        asked: &'static str,
+        /// What would allow it.
+        keeps: &'static str,
+    },
+
+    /// There is no step that keeps a promise.
+    #[error("no step computes in {0}: give another --precision")]
+    NoStep(&'static str),
+
     /// A size or leading dimension above [`gpu_kernels::MAX_SIZE`].
     #[error("{name} = {value} is too large: a size is at most {}", gpu_kernels::MAX_SIZE)]
     TooLarge {
@@ -257,6 +274,8 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownKernel { .. }
+            | Self::OtherPrecision { .. }
+            | Self::NoStep(_)
             | Self::TooLarge { .. }
             | Self::SizeOverflow { .. }
             | Self::LeadingDimension { .. }

@@ -164,6 +164,8 @@ fn accuracy(args: &Args) -> Result<u8, Error> {
 
 /// `--tune`: searches the fastest kernel for each problem. Returns the exit code: 1 where a kernel failed.
 fn tune(args: &Args) -> Result<u8, Error> {
+    let promise = args.precision.unwrap_or_default();
+    args.selection()?;
     let problems = args.problems()?;
     let options = args.options()?;
     let ptx = options.ptx.clone();
@@ -182,7 +184,8 @@ fn tune(args: &Args) -> Result<u8, Error> {
     let mut exit_code = 0;
     for (problem, number) in problems.iter().zip(1..) {
         display.set_part(&format!("{number} of {}, ", problems.len()));
-        let found = tune::search(backend.as_mut(), &mut estimator, problem, &mut |progress| display.show(progress));
+        let found =
+            tune::search(backend.as_mut(), &mut estimator, problem, promise, &mut |progress| display.show(progress));
         display.clear();
         let failures = match found {
             Ok(found) => {

@@ -35,6 +35,7 @@ fn help_explains_every_option() {
     assert_eq!(help.code, 0);
     for option in [
         "--kernel",
+        "--precision",
         "--size",
         "--m ",
         "--n ",
