@@ -13,13 +13,10 @@ use crate::workspace::{self, relative};
 const DEFAULTS: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "1024,2048,4092,4096")];
 
 /// How speed grows with the size, and where it stops.
-const GROWTH: [(&str, &str); 2] = [
-    ("--kernel", "auto,cublas"),
-    (
-        "--size",
-        "128,256,384,512,768,1024,1280,1536,1792,2048,2560,3072,3584,4096,5120,6144,7168,8192,10240,12288,14336,16384",
-    ),
-];
+const GROWTH_SIZES: (&str, &str) = (
+    "--size",
+    "128,256,384,512,768,1024,1280,1536,1792,2048,2560,3072,3584,4096,5120,6144,7168,8192,10240,12288,14336,16384",
+);
 
 /// Measure every step beside cuBLAS
 ///
@@ -42,7 +39,23 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.write_readme {
         Some(file) => results::write_readme(file.as_deref()).map(|()| ExitCode::SUCCESS),
-        None => measure("bench", &[], if args.growth { &GROWTH } else { &DEFAULTS }, &args.host),
+        None if !args.growth => measure("bench", &[], &DEFAULTS, &args.host),
+        None => {
+            let kernels = growth_kernels(&args.host);
+            measure("bench", &[], &[("--kernel", &kernels), GROWTH_SIZES], &args.host)
+        }
+    }
+}
+
+/// `auto`, and cuBLAS in the arithmetic that `auto` is to have by `host`'s arguments.
+fn growth_kernels(host: &[String]) -> String {
+    let precision = host.iter().enumerate().find_map(|(i, argument)| match argument.strip_prefix("--precision")? {
+        "" => host.get(i + 1).map(String::as_str),
+        rest => rest.strip_prefix('='),
+    });
+    match precision {
+        None | Some("fp32" | "fp32-strict") => "auto,cublas".into(),
+        Some(other) => format!("auto,cublas-{other}"),
     }
 }
 
@@ -76,7 +89,16 @@ fn names(arguments: &[String], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::names;
+    use super::{growth_kernels, names};
+
+    #[test]
+    fn growth_is_beside_the_same_arithmetic() {
+        let kernels = |host: &[&str]| growth_kernels(&host.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+        assert_eq!(kernels(&[]), "auto,cublas");
+        assert_eq!(kernels(&["--seed", "1", "--precision", "fp32"]), "auto,cublas");
+        assert_eq!(kernels(&["--precision=tf32"]), "auto,cublas-tf32");
+        assert_eq!(kernels(&["--precision", "bf16"]), "auto,cublas-bf16");
+    }
 
     #[test]
     fn given_options_replace_the_defaults() {

@@ -172,7 +172,7 @@ fn table(rows: &[Row], peers: &Peers, file: &Path) -> Result<String> {
 /// The table's line of one kernel, from its rows at both sizes.
 fn line(any: &Row, first: Option<&Row>, last: Option<&Row>, peers: &Peers) -> String {
     let label = if any.modelled { " (modelled)" } else { "" };
-    let name = if any.kernel == "cublas" { "cuBLAS".into() } else { format!("`{}`", any.step()) };
+    let name = if any.step().starts_with("cublas") { "cuBLAS".into() } else { format!("`{}`", any.step()) };
     let gflops = |row: Option<&Row>| cell(row.and_then(|row| row.gflops), |value| format!("{value:.0}"));
     let percent = |value| cell(value, |value| format!("{value:.1} %"));
     let cells = [
