@@ -8,7 +8,7 @@ use crate::backend::{Backend, Coverage, Device};
 use crate::baseline::class;
 use crate::bench::{Progress, check_memory};
 use crate::reference::Reference;
-use crate::verify::{Fault, UNDERFLOW, UNIT_ROUNDOFF, within};
+use crate::verify::{Allowance, Fault, within};
 use crate::{Error, Kernel, Operands, Problem};
 
 mod errors;
@@ -82,7 +82,7 @@ pub struct Measured {
     pub rows: Vec<AccuracyRow>,
     /// Why cuBLAS is not among them, if it was to be.
     pub no_baseline: Option<String>,
-    /// Kernels that could not run, or whose errors no fp32 arithmetic explains.
+    /// Kernels that could not run, or whose errors their arithmetic does not explain.
     pub failures: Vec<Error>,
 }
 
@@ -107,14 +107,8 @@ pub fn promises(kernel: Kernel) -> bool {
 /// # Errors
 /// [`Error::NotComparable`].
 pub fn check_comparable(kernel: Kernel) -> Result<(), Error> {
-    let output = match kernel {
-        Kernel::Step(step) => step.output,
-        Kernel::Cublas(baseline) => baseline.output,
-    };
-    match [kernel.precision().input(), output] {
-        [Element::F32, Element::F32] => Ok(()),
-        _ => Err(Error::NotComparable { kernel: kernel.name() }),
-    }
+    let is_sgemm = kernel.elements() == [Element::F32; 2];
+    if is_sgemm { Ok(()) } else { Err(Error::NotComparable { kernel: kernel.name() }) }
 }
 
 /// Measures the errors of kernels on one problem and one kind of inputs. All of C must be computed: an emulator runs all
@@ -187,7 +181,7 @@ fn run(backend: &mut dyn Backend, kernel: Kernel, problem: &Problem, fresh: &Ope
     }
 }
 
-/// The largest error, where it is more than a sum of fp32 products can have in any order, of a kernel that promises no more.
+/// The largest error, where it is more than the kernel's arithmetic can have, with sums in any order.
 fn wrong(
     kernel: Kernel,
     problem: &Problem,
@@ -197,9 +191,9 @@ fn wrong(
 ) -> Option<Error> {
     let (row, column) = errors.largest_at?;
     let at = row * problem.n as usize + column;
-    let bound = (f64::from(problem.k) + 2.0) * UNIT_ROUNDOFF * reference.magnitude[at] + UNDERFLOW;
     let (got, expected) = (result.c.get(row, column), reference.expected[at]);
-    if class(kernel.precision()) != Precision::Fp32 || within((f64::from(got) - expected).abs(), bound) {
+    let bound = Allowance::new(problem, kernel.precision()).of_element(expected, reference.magnitude[at]);
+    if within((f64::from(got) - expected).abs(), bound) {
         return None;
     }
     let Problem { m, n, k, .. } = *problem;

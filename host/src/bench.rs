@@ -116,7 +116,8 @@ pub struct Comparison {
     pub failures: Vec<Error>,
 }
 
-/// Verifies and times the kernels on one problem, and cuBLAS in the arithmetic of each in any case. A kernel that fails does not stop the others.
+/// Verifies and times the kernels on one problem, each with matrices of the elements that it takes, and cuBLAS in the
+/// arithmetic of each in any case. A kernel that fails does not stop the others.
 ///
 /// # Errors
 /// What concerns all kernels: [`Error::OutOfMemory`] and [`Error::OutOfHostMemory`].
@@ -127,38 +128,51 @@ pub fn compare(
     timing: Timing,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, Error> {
-    let fresh = operands(backend.device(), problem, watch)?;
-    // Where blocks are sampled, nobody asks for the reference of the whole problem.
-    let verifier = LazyCell::new(|| Verifier::new(problem, &fresh));
-    let mut measure = |kernel| measure(backend, kernel, problem, &fresh, &verifier, timing, watch);
+    let baselines: Vec<_> = baselines(kernels.iter().copied()).collect();
+    let is_library = |kernel: &Kernel| matches!(kernel, Kernel::Cublas(_));
+    let mut left: Vec<_> =
+        baselines.iter().chain(kernels.iter().filter(|kernel| !is_library(kernel))).copied().collect();
+    let mut measured = Vec::new();
+    while let Some(&first) = left.first() {
+        // Those whose matrices are made of the same elements share them.
+        let problem = match problem.for_kernel(first) {
+            Ok(problem) => problem,
+            Err(error) => {
+                measured.push((left.remove(0), Err(error)));
+                continue;
+            }
+        };
+        let fresh = operands(backend.device(), &problem, watch)?;
+        // Where blocks are sampled, nobody asks for the reference of the whole problem.
+        let verifier = LazyCell::new(|| Verifier::new(&problem, &fresh));
+        for kernel in left.extract_if(.., |kernel| problem.check_kernel(*kernel).is_ok()) {
+            measured.push((kernel, measure(backend, kernel, &problem, &fresh, &verifier, timing, watch)));
+        }
+    }
 
     let mut comparison =
         Comparison { rows: Vec::new(), baselines: Vec::new(), no_baseline: None, failures: Vec::new() };
     let mut measurements = Vec::new();
-    let mut unasked = Vec::new();
-    let is_alone = kernels.iter().all(|kernel| matches!(kernel, Kernel::Cublas(_)));
-    for baseline in baselines(kernels.iter().copied()) {
-        match measure(baseline) {
-            Ok(measurement) => unasked.push(measurement),
-            // The comparison goes on without it, unless nothing else was asked for.
-            Err(error) if is_alone => comparison.failures.push(error),
-            Err(error) => comparison.no_baseline = comparison.no_baseline.or(Some(error.to_string())),
-        }
-    }
-    for &kernel in kernels {
-        match kernel {
-            Kernel::Cublas(_) => {
-                let found = unasked.iter().position(|measurement: &Measurement| measurement.kernel == kernel);
-                measurements.extend(found.map(|found| unasked.remove(found)));
+    let is_alone = kernels.iter().all(is_library);
+    // Those that were asked for, in that order, and then the others.
+    let unasked: Vec<_> = baselines.into_iter().filter(|baseline| !kernels.contains(baseline)).collect();
+    let mut asked = 0;
+    for (kernel, is_asked) in
+        kernels.iter().map(|kernel| (kernel, true)).chain(unasked.iter().map(|kernel| (kernel, false)))
+    {
+        let Some(found) = measured.iter().position(|(of, _)| of == kernel) else { continue };
+        match measured.swap_remove(found).1 {
+            Ok(measurement) => {
+                measurements.push(measurement);
+                asked += usize::from(is_asked);
             }
-            Kernel::Step(_) => match measure(kernel) {
-                Ok(measurement) => measurements.push(measurement),
-                Err(error) => comparison.failures.push(error),
-            },
+            // The comparison goes on without it, unless nothing else was asked for.
+            Err(error) if is_library(kernel) && !is_alone => {
+                comparison.no_baseline = comparison.no_baseline.or(Some(error.to_string()));
+            }
+            Err(error) => comparison.failures.push(error),
         }
     }
-    let asked = measurements.len();
-    measurements.extend(unasked);
     comparison.failures.extend(measurements.iter().filter_map(|measurement| not_verified(measurement, problem)));
     comparison.rows = Row::table(backend, problem, timing, &measurements);
     comparison.baselines = comparison.rows.split_off(asked);
@@ -169,7 +183,7 @@ pub fn compare(
 pub(crate) fn operands(device: &Device, problem: &Problem, watch: &mut dyn FnMut(Progress)) -> Result<Operands, Error> {
     check_memory(device, problem, 0)?;
     // The operands are there twice: as they were drawn, and as a kernel left them.
-    let (needed, available) = (problem.bytes().saturating_mul(2), memory::available());
+    let (needed, available) = (problem.host_bytes().saturating_mul(2), memory::available());
     if needed > available {
         return Err(Error::OutOfHostMemory { needed, available });
     }
@@ -196,8 +210,8 @@ pub(crate) fn measure<'a>(
     let result = backend.download()?;
     watch(Progress::Verifying(kernel));
     let verification = match &coverage {
-        Coverage::Whole { .. } => verifier.verify(&result),
-        Coverage::Sample { regions, .. } => verify_sample(problem, fresh, &result, regions),
+        Coverage::Whole { .. } => verifier.verify(&result, kernel.precision()),
+        Coverage::Sample { regions, .. } => verify_sample(problem, kernel.precision(), fresh, &result, regions),
     };
     drop(result);
 

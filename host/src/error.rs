@@ -37,13 +37,16 @@ pub enum Error {
     #[error("no step computes in {0}: give another --precision")]
     NoStep(&'static str),
 
-    /// A size or leading dimension above [`gpu_kernels::MAX_SIZE`].
-    #[error("{name} = {value} is too large: a size is at most {}", gpu_kernels::MAX_SIZE)]
+    /// A size or leading dimension that cannot be counted: above [`gpu_kernels::MAX_SIZE`], or less where a step needs more
+    /// than the operands.
+    #[error("{name} = {value} is too large: it is at most {most}")]
     TooLarge {
         /// `m`, `n`, `k`, `lda`, `ldb` or `ldc`.
         name: &'static str,
         /// What was asked for.
         value: u32,
+        /// The largest that would do.
+        most: u32,
     },
 
     /// The matrices of these sizes have more bytes than an address can count.
@@ -68,13 +71,26 @@ pub enum Error {
         columns: u32,
     },
 
-    /// Alpha or beta with which fp32 overflows, or that is no number.
-    #[error("alpha = {alpha}, beta = {beta}: results would leave the range of fp32; give finite, smaller values")]
+    /// Alpha or beta with which C overflows, or that is no number.
+    #[error("alpha = {alpha}, beta = {beta}: results would leave the range of {output}; give finite, smaller values")]
     Scalars {
         /// The factor of A*B.
         alpha: f32,
         /// The factor of C.
         beta: f32,
+        /// What C is made of.
+        output: &'static str,
+    },
+
+    /// A kernel was to run on matrices that are not made of what it takes.
+    #[error("{kernel} takes {} and gives {}; the matrices are of {} and {}", takes[0], takes[1], found[0], found[1])]
+    Elements {
+        /// The kernel.
+        kernel: &'static str,
+        /// What it has A and B, and C, made of.
+        takes: [&'static str; 2],
+        /// What they are made of.
+        found: [&'static str; 2],
     },
 
     /// `--model` names no device that is known.

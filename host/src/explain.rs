@@ -71,9 +71,11 @@ pub fn explain(backend: &mut EmulatorBackend, step: &'static Step, problem: &Pro
 
 impl Facts {
     fn of(backend: &mut EmulatorBackend, step: &'static Step, problem: &Problem) -> Result<Self, Error> {
-        backend.prepare(Kernel::Step(step))?;
-        backend.upload(&Operands::random(problem)?)?;
-        backend.run(Kernel::Step(step), problem)?;
+        let kernel = Kernel::Step(step);
+        let problem = problem.for_kernel(kernel)?;
+        backend.prepare(kernel)?;
+        backend.upload(&Operands::random(&problem)?)?;
+        backend.run(kernel, &problem)?;
         let nothing = || Error::Emulator { what: format!("explain {}", step.slug), reason: "it has no work".into() };
         let launched = backend.launches(step).first().ok_or_else(nothing)?;
         let report = &launched.report;

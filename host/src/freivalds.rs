@@ -6,17 +6,15 @@
 //!
 //! How far rounding may take such a sum is estimated, not bounded: the worst case over a whole row would hide a wrong
 //! element. The operands are independent with mean zero ([`Operands::random`]), so that partial sums and rounding
-//! errors both grow like random walks: a sum's error has a standard deviation of about u sqrt(k) Q / 3, where
-//! Q^2 = alpha^2 sum_jp (a_ip b_pj)^2 + beta^2 sum_j c_ij^2. [`MARGIN`] allows more than twenty of them.
+//! errors both grow like random walks: in fp32, a sum's error has a standard deviation of about u sqrt(k) Q / 3, where
+//! Q^2 = alpha^2 sum_jp (a_ip b_pj)^2 + beta^2 sum_j c_ij^2, of which more than twenty are allowed. What it is in other
+//! arithmetic, [`Allowance`] knows.
 
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
-use crate::verify::{Fault, UNDERFLOW, UNIT_ROUNDOFF, within};
+use crate::verify::{Allowance, Fault, within};
 use crate::{Matrix, Operands, Problem};
-
-/// Allowed error, in units of u sqrt(k + 2) Q.
-const MARGIN: f64 = 8.0;
 
 /// The random vectors, and what the products with them must be.
 #[derive(Debug)]
@@ -31,10 +29,14 @@ pub(crate) struct Freivalds {
     columns: Vec<Sum>,
 }
 
+/// A sum of elements of C with signs.
 #[derive(Debug)]
 struct Sum {
     expected: f64,
-    bound: f64,
+    /// Q^2.
+    squares: f64,
+    /// How many elements.
+    terms: u32,
 }
 
 impl Freivalds {
@@ -66,31 +68,35 @@ impl Freivalds {
         Self { x, y, rows, columns }
     }
 
-    /// The first row or column of `c` whose sum is off.
-    pub(crate) fn check(&self, c: &Matrix) -> Option<Fault> {
-        let (rows, _) = right(c, &self.x, &self.x);
-        if let Some((row, error, bound)) = first_off(&rows, &self.rows) {
+    /// The first row or column of `c` whose sum is off by more than is allowed.
+    pub(crate) fn check(&self, c: &Matrix, allowance: &Allowance) -> Option<Fault> {
+        let rows = right(c, &self.x, &vec![1.0; c.columns()]);
+        if let Some((row, error, bound)) = first_off(rows, &self.rows, allowance) {
             return Some(Fault::Row { row, error, bound });
         }
-        let (columns, _) = left(&self.y, &self.y, c);
-        first_off(&columns, &self.columns).map(|(column, error, bound)| Fault::Column { column, error, bound })
+        let columns = left(&self.y, &vec![1.0; c.rows()], c);
+        first_off(columns, &self.columns, allowance).map(|(column, error, bound)| Fault::Column {
+            column,
+            error,
+            bound,
+        })
     }
 }
 
-/// alpha\*product + beta\*old with its bound; each comes as (sums, sums of squares), and adds up `terms` elements of C.
+/// alpha\*product + beta\*old; each comes as (sums, sums of squares), and adds up `terms` elements of C.
 fn sums(problem: &Problem, product: (Vec<f64>, Vec<f64>), old: (Vec<f64>, Vec<f64>), terms: u32) -> Vec<Sum> {
     let (alpha, beta) = (f64::from(problem.alpha), f64::from(problem.beta));
-    let scale = MARGIN * UNIT_ROUNDOFF * (f64::from(problem.k) + 2.0).sqrt();
-    let underflow = f64::from(terms) * UNDERFLOW;
     let values = product.0.into_iter().zip(old.0).map(|(p, c)| alpha * p + beta * c);
     let squares = product.1.into_iter().zip(old.1).map(|(p, c)| alpha * alpha * p + beta * beta * c);
-    values.zip(squares).map(|(expected, square)| Sum { expected, bound: scale * square.sqrt() + underflow }).collect()
+    values.zip(squares).map(|(expected, squares)| Sum { expected, squares, terms }).collect()
 }
 
-fn first_off(got: &[f64], sums: &[Sum]) -> Option<(usize, f64, f64)> {
-    got.iter().zip(sums).enumerate().find_map(|(i, (got, sum))| {
-        let error = (got - sum.expected).abs();
-        (!within(error, sum.bound)).then_some((i, error, sum.bound))
+/// `got` is sums and sums of squares, as they were written.
+fn first_off(got: (Vec<f64>, Vec<f64>), sums: &[Sum], allowance: &Allowance) -> Option<(usize, f64, f64)> {
+    let (got, written) = got;
+    got.into_iter().zip(written).zip(sums).enumerate().find_map(|(i, ((got, written), sum))| {
+        let (error, bound) = ((got - sum.expected).abs(), allowance.of_signed_sum(sum.terms, sum.squares, written));
+        (!within(error, bound)).then_some((i, error, bound))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gpu_kernels::{Precision, STEPS, Step};
+use gpu_kernels::{Element, Precision, STEPS, Step};
 
 use crate::backend::Device;
 pub use crate::choose::Reason;
@@ -39,6 +39,16 @@ impl Kernel {
             Self::Step(step) => step.precision,
             Self::Cublas(baseline) => baseline.precision,
         }
+    }
+
+    /// What it has A and B, and C, made of.
+    #[must_use]
+    pub fn elements(self) -> [Element; 2] {
+        let output = match self {
+            Self::Step(step) => step.output,
+            Self::Cublas(baseline) => baseline.output,
+        };
+        [self.precision().input(), output]
     }
 
     /// The step that this one changes.

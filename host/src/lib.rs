@@ -25,6 +25,7 @@ pub mod backend;
 mod baseline;
 pub mod bench;
 mod choose;
+pub mod element;
 mod error;
 pub mod explain;
 mod freivalds;

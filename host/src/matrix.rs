@@ -1,21 +1,22 @@
 //! A matrix that notices when somebody writes beside it, and poisons whoever reads there.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use gpu_kernels::Element;
 use rand::{Rng, RngExt};
 
+use crate::element::{self, SENTINEL};
 use crate::{Error, memory};
 
-/// Length of the guard band before and after the elements: 64 floats, so that element (0, 0) stays 256-byte aligned.
+/// Length of the guard band before and after the elements: 64 of them, so that element (0, 0) stays 128-byte aligned.
 pub const GUARD: usize = 64;
-
-/// What guard bands and row padding hold: a NaN, so that a kernel that reads it spoils its result, with a payload that
-/// no arithmetic produces, so that a kernel that writes there is found out.
-const SENTINEL: u32 = 0x7fc5_ca1e;
 
 /// The shape of a row-major matrix, in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
+    /// What it is made of.
+    pub element: Element,
     /// Rows.
     pub rows: usize,
     /// Columns.
@@ -24,12 +25,14 @@ pub struct Shape {
     pub ld: usize,
 }
 
-/// A row-major matrix of f32, `rows` x `columns`, with `ld` elements from one row to the next.
+/// A row-major matrix, `rows` x `columns`, with `ld` elements from one row to the next.
 ///
-/// One buffer holds a guard band, `rows * ld` elements and another guard band. The bands and the padding between
+/// The host has all elements as f32; those of a matrix of 16 bits are such that they stay the same on the way to a device and
+/// back. One buffer holds a guard band, `rows * ld` elements and another guard band. The bands and the padding between
 /// `columns` and `ld` hold a sentinel: see [`Matrix::damage`].
 #[derive(Debug, Clone)]
 pub struct Matrix {
+    element: Element,
     rows: usize,
     columns: usize,
     ld: usize,
@@ -44,7 +47,7 @@ impl Matrix {
     ///
     /// # Panics
     /// If `ld` is less than `columns`; [`crate::Problem::validate`] sees to that.
-    pub fn new(rows: u32, columns: u32, ld: u32) -> Result<Self, Error> {
+    pub fn new(element: Element, rows: u32, columns: u32, ld: u32) -> Result<Self, Error> {
         assert!(ld >= columns, "a row of {columns} elements does not fit into a leading dimension of {ld}");
         let (rows, columns, ld) = (rows as usize, columns as usize, ld as usize);
         let needed = (rows as u64).saturating_mul(ld as u64).saturating_add(2 * GUARD as u64).saturating_mul(4);
@@ -53,26 +56,39 @@ impl Matrix {
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(elements).map_err(|_| out_of_memory())?;
         buffer.resize(elements, f32::from_bits(SENTINEL));
-        let mut matrix = Self { rows, columns, ld, buffer };
+        let mut matrix = Self { element, rows, columns, ld, buffer };
         matrix.fill(0.0);
         Ok(matrix)
     }
 
-    /// A matrix out of its whole buffer, as it comes back from a device.
+    /// A matrix out of its memory on a device.
     ///
     /// # Panics
-    /// If the buffer has another length than [`Self::as_slice`] of a matrix of that shape.
+    /// If there are more or fewer than the [`Self::words`] of a matrix of that shape.
     #[must_use]
-    pub fn from_buffer(shape: Shape, buffer: Vec<f32>) -> Self {
-        let Shape { rows, columns, ld } = shape;
-        assert_eq!(buffer.len(), rows * ld + 2 * GUARD, "the buffer of a matrix of {rows} rows, {ld} elements apart");
-        Self { rows, columns, ld, buffer }
+    pub fn from_words(shape: Shape, words: Vec<u32>) -> Self {
+        let Shape { element, rows, columns, ld } = shape;
+        let buffer = element::from_words(element, words, rows * ld + 2 * GUARD);
+        assert_eq!(buffer.len(), rows * ld + 2 * GUARD, "the memory of a matrix of {rows} rows, {ld} elements apart");
+        Self { element, rows, columns, ld, buffer }
     }
 
-    /// Rows, columns and leading dimension.
+    /// Its memory on a device: the whole buffer, in words of 32 bits.
+    #[must_use]
+    pub fn words(&self) -> Cow<'_, [u32]> {
+        element::to_words(self.element, &self.buffer)
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn element(&self) -> Element {
+        self.element
+    }
+
+    /// What it is made of, rows, columns and leading dimension.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        Shape { rows: self.rows, columns: self.columns, ld: self.ld }
+        Shape { element: self.element, rows: self.rows, columns: self.columns, ld: self.ld }
     }
 
     /// Rows.
@@ -99,7 +115,7 @@ impl Matrix {
         &self.buffer
     }
 
-    /// The whole buffer, to be written.
+    /// The whole buffer, to be written; [`Self::round`] then makes elements out of it.
     #[must_use]
     pub fn as_mut_slice(&mut self) -> &mut [f32] {
         &mut self.buffer
@@ -120,7 +136,7 @@ impl Matrix {
         &self.buffer[self.row_range(i)]
     }
 
-    /// Row `i`, without its padding, to be written.
+    /// Row `i`, without its padding, to be written; [`Self::round`] then makes elements out of it.
     ///
     /// # Panics
     /// If there is no such row.
@@ -139,27 +155,37 @@ impl Matrix {
         self.row(i)[j]
     }
 
-    /// Sets element (i, j).
+    /// Sets element (i, j), to the nearest number that it can hold.
     ///
     /// # Panics
     /// If there is no such element.
     pub fn set(&mut self, i: usize, j: usize, value: f32) {
-        self.row_mut(i)[j] = value;
+        self.row_mut(i)[j] = element::round(self.element, value);
     }
 
-    /// Sets every element to `value`.
+    /// Sets every element to `value`, or the nearest number that it can hold.
     pub fn fill(&mut self, value: f32) {
+        let value = element::round(self.element, value);
         for i in 0..self.rows {
             self.row_mut(i).fill(value);
         }
     }
 
-    /// Draws every element uniformly from [-1, 1).
+    /// Draws every element uniformly from [-1, 1), and takes the nearest number that it can hold.
     pub fn fill_random(&mut self, rng: &mut impl Rng) {
+        let kind = self.element;
         for i in 0..self.rows {
             for element in self.row_mut(i) {
-                *element = rng.random::<f32>() * 2.0 - 1.0;
+                *element = element::round(kind, rng.random::<f32>() * 2.0 - 1.0);
             }
+        }
+    }
+
+    /// Replaces every element by the nearest number that it can hold.
+    pub fn round(&mut self) {
+        let kind = self.element;
+        for i in 0..self.rows {
+            self.row_mut(i).iter_mut().for_each(|element| *element = element::round(kind, *element));
         }
     }
 
@@ -228,9 +254,44 @@ mod tests {
     use rand::{SeedableRng, rngs::SmallRng};
 
     fn matrix() -> Matrix {
-        let mut matrix = Matrix::new(3, 4, 6).unwrap();
+        matrix_of(Element::F32)
+    }
+
+    fn matrix_of(element: Element) -> Matrix {
+        let mut matrix = Matrix::new(element, 3, 4, 6).unwrap();
         matrix.fill_random(&mut SmallRng::seed_from_u64(1));
         matrix
+    }
+
+    #[test]
+    fn a_device_gives_back_what_it_got() {
+        for (element, ld) in [(Element::F32, 7), (Element::F16, 7), (Element::Bf16, 6)] {
+            let mut matrix = Matrix::new(element, 3, 4, ld).unwrap();
+            matrix.fill_random(&mut SmallRng::seed_from_u64(2));
+            matrix.set(1, 1, f32::NAN);
+            matrix.set(2, 3, 1e-30);
+            let words = matrix.words().into_owned();
+            assert_eq!(words.len(), (matrix.as_slice().len() * element.bytes() as usize).div_ceil(4));
+            let back = Matrix::from_words(matrix.shape(), words);
+            let bits = |matrix: &Matrix| matrix.as_slice().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            assert_eq!((bits(&matrix), back.damage()), (bits(&back), None));
+        }
+    }
+
+    #[test]
+    fn elements_of_16_bits_are_rounded() {
+        for (element, most) in [(Element::F16, 11), (Element::Bf16, 8)] {
+            let matrix = matrix_of(element);
+            for (&rounded, &exact) in (0..3)
+                .flat_map(|i| matrix.row(i))
+                .zip((0..3).flat_map(|i| matrix_of(Element::F32).row(i).to_vec()).collect::<Vec<_>>().iter())
+            {
+                assert!(
+                    rounded.to_bits().trailing_zeros() >= 24 - most
+                        && (rounded - exact).abs() <= 0.5_f32.powi(most as i32)
+                );
+            }
+        }
     }
 
     #[test]
@@ -273,8 +334,8 @@ mod tests {
 
     #[test]
     fn empty_matrices_have_guards_only() {
-        assert_eq!(Matrix::new(0, 4, 4).unwrap().as_slice().len(), 2 * GUARD);
-        let mut no_columns = Matrix::new(2, 0, 1).unwrap();
+        assert_eq!(Matrix::new(Element::F32, 0, 4, 4).unwrap().as_slice().len(), 2 * GUARD);
+        let mut no_columns = Matrix::new(Element::F32, 2, 0, 1).unwrap();
         no_columns.fill(1.0);
         assert_eq!(no_columns.damage(), None);
     }

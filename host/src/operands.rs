@@ -17,7 +17,7 @@ pub struct Operands {
 }
 
 impl Operands {
-    /// Operands drawn from the problem's seed, uniform in [-1, 1).
+    /// Operands drawn from the problem's seed, uniform in [-1, 1), and rounded to what they are made of.
     ///
     /// Where beta is 0, C is all NaN instead: BLAS does not read it then, and a kernel that does is found out.
     ///
@@ -25,8 +25,12 @@ impl Operands {
     /// What [`Problem::validate`] finds, and [`Error::OutOfHostMemory`].
     pub fn random(problem: &Problem) -> Result<Self, Error> {
         problem.validate()?;
-        let Problem { m, n, k, lda, ldb, ldc, .. } = *problem;
-        let mut operands = Self { a: Matrix::new(m, k, lda)?, b: Matrix::new(k, n, ldb)?, c: Matrix::new(m, n, ldc)? };
+        let Problem { m, n, k, lda, ldb, ldc, input, output, .. } = *problem;
+        let mut operands = Self {
+            a: Matrix::new(input, m, k, lda)?,
+            b: Matrix::new(input, k, n, ldb)?,
+            c: Matrix::new(output, m, n, ldc)?,
+        };
         let mut rng = SmallRng::seed_from_u64(problem.seed);
         operands.a.fill_random(&mut rng);
         operands.b.fill_random(&mut rng);

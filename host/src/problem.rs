@@ -1,11 +1,11 @@
 //! The sizes and factors of one matrix product.
 
-use gpu_kernels::MAX_SIZE;
+use gpu_kernels::{Element, MAX_SIZE};
 
-use crate::Error;
 use crate::matrix::{GUARD, Shape};
+use crate::{Error, Kernel, element};
 
-/// One SGEMM: C = alpha\*A\*B + beta\*C, where A is m x k, B is k x n and C is m x n.
+/// One matrix product: C = alpha\*A\*B + beta\*C, where A is m x k, B is k x n and C is m x n.
 ///
 /// All three are row-major: element (i, j) of A lies at `i * lda + j`. Sizes and leading dimensions count elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,24 +28,59 @@ pub struct Problem {
     pub ldc: u32,
     /// What the operands are drawn from.
     pub seed: u64,
+    /// What A and B are made of.
+    pub input: Element,
+    /// What C is made of.
+    pub output: Element,
 }
 
 impl Problem {
-    /// C = A\*B without gaps between the rows, seed 0.
+    /// C = A\*B of f32, without gaps between the rows, seed 0.
     ///
     /// # Errors
     /// [`Error::TooLarge`] above [`MAX_SIZE`], [`Error::SizeOverflow`] where the bytes of the matrices cannot be counted.
     pub fn new(m: u32, n: u32, k: u32) -> Result<Self, Error> {
         // BLAS wants leading dimensions of at least 1, of empty matrices too.
-        let problem = Self { m, n, k, alpha: 1.0, beta: 0.0, lda: k.max(1), ldb: n.max(1), ldc: n.max(1), seed: 0 };
+        let (lda, ldb, ldc) = (k.max(1), n.max(1), n.max(1));
+        let (input, output) = (Element::F32, Element::F32);
+        let problem = Self { m, n, k, alpha: 1.0, beta: 0.0, lda, ldb, ldc, seed: 0, input, output };
         problem.validate()?;
         Ok(problem)
+    }
+
+    /// The same problem with A and B made of `input`, and C of `output`.
+    ///
+    /// # Errors
+    /// [`Error::Scalars`] where C would overflow.
+    pub fn with_elements(self, input: Element, output: Element) -> Result<Self, Error> {
+        let problem = Self { input, output, ..self };
+        problem.validate()?;
+        Ok(problem)
+    }
+
+    /// The same problem with matrices as the kernel has them.
+    ///
+    /// # Errors
+    /// As of [`Self::with_elements`].
+    pub fn for_kernel(self, kernel: Kernel) -> Result<Self, Error> {
+        let [input, output] = kernel.elements();
+        self.with_elements(input, output)
+    }
+
+    /// Checks that the matrices are made of what the kernel takes.
+    pub(crate) fn check_kernel(&self, kernel: Kernel) -> Result<(), Error> {
+        let (takes, found) = (kernel.elements(), [self.input, self.output]);
+        if takes == found {
+            return Ok(());
+        }
+        let [takes, found] = [takes, found].map(|elements| elements.map(Element::name));
+        Err(Error::Elements { kernel: kernel.name(), takes, found })
     }
 
     /// The same problem with these factors.
     ///
     /// # Errors
-    /// [`Error::Scalars`] where fp32 would overflow.
+    /// [`Error::Scalars`] where C would overflow.
     pub fn with_scalars(self, alpha: f32, beta: f32) -> Result<Self, Error> {
         let problem = Self { alpha, beta, ..self };
         problem.validate()?;
@@ -77,7 +112,7 @@ impl Problem {
         let sizes =
             [("m", self.m), ("n", self.n), ("k", self.k), ("lda", self.lda), ("ldb", self.ldb), ("ldc", self.ldc)];
         if let Some((name, value)) = sizes.into_iter().find(|(_, value)| *value > MAX_SIZE) {
-            return Err(Error::TooLarge { name, value });
+            return Err(Error::TooLarge { name, value, most: MAX_SIZE });
         }
         for (name, value, columns) in [("lda", self.lda, self.k), ("ldb", self.ldb, self.n), ("ldc", self.ldc, self.n)]
         {
@@ -85,14 +120,16 @@ impl Problem {
                 return Err(Error::LeadingDimension { name, value, columns: columns.max(1) });
             }
         }
-        if self.checked_bytes().is_none() {
+        if self.bytes_of(|_| Element::F32.bytes()).is_none() {
             return Err(Error::SizeOverflow { m: self.m, n: self.n, k: self.k });
         }
         // Elements are below 1 in magnitude, so that no partial sum passes this one; NaN fails the comparison as well.
-        let largest = f64::from(self.alpha.abs()) * f64::from(self.k.max(1)) + f64::from(self.beta.abs());
-        let fits = largest <= f64::from(f32::MAX);
-        if !fits {
-            return Err(Error::Scalars { alpha: self.alpha, beta: self.beta });
+        let (k, alpha, beta) = (f64::from(self.k.max(1)), f64::from(self.alpha.abs()), f64::from(self.beta.abs()));
+        let fits = |sum: f64, most: f64| alpha * sum + beta <= most;
+        // The result is far smaller: products have a standard deviation of 1/3, so that this is twelve of a sum's.
+        let result = k.min(4.0 * k.sqrt());
+        if !fits(k, f32::MAX.into()) || !fits(result, element::max(self.output)) {
+            return Err(Error::Scalars { alpha: self.alpha, beta: self.beta, output: self.output.name() });
         }
         Ok(())
     }
@@ -100,8 +137,14 @@ impl Problem {
     /// The shapes of A, B and C.
     #[must_use]
     pub fn shapes(&self) -> [Shape; 3] {
-        let shape = |rows, columns, ld| Shape { rows: rows as usize, columns: columns as usize, ld: ld as usize };
-        [shape(self.m, self.k, self.lda), shape(self.k, self.n, self.ldb), shape(self.m, self.n, self.ldc)]
+        let shape = |element, rows, columns, ld| Shape {
+            element,
+            rows: rows as usize,
+            columns: columns as usize,
+            ld: ld as usize,
+        };
+        let Self { m, n, k, lda, ldb, ldc, input, output, .. } = *self;
+        [shape(input, m, k, lda), shape(input, k, n, ldb), shape(output, m, n, ldc)]
     }
 
     /// Floating-point operations: 2\*m\*n\*k.
@@ -113,7 +156,13 @@ impl Problem {
     /// Bytes of device memory that the operands need, guard bands included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.checked_bytes().unwrap_or(u64::MAX)
+        self.bytes_of(Element::bytes).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes of the host's memory that they need, where all elements are f32.
+    #[must_use]
+    pub fn host_bytes(&self) -> u64 {
+        self.bytes_of(|_| Element::F32.bytes()).unwrap_or(u64::MAX)
     }
 
     /// Whether A\*B has any part in the result: BLAS reads neither A nor B otherwise.
@@ -129,13 +178,13 @@ impl Problem {
     }
 
     /// `None` where the bytes are more than a pointer difference (an `isize`) can count.
-    fn checked_bytes(&self) -> Option<u64> {
-        let mut elements: u64 = 0;
-        for (rows, ld) in [(self.m, self.lda), (self.k, self.ldb), (self.m, self.ldc)] {
-            let interior = u64::from(rows) * u64::from(ld);
-            elements = elements.checked_add(interior)?.checked_add(2 * GUARD as u64)?;
+    fn bytes_of(&self, element_bytes: impl Fn(Element) -> u32) -> Option<u64> {
+        let mut bytes: u64 = 0;
+        for Shape { element, rows, ld, .. } in self.shapes() {
+            let elements = (rows as u64).checked_mul(ld as u64)?.checked_add(2 * GUARD as u64)?;
+            bytes = bytes.checked_add(elements.checked_mul(element_bytes(element).into())?)?;
         }
-        elements.checked_mul(size_of::<f32>() as u64).filter(|bytes| isize::try_from(*bytes).is_ok())
+        Some(bytes).filter(|bytes| isize::try_from(*bytes).is_ok())
     }
 }
 
@@ -148,6 +197,20 @@ mod tests {
         let problem = Problem::new(2, 3, 4).unwrap();
         assert_eq!(problem.flops(), 48.0);
         assert_eq!(problem.bytes(), 4 * (8 + 12 + 6 + 6 * GUARD as u64));
+    }
+
+    #[test]
+    fn elements_of_16_bits_are_half_as_large_and_end_earlier() {
+        let problem = Problem::new(2, 3, 4).unwrap().with_elements(Element::F16, Element::F32).unwrap();
+        let elements = 8 + 12 + 4 * GUARD as u64;
+        assert_eq!(problem.bytes(), 2 * elements + 4 * (6 + 2 * GUARD as u64));
+        assert_eq!(problem.host_bytes(), 4 * (8 + 12 + 6 + 6 * GUARD as u64));
+        let sum = |k, alpha, output| {
+            let problem = Problem::new(4, 4, k).unwrap().with_scalars(alpha, 0.0).unwrap();
+            problem.with_elements(Element::F16, output).is_ok()
+        };
+        assert!(sum(1 << 20, 1.0, Element::F16) && !sum(1 << 20, 16.0, Element::F16));
+        assert!(sum(1 << 20, 1e30, Element::Bf16) && sum(1 << 20, 1e30, Element::F32));
     }
 
     #[test]
@@ -167,7 +230,7 @@ mod tests {
     #[test]
     fn refuses_sizes_above_the_largest() {
         let error = Problem::new(1, 1, MAX_SIZE + 1).unwrap_err();
-        assert!(matches!(error, Error::TooLarge { name: "k", value: 2147483648 }));
+        assert!(matches!(error, Error::TooLarge { name: "k", value: 2147483648, .. }));
         assert_eq!(error.exit_code(), 2);
     }
 

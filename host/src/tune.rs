@@ -97,7 +97,8 @@ impl fmt::Display for Found {
 /// Searches the fastest kernel that keeps the promise for one problem.
 ///
 /// # Errors
-/// What concerns all kernels: [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], or the last failure where nothing ran.
+/// What concerns all kernels: [`Error::NoStep`], [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], or the last failure where
+/// nothing ran.
 pub fn search(
     backend: &mut dyn Backend,
     estimator: &mut Estimator,
@@ -105,13 +106,17 @@ pub fn search(
     promise: Promise,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Found, Error> {
-    let fresh = bench::operands(backend.device(), problem, watch)?;
     let device = backend.device();
     let runs = |step: &&Step| promise.allows(step.precision) && device.check_runs(step).is_ok();
-    let all: Vec<&'static Step> = gpu_kernels::runnable().filter(runs).collect();
+    let mut all: Vec<&'static Step> = gpu_kernels::runnable().filter(runs).collect();
+    let first = Kernel::Step(all.first().ok_or(Error::NoStep(promise.name()))?);
+    // Matrices are made of the same elements for all of them.
+    let problem = &problem.for_kernel(first)?;
+    all.retain(|step| problem.check_kernel(Kernel::Step(step)).is_ok());
+    let baseline = Kernel::Cublas(Baseline::of(first));
+    let fresh = bench::operands(backend.device(), problem, watch)?;
     let worthwhile = worthwhile(estimator, &all, problem, watch);
     let dropped = all.len() - worthwhile.len();
-    let baseline = all.first().map_or(Kernel::CUBLAS, |step| Kernel::Cublas(Baseline::of(Kernel::Step(step))));
 
     let verifier = std::cell::LazyCell::new(|| Verifier::new(problem, &fresh));
     let (mut timed, mut failures, mut cublas_ms) = (Vec::new(), Vec::new(), None);

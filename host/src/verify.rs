@@ -1,6 +1,7 @@
 //! Whether a result is right. Every row and column is checked (Freivalds, in f64), chosen rows element by element
 //! ([`crate::reference`]), and everything around the elements bit by bit.
 
+use gpu_kernels::Precision;
 use rand::{SeedableRng, rngs::SmallRng};
 
 use crate::freivalds::Freivalds;
@@ -8,26 +9,24 @@ use crate::matrix::Damage;
 use crate::reference::{Reference, choose_rows};
 use crate::{Operands, Problem};
 
+mod allowance;
 mod comparison;
 mod sample;
 
+pub(crate) use allowance::Allowance;
 use comparison::Comparison;
 pub use sample::verify_sample;
 
 /// The largest relative error of one fp32 rounding: 2^-24.
 pub const UNIT_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
 
-/// The smallest fp32 number: what underflow may cost an element on top.
-pub(crate) const UNDERFLOW: f64 = f32::from_bits(1) as f64;
-
 /// Checks results of one problem. Building it costs much more than a check.
 #[derive(Debug)]
 pub struct Verifier<'a> {
+    problem: Problem,
     fresh: &'a Operands,
     reference: Reference,
     freivalds: Freivalds,
-    /// Allowed error of an element, as a share of its sum of absolute values.
-    tolerance: f64,
 }
 
 /// The outcome of a check.
@@ -125,21 +124,22 @@ impl<'a> Verifier<'a> {
         let mut rng = SmallRng::seed_from_u64(!problem.seed);
         let rows = choose_rows(problem, &mut rng);
         Self {
+            problem: *problem,
             fresh,
             reference: Reference::new(problem, fresh, rows, 0..problem.n as usize),
             freivalds: Freivalds::new(problem, fresh, &mut rng),
-            tolerance: tolerance(problem),
         }
     }
 
-    /// Checks the operands as a kernel left them.
+    /// Checks the operands as a kernel of that arithmetic left them.
     #[must_use]
-    pub fn verify(&self, result: &Operands) -> Verification {
+    pub fn verify(&self, result: &Operands, precision: Precision) -> Verification {
+        let allowance = Allowance::new(&self.problem, precision);
         let mut verification =
-            Comparison::of(&self.reference, self.tolerance, &result.c).verification(self.reference.rows.len());
+            Comparison::of(&self.reference, &allowance, &result.c).verification(self.reference.rows.len());
         verification.fault = verification
             .fault
-            .or_else(|| self.freivalds.check(&result.c))
+            .or_else(|| self.freivalds.check(&result.c, &allowance))
             .or_else(|| guard_fault(result))
             .or_else(|| input_fault(self.fresh, result));
         verification
@@ -154,17 +154,9 @@ fn input_fault(fresh: &Operands, result: &Operands) -> Option<Fault> {
     })
 }
 
-/// Allowed error of an element, as a share of its sum of absolute values.
-fn tolerance(problem: &Problem) -> f64 {
-    // A sum of k products, the factor alpha and the addition of beta*C round k + 2 times, in any order: the error is at
-    // most (k + 2) u times the sum of absolute values. Higham, "Accuracy and Stability of Numerical Algorithms",
-    // section 3.1.
-    (f64::from(problem.k) + 2.0) * UNIT_ROUNDOFF
-}
-
-/// Whether an error is allowed. NaN is not: it fails every comparison.
+/// Whether an error is allowed. NaN is not, which fails every comparison, nor is infinity, whatever the bound has become.
 pub(crate) fn within(error: f64, bound: f64) -> bool {
-    error <= bound
+    error <= bound && error.is_finite()
 }
 
 fn guard_fault(result: &Operands) -> Option<Fault> {

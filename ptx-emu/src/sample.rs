@@ -44,6 +44,16 @@ pub enum Grouping {
         /// Places in a row of the rectangle.
         columns: u32,
     },
+    /// Those of a cluster, in a grid of one dimension whose clusters stand for the places of a rectangle: bands of so many
+    /// rows, one after the other, each of them column by column. A sample has them by their class in the rectangle.
+    Banded {
+        /// Rows of the rectangle.
+        rows: u32,
+        /// Its columns.
+        columns: u32,
+        /// Rows of a band; the last one may have fewer.
+        height: u32,
+    },
 }
 
 /// Classes of what runs together: first, middle or last in each of three dimensions, and what runs in any case.
@@ -150,12 +160,18 @@ impl Sample {
         let (rectangle, depth, always) = match grouping {
             Grouping::Clusters => (Rectangle { size: grid, taken: 0 }, 1, 0),
             Grouping::AlongZ => (Rectangle { size: [x, y, 1], taken: 0 }, z, 0),
+            Grouping::Banded { rows, columns, .. } => (Rectangle { size: [columns, rows, 1], taken: 0 }, 1, 0),
             Grouping::Streamed { blocks, places, columns } => {
                 (Rectangle { size: [columns, (x - blocks + places) / columns, 1], taken: places }, 1, blocks)
             }
         };
         let first = |place| match grouping {
             Grouping::Streamed { blocks, places, .. } => [rectangle.number(place) as u32 - places + blocks, 0, 0],
+            Grouping::Banded { rows, columns, height } => {
+                let [column, row, _] = place;
+                let above = row / height * height;
+                [above * columns + column * height.min(rows - above) + row - above, 0, 0]
+            }
             Grouping::Clusters | Grouping::AlongZ => place,
         };
         let (places, required) = rectangle.draw(&mut SmallRng::seed_from_u64(seed));
@@ -294,6 +310,21 @@ mod tests {
         let population = |class| plan.population(class).unwrap();
         assert_eq!((population(ALWAYS), (0..ALWAYS).map(population).sum::<u64>()), (16, 37));
         assert_eq!([0, 3, 4, 5, 6, 7, 8].map(population), [0, 2, 22, 3, 1, 8, 1]);
+    }
+
+    #[test]
+    fn bands_are_counted_column_by_column() {
+        // Two bands of four rows and one of two.
+        let (plan, units) = sample(Grouping::Banded { rows: 10, columns: 6, height: 4 }, [60, 1, 1]);
+        for unit in &units {
+            let x = unit.first[0];
+            let (above, height) = if x < 48 { (x / 24 * 4, 4) } else { (8, 2) };
+            let place = [(x - above * 6) / height, above + (x - above * 6) % height, 0];
+            assert_eq!(unit.class, class_of(place, [6, 10, 1]), "{x}");
+        }
+        let distinct: HashSet<_> = units.iter().map(|unit| unit.first).collect();
+        assert!(distinct.len() == 60 && distinct.iter().all(|[x, ..]| *x < 60));
+        assert_eq!((0..ALWAYS).map(|class| plan.population(class).unwrap()).sum::<u64>(), 60);
     }
 
     #[test]

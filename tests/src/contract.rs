@@ -17,7 +17,7 @@ pub struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, seed } = self.problem;
+        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, seed, .. } = self.problem;
         write!(f, "m = {m}, n = {n}, k = {k}, alpha = {alpha}, beta = {beta}, ")?;
         write!(f, "lda = {lda}, ldb = {ldb}, ldc = {ldc}, seed = {seed}")
     }
@@ -68,7 +68,10 @@ pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Resu
     };
     let failure = match launch() {
         Err(error) => Some(error.to_string()),
-        Ok(result) => Verifier::new(&case.problem, &fresh).verify(&result).fault.map(|fault| fault.to_string()),
+        Ok(result) => Verifier::new(&case.problem, &fresh)
+            .verify(&result, kernel.precision())
+            .fault
+            .map(|fault| fault.to_string()),
     };
     Ok(CaseResult { step: step.slug, case, failure })
 }
@@ -77,7 +80,7 @@ pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Resu
 ///
 /// # Errors
 /// Where a size is none; a mistake in the table.
-pub fn cases(step: &Step, sm_count: u32) -> Result<Vec<Case>, Error> {
+pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
     let mut problems = Vec::new();
     for (m, n, k) in shapes(step).into_iter().chain(streamed_in_part(step, sm_count)) {
         problems.push(Problem::new(m, n, k)?);
@@ -97,12 +100,12 @@ pub fn cases(step: &Step, sm_count: u32) -> Result<Vec<Case>, Error> {
             problems.extend([padded, padded.with_scalars(1.0, -0.5)?]);
         }
     }
-    let case = |(seed, problem): (u64, Problem)| Case {
-        problem: problem.with_seed(seed),
-        poison_inputs: !problem.reads_inputs(),
+    let case = |(seed, problem): (u64, Problem)| {
+        let problem = problem.with_seed(seed).for_kernel(Kernel::Step(step))?;
+        Ok(Case { problem, poison_inputs: !problem.reads_inputs() })
     };
     let first_seed = rand::random::<u32>().into();
-    Ok((first_seed..).zip(problems).map(case).collect())
+    (first_seed..).zip(problems).map(case).collect()
 }
 
 /// A size (m, n, k) of which a step that streams has tiles left for blocks of their own; `None` for other steps.

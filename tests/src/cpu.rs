@@ -2,6 +2,7 @@
 //! and fails for wrong ones, without a GPU.
 
 use host::backend::{Backend, Conditions, Coverage, Device, Kernel};
+use host::element::round;
 use host::{Error, Matrix, Operands, Problem};
 
 /// A mistake that kernels make.
@@ -158,7 +159,8 @@ fn sgemm(problem: &Problem, operands: &mut Operands, mistake: Option<Mistake>) {
         for (j, sum) in sums.into_iter().enumerate() {
             let old = if reads_c { beta * at(&operands.c, i * ldc + j) } else { 0.0 };
             let offset = operands.c.interior_offset();
-            operands.c.as_mut_slice()[offset + i * ldc + j] = alpha * sum + old;
+            let element = operands.c.element();
+            operands.c.as_mut_slice()[offset + i * ldc + j] = round(element, alpha * sum + old);
         }
     }
 }

@@ -2,17 +2,24 @@
 
 use std::time::Duration;
 
-use gpu_kernels::Step;
+use gpu_kernels::{Schedule, Step};
 use host::PtxSource;
-use host::backend::emulator::{EmulatorBackend, MODELS, model_for};
+use host::backend::emulator::{EmulatorBackend, MODELS, Model, model_for};
 
 pub mod conformance;
 pub mod contract;
 pub mod cpu;
 pub mod launches;
 
-/// An emulator of the first device that runs the step. All blocks run where there is no budget.
+/// An emulator of the first device that runs the step. All blocks run where there is no budget; for those that persist the
+/// device then has so few multiprocessors that they go on to further tiles of small problems.
 #[must_use]
 pub fn emulator(step: &Step, ptx: PtxSource, budget: Option<Duration>) -> EmulatorBackend {
-    EmulatorBackend::new(ptx, model_for(step).unwrap_or(&MODELS[0]), budget)
+    let model = model_for(step).unwrap_or(&MODELS[0]);
+    let persists = step.schedule == Schedule::Persistent && budget.is_none();
+    EmulatorBackend::new(
+        ptx,
+        if persists { Box::leak(Box::new(Model { sm_count: 2, ..*model })) } else { model },
+        budget,
+    )
 }

@@ -59,9 +59,10 @@ fn h200() -> &'static Model {
 /// Runs the step on a square problem, and hands on what the launch did.
 fn launch(step: &'static Step, size: u32, budget: Option<Duration>, check: impl FnOnce(&Launched)) {
     let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, h200(), budget);
-    let problem = Problem::new(size, size, size).unwrap().with_seed(7);
+    let kernel = Kernel::Step(step);
+    let problem = Problem::new(size, size, size).unwrap().with_seed(7).for_kernel(kernel).unwrap();
     backend.upload(&Operands::random(&problem).unwrap()).unwrap();
-    backend.run(Kernel::Step(step), &problem).unwrap_or_else(|error| panic!("{error}"));
+    backend.run(kernel, &problem).unwrap_or_else(|error| panic!("{error}"));
     check(&backend.launches(step)[0]);
 }
 

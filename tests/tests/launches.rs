@@ -64,14 +64,15 @@ fn ptxas_takes_every_module() -> Result<(), Failed> {
 
 /// The contract, and that a launch leaves the workspace as it was: the next one needs it so.
 fn keeps_the_contract(step: &'static Step, backend: &mut dyn Backend) -> Result<(), Failed> {
-    let problem = Problem::new(12, 401, 7)?;
+    let kernel = Kernel::Step(step);
+    let problem = Problem::new(12, 401, 7)?.for_kernel(kernel)?;
     let fresh = Operands::random(&problem)?;
-    backend.prepare(Kernel::Step(step))?;
+    backend.prepare(kernel)?;
     backend.upload(&fresh)?;
     for _ in 0..3 {
-        backend.run(Kernel::Step(step), &problem)?;
+        backend.run(kernel, &problem)?;
     }
-    if let Some(fault) = Verifier::new(&problem, &fresh).verify(&backend.download()?).fault {
+    if let Some(fault) = Verifier::new(&problem, &fresh).verify(&backend.download()?, kernel.precision()).fault {
         return Err(format!("after three launches: {fault}").into());
     }
     let failures = contract::failures(&contract::run(backend, step)?);

@@ -1,7 +1,7 @@
 //! What must be true of the PTX of every step and variant, and of what ptxas makes of it.
 
 use cuda_builder::tools;
-use gpu_kernels::{PREPASS_ARGUMENTS, STEPS, Schedule, Step, runnable};
+use gpu_kernels::{PREPASS_ARGUMENTS, SPLIT_ARGUMENTS, STEPS, Schedule, Step, runnable};
 use host::PtxSource;
 use std::collections::HashSet;
 use std::process::Command;
@@ -52,8 +52,11 @@ fn kernels_take_the_arguments_of_their_step() {
         for name in step.kernels() {
             let (signature, _) = entry(step, name);
             let got: Vec<&str> = signature.split(".param .").skip(1).filter_map(|text| text.get(..3)).collect();
-            let expected =
-                if name == step.kernel { types(step.arguments()) } else { types(PREPASS_ARGUMENTS.into_iter()) };
+            let splits = SPLIT_ARGUMENTS.into_iter().filter(|_| step.splits());
+            let expected = match name == step.kernel {
+                true => types(step.arguments()),
+                false => types(PREPASS_ARGUMENTS.into_iter().chain(splits)),
+            };
             assert_eq!(got, expected, "{name}");
         }
     }

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use gpu_kernels::{Operand, STEPS, Schedule, Step, Target, Tile};
+use gpu_kernels::step::PERSISTENT_ROWS;
+use gpu_kernels::{MAX_SIZE, Operand, STEPS, Schedule, Split, Step, Target, Tile};
 
 /// Static shared memory that a block may have on every device. CUDA C++ Programming Guide, "Technical Specifications
 /// per Compute Capability".
@@ -147,7 +148,23 @@ fn prepasses_can_be_launched_and_align_what_maps_describe() {
             assert!(prepass.tile.iter().all(|&size| size > 0), "{}", prepass.kernel);
             assert!(!(prepass.transposes && prepass.only_unaligned), "{}: sometimes transposed", prepass.kernel);
         }
-        for operand in [Operand::A, Operand::B] {
+        let splits: Vec<_> = step.prepasses.iter().filter(|prepass| prepass.split.is_some()).collect();
+        assert!([0, 2].contains(&splits.len()), "{}: one operand is split, the other is not", step.slug);
+        for prepass in splits {
+            let Split { part, depth } = prepass.split.unwrap();
+            assert_eq!(depth * part.bytes(), 64, "{}", prepass.kernel);
+            assert!(step.maps.is_some() && !prepass.only_unaligned, "{}", prepass.kernel);
+            assert_eq!(prepass.transposes, prepass.operand == Operand::B, "{}", prepass.kernel);
+            // A block has whole rows of A or whole columns of B, that no slab cuts.
+            let along_k = prepass.tile[usize::from(prepass.operand == Operand::A)];
+            assert!(along_k >= MAX_SIZE, "{}", prepass.kernel);
+        }
+        for (operand, index) in [(Operand::A, 0), (Operand::B, 1)] {
+            if let Some(maps) = step.maps {
+                let split = step.prepasses.iter().find(|prepass| prepass.operand == operand).and_then(|it| it.split);
+                let element = split.map_or(step.precision.input(), |split| split.part);
+                assert_eq!(maps[index].element, element, "{}: {operand:?}", step.slug);
+            }
             let mut of_operand = step.prepasses.iter().filter(|prepass| prepass.operand == operand);
             assert!(
                 of_operand.next().is_some() || step.maps.is_none(),
@@ -177,6 +194,8 @@ fn grids_cover_the_result() {
     for_each_runnable(|step| {
         let Tile { bm, bn, .. } = step.tile;
         for (m, n, sm_count) in [(2 * bm, 3 * bn, 1), (2 * bm + 1, 3 * bn - 1, 1), (5 * bm, 2 * bn, 4), (bm, bn, 132)] {
+            // As many blocks that persist as there are tiles have one each.
+            let sm_count = if step.schedule == Schedule::Persistent { u32::MAX } else { sm_count };
             let [x, y, z] = step.grid(m, n, sm_count);
             let streamed = step.streamed(m, n, sm_count);
             let blocks = (0..y).flat_map(|y| (0..x).map(move |x| [x, y, 0]));
@@ -190,6 +209,12 @@ fn grids_cover_the_result() {
             assert_eq!(missing.filter(|tile| !distinct.contains(tile)).count(), 0, "{}", step.slug);
             let parts = if let Schedule::SplitK { parts } = step.schedule { parts } else { step.cluster[2] };
             assert_eq!(z, parts, "{}", step.slug);
+        }
+        if step.schedule == Schedule::Persistent {
+            let cluster = step.cluster[0];
+            assert!(PERSISTENT_ROWS.is_multiple_of(cluster), "{}", step.slug);
+            let of_few = |sm_count| step.grid(20 * bm, 20 * bn, sm_count);
+            assert_eq!([1, 8 * cluster].map(of_few), [[cluster, 1, 1], [8 * cluster, 1, 1]], "{}", step.slug);
         }
         assert!(step.grid(0, 1, 1).contains(&0) && step.grid(1, 0, 1).contains(&0), "{}", step.slug);
     });

@@ -19,7 +19,7 @@ fn streamed_tiles_come_together_in_every_launch() {
         for _ in 0..2 {
             backend.run(Kernel::Step(step), &problem).unwrap_or_else(|error| panic!("{}: {error}", step.slug));
         }
-        let verification = Verifier::new(&problem, &operands).verify(&backend.download().unwrap());
+        let verification = Verifier::new(&problem, &operands).verify(&backend.download().unwrap(), step.precision);
         assert_eq!(verification.fault, None, "{}", step.slug);
     }
 }

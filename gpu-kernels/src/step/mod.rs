@@ -6,7 +6,7 @@ mod schedule;
 
 pub use arithmetic::{Element, Precision, Target};
 pub use operand::{MapBox, NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES};
-pub use schedule::{Schedule, Streamed, persistent_tile, persistent_tiles};
+pub use schedule::{PERSISTENT_ROWS, Schedule, Streamed, persistent_tile, persistent_tiles};
 
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
 ///

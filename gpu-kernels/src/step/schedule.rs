@@ -24,14 +24,14 @@ pub enum Schedule {
 
 /// Rows of tiles that [`Schedule::Persistent`] blocks go through together, column by column: what they read of A and B at one
 /// time then stays in the second-level cache.
-const GROUP: u32 = 16;
+pub const PERSISTENT_ROWS: u32 = 16;
 
 /// The row and column of the tile of a number, of `rows` x `columns` tiles, where blocks of a cluster have neighbours in a
 /// column. A row may lie beyond the last.
 #[must_use]
 pub const fn persistent_tile(number: u32, rows: u32, columns: u32, cluster: u32) -> [u32; 2] {
     let (number, rank) = (number / cluster, number % cluster);
-    let (rows, group) = (rows.div_ceil(cluster), GROUP / cluster);
+    let (rows, group) = (rows.div_ceil(cluster), PERSISTENT_ROWS / cluster);
     let first = number / (group * columns) * group;
     let height = if rows - first < group { rows - first } else { group };
     let number = number % (group * columns);

@@ -88,6 +88,8 @@ impl Errors {
 
 #[cfg(test)]
 mod tests {
+    use gpu_kernels::Element;
+
     use super::*;
 
     /// A 2 x 2 result, and what it must be.
@@ -98,7 +100,7 @@ mod tests {
             expected: vec![3.0, 4.0, 0.0, 12.0],
             magnitude: vec![3.0, 8.0, 2.0, 24.0],
         };
-        let mut matrix = Matrix::new(2, 2, 3).unwrap();
+        let mut matrix = Matrix::new(Element::F32, 2, 2, 3).unwrap();
         for (i, value) in c.into_iter().enumerate() {
             matrix.set(i / 2, i % 2, value);
         }
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_part_of_c_is_compared_where_it_is() {
-        let mut matrix = Matrix::new(3, 4, 4).unwrap();
+        let mut matrix = Matrix::new(Element::F32, 3, 4, 4).unwrap();
         matrix.set(2, 3, 5.0);
         let reference = Reference { rows: vec![2], columns: 2..4, expected: vec![0.0, 4.0], magnitude: vec![1.0, 4.0] };
         assert_eq!(
@@ -132,7 +134,7 @@ mod tests {
         assert!(nan.rel_error.is_nan() && nan.max_error.is_nan());
         assert_eq!((nan.largest_at, nan.verdict(&right)), (Some((0, 1)), Verdict::Larger));
         let zero = Reference { rows: vec![0], columns: 0..1, expected: vec![0.0], magnitude: vec![0.0] };
-        let mut one = Matrix::new(1, 1, 1).unwrap();
+        let mut one = Matrix::new(Element::F32, 1, 1, 1).unwrap();
         one.fill(1.0);
         let found = Errors::of(&zero, &one);
         assert!(found.rel_error.is_infinite() && found.max_error.is_infinite());

@@ -2,6 +2,7 @@
 
 use std::f64::consts::TAU;
 
+use gpu_kernels::Element;
 use rand::{Rng, RngExt, SeedableRng, rngs::SmallRng};
 
 use crate::{Error, Matrix, Operands, Problem};
@@ -81,15 +82,18 @@ impl Inputs {
         Self::ALL.into_iter().find(|inputs| inputs.name() == name)
     }
 
-    /// Operands of this kind.
+    /// Operands of this kind, for a problem of f32.
     ///
     /// # Errors
     /// What [`Problem::validate`] finds, and [`Error::OutOfHostMemory`].
     pub fn operands(self, problem: &Problem) -> Result<Operands, Error> {
         problem.validate()?;
         let Problem { m, n, k, lda, ldb, ldc, .. } = *problem;
-        let mut operands =
-            Operands { a: Matrix::new(m, k, lda)?, b: Matrix::new(k, n, ldb)?, c: Matrix::new(m, n, ldc)? };
+        let mut operands = Operands {
+            a: Matrix::new(Element::F32, m, k, lda)?,
+            b: Matrix::new(Element::F32, k, n, ldb)?,
+            c: Matrix::new(Element::F32, m, n, ldc)?,
+        };
         operands.c.fill(f32::NAN);
         let mut rng = SmallRng::seed_from_u64(problem.seed);
         let Operands { a, b, .. } = &mut operands;

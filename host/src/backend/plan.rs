@@ -1,21 +1,20 @@
 //! What a step launches for a problem, with which arguments, and the memory that it takes beside the operands: the same
 //! for every backend.
 
-use gpu_kernels::{MapBox, Operand, Prepass, Schedule, Step, TENSOR_MAP_BYTES};
+use gpu_kernels::{MapBox, Operand, Prepass, Schedule, Split, Step, TENSOR_MAP_BYTES};
 
 use super::slabs::{Slab, slabs};
-use crate::matrix::GUARD;
-use crate::{Kernel, Problem};
+use crate::{Error, Kernel, Problem};
+
+mod stored;
+
+use stored::Stored;
 
 /// An address in a device's memory.
 pub(super) type Address = u64;
 
-/// Bytes of an element.
-const ELEMENT: u64 = size_of::<f32>() as u64;
-
-/// Elements of the 16 bytes that wide copies are made of.
-const WIDE: u32 = 4;
-const _: () = assert!(GUARD.is_multiple_of(WIDE as usize), "matrices start at multiples of 16 bytes");
+/// A word of memory in which nothing is a number, whatever its elements are.
+pub(super) const POISON: u32 = 0x7fc0_7fc0;
 
 /// What a kernel takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,34 +78,28 @@ pub(super) struct Plan {
     prepasses: [Option<&'static Prepass>; 2],
 }
 
-/// An operand as the step's kernel gets it.
-#[derive(Debug, Clone, Copy)]
-struct Input {
-    address: Address,
-    rows: u32,
-    columns: u32,
-    ld: u32,
-    transposed: bool,
-}
-
-impl Input {
-    /// Where its row of that number is, or its column where it is transposed.
-    fn at_row(&self, row: u32) -> Address {
-        let elements = if self.transposed { u64::from(row) } else { u64::from(row) * u64::from(self.ld) };
-        self.address + elements * ELEMENT
-    }
-}
-
 impl Plan {
     /// A step on a problem, on a device of so many multiprocessors. Each matrix starts at a multiple of 16 bytes.
-    pub(super) fn new(step: &'static Step, problem: &Problem, sm_count: u32) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Elements`] where the step takes others, [`Error::TooLarge`] where what a pre-pass writes would have rows that a kernel cannot count.
+    pub(super) fn new(step: &'static Step, problem: &Problem, sm_count: u32) -> Result<Self, Error> {
+        problem.check_kernel(Kernel::Step(step))?;
+        for Split { depth, .. } in step.prepasses.iter().filter_map(|prepass| prepass.split) {
+            let most = stored::max_split_k(depth);
+            if problem.k > most {
+                return Err(Error::TooLarge { name: "k", value: problem.k, most });
+            }
+        }
+        let element = step.precision.input();
         let prepass = |operand, ld: u32| {
-            let applies =
-                |prepass: &&Prepass| prepass.operand == operand && !(prepass.only_unaligned && ld.is_multiple_of(WIDE));
+            let applies = |prepass: &&Prepass| {
+                prepass.operand == operand && !(prepass.only_unaligned && stored::is_aligned(element, ld))
+            };
             step.prepasses.iter().find(applies)
         };
         let prepasses = [prepass(Operand::A, problem.lda), prepass(Operand::B, problem.ldb)];
-        Self { step, problem: *problem, sm_count, prepasses }
+        Ok(Self { step, problem: *problem, sm_count, prepasses })
     }
 
     /// What pre-passes rewrite, in their order: 0 is A, 1 is B.
@@ -123,19 +116,27 @@ impl Plan {
         slabs(if self.is_empty() { 0 } else { self.problem.m }, self.step.tile.bm)
     }
 
-    /// A and B, with `addresses` of these or of what pre-passes make of them.
-    fn inputs(&self, addresses: [Address; 2]) -> [Input; 2] {
+    /// A and B as they were uploaded, at these addresses.
+    fn operands(&self, [a, b]: [Address; 2]) -> [Stored; 2] {
         let Problem { m, n, k, lda, ldb, .. } = self.problem;
-        [(0, m, k, lda), (1, k, n, ldb)].map(|(index, rows, columns, ld)| {
-            let address = addresses[index];
-            match self.prepasses[index] {
-                None => Input { address, rows, columns, ld, transposed: false },
-                Some(Prepass { transposes, .. }) => {
-                    let [rows, columns] = if *transposes { [columns, rows] } else { [rows, columns] };
-                    let ld = columns.max(1).next_multiple_of(WIDE);
-                    Input { address, rows, columns, ld, transposed: *transposes }
-                }
-            }
+        let element = self.step.precision.input();
+        let operand = |address, rows, columns, ld| Stored { address, rows, columns, ld, element, transposed: false };
+        [operand(a, m, k, lda), operand(b, k, n, ldb)]
+    }
+
+    /// What pre-passes make of A and B, at these addresses.
+    fn targets(&self, addresses: [Address; 2]) -> [Option<Stored>; 2] {
+        let sources = self.operands([0; 2]);
+        [0, 1].map(|index| Some(sources[index].rewritten(self.prepasses[index]?, addresses[index])))
+    }
+
+    /// What the step's kernel reads by itself, or by tensor maps with `mapped`. Where an operand was split it reads it by
+    /// both, its parts by the map.
+    fn inputs(&self, [a, b, _]: [Address; 3], scratch: &Scratch<Address>, mapped: bool) -> [Stored; 2] {
+        let (operands, targets) = (self.operands([a, b]), self.targets(scratch.copies));
+        [0, 1].map(|index| {
+            let is_split = self.prepasses[index].is_some_and(|prepass| prepass.split.is_some());
+            targets[index].filter(|_| mapped || !is_split).unwrap_or(operands[index])
         })
     }
 
@@ -144,58 +145,56 @@ impl Plan {
         if self.is_empty() {
             return Scratch::default();
         }
-        let inputs = self.inputs([0; 2]);
-        let copy = |index: usize| {
-            let Input { rows, ld, .. } = inputs[index];
-            let bytes = u64::from(rows.max(1)).saturating_mul(u64::from(ld)).saturating_mul(ELEMENT);
-            self.prepasses[index].map_or(0, |_| bytes)
+        let bytes = |prepass: Option<&Prepass>, target: Option<Stored>| {
+            let splits = prepass.is_some_and(|prepass| prepass.split.is_some());
+            target.map_or(0, |target| if splits { target.bytes_with_scales() } else { target.bytes() })
         };
+        let [a, b] = self.targets([0; 2]);
         let workspace = |slab: Slab| self.step.workspace_bytes(slab.rows, self.problem.n, self.sm_count);
         let maps = if self.step.maps.is_some() { 2 * self.slabs().len() * TENSOR_MAP_BYTES } else { 0 };
         Scratch {
-            copies: [copy(0), copy(1)],
+            copies: [bytes(self.prepasses[0], a), bytes(self.prepasses[1], b)],
             workspace: self.slabs().map(workspace).max().unwrap_or(0),
             maps: maps as u64,
         }
     }
 
-    /// Which address the kernel's A and B have: theirs, or those of what pre-passes make of them.
-    fn sources(&self, [a, b, _]: [Address; 3], scratch: &Scratch<Address>) -> [Input; 2] {
-        let address = |index: usize, own| if self.prepasses[index].is_some() { scratch.copies[index] } else { own };
-        self.inputs([address(0, a), address(1, b)])
-    }
-
     /// The tensor maps, in their order in memory. `operands` is where A, B and C begin.
     pub(super) fn maps(&self, operands: [Address; 3], scratch: &Scratch<Address>) -> Vec<TensorMap> {
         let Some(boxes) = self.step.maps else { return Vec::new() };
-        let [a, b] = self.sources(operands, scratch);
-        let map = |input: Input, copied| {
-            let Input { address, rows, columns, ld, .. } = input;
+        let [a, b] = self.inputs(operands, scratch, true);
+        let map = |stored: Stored, copied| {
+            let Stored { address, rows, columns, ld, .. } = stored;
             TensorMap { address, rows: rows.max(1), columns: columns.max(1), ld, copied }
         };
-        let of_slab = |Slab { first_row, rows }: Slab| {
-            let address = a.at_row(first_row);
-            let of_a = if a.transposed { Input { address, columns: rows, ..a } } else { Input { address, rows, ..a } };
-            [map(of_a, boxes[0]), map(b, boxes[1])]
-        };
-        self.slabs().flat_map(of_slab).collect()
+        self.slabs().flat_map(|slab| [map(a.slab(slab), boxes[0]), map(b, boxes[1])]).collect()
     }
 
     /// What is launched before the step's kernel, every time.
     pub(super) fn prepasses(&self, [a, b, _]: [Address; 3], scratch: &Scratch<Address>) -> Vec<Launch> {
-        let Problem { m, n, k, lda, ldb, .. } = self.problem;
         // What is not read need not be rewritten.
         let reads = !self.is_empty() && self.problem.reads_inputs();
-        let targets = self.inputs(scratch.copies);
-        let sources = [(a, lda, m, k), (b, ldb, k, n)];
+        let (sources, targets) = (self.operands([a, b]), self.targets(scratch.copies));
         let mut launches = Vec::new();
-        for (index, (source, ld, rows, columns)) in sources.into_iter().enumerate() {
-            let Some(prepass) = self.prepasses[index].filter(|_| reads) else { continue };
+        for index in 0..2 {
+            let (Some(prepass), Some(target)) = (self.prepasses[index].filter(|_| reads), targets[index]) else {
+                continue;
+            };
+            let Stored { rows, columns, ld, .. } = sources[index];
             let [tile_rows, tile_columns] = prepass.tile;
-            let target = targets[index];
             launches.extend(slabs(rows, tile_rows).map(|slab| {
                 let Slab { first_row, rows } = slab;
-                let source = source + u64::from(first_row) * u64::from(ld) * ELEMENT;
+                let mut arguments = vec![
+                    ("rows", Argument::U32(rows)),
+                    ("columns", Argument::U32(columns)),
+                    ("source", Argument::Address(sources[index].at_row(first_row))),
+                    ("ld", Argument::U32(ld)),
+                    ("target", Argument::Address(target.at_row(first_row))),
+                    ("target_ld", Argument::U32(target.ld)),
+                ];
+                if prepass.split.is_some() {
+                    arguments.push(("scales", Argument::Address(target.scales_at(first_row))));
+                }
                 Launch {
                     kernel: prepass.kernel,
                     shape: Shape {
@@ -204,14 +203,7 @@ impl Plan {
                         cluster: [1; 3],
                         dynamic_smem_bytes: 0,
                     },
-                    arguments: vec![
-                        ("rows", Argument::U32(rows)),
-                        ("columns", Argument::U32(columns)),
-                        ("source", Argument::Address(source)),
-                        ("ld", Argument::U32(ld)),
-                        ("target", Argument::Address(target.at_row(first_row))),
-                        ("target_ld", Argument::U32(target.ld)),
-                    ],
+                    arguments,
                     slab,
                 }
             }));
@@ -222,11 +214,12 @@ impl Plan {
     /// The launches of the step's kernel: one, but for problems that are taller than a grid; none where m or n is 0.
     pub(super) fn launches(&self, operands: [Address; 3], scratch: &Scratch<Address>) -> Vec<Launch> {
         let Problem { n, k, alpha, beta, ldc, .. } = self.problem;
-        let [a, b] = self.sources(operands, scratch);
-        let c = operands[2];
+        let [a, b] = self.inputs(operands, scratch, false);
+        let [a_parts, b_parts] = self.inputs(operands, scratch, true);
+        let (c, c_bytes) = (operands[2], u64::from(self.step.output.bytes()));
         let launch = |(index, slab): (u64, Slab)| {
             let Slab { first_row, rows } = slab;
-            let c = c + u64::from(first_row) * u64::from(ldc) * ELEMENT;
+            let c = c + u64::from(first_row) * u64::from(ldc) * c_bytes;
             let mut arguments = vec![
                 ("m", Argument::U32(rows)),
                 ("n", Argument::U32(n)),
@@ -243,6 +236,10 @@ impl Plan {
             if self.step.maps.is_some() {
                 let map = |number| Argument::Address(scratch.maps + (2 * index + number) * TENSOR_MAP_BYTES as u64);
                 arguments.extend([("a_map", map(0)), ("b_map", map(1))]);
+            }
+            if self.step.splits() {
+                arguments.push(("a_scales", Argument::Address(a_parts.scales_at(first_row))));
+                arguments.push(("b_scales", Argument::Address(b_parts.scales_at(0))));
             }
             if let Schedule::StreamK { .. } = self.step.schedule {
                 let streamed = self.step.streamed(rows, n, self.sm_count);
@@ -274,10 +271,10 @@ impl Scratch<u64> {
 }
 
 /// Bytes of device memory that a kernel takes beside the operands, on a device of so many multiprocessors; `None` of
-/// cuBLAS, which does not say.
+/// cuBLAS, which does not say, and of a step that does not run on the problem.
 pub(crate) fn workspace_bytes(kernel: Kernel, problem: &Problem, sm_count: u32) -> Option<u64> {
     match kernel {
-        Kernel::Step(step) => Some(Plan::new(step, problem, sm_count).scratch_bytes().total()),
+        Kernel::Step(step) => Some(Plan::new(step, problem, sm_count).ok()?.scratch_bytes().total()),
         Kernel::Cublas(_) => None,
     }
 }

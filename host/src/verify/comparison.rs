@@ -1,6 +1,6 @@
 //! Elements of a result beside their reference.
 
-use super::{Fault, UNDERFLOW, Verification, within};
+use super::{Allowance, Fault, Verification, within};
 use crate::Matrix;
 use crate::reference::Reference;
 
@@ -14,16 +14,15 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// Compares the part of C that the reference has. `tolerance` is the allowed error, as a share of the sum of absolute
-    /// values.
-    pub(super) fn of(reference: &Reference, tolerance: f64, c: &Matrix) -> Self {
+    /// Compares the part of C that the reference has.
+    pub(super) fn of(reference: &Reference, allowance: &Allowance, c: &Matrix) -> Self {
         let mut comparison = Self::default();
         let columns = reference.columns.clone();
         for (slot, &row) in reference.rows.iter().enumerate() {
             for (column, &got) in columns.clone().zip(&c.row(row)[columns.clone()]) {
                 let at = slot * columns.len() + column - columns.start;
                 let (expected, magnitude) = (reference.expected[at], reference.magnitude[at]);
-                let bound = tolerance * magnitude + UNDERFLOW;
+                let bound = allowance.of_element(expected, magnitude);
                 let error = (f64::from(got) - expected).abs();
                 if !within(error, bound) && comparison.fault.is_none() {
                     comparison.fault = Some(Fault::Element { row, column, got, expected, bound });

@@ -3,22 +3,29 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use gpu_kernels::Precision;
 use rayon::prelude::*;
 
-use super::{Comparison, Fault, Verification, guard_fault, input_fault, tolerance};
+use super::{Allowance, Comparison, Fault, Verification, guard_fault, input_fault};
 use crate::backend::Region;
 use crate::reference::Reference;
 use crate::{Matrix, Operands, Problem};
 
-/// Checks the operands as some blocks of a kernel left them: every element of their regions against f64, and that
+/// Checks the operands as some blocks of a kernel of that arithmetic left them: every element of their regions against f64, and that
 /// everything else is as it was. `fresh` holds the operands as they were before. The regions do not overlap, and their
 /// rows are cut at the same places.
 #[must_use]
-pub fn verify_sample(problem: &Problem, fresh: &Operands, result: &Operands, regions: &[Region]) -> Verification {
-    let tolerance = tolerance(problem);
+pub fn verify_sample(
+    problem: &Problem,
+    precision: Precision,
+    fresh: &Operands,
+    result: &Operands,
+    regions: &[Region],
+) -> Verification {
+    let allowance = Allowance::new(problem, precision);
     let compare = |Region { rows, columns }: &Region| {
         let reference = Reference::new(problem, fresh, rows.clone().collect(), columns.clone());
-        Comparison::of(&reference, tolerance, &result.c)
+        Comparison::of(&reference, &allowance, &result.c)
     };
     let comparison = regions.par_iter().map(compare).reduce(Comparison::default, Comparison::and);
     let mut verification = comparison.verification(0);
@@ -77,7 +84,7 @@ mod tests {
             }
         }
         break_it(&mut result);
-        verify_sample(&problem, &fresh, &result, &regions())
+        verify_sample(&problem, Precision::Fp32, &fresh, &result, &regions())
     }
 
     #[test]
@@ -119,6 +126,6 @@ mod tests {
     fn a_sample_of_nothing_is_untouched() {
         let problem = Problem::new(5, 6, 7).unwrap();
         let fresh = Operands::random(&problem).unwrap();
-        assert_eq!(verify_sample(&problem, &fresh, &fresh, &[]).fault, None);
+        assert_eq!(verify_sample(&problem, Precision::Fp32, &fresh, &fresh, &[]).fault, None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use gpu_kernels::Element;
 use rand::RngExt;
 use rayon::prelude::*;
 
@@ -26,12 +27,66 @@ pub(super) fn sgemm(problem: &Problem, fresh: &Operands) -> Operands {
     result
 }
 
+/// The right result of the problem's elements in some arithmetic: what it makes of factors, of sums and of their ends.
+fn of_precision(problem: &Problem, fresh: &Operands, precision: Precision) -> Operands {
+    // Towards 0, to so many bits: what tensor cores do.
+    let cut = |x: f32, bits: u32| f32::from_bits(x.to_bits() & !0 << (24 - bits));
+    let add_cut = |a: f32, b: f64| {
+        let exact = f64::from(a) + b;
+        let sum = exact as f32;
+        if f64::from(sum).abs() > exact.abs() { f32::from_bits(sum.to_bits() - 1) } else { sum }
+    };
+    let term = |a: f32, b: f32| match precision {
+        Precision::Tf32 => f64::from(cut(a, 11)) * f64::from(cut(b, 11)),
+        Precision::Fp16x3 | Precision::Tf32x3 => {
+            let [a, b] = [a, b].map(|x| {
+                let high = cut(x, 11);
+                (f64::from(high), f64::from(cut(x - high, 11)))
+            });
+            a.0 * b.0 + a.0 * b.1 + a.1 * b.0
+        }
+        Precision::Fp32 | Precision::F16 | Precision::Bf16 => f64::from(a) * f64::from(b),
+    };
+    // Eight products at once; of parts, the sums of 64 are added in f32.
+    let promoted = if matches!(precision, Precision::Fp16x3 | Precision::Tf32x3) { 64 } else { usize::MAX };
+    let element = |i: usize, j: usize| {
+        let (mut sum, mut partial) = (0.0, 0.0);
+        for p in (0..problem.k as usize).step_by(8) {
+            let terms = p..(p + 8).min(problem.k as usize);
+            partial = add_cut(partial, terms.map(|p| term(fresh.a.get(i, p), fresh.b.get(p, j))).sum());
+            if (p + 8).is_multiple_of(promoted) {
+                sum += partial;
+                partial = 0.0;
+            }
+        }
+        sum += partial;
+        let old = if problem.beta == 0.0 { 0.0 } else { problem.beta * fresh.c.get(i, j) };
+        crate::element::round(problem.output, problem.alpha * sum + old)
+    };
+    let row = |i: usize| (0..problem.n as usize).map(|j| element(i, j)).collect::<Vec<_>>();
+    let rows: Vec<_> = (0..problem.m as usize).into_par_iter().map(row).collect();
+    let mut result = fresh.clone();
+    rows.iter().enumerate().for_each(|(i, row)| result.c.row_mut(i).copy_from_slice(row));
+    result
+}
+
+/// Every arithmetic but fp32, with each kind of C.
+const OTHERS: [(Precision, Element); 7] = [
+    (Precision::Tf32, Element::F32),
+    (Precision::Fp16x3, Element::F32),
+    (Precision::Tf32x3, Element::F32),
+    (Precision::F16, Element::F16),
+    (Precision::F16, Element::F32),
+    (Precision::Bf16, Element::Bf16),
+    (Precision::Bf16, Element::F32),
+];
+
 /// The fault that the verifier finds once `break_it` has been at the right result.
 fn fault(problem: &Problem, break_it: impl FnOnce(&mut Operands)) -> Option<Fault> {
     let fresh = Operands::random(problem).unwrap();
     let mut result = sgemm(problem, &fresh);
     break_it(&mut result);
-    Verifier::new(problem, &fresh).verify(&result).fault
+    Verifier::new(problem, &fresh).verify(&result, Precision::Fp32).fault
 }
 
 fn problem(m: u32, n: u32, k: u32) -> Problem {
@@ -68,10 +123,81 @@ fn right_results_pass() {
     ];
     for problem in cases {
         let fresh = Operands::random(&problem).unwrap();
-        let verification = Verifier::new(&problem, &fresh).verify(&sgemm(&problem, &fresh));
+        let verification = Verifier::new(&problem, &fresh).verify(&sgemm(&problem, &fresh), Precision::Fp32);
         assert_eq!(verification.fault, None, "{problem:?}");
         assert!(verification.max_scaled_error <= 1.0);
         assert_eq!(verification.rows_checked, problem.m as usize);
+    }
+}
+
+#[test]
+fn right_results_of_every_arithmetic_pass() {
+    for (precision, output) in OTHERS {
+        let shapes = [(1, 1, 1), (1, 300, 1), (40, 1, 2), (31, 37, 41), (50, 60, 900), (3, 4, 30_000), (9, 8, 0)];
+        for ((m, n, k), (alpha, beta)) in
+            shapes.into_iter().flat_map(|shape| [(shape, (1.0, 0.0)), (shape, (0.3, -0.7))])
+        {
+            for seed in 0..5 {
+                let problem = problem(m, n, k).with_elements(precision.input(), output).unwrap();
+                let problem = problem.with_scalars(alpha, beta).unwrap().with_seed(seed);
+                let fresh = Operands::random(&problem).unwrap();
+                let result = of_precision(&problem, &fresh, precision);
+                let verification = Verifier::new(&problem, &fresh).verify(&result, precision);
+                assert_eq!(verification.fault, None, "{precision:?} {problem:?}");
+            }
+        }
+    }
+}
+
+/// What is a mistake of one arithmetic, and allowed in the next.
+#[test]
+fn every_arithmetic_is_held_to_what_it_promises() {
+    let found = |done, promised, input, output| {
+        let problem = problem(30, 400, 200).with_elements(input, output).unwrap();
+        let fresh = Operands::random(&problem).unwrap();
+        Verifier::new(&problem, &fresh).verify(&of_precision(&problem, &fresh, done), promised).fault
+    };
+    let (f32, f16, bf16) = (Element::F32, Element::F16, Element::Bf16);
+    for promised in [Precision::Fp32, Precision::Fp16x3, Precision::Tf32x3] {
+        assert!(found(Precision::Tf32, promised, f32, f32).is_some());
+        assert!(found(Precision::Fp16x3, promised, f32, f32).is_none());
+    }
+    assert!(found(Precision::Tf32, Precision::Tf32, f32, f32).is_none());
+    assert!(found(Precision::Tf32, Precision::Bf16, f32, f32).is_some());
+    // Results that were rounded to fewer bits than C has.
+    for (promised, input) in [(Precision::F16, f16), (Precision::Bf16, bf16)] {
+        let problem = problem(30, 400, 200).with_elements(input, f32).unwrap();
+        let fresh = Operands::random(&problem).unwrap();
+        let mut result = of_precision(&problem, &fresh, promised);
+        let verifier = Verifier::new(&problem, &fresh);
+        assert_eq!(verifier.verify(&result, promised).fault, None);
+        (0..30).for_each(|i| result.c.row_mut(i).iter_mut().for_each(|c| *c = crate::element::round(input, *c)));
+        assert!(verifier.verify(&result, promised).fault.is_some());
+    }
+}
+
+#[test]
+fn every_arithmetic_is_caught_forgetting_a_product_or_a_tile() {
+    for (precision, output) in OTHERS {
+        let problem = problem(300, 500, 120).with_elements(precision.input(), output).unwrap();
+        let fresh = Operands::random(&problem).unwrap();
+        let right = of_precision(&problem, &fresh, precision);
+        let verifier = Verifier::new(&problem, &fresh);
+        let shorter = Problem { k: 119, ..problem };
+        let mut result = of_precision(&shorter, &fresh, precision);
+        assert!(matches!(verifier.verify(&result, precision).fault, Some(Fault::Element { .. })), "{precision:?}");
+        // By whole rows and columns alone: a block that was never written, and a single infinity.
+        let freivalds = Freivalds::new(&problem, &fresh, &mut SmallRng::seed_from_u64(1));
+        let allowance = Allowance::new(&problem, precision);
+        assert_eq!(freivalds.check(&right.c, &allowance), None);
+        result = right.clone();
+        (128..160).for_each(|i| result.c.row_mut(i)[64..96].fill(0.0));
+        assert!(freivalds.check(&result.c, &allowance).is_some(), "{precision:?}");
+        for wrong in [f32::NAN, f32::INFINITY] {
+            result = right.clone();
+            result.c.set(299, 499, wrong);
+            assert!(freivalds.check(&result.c, &allowance).is_some(), "{precision:?} {wrong}");
+        }
     }
 }
 
@@ -81,7 +207,7 @@ fn inputs_that_are_not_read_may_hold_anything() {
     let mut fresh = Operands::random(&problem).unwrap();
     fresh.a.fill(f32::NAN);
     fresh.b.fill(f32::INFINITY);
-    let verification = Verifier::new(&problem, &fresh).verify(&sgemm(&problem, &fresh));
+    let verification = Verifier::new(&problem, &fresh).verify(&sgemm(&problem, &fresh), Precision::Fp32);
     assert_eq!(verification.fault, None);
 }
 
@@ -91,9 +217,9 @@ fn the_error_is_relative_to_the_norm() {
     let fresh = Operands::random(&problem).unwrap();
     let verifier = Verifier::new(&problem, &fresh);
     let mut result = sgemm(&problem, &fresh);
-    assert!((1e-9..1e-6).contains(&verifier.verify(&result).rel_error));
+    assert!((1e-9..1e-6).contains(&verifier.verify(&result, Precision::Fp32).rel_error));
     (0..10).for_each(|i| result.c.row_mut(i).iter_mut().for_each(|c| *c *= 1.5));
-    let verification = verifier.verify(&result);
+    let verification = verifier.verify(&result, Precision::Fp32);
     assert!((verification.rel_error - 0.5).abs() < 1e-5);
     assert!(verification.max_scaled_error > 1.0);
 }
@@ -101,7 +227,7 @@ fn the_error_is_relative_to_the_norm() {
 #[test]
 fn catches_one_wrong_element_anywhere_in_a_large_result() {
     let (verifier, mut result) = sampled();
-    let right = verifier.verify(&result);
+    let right = verifier.verify(&result, Precision::Fp32);
     assert_eq!(right.fault, None);
     assert!(right.rows_checked < 1000, "this test is about rows that are not compared element by element");
     let mut rng = SmallRng::seed_from_u64(3);
@@ -110,7 +236,7 @@ fn catches_one_wrong_element_anywhere_in_a_large_result() {
         let old = result.c.get(i, j);
         // One product too few or too many is the smallest mistake that a kernel makes.
         result.c.set(i, j, old + 0.3);
-        assert!(!verifier.verify(&result).passed(), "C[{i}, {j}]");
+        assert!(!verifier.verify(&result, Precision::Fp32).passed(), "C[{i}, {j}]");
         result.c.set(i, j, old);
     }
 }
@@ -121,7 +247,7 @@ fn catches_nan_everywhere() {
     for i in [0, 1, 2, 3, 1777, 1999] {
         let old = result.c.get(i, 99);
         result.c.set(i, 99, f32::NAN);
-        assert!(!verifier.verify(&result).passed(), "C[{i}, 99]");
+        assert!(!verifier.verify(&result, Precision::Fp32).passed(), "C[{i}, 99]");
         result.c.set(i, 99, old);
     }
 }
@@ -130,7 +256,7 @@ fn catches_nan_everywhere() {
 fn catches_a_row_that_was_never_written() {
     let (verifier, mut result) = sampled();
     result.c.row_mut(1234).fill(0.0);
-    let fault = verifier.verify(&result).fault;
+    let fault = verifier.verify(&result, Precision::Fp32).fault;
     assert!(matches!(fault, Some(Fault::Row { row: 1234, .. } | Fault::Element { row: 1234, .. })));
 }
 
@@ -148,11 +274,12 @@ fn freivalds_alone_tells_rows_from_columns() {
     let problem = problem(100, 80, 60);
     let fresh = Operands::random(&problem).unwrap();
     let freivalds = Freivalds::new(&problem, &fresh, &mut SmallRng::seed_from_u64(1));
+    let allowance = Allowance::new(&problem, Precision::Fp32);
     let right = sgemm(&problem, &fresh).c;
-    assert_eq!(freivalds.check(&right), None);
+    assert_eq!(freivalds.check(&right, &allowance), None);
     let mut wrong = right.clone();
     wrong.set(17, 3, 9.0);
-    assert!(matches!(freivalds.check(&wrong), Some(Fault::Row { row: 17, .. })));
+    assert!(matches!(freivalds.check(&wrong, &allowance), Some(Fault::Row { row: 17, .. })));
 }
 
 #[test]

@@ -32,9 +32,11 @@ fn interior(operands: &Operands) -> Vec<u32> {
 /// # Errors
 /// Where the backend does not run it, or holds something against the kernel.
 pub fn run(backend: &mut dyn Backend, step: &'static Step, problem: &Problem) -> Result<Vec<u32>, Error> {
-    backend.prepare(Kernel::Step(step))?;
-    backend.upload(&Operands::random(problem)?)?;
-    backend.run(Kernel::Step(step), problem)?;
+    let kernel = Kernel::Step(step);
+    let problem = problem.for_kernel(kernel)?;
+    backend.prepare(kernel)?;
+    backend.upload(&Operands::random(&problem)?)?;
+    backend.run(kernel, &problem)?;
     Ok(interior(&backend.download()?))
 }
 

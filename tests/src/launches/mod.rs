@@ -1,8 +1,10 @@
 //! Everything that a step can ask of a launch, each by a kernel written by hand that is right only if it gets that.
 
-use gpu_kernels::{Element, MapBox, Operand, Prepass, Schedule, Step, Target, Tile};
+use gpu_kernels::{Element, MapBox, Operand, Precision, Prepass, Schedule, Split, Step, Target, Tile};
 use host::PtxSource;
 
+pub mod parts;
+pub mod persistent;
 pub mod ptx;
 
 /// A step and the module that holds its kernels.
@@ -35,8 +37,17 @@ const COPY: Prepass = Prepass {
     threads: 32,
 };
 
+const SPLIT: Prepass = Prepass {
+    kernel: "split_rows",
+    operand: Operand::A,
+    split: Some(Split { part: Element::F16, depth: 32 }),
+    only_unaligned: false,
+    tile: [1, u32::MAX],
+    ..COPY
+};
+
 /// Steps, by what they ask for.
-pub const ALL: [Launched; 8] = [
+pub const ALL: [Launched; 14] = [
     Launched {
         step: &Step { slug: "plain", kernel: "sgemm_plain", ..PLAIN },
         text: || ptx::module("sm_80", &[ptx::gemm("sgemm_plain", &[], ptx::AT_ITS_PLACE, &ptx::products(false))]),
@@ -111,4 +122,85 @@ pub const ALL: [Launched; 8] = [
         },
         text: || ptx::module("sm_90a", &[ptx::copy("copy", false), ptx::mapped("sgemm_mapped")]),
     },
+    Launched {
+        step: &Step {
+            slug: "in-parts",
+            kernel: "sgemm_in_parts",
+            precision: Precision::Fp16x3,
+            target: Target::Sm90a,
+            prepasses: &[
+                SPLIT,
+                Prepass {
+                    kernel: "split_columns",
+                    operand: Operand::B,
+                    transposes: true,
+                    tile: [u32::MAX, 1],
+                    ..SPLIT
+                },
+            ],
+            maps: Some([
+                MapBox { element: Element::F16, rows: 1, columns: 64, swizzled: false },
+                MapBox { element: Element::F16, rows: 32, columns: 64, swizzled: true },
+            ]),
+            smem_bytes: 4096 + 128 + 8,
+            ..PLAIN
+        },
+        text: || {
+            let splits = [parts::split("split_rows", false), parts::split("split_columns", true)];
+            ptx::module("sm_90a", &[&splits[..], &[parts::of_parts("sgemm_in_parts")]].concat())
+        },
+    },
+    Launched {
+        step: &Step {
+            slug: "persistent",
+            kernel: "sgemm_persistent",
+            target: Target::Sm90a,
+            schedule: Schedule::Persistent,
+            ..PLAIN
+        },
+        text: || ptx::module("sm_90a", &[persistent::persistent("sgemm_persistent", 1)]),
+    },
+    Launched {
+        step: &Step {
+            slug: "persistent-clusters",
+            kernel: "sgemm_persistent_clusters",
+            target: Target::Sm90a,
+            schedule: Schedule::Persistent,
+            cluster: [4, 1, 1],
+            ..PLAIN
+        },
+        text: || ptx::module("sm_90a", &[persistent::persistent("sgemm_persistent_clusters", 4)]),
+    },
+    Launched {
+        step: &Step { slug: "f16", kernel: "sgemm_f16", precision: Precision::F16, output: Element::F16, ..OF_HALVES },
+        text: || of_halves("sgemm_f16", Element::F16, Element::F16),
+    },
+    Launched {
+        step: &Step { slug: "f16-to-f32", kernel: "sgemm_f16_to_f32", precision: Precision::F16, ..OF_HALVES },
+        text: || of_halves("sgemm_f16_to_f32", Element::F16, Element::F32),
+    },
+    Launched {
+        step: &Step {
+            slug: "bf16",
+            kernel: "sgemm_bf16",
+            precision: Precision::Bf16,
+            output: Element::Bf16,
+            ..OF_HALVES
+        },
+        text: || of_halves("sgemm_bf16", Element::Bf16, Element::Bf16),
+    },
 ];
+
+/// Elements of 16 bits: A transposed, B copied where its rows are not aligned.
+const OF_HALVES: Step = Step {
+    prepasses: &[
+        COPY,
+        Prepass { kernel: "transpose", operand: Operand::A, transposes: true, only_unaligned: false, ..COPY },
+    ],
+    ..PLAIN
+};
+
+fn of_halves(name: &str, input: Element, output: Element) -> String {
+    let gemm = ptx::gemm_to(output, name, &[], ptx::AT_ITS_PLACE, &ptx::products_of(input, true), "");
+    ptx::module("sm_80", &[ptx::copy_of(input, "copy", false), ptx::copy_of(input, "transpose", true), gemm])
+}

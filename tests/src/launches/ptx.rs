@@ -1,6 +1,6 @@
 //! Kernels by hand, as plain as can be: a block computes 32 neighbours of a row of C.
 
-use gpu_kernels::{KERNEL_ARGUMENTS, MAP_ARGUMENTS, PREPASS_ARGUMENTS, STREAM_ARGUMENTS};
+use gpu_kernels::{Element, KERNEL_ARGUMENTS, MAP_ARGUMENTS, PREPASS_ARGUMENTS, STREAM_ARGUMENTS};
 
 /// A module: these kernels, one after the other.
 #[must_use]
@@ -10,7 +10,7 @@ pub fn module(target: &str, kernels: &[String]) -> String {
 }
 
 /// An entry with these parameters: all of them are loaded into registers of their names.
-fn entry(name: &str, parameters: &[(&str, &str)], threads: u32, body: &str) -> String {
+pub(super) fn entry(name: &str, parameters: &[(&str, &str)], threads: u32, body: &str) -> String {
     let ty = |ty: &str| if ty.starts_with('*') { "u64".to_owned() } else { ty.to_owned() };
     let list: Vec<_> = parameters.iter().map(|(name, of)| format!(".param .{} p_{name}", ty(of))).collect();
     let loads: String = parameters
@@ -20,7 +20,7 @@ fn entry(name: &str, parameters: &[(&str, &str)], threads: u32, body: &str) -> S
     format!(
         ".visible .entry {name}({})\n.maxntid {threads}\n{{\n\
          .reg .pred %p, %q;\n.reg .f32 %sum, %x, %y;\n.reg .u64 %at, %from, %row_at;\n\
-         .reg .u32 %row, %tile, %column, %i, %lane, %width, %tiles, %t, %u, %v;\n{loads}{body}\nret;\n}}\n",
+         .reg .u32 %row, %tile, %column, %i, %lane, %width, %tiles, %t, %u, %v;\n.reg .b16 %h, %w16;\n.reg .b32 %w32;\n{loads}{body}\nret;\n}}\n",
         list.join(", ")
     )
 }
@@ -33,8 +33,14 @@ pub fn gemm(name: &str, more: &[(&str, &str)], place: &str, sum: &str) -> String
 }
 
 /// The same, with what comes after a tile.
-fn gemm_then(name: &str, more: &[(&str, &str)], place: &str, sum: &str, next: &str) -> String {
+pub(super) fn gemm_then(name: &str, more: &[(&str, &str)], place: &str, sum: &str, next: &str) -> String {
+    gemm_to(Element::F32, name, more, place, sum, next)
+}
+
+/// The same, with a C of these elements.
+pub(super) fn gemm_to(c: Element, name: &str, more: &[(&str, &str)], place: &str, sum: &str, next: &str) -> String {
     let parameters = [&KERNEL_ARGUMENTS, more].concat();
+    let (bytes, load, store) = (c.bytes(), load(c, "%x"), store(c, "%sum"));
     let body = format!(
         "{place}
         mov.u32 %lane, %tid.x;
@@ -51,19 +57,38 @@ fn gemm_then(name: &str, more: &[(&str, &str)], place: &str, sum: &str, next: &s
         mul.wide.u32 %at, %row, %ldc;
         cvt.u64.u32 %from, %column;
         add.u64 %at, %at, %from;
-        mad.lo.u64 %at, %at, 4, %c;
+        mad.lo.u64 %at, %at, {bytes}, %c;
         mul.f32 %sum, %sum, %alpha;
         setp.eq.f32 %p, %beta, 0f00000000;
         @%p bra STORE;
-        ld.global.f32 %x, [%at];
+        {load}
         fma.rn.f32 %sum, %x, %beta, %sum;
         STORE:
-        st.global.f32 [%at], %sum;
+        {store}
         NO_PART:
         {next}
         STORED:"
     );
     entry(name, &parameters, 32, &body)
+}
+
+/// Loads the element at `%at` into a register of f32.
+fn load(element: Element, to: &str) -> String {
+    match element {
+        Element::F32 => format!("ld.global.f32 {to}, [%at];"),
+        Element::F16 => format!("ld.global.b16 %h, [%at];\ncvt.f32.f16 {to}, %h;"),
+        Element::Bf16 => {
+            format!("ld.global.b16 %h, [%at];\ncvt.u32.u16 %t, %h;\nshl.b32 %t, %t, 16;\nmov.b32 {to}, %t;")
+        }
+    }
+}
+
+/// Stores a register of f32 as the element at `%at`.
+fn store(element: Element, from: &str) -> String {
+    match element {
+        Element::F32 => format!("st.global.f32 [%at], {from};"),
+        Element::F16 | Element::Bf16 => format!("cvt.rn.{}.f32 %h, {from};\nst.global.b16 [%at], %h;", element.name()),
+    }
 }
 
 /// The block's tile is at its place in the grid.
@@ -72,6 +97,13 @@ pub const AT_ITS_PLACE: &str = "mov.u32 %row, %ctaid.y;\nmov.u32 %tile, %ctaid.x
 /// Sums one product after the other. `transposed`: A is.
 #[must_use]
 pub fn products(transposed: bool) -> String {
+    products_of(Element::F32, transposed)
+}
+
+/// The same of these elements.
+#[must_use]
+pub fn products_of(element: Element, transposed: bool) -> String {
+    let (bytes, load_x, load_y) = (element.bytes(), load(element, "%x"), load(element, "%y"));
     let a = if transposed { "%i, %lda;\ncvt.u64.u32 %from, %row" } else { "%row, %lda;\ncvt.u64.u32 %from, %i" };
     format!(
         "setp.ge.u32 %p, %row, %m;
@@ -84,13 +116,13 @@ pub fn products(transposed: bool) -> String {
         @%p bra SUMMED;
         mul.wide.u32 %at, {a};
         add.u64 %at, %at, %from;
-        mad.lo.u64 %at, %at, 4, %a;
-        ld.global.f32 %x, [%at];
+        mad.lo.u64 %at, %at, {bytes}, %a;
+        {load_x}
         mul.wide.u32 %at, %i, %ldb;
         cvt.u64.u32 %from, %column;
         add.u64 %at, %at, %from;
-        mad.lo.u64 %at, %at, 4, %b;
-        ld.global.f32 %y, [%at];
+        mad.lo.u64 %at, %at, {bytes}, %b;
+        {load_y}
         fma.rn.f32 %sum, %x, %y, %sum;
         add.u32 %i, %i, 1;
         bra NEXT;"
@@ -100,6 +132,14 @@ pub fn products(transposed: bool) -> String {
 /// A pre-pass: a block of 32 threads copies a row of 32.
 #[must_use]
 pub fn copy(name: &str, transposes: bool) -> String {
+    copy_of(Element::F32, name, transposes)
+}
+
+/// The same of these elements.
+#[must_use]
+pub fn copy_of(element: Element, name: &str, transposes: bool) -> String {
+    let bits = 8 * element.bytes();
+    let bytes = element.bytes();
     let to = if transposes {
         "%column, %target_ld;\ncvt.u64.u32 %from, %row"
     } else {
@@ -117,12 +157,12 @@ pub fn copy(name: &str, transposes: bool) -> String {
         mul.wide.u32 %at, %row, %ld;
         cvt.u64.u32 %from, %column;
         add.u64 %at, %at, %from;
-        mad.lo.u64 %at, %at, 4, %source;
-        ld.global.f32 %x, [%at];
+        mad.lo.u64 %at, %at, {bytes}, %source;
+        ld.global.b{bits} %w{bits}, [%at];
         mul.wide.u32 %at, {to};
         add.u64 %at, %at, %from;
-        mad.lo.u64 %at, %at, 4, %target;
-        st.global.f32 [%at], %x;
+        mad.lo.u64 %at, %at, {bytes}, %target;
+        st.global.b{bits} [%at], %w{bits};
         COPIED:"
     );
     entry(name, &PREPASS_ARGUMENTS, 32, &body)

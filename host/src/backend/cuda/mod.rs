@@ -110,6 +110,7 @@ impl CudaBackend {
                 Launch::of_step(step, &self.modules, self.prepared.insert(prepared))?
             }
             Kernel::Cublas(baseline) => {
+                problem.check_kernel(kernel)?;
                 let missing = || Error::NoCublas { reason: "it was not loaded".into() };
                 Launch::Cublas(self.cublas.as_ref().ok_or_else(missing)?, baseline, gemm)
             }

@@ -1,6 +1,6 @@
 //! The operands in device memory.
 
-use cust::memory::{DeviceBuffer, DevicePointer, mem_get_info};
+use cust::memory::{DeviceBuffer, mem_get_info};
 
 use super::failure::Context as _;
 use crate::matrix::{GUARD, Shape};
@@ -11,24 +11,24 @@ const PAGE_BYTES: u64 = 2 << 20;
 
 /// A matrix in device memory, laid out as [`Matrix`]: guard band, rows, guard band.
 struct DeviceMatrix {
-    buffer: DeviceBuffer<f32>,
+    buffer: DeviceBuffer<u32>,
     shape: Shape,
 }
 
 impl DeviceMatrix {
     fn upload(name: &str, matrix: &Matrix) -> Result<Self, Error> {
-        let buffer = DeviceBuffer::from_slice(matrix.as_slice()).context(format!("copy {name} to the device"))?;
+        let buffer = DeviceBuffer::from_slice(&matrix.words()).context(format!("copy {name} to the device"))?;
         Ok(Self { buffer, shape: matrix.shape() })
     }
 
     fn download(&self, name: &str) -> Result<Matrix, Error> {
         let buffer = self.buffer.as_host_vec().context(format!("copy {name} from the device"))?;
-        Ok(Matrix::from_buffer(self.shape, buffer))
+        Ok(Matrix::from_words(self.shape, buffer))
     }
 
     /// Where element (0, 0) lies.
-    fn interior(&self) -> DevicePointer<f32> {
-        self.buffer.as_device_ptr().wrapping_add(GUARD)
+    fn interior(&self) -> u64 {
+        self.buffer.as_device_ptr().as_raw() + u64::from(self.shape.element.bytes()) * GUARD as u64
     }
 }
 
@@ -43,7 +43,8 @@ impl DeviceOperands {
     /// Allocates device memory for the operands and copies them there, guard bands included.
     pub(super) fn upload(operands: &Operands) -> Result<Self, Error> {
         let Operands { a, b, c } = operands;
-        check_memory([a, b, c].map(|matrix| size_of_val(matrix.as_slice()) as u64))?;
+        let bytes = |matrix: &Matrix| matrix.as_slice().len() as u64 * u64::from(matrix.element().bytes());
+        check_memory([a, b, c].map(bytes))?;
         Ok(Self {
             a: DeviceMatrix::upload("A", a)?,
             b: DeviceMatrix::upload("B", b)?,
@@ -92,12 +93,7 @@ impl<'a> Gemm<'a> {
     }
 
     /// Where A, B and C begin. From there on, m * lda and k * ldb elements can be read, and m * ldc read and written.
-    pub(super) fn pointers(&self) -> [DevicePointer<f32>; 3] {
-        [&self.operands.a, &self.operands.b, &self.operands.c].map(DeviceMatrix::interior)
-    }
-
-    /// The same as numbers.
     pub(super) fn addresses(&self) -> [u64; 3] {
-        self.pointers().map(|pointer| pointer.as_raw())
+        [&self.operands.a, &self.operands.b, &self.operands.c].map(DeviceMatrix::interior)
     }
 }

@@ -5,13 +5,13 @@ use cudarc::driver::sys::{
     CUtensorMapSwizzle,
 };
 use cust::memory::DeviceBuffer;
-use gpu_kernels::Step;
+use gpu_kernels::{Element, MapBox, Step};
 
 use super::device::{self, CudaVersion};
 use super::failure::Context as _;
 use super::graph::Graph;
 use super::operands::{Gemm, check_memory};
-use crate::backend::plan::{Launch, Plan, Scratch, TensorMap};
+use crate::backend::plan::{Launch, POISON, Plan, Scratch, TensorMap};
 use crate::{Error, Problem};
 
 /// The first CUDA version with tensor maps.
@@ -30,7 +30,7 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Allocates and fills the memory. What is prepared must not be launched once the operands are gone.
     pub(super) fn new(step: &'static Step, gemm: &Gemm, sm_count: u32) -> Result<Self, Error> {
-        let plan = Plan::new(step, &gemm.problem, sm_count);
+        let plan = Plan::new(step, &gemm.problem, sm_count)?;
         let bytes = plan.scratch_bytes();
         check_memory([bytes.copies[0], bytes.copies[1], bytes.workspace, bytes.maps])?;
         let what = || format!("allocate the workspace of {}", step.slug);
@@ -44,9 +44,8 @@ impl Prepared {
             }
             Ok(Some(buffer))
         };
-        let poison = f32::NAN.to_bits();
         let mut scratch = Scratch {
-            copies: [allocate(bytes.copies[0], poison)?, allocate(bytes.copies[1], poison)?],
+            copies: [allocate(bytes.copies[0], POISON)?, allocate(bytes.copies[1], POISON)?],
             workspace: allocate(bytes.workspace, 0)?,
             maps: None,
         };
@@ -78,8 +77,14 @@ fn encode(map: &TensorMap) -> Result<[u32; 32], Error> {
     device::require(TENSOR_MAPS)?;
     let mut encoded = CUtensorMap { opaque: [0; 16] };
     let size = [u64::from(map.columns), u64::from(map.rows)];
-    let row_bytes = [u64::from(map.ld) * size_of::<f32>() as u64];
-    let copied = [map.copied.columns, map.copied.rows];
+    let MapBox { element, rows, columns, .. } = map.copied;
+    let row_bytes = [u64::from(map.ld) * u64::from(element.bytes())];
+    let copied = [columns, rows];
+    let element = match element {
+        Element::F32 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+        Element::F16 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        Element::Bf16 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+    };
     let steps = [1, 1];
     let swizzle = match map.copied.swizzle_bytes() {
         0 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
@@ -92,7 +97,7 @@ fn encode(map: &TensorMap) -> Result<[u32; 32], Error> {
     let status = unsafe {
         sys::cuTensorMapEncodeTiled(
             &raw mut encoded,
-            CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+            element,
             2,
             std::ptr::without_provenance_mut(map.address as usize),
             size.as_ptr(),

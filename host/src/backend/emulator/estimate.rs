@@ -58,7 +58,7 @@ impl Estimator {
         let launches = counted.iter().find(|(kernel, of, _)| *kernel == step.kernel && *of == part);
         let (_, _, launches) = launches.ok_or_else(|| unusable(step, "nothing was counted"))?;
         // The order of the launches is that of the plan: A, B, the kernel.
-        let sources = Plan::new(step, &part, model.sm_count).rewritten();
+        let sources = Plan::new(step, &part, model.sm_count)?.rewritten();
         let shape = |of: &Problem| {
             [u64::from(of.m) * u64::from(of.k), u64::from(of.k) * u64::from(of.n), u64::from(of.m) * u64::from(of.n)]
         };
@@ -110,7 +110,8 @@ fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
     let aligned_alike = |size: u32, ld: u32| if ld.is_multiple_of(4) { size.next_multiple_of(4) } else { size | 1 };
     Problem::new(m, n, k)?
         .with_leading_dimensions(aligned_alike(k.max(1), problem.lda), aligned_alike(n.max(1), problem.ldb), n.max(1))?
-        .with_scalars(problem.alpha, problem.beta)
+        .with_scalars(problem.alpha, problem.beta)?
+        .with_elements(problem.input, problem.output)
 }
 
 /// How much more than its part the whole problem does in the step's own kernel, and in how many blocks.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use gpu_kernels::step::PERSISTENT_ROWS;
 use gpu_kernels::{Schedule, Step, Streamed};
 use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
@@ -59,7 +60,7 @@ pub(super) struct Runner<'a> {
 impl Runner<'_> {
     /// Runs the step on the operands.
     pub(super) fn run(&self, operands: &mut EmulatedOperands) -> Result<Run, Error> {
-        let plan = Plan::new(self.step, self.problem, self.model.sm_count);
+        let plan = Plan::new(self.step, self.problem, self.places())?;
         let scratch = operands.scratch(self.step, self.problem, &plan)?;
         let addresses = operands.addresses();
         let launches = plan.launches(addresses, &scratch);
@@ -70,6 +71,15 @@ impl Runner<'_> {
         let before = before.collect::<Result<_, _>>()?;
         let launches = launches.into_iter().map(|launch| self.launch(operands, launch, budget));
         Ok(Run { before, launches: launches.collect::<Result<_, _>>()? })
+    }
+
+    /// Multiprocessors for which blocks are launched: the device's. Where a sample runs of blocks that persist, each tile has
+    /// a block of its own, so that a block of the sample computes the first of its tiles and no other.
+    fn places(&self) -> u32 {
+        match (self.step.schedule, self.budget) {
+            (Schedule::Persistent, Some(_)) => u32::MAX,
+            _ => self.model.sm_count,
+        }
     }
 
     fn launch(
@@ -120,7 +130,12 @@ impl Runner<'_> {
 /// Which blocks of the step's grid work together.
 fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
     match step.schedule {
-        Schedule::Tiles | Schedule::Persistent => Grouping::Clusters,
+        Schedule::Tiles => Grouping::Clusters,
+        Schedule::Persistent => Grouping::Banded {
+            rows: slab.rows.div_ceil(step.tile.bm).div_ceil(step.cluster[0]),
+            columns: n.div_ceil(step.tile.bn),
+            height: PERSISTENT_ROWS / step.cluster[0],
+        },
         Schedule::SplitK { .. } => Grouping::AlongZ,
         Schedule::StreamK { .. } => {
             let Streamed { tiles, blocks } = step.streamed(slab.rows, n, sm_count);
@@ -162,7 +177,7 @@ pub(super) fn coverage(step: &Step, problem: &Problem, launches: &[Launched], sm
         let streamed = step.streamed(slab.rows, problem.n, sm_count);
         let shared = (0..streamed.tiles).map(|index| step.tile_at(index, problem.n));
         // Blocks that share a tile, along z, give it once.
-        let own = report.sample.iter().filter_map(|block| step.tile_of(*block, problem.m, problem.n, streamed));
+        let own = report.sample.iter().filter_map(|block| step.tile_of(*block, slab.rows, problem.n, streamed));
         let tiles: HashSet<[u32; 2]> = shared.chain(own).collect();
         let end = slab.first_row + slab.rows;
         tiles.into_iter().map(move |[row, column]| Region {

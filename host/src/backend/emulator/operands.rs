@@ -1,9 +1,9 @@
 //! The operands in emulated memory.
 
-use gpu_kernels::{Step, TENSOR_MAP_BYTES};
+use gpu_kernels::{Element, MapBox, Step, TENSOR_MAP_BYTES};
 use ptx_emu::{GlobalMemory, Pointer, Swizzle, Type};
 
-use crate::backend::plan::{Plan, Scratch, TensorMap};
+use crate::backend::plan::{POISON, Plan, Scratch, TensorMap};
 use crate::matrix::{GUARD, Shape};
 use crate::{Error, Matrix, Operands, Problem};
 
@@ -15,19 +15,16 @@ struct EmulatedMatrix {
 
 impl EmulatedMatrix {
     fn upload(matrix: &Matrix, memory: &mut GlobalMemory) -> Self {
-        let words = matrix.as_slice().iter().map(|element| element.to_bits());
-        Self { pointer: memory.allocate_words(words), shape: matrix.shape() }
+        Self { pointer: memory.allocate_words(matrix.words().iter().copied()), shape: matrix.shape() }
     }
 
     fn download(&self, memory: &mut GlobalMemory) -> Option<Matrix> {
-        // The buffer itself, not a copy: collecting into the same layout reuses it.
-        let buffer = memory.free(self.pointer)?.into_iter().map(f32::from_bits).collect();
-        Some(Matrix::from_buffer(self.shape, buffer))
+        Some(Matrix::from_words(self.shape, memory.free(self.pointer)?))
     }
 
     /// Where element (0, 0) lies.
     fn interior(&self) -> Pointer {
-        self.pointer + (size_of::<f32>() * GUARD) as Pointer
+        self.pointer + u64::from(self.shape.element.bytes()) * GUARD as Pointer
     }
 }
 
@@ -81,8 +78,7 @@ impl EmulatedOperands {
         }
         let bytes = plan.scratch_bytes();
         let copy = |memory: &mut GlobalMemory, bytes: u64| {
-            let poison = f32::NAN.to_bits();
-            if bytes == 0 { 0 } else { memory.allocate_words((0..bytes / size_of::<f32>() as u64).map(|_| poison)) }
+            if bytes == 0 { 0 } else { memory.allocate_words((0..bytes.div_ceil(4)).map(|_| POISON)) }
         };
         let mut scratch = Scratch {
             copies: bytes.copies.map(|bytes| copy(&mut self.memory, bytes)),
@@ -108,9 +104,15 @@ fn encode(map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
         _ => Swizzle::Bytes128,
     };
     let dims = [map.columns.into(), map.rows.into()];
-    let strides = [u64::from(map.ld) * size_of::<f32>() as u64];
-    let copied = [map.copied.columns, map.copied.rows];
-    let map = ptx_emu::TensorMap::new(Type::F32, map.address, &dims, &strides, &copied, swizzle);
+    let MapBox { element, rows, columns, .. } = map.copied;
+    let strides = [u64::from(map.ld) * u64::from(element.bytes())];
+    let copied = [columns, rows];
+    let element = match element {
+        Element::F32 => Type::F32,
+        Element::F16 => Type::F16,
+        Element::Bf16 => Type::Bf16,
+    };
+    let map = ptx_emu::TensorMap::new(element, map.address, &dims, &strides, &copied, swizzle);
     map.map(|map| map.encode()).map_err(|error| unusable(&error.to_string()))
 }
 

@@ -1,4 +1,4 @@
-use gpu_kernels::{Element, PREPASS_ARGUMENTS, STEPS, Tile};
+use gpu_kernels::{Element, PREPASS_ARGUMENTS, Precision, SPLIT_ARGUMENTS, Tile, runnable};
 
 use super::*;
 
@@ -32,11 +32,33 @@ const MAPPED: Step = Step {
     ..PLAIN
 };
 const STREAMS: Step = Step { schedule: Schedule::StreamK { blocks_per_sm: 2 }, ..PLAIN };
-const ALL: [&Step; 5] = [&PLAIN, &COPIES, &TRANSPOSED, &MAPPED, &STREAMS];
+
+/// A kernel of 16-bit operands with maps of them.
+const HALVES: Step = Step {
+    precision: Precision::F16,
+    output: Element::F32,
+    maps: Some([MapBox { element: Element::F16, rows: 4, columns: 16, swizzled: false }; 2]),
+    ..COPIES
+};
+
+const PART: MapBox = MapBox { element: Element::F16, rows: 8, columns: 64, swizzled: true };
+const SPLIT_A: Prepass = Prepass {
+    kernel: "split",
+    split: Some(Split { part: Element::F16, depth: 32 }),
+    only_unaligned: false,
+    tile: [2, u32::MAX],
+    ..COPY_A
+};
+const SPLIT_B: Prepass = Prepass { operand: Operand::B, transposes: true, tile: [u32::MAX, 5], ..SPLIT_A };
+const SPLITS: Step = Step { prepasses: &[SPLIT_A, SPLIT_B], maps: Some([PART; 2]), ..PLAIN };
+
+const PERSISTS: Step = Step { schedule: Schedule::Persistent, cluster: [2, 1, 1], ..PLAIN };
+
+const ALL: [&Step; 8] = [&PLAIN, &COPIES, &TRANSPOSED, &MAPPED, &STREAMS, &HALVES, &SPLITS, &PERSISTS];
 
 /// On a device of 3 multiprocessors.
 fn plan(step: &'static Step, m: u32, n: u32, k: u32) -> Plan {
-    Plan::new(step, &Problem::new(m, n, k).unwrap(), 3)
+    Plan::new(step, &Problem::new(m, n, k).unwrap().for_kernel(Kernel::Step(step)).unwrap(), 3).unwrap()
 }
 
 fn launches(plan: &Plan) -> (Vec<Launch>, Vec<Launch>) {
@@ -60,9 +82,10 @@ fn kernels_get_what_they_take() {
         let expected: Vec<_> = expected.iter().map(|(name, ty)| (*name, if ty.len() > 3 { "*" } else { ty })).collect();
         assert_eq!(got, expected);
     };
-    for step in ALL.into_iter().chain(STEPS) {
+    for step in ALL.into_iter().chain(runnable()) {
         let (before, launches) = launches(&plan(step, 9, 17, 5));
-        before.iter().for_each(|launch| check(launch, PREPASS_ARGUMENTS.to_vec()));
+        let splits = if step.splits() { &SPLIT_ARGUMENTS[..] } else { &[] };
+        before.iter().for_each(|launch| check(launch, [&PREPASS_ARGUMENTS, splits].concat()));
         launches.iter().for_each(|launch| check(launch, step.arguments().collect()));
         assert_eq!(launches.len(), 1);
     }
@@ -97,7 +120,7 @@ fn operands_are_copied_where_their_rows_are_not_aligned() {
 #[test]
 fn nothing_is_rewritten_that_is_not_read() {
     let problem = Problem::new(9, 17, 33).unwrap().with_scalars(0.0, 1.0).unwrap();
-    for plan in [Plan::new(&COPIES, &problem, 3), plan(&COPIES, 9, 17, 0)] {
+    for plan in [Plan::new(&COPIES, &problem, 3).unwrap(), plan(&COPIES, 9, 17, 0)] {
         let (before, after) = launches(&plan);
         assert_eq!((before.len(), after.len()), (0, 1));
         let [a, b] = plan.scratch_bytes().copies;
@@ -164,4 +187,107 @@ fn blocks_that_stream_get_their_workspace() {
     assert_eq!(after[0].shape.grid, [15 - 9 + 6, 1, 1]);
     assert_eq!(workspace_bytes(Kernel::CUBLAS, &Problem::new(4, 4, 4).unwrap(), 3), None);
     assert_eq!(workspace_bytes(Kernel::Step(&STREAMS), &Problem::new(12, 40, 5).unwrap(), 3), Some(6 * 132));
+}
+
+#[test]
+fn bytes_are_counted_by_what_elements_have() {
+    // 12 elements of 16 bits are no multiple of 16 bytes, though 12 of 32 bits are.
+    let halves = plan(&HALVES, 65_535 * 4 + 1, 16, 12);
+    assert_eq!(halves.rewritten(), [0]);
+    assert_eq!(halves.scratch_bytes().copies, [(65_535 * 4 + 1) * 16 * 2, 0]);
+    let (before, after) = launches(&halves);
+    assert_eq!((before.len(), argument(&before[0], "target_ld")), (1, Argument::U32(16)));
+    assert_eq!(argument(&after[1], "a"), Argument::Address(SCRATCH.copies[0] + 65_535 * 4 * 16 * 2));
+    assert_eq!(argument(&after[1], "b"), Argument::Address(B));
+    // C is f32.
+    assert_eq!(argument(&after[1], "c"), Argument::Address(C + 65_535 * 4 * 16 * 4));
+    let maps = halves.maps([A, B, C], &SCRATCH);
+    assert_eq!(
+        (maps[2].address, maps[2].rows, maps[2].columns, maps[2].ld),
+        (SCRATCH.copies[0] + 65_535 * 4 * 32, 1, 12, 16)
+    );
+}
+
+#[test]
+fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
+    let m = 65_535 * 4 + 3;
+    let splits = plan(&SPLITS, m, 7, 33);
+    // 33 values in two chunks of 32, each of high parts and low ones; then an exponent for each row.
+    let row = 4 * 32 * 2;
+    let [a_scales, b_scales] = [u64::from(m) * row, 7 * row];
+    let bytes = [u64::from(m) * (row + 4), 7 * (row + 4)];
+    assert_eq!(splits.scratch_bytes(), Scratch { copies: bytes, maps: 4 * 128, ..Scratch::default() });
+    assert_eq!(workspace_bytes(Kernel::Step(&SPLITS), &splits.problem, 3), Some(bytes[0] + bytes[1] + 512));
+
+    let (before, after) = launches(&splits);
+    let [a, b] = SCRATCH.copies;
+    // Slabs of A's rows; of B whole columns.
+    let (cut, whole) = (65_535 * 2_u64, 2);
+    assert_eq!(
+        before.iter().map(|launch| launch.shape.grid).collect::<Vec<_>>(),
+        [[1, 65_535, 1], [1, 65_535, 1], [1, 2, 1], [whole, 1, 1]]
+    );
+    for (launch, first) in before[..3].iter().zip([0, cut, 2 * cut]) {
+        for (name, address) in
+            [("source", A + first * 33 * 4), ("target", a + first * row), ("scales", a + a_scales + first * 4)]
+        {
+            assert_eq!(argument(launch, name), Argument::Address(address), "{name}");
+        }
+        assert_eq!(
+            (argument(launch, "columns"), argument(launch, "target_ld")),
+            (Argument::U32(33), Argument::U32(128))
+        );
+    }
+    let of_b = &before[3];
+    for (name, value) in [("rows", 33), ("columns", 7), ("ld", 7), ("target_ld", 128)] {
+        assert_eq!(argument(of_b, name), Argument::U32(value), "{name}");
+    }
+    for (name, address) in [("source", B), ("target", b), ("scales", b + b_scales)] {
+        assert_eq!(argument(of_b, name), Argument::Address(address), "{name}");
+    }
+
+    for (launch, first) in after.iter().zip([0, 65_535 * 4]) {
+        let addresses =
+            [("a", A + first * 33 * 4), ("b", B), ("a_scales", a + a_scales + first * 4), ("b_scales", b + b_scales)];
+        for (name, address) in addresses {
+            assert_eq!(argument(launch, name), Argument::Address(address), "{name}");
+        }
+        assert_eq!((argument(launch, "lda"), argument(launch, "ldb")), (Argument::U32(33), Argument::U32(7)));
+    }
+    let map = |address, rows| TensorMap { address, rows, columns: 128, ld: 128, copied: PART };
+    let of_b = map(b, 7);
+    assert_eq!(splits.maps([A, B, C], &SCRATCH), [map(a, 65_535 * 4), of_b, map(a + 65_535 * 4 * row, 3), of_b]);
+}
+
+#[test]
+fn an_operand_that_is_split_has_a_chunk_at_least_and_no_more_than_can_be_counted() {
+    let empty = plan(&SPLITS, 3, 4, 0);
+    assert_eq!(launches(&empty).0.len(), 0);
+    assert_eq!(empty.scratch_bytes().copies, [3 * (128 + 4), 4 * (128 + 4)]);
+    assert!(empty.maps([A, B, C], &SCRATCH).iter().all(|map| map.columns == 64));
+
+    let of = |k| Plan::new(&SPLITS, &Problem::new(1, 1, k).unwrap(), 3);
+    let most = (1 << 30) - 32;
+    assert_eq!(launches(&of(most).unwrap()).0[0].arguments[5], ("target_ld", Argument::U32((1 << 31) - 64)));
+    let error = of(most + 1).unwrap_err();
+    assert_eq!(error.to_string(), "k = 1073741793 is too large: it is at most 1073741792");
+}
+
+#[test]
+fn blocks_persist_in_whole_clusters_on_as_many_multiprocessors_as_there_are() {
+    let grid = |m, n, sm_count| {
+        let plan = Plan::new(&PERSISTS, &Problem::new(m, n, 5).unwrap(), sm_count).unwrap();
+        launches(&plan).1[0].shape.grid
+    };
+    // 3 rows of tiles, 4 with the neighbour of the last one in a cluster, and 2 columns.
+    assert_eq!(grid(12, 16, u32::MAX), [8, 1, 1]);
+    assert_eq!(grid(12, 16, 132), [8, 1, 1]);
+    assert_eq!(grid(12, 16, 3), [4, 1, 1]);
+    assert_eq!(grid(12, 16, 1), [2, 1, 1]);
+}
+
+#[test]
+fn a_step_takes_what_its_matrices_are_made_of() {
+    let error = Plan::new(&HALVES, &Problem::new(4, 4, 4).unwrap(), 3).unwrap_err();
+    assert_eq!(error.to_string(), " takes f16 and gives f32; the matrices are of f32 and f32");
 }
