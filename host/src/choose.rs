@@ -30,7 +30,13 @@ pub(crate) fn auto(
 ) -> Option<(&'static Step, Reason)> {
     let is_usable = |step: &&Step| promise.allows(step.precision) && device.check_runs(step).is_ok();
     measured(table, problem, |entry| Some(entry.first.step).filter(|step| entry.promise == promise && is_usable(step)))
-        .or_else(|| Some((rule(device, problem, promise)?, Reason::Rule)))
+        .or_else(|| match rule(device, problem, promise)? {
+            // Which of these it is, another promise's table knows better.
+            step if step.precision == Precision::Fp32 && promise != Promise::Fp32Strict => {
+                auto(table, device, problem, Promise::Fp32Strict)
+            }
+            step => Some((step, Reason::Rule)),
+        })
 }
 
 /// The variant of a step that suits device and problem: of `autotuned` the fastest one, of all others their own.
@@ -65,18 +71,28 @@ fn measured(
 /// device is idle are not worth it. On a device that can run none, the last step, whose error will say so.
 fn rule(device: &Device, problem: &Problem, promise: Promise) -> Option<&'static Step> {
     let has_choice = promise.precisions().len() > 1;
-    let of = |precision: Precision| {
-        if precision == Precision::Fp32 {
-            return on_cuda_cores(device, problem);
+    let of = |precision: Precision| match precision {
+        Precision::Fp32 => on_cuda_cores(device, problem),
+        _ => {
+            let runs = |step: &&Step| step.precision == precision && device.check_runs(step).is_ok();
+            on_tensor_cores(gpu_kernels::runnable().filter(runs).collect(), device, problem, has_choice)
         }
-        let runs =
-            || gpu_kernels::runnable().filter(|step| step.precision == precision && device.check_runs(step).is_ok());
-        let chosen =
-            widest(runs().filter(|step| fills(step, problem, device))).or_else(|| most_blocks(runs(), problem));
-        chosen.filter(|step| !has_choice || 2 * blocks(step, problem) >= u64::from(device.sm_count))
     };
     let last = || STEPS.iter().rfind(|step| promise.allows(step.precision));
     promise.precisions().iter().find_map(|precision| of(*precision)).or_else(last)
+}
+
+/// Of steps in one precision, the widest tiles that fill the device, or the most blocks; `None` where half of the device would
+/// be idle, and there is a choice.
+fn on_tensor_cores(
+    steps: Vec<&'static Step>,
+    device: &Device,
+    problem: &Problem,
+    is_choice: bool,
+) -> Option<&'static Step> {
+    let that_fill = steps.iter().copied().filter(|step| fills(step, problem, device));
+    let chosen = widest(that_fill).or_else(|| most_blocks(steps.iter().copied(), problem));
+    chosen.filter(|step| !is_choice || 2 * blocks(step, problem) >= u64::from(device.sm_count))
 }
 
 /// The last step of the ladder with a tile for each block, and one for every multiprocessor, since idle multiprocessors cost

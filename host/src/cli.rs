@@ -44,7 +44,7 @@ Exit codes:
 
 /// Runs, verifies and times SGEMM kernels written in Rust, cuBLAS beside them.
 ///
-/// Computes C = alpha*A*B + beta*C in fp32, row-major, on random operands. Every result is checked against f64 before
+/// Computes C = alpha*A*B + beta*C, row-major, on random operands, in fp32 unless a kernel says otherwise. Every result is checked against f64 before
 /// it is timed; the times are medians, with the L2 cache flushed before each launch. Where there is no CUDA device, an
 /// emulator runs the kernels on the CPU, and the times are modelled.
 #[derive(Debug, Parser)]

@@ -23,6 +23,9 @@ const MISALIGNED: f64 = 4.0;
 /// A shape whose distance squared is larger than this has nothing in common: 3 in one dimension, that is 8 times.
 const FAR: f64 = 9.0;
 
+/// The promise that lines without a precision are of.
+const UNNAMED: Promise = Promise::Fp32Strict;
+
 /// The fastest kernels of one device, by shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
@@ -190,7 +193,7 @@ impl Table {
         for entry in &self.entries {
             let [m, n, _] = entry.shape.map(|size| format!("{size},"));
             let mut fields = vec![format!("  {{ m = {m:6}n = {n:6}k = {}", entry.shape[2])];
-            if entry.promise != Promise::default() {
+            if entry.promise != UNNAMED {
                 fields.push(format!("precision = \"{}\"", entry.promise.name()));
             }
             for ((name, time), timed) in NAMES.into_iter().zip(timed(entry)) {
@@ -220,7 +223,7 @@ impl Line {
         };
         let promise = match precision {
             Some(name) => Promise::find(&name).ok_or_else(|| format!("{shape}: there is no precision '{name}'"))?,
-            None => Promise::default(),
+            None => UNNAMED,
         };
         let optional = |slug: Option<String>, ms: Option<f64>| match (slug, ms) {
             (None, None) => Ok(None),

@@ -172,7 +172,12 @@ fn table(rows: &[Row], peers: &Peers, file: &Path) -> Result<String> {
 /// The table's line of one kernel, from its rows at both sizes.
 fn line(any: &Row, first: Option<&Row>, last: Option<&Row>, peers: &Peers) -> String {
     let label = if any.modelled { " (modelled)" } else { "" };
-    let name = if any.step().starts_with("cublas") { "cuBLAS".into() } else { format!("`{}`", any.step()) };
+    let name = match any.step() {
+        // The precision has a column of its own.
+        name if name.starts_with("cublas") && name.ends_with("-f32") => "cuBLAS, C of f32".into(),
+        name if name.starts_with("cublas") => "cuBLAS".into(),
+        name => format!("`{name}`"),
+    };
     let gflops = |row: Option<&Row>| cell(row.and_then(|row| row.gflops), |value| format!("{value:.0}"));
     let percent = |value| cell(value, |value| format!("{value:.1} %"));
     let cells = [
@@ -262,6 +267,9 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[2], "| `naive` | fp32 | 480 | 499 | 50.0 % | - | 100.0 % | - | 1.5e-7 |");
         assert_eq!(lines[3], "| cuBLAS | fp32 | - | 998 | 50.0 % | - | - | - | 1.5e-7 |");
+        let named = |kernel| table(&[row(kernel, 4096, 1.0)], &peers(), Path::new("x")).unwrap();
+        assert!(named("cublas-tf32").contains("| cuBLAS | fp32"));
+        assert!(named("cublas-f16-f32").contains("| cuBLAS, C of f32 | fp32"));
         assert!(lines[5].starts_with("Measured: H200; SM clock 4092 to 4096 MHz; 2026-05-04. "), "{}", lines[5]);
     }
 

@@ -1,4 +1,4 @@
-use gpu_kernels::Target;
+use gpu_kernels::{Target, Tile};
 
 use super::*;
 use crate::tuned::{Entry, Header, Timed};
@@ -75,6 +75,27 @@ fn empty_problems_have_a_kernel() {
 }
 
 #[test]
+fn tensor_cores_get_the_widest_tiles_that_fill_the_device() {
+    static WIDE: Step = Step {
+        slug: "wide",
+        precision: Precision::Fp16x3,
+        tile: Tile { bm: 256, bn: 128, ..STEPS[0].tile },
+        schedule: Schedule::Persistent,
+        ..STEPS[0]
+    };
+    static SMALL: Step = Step { slug: "small", tile: Tile { bm: 64, bn: 64, ..STEPS[0].tile }, ..WIDE };
+    let device = Device::of_capability(HOPPER);
+    let chosen = |size, is_choice| {
+        on_tensor_cores(vec![&WIDE, &SMALL], &device, &problem(size, size, size), is_choice).map(|step| step.slug)
+    };
+    assert_eq!(chosen(4096, true), Some("wide"));
+    assert_eq!(chosen(1024, true), Some("small"), "256 tiles instead of 32");
+    assert_eq!(chosen(600, true), Some("small"), "100 tiles for 132 multiprocessors");
+    assert_eq!((chosen(256, true), chosen(256, false)), (None, Some("small")));
+    assert_eq!(on_tensor_cores(vec![], &device, &problem(4096, 4096, 4096), false), None);
+}
+
+#[test]
 fn what_was_measured_comes_before_the_rule() {
     let device = Device::of_capability(HOPPER);
     let naive = Timed { step: &STEPS[0], ms: 1.0 };
@@ -101,6 +122,10 @@ fn what_was_measured_comes_before_the_rule() {
     // What was measured for another promise is no answer.
     let other = Table { entries: vec![Entry { promise: Promise::Fp32, ..entry }], ..table.clone() };
     assert_eq!(auto(Some(&other), 4096).1, Reason::Rule);
+    // So little that it is the CUDA cores' all the same: their table says which step.
+    let small = Table { entries: vec![Entry { shape: [128; 3], ..entry }], ..table.clone() };
+    let allowed = super::auto(Some(&small), &device, &problem(128, 128, 128), Promise::Fp32);
+    assert_eq!(allowed, Some((&STEPS[0], Reason::Measured([128; 3]))));
 }
 
 #[test]
