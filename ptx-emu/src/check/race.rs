@@ -14,6 +14,9 @@ use crate::registers::{LANES, Mask};
 /// Cells that are kept together of the few that other blocks read.
 const PAGE: usize = 64;
 
+/// Neighbouring cells that are worth looking at at once.
+const MANY: usize = 4;
+
 /// Who last read and wrote what. A cell is as wide as the narrowest access of the program, at most a word.
 #[derive(Debug)]
 pub(super) struct Races {
@@ -111,13 +114,49 @@ impl Races {
             }
             rest &= !lanes;
             let start = (address >> self.shift) as usize;
-            for cell in start..start + cells {
+            let cells = start..start + cells;
+            if cells.len() >= MANY && self.access_many(&now, cells.clone(), lanes) {
+                continue;
+            }
+            for cell in cells {
                 match access.kind {
                     AccessKind::Read => self.read(&now, cell, lanes, found),
                     AccessKind::StrongRead => self.strong_read(&now, cell, lanes, found),
                     _ => lanes_of(lanes).for_each(|lane| self.write(&now, cell, lane, found)),
                 }
             }
+        }
+    }
+
+    /// Reads or writes neighbouring cells at once where nothing is wrong with any of them, and nothing special about them.
+    /// Whether that is so.
+    fn access_many(&mut self, now: &Now<'_>, cells: Range<usize>, lanes: Mask) -> bool {
+        let (all, by_engine) = (self.writes.len(), now.clocks.is_by_engine());
+        let reads = |own: usize| own * all + cells.start..own * all + cells.end;
+        let is_after = |write: &Write| write.time > now.seen[usize::from(write.warp)];
+        let own = now.by.warp.checked_sub(self.own.start).filter(|_| self.own.contains(&now.by.warp));
+        match (now.by.kind, own) {
+            (AccessKind::Read, Some(own)) => {
+                let needs_fence = |write: &Write| by_engine && !write.by_engine;
+                if self.writes[cells.clone()].iter().any(|write| is_after(write) || needs_fence(write)) {
+                    return false;
+                }
+                self.reads[reads(own)].iter_mut().for_each(|read| read.note(now, lanes));
+                true
+            }
+            (AccessKind::Write, _) if lanes.is_power_of_two() && self.reads_of_others.is_empty() => {
+                let is_strong = cells.start < self.strong_cells.end && self.strong_cells.start < cells.end;
+                let is_read =
+                    |(own, &known): (usize, &u32)| self.reads[reads(own)].iter().any(|read| read.time > known);
+                let own = &now.seen[self.own.clone()];
+                if is_strong || self.writes[cells.clone()].iter().any(is_after) || own.iter().enumerate().any(is_read) {
+                    return false;
+                }
+                let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lanes.trailing_zeros() as u8);
+                self.writes[cells].fill(Write { time: now.time, pc, warp, lane, is_strong: false, by_engine });
+                true
+            }
+            _ => false,
         }
     }
 

@@ -49,8 +49,9 @@ impl Products {
 #[derive(Debug)]
 struct Pending {
     pc: Pc,
-    /// What it reads of shared memory, in units.
-    units: Vec<u64>,
+    /// What it reads of shared memory: addresses, and bytes at each.
+    places: Vec<u64>,
+    bytes: u32,
     /// How many the warp came to before.
     number: u64,
     since: Option<Since>,
@@ -134,7 +135,8 @@ impl Site {
         count.wavefronts += wavefronts(product, warp.index, units.len() as u64);
         let since = self.checks.begin(warp.number);
         let products = &mut self.products[warp.index];
-        products.pending.push(Pending { pc, units, number: products.begun, since });
+        let (places, bytes) = joined(units);
+        products.pending.push(Pending { pc, places, bytes, number: products.begun, since });
         products.begun += 1;
         Ok(())
     }
@@ -221,12 +223,11 @@ impl Site {
         if due.is_empty() {
             return;
         }
-        for Pending { pc, units, since, .. } in due {
-            let mut found = vec![];
-            for units in units.chunks(LANES) {
-                let addresses = std::array::from_fn(|lane| units.get(lane).copied().unwrap_or(0));
-                let mask = ALL_LANES >> (LANES - units.len());
-                let (kind, bytes) = (AccessKind::Read, UNIT as u32);
+        for Pending { pc, places, bytes, since, .. } in due {
+            let (mut found, kind) = (vec![], AccessKind::Read);
+            for places in places.chunks(LANES) {
+                let addresses = std::array::from_fn(|lane| places.get(lane).copied().unwrap_or(0));
+                let mask = ALL_LANES >> (LANES - places.len());
                 let access = Observed { kind, pc, warp, mask, addresses: &addresses, bytes };
                 let how = Beside::Engine { told: false };
                 found.append(&mut self.checks.shared_since(&access, since.as_ref(), how));
@@ -237,6 +238,19 @@ impl Site {
         }
         self.products[index].ended = self.checks.ended(warp);
     }
+}
+
+/// Units as they are, or in pairs where each is beside the next.
+fn joined(mut units: Vec<u64>) -> (Vec<u64>, u32) {
+    let (pairs, rest) = units.as_chunks();
+    if !rest.is_empty() || pairs.iter().any(|[a, b]| a ^ b != UNIT) {
+        return (units, UNIT as u32);
+    }
+    for index in 0..units.len() / 2 {
+        units[index] = units[2 * index] & !UNIT;
+    }
+    units.truncate(units.len() / 2);
+    (units, 2 * UNIT as u32)
 }
 
 /// The warps of a block of so many that multiply together with that one.
