@@ -231,7 +231,7 @@ pub(crate) fn measure<'a>(
 }
 
 /// Fails where the device's memory is too small for the operands and a workspace beside them.
-fn check_memory(device: &Device, problem: &Problem, workspace_bytes: u64) -> Result<(), Error> {
+pub(crate) fn check_memory(device: &Device, problem: &Problem, workspace_bytes: u64) -> Result<(), Error> {
     let (needed, available) = (problem.bytes().saturating_add(workspace_bytes), device.memory_bytes);
     if needed > available { Err(Error::OutOfMemory { needed, available }) } else { Ok(()) }
 }

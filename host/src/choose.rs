@@ -2,9 +2,9 @@
 
 use gpu_kernels::{Precision, STEPS, Schedule, Step};
 
-use crate::Problem;
 use crate::backend::Device;
 use crate::tuned::Table;
+use crate::{Problem, Promise};
 
 /// The step of which the table says the best variant.
 pub(crate) const AUTOTUNED: &str = "autotuned";
@@ -21,10 +21,22 @@ pub enum Reason {
     Rule,
 }
 
-/// What `auto` stands for; `None` only where there is no step at all.
-pub(crate) fn auto(table: Option<&Table>, device: &Device, problem: &Problem) -> Option<(&'static Step, Reason)> {
-    measured(table, problem, |entry| Some(entry.first.step).filter(|step| device.check_runs(step).is_ok()))
-        .or_else(|| Some((rule(device, problem)?, Reason::Rule)))
+/// What `auto` stands for; `None` only where there is no step that keeps the promise.
+pub(crate) fn auto(
+    table: Option<&Table>,
+    device: &Device,
+    problem: &Problem,
+    promise: Promise,
+) -> Option<(&'static Step, Reason)> {
+    let is_usable = |step: &&Step| promise.allows(step.precision) && device.check_runs(step).is_ok();
+    measured(table, problem, |entry| Some(entry.first.step).filter(|step| entry.promise == promise && is_usable(step)))
+        .or_else(|| match rule(device, problem, promise)? {
+            // Which of these it is, another promise's table knows better.
+            step if step.precision == Precision::Fp32 && promise != Promise::Fp32Strict => {
+                auto(table, device, problem, Promise::Fp32Strict)
+            }
+            step => Some((step, Reason::Rule)),
+        })
 }
 
 /// The variant of a step that suits device and problem: of `autotuned` the fastest one, of all others their own.
@@ -54,11 +66,39 @@ fn measured(
     Some((step, Reason::Measured(entry.shape)))
 }
 
+/// The first precision that keeps the promise and has something for the problem: of those on the tensor cores, the widest
+/// tiles that fill the device, or else the most blocks. Where it may also be the CUDA cores, so few blocks that half of the
+/// device is idle are not worth it. On a device that can run none, the last step, whose error will say so.
+fn rule(device: &Device, problem: &Problem, promise: Promise) -> Option<&'static Step> {
+    let has_choice = promise.precisions().len() > 1;
+    let of = |precision: Precision| match precision {
+        Precision::Fp32 => on_cuda_cores(device, problem),
+        _ => {
+            let runs = |step: &&Step| step.precision == precision && device.check_runs(step).is_ok();
+            on_tensor_cores(gpu_kernels::runnable().filter(runs).collect(), device, problem, has_choice)
+        }
+    };
+    let last = || STEPS.iter().rfind(|step| promise.allows(step.precision));
+    promise.precisions().iter().find_map(|precision| of(*precision)).or_else(last)
+}
+
+/// Of steps in one precision, the widest tiles that fill the device, or the most blocks; `None` where half of the device would
+/// be idle, and there is a choice.
+fn on_tensor_cores(
+    steps: Vec<&'static Step>,
+    device: &Device,
+    problem: &Problem,
+    is_choice: bool,
+) -> Option<&'static Step> {
+    let that_fill = steps.iter().copied().filter(|step| fills(step, problem, device));
+    let chosen = widest(that_fill).or_else(|| most_blocks(steps.iter().copied(), problem));
+    chosen.filter(|step| !is_choice || 2 * blocks(step, problem) >= u64::from(device.sm_count))
+}
+
 /// The last step of the ladder with a tile for each block, and one for every multiprocessor, since idle multiprocessors cost
 /// more than a better tile gains; or, where one whose blocks share the sums of a tile fills the device with larger tiles,
-/// that one. Where none has so many, the one with the most blocks; on a device that can run none, the last step, whose
-/// error will say so.
-fn rule(device: &Device, problem: &Problem) -> Option<&'static Step> {
+/// that one. Where none has so many, the one with the most blocks.
+fn on_cuda_cores(device: &Device, problem: &Problem) -> Option<&'static Step> {
     let runs = |step: &&Step| step.precision == Precision::Fp32 && device.check_runs(step).is_ok();
     let shares = |step: &&Step| matches!(step.schedule, Schedule::SplitK { .. });
     // Streamed tiles gain little where tiles are many, and cost the emulator much, which must run all of them.
@@ -70,7 +110,7 @@ fn rule(device: &Device, problem: &Problem) -> Option<&'static Step> {
         (Some(last), Some(shared)) => Some(if area(shared) > area(last) { shared } else { last }),
         (None, None) => {
             let worthwhile = gpu_kernels::runnable().filter(runs).filter(|step| is_long_enough(step, problem));
-            most_blocks(worthwhile, problem).or(STEPS.last())
+            most_blocks(worthwhile, problem)
         }
         (one, other) => one.or(other),
     }

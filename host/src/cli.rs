@@ -4,13 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 use gpu_kernels::{MAX_SIZE, Step};
+use host::accuracy::{EMULATED, Inputs, MEASURED};
 use host::backend::emulator::{BUDGET, MODELS, find_model};
 use host::backend::{BackendChoice, Options};
 use host::bench::Timing;
 use host::kernels::{self, Selection};
 use host::tune::SHAPES;
 use host::tuned::Table;
-use host::{Error, Problem, PtxSource};
+use host::{Error, Problem, Promise, PtxSource};
+
+/// The kernel where none is given.
+const DEFAULT_KERNEL: &str = "auto";
 
 /// The size where none is given.
 const DEFAULT_SIZE: u32 = 4096;
@@ -25,9 +29,11 @@ Examples:
   host --kernel all --size 1024,4096         the whole ladder at two sizes
   host --kernel all --format json            one JSON object per kernel and size
   host --size 64x8192x8192,16x4096x4096      shapes that are not square: m x n x k
+  host --precision fp32                      the fastest one with errors no larger than SGEMM's, tensor cores included
   host --m 1000 --n 7 --k 64 --beta -0.5     any shape: C = A*B - 0.5*C
   host --backend emulator --full --size 512  every block, without a GPU
   host --explain 2d-tiling --size 1024       why a step is fast: its counters beside those of its base
+  host --accuracy                            errors against f64 on hard inputs, beside those of SGEMM
   host --tune                                measure which kernel is the fastest for which shape
   host --list                                the names that --kernel takes
 
@@ -38,19 +44,24 @@ Exit codes:
 
 /// Runs, verifies and times SGEMM kernels written in Rust, cuBLAS beside them.
 ///
-/// Computes C = alpha*A*B + beta*C in fp32, row-major, on random operands. Every result is checked against f64 before
+/// Computes C = alpha*A*B + beta*C, row-major, on random operands, in fp32 unless a kernel says otherwise. Every result is checked against f64 before
 /// it is timed; the times are medians, with the L2 cache flushed before each launch. Where there is no CUDA device, an
 /// emulator runs the kernels on the CPU, and the times are modelled.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES, max_term_width = 110)]
 pub struct Args {
     /// Kernels to run: slugs out of --list, `cublas`, `auto` or `all`; repeat it or separate them with commas
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "auto")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = DEFAULT_KERNEL)]
     pub kernel: Vec<String>,
+
+    /// What `auto` and `all` may compute in: fp32-strict is the CUDA cores' fp32; fp32 also allows the tensor cores, with errors
+    /// no larger than SGEMM's; tf32, f16 and bf16 are themselves [default: fp32-strict for `auto`, everything for `all`]
+    #[arg(long, value_name = "NAME", value_parser = promise, conflicts_with_all = ["explain", "accuracy"])]
+    pub precision: Option<Promise>,
 
     /// Sizes, in elements: N for m = n = k, or MxNxK; separate several with commas [default: 4096]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = shape, allow_negative_numbers = true)]
-    pub size: Vec<[u32; 3]>,
+    pub size: Vec<Shape>,
 
     /// Rows of A and C, for one shape that is not square
     #[arg(long, value_name = "M", value_parser = size, allow_negative_numbers = true, conflicts_with = "size", requires_all = ["n", "k"])]
@@ -120,6 +131,15 @@ pub struct Args {
     #[arg(long, value_name = "SLUG", conflicts_with_all = ["kernel", "json", "iterations", "warmup"])]
     pub explain: Option<String>,
 
+    /// Compare the errors of kernels that promise fp32's accuracy with those of SGEMM, on many kinds of inputs and at several
+    /// lengths of the sums; --size N stands for m = n = N then, and --kernel for what to compare instead
+    #[arg(long, conflicts_with_all = ["alpha", "beta", "iterations", "warmup", "graphs", "full", "explain", "tune", "tuned"])]
+    pub accuracy: bool,
+
+    /// The kinds of inputs of --accuracy [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = inputs, requires = "accuracy")]
+    pub inputs: Vec<Inputs>,
+
     /// Search the fastest kernel for each size, by default for two dozen, and write them to the table that `auto` reads:
     /// needs a CUDA device
     #[arg(long, conflicts_with_all = ["kernel", "alpha", "beta", "iterations", "warmup", "backend", "full", "model", "format", "json", "explain", "tuned"])]
@@ -136,6 +156,15 @@ pub struct Args {
     /// Print the names that --kernel takes, one per line, and stop
     #[arg(long)]
     pub list: bool,
+}
+
+/// What `--size` gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// `N`: m = n = k.
+    Square(u32),
+    /// `MxNxK`.
+    Exact([u32; 3]),
 }
 
 /// `--backend`.
@@ -171,19 +200,50 @@ impl From<BackendName> for BackendChoice {
 }
 
 impl Args {
+    /// Whether kernels were asked for: those that there are by default are not the same in all that the program does.
+    pub fn names_kernels(&self) -> bool {
+        self.kernel != [DEFAULT_KERNEL]
+    }
+
     /// The kernels that were asked for.
     pub fn selection(&self) -> Result<Selection, Error> {
-        Selection::parse(&self.kernel)
+        let selection = Selection::parse(&self.kernel)?;
+        match self.precision {
+            Some(promise) => selection.with_promise(promise),
+            None => Ok(selection),
+        }
     }
 
     /// The problems that were asked for, in order.
     pub fn problems(&self) -> Result<Vec<Problem>, Error> {
-        let shapes = match (self.m, self.n, self.k) {
+        let square = |shape: &Shape| match *shape {
+            Shape::Square(size) => [size; 3],
+            Shape::Exact(shape) => shape,
+        };
+        self.of_shapes(match (self.m, self.n, self.k) {
             (Some(m), Some(n), Some(k)) => vec![[m, n, k]],
-            _ if !self.size.is_empty() => self.size.clone(),
+            _ if !self.size.is_empty() => self.size.iter().map(square).collect(),
             _ if self.tune => SHAPES.to_vec(),
             _ => vec![[DEFAULT_SIZE; 3]],
+        })
+    }
+
+    /// The problems of `--accuracy`, in order: of each square result, one for each length of the sums.
+    pub fn accuracy_problems(&self, is_emulated: bool) -> Result<Vec<Problem>, Error> {
+        let (default, lengths) = if is_emulated { EMULATED } else { MEASURED };
+        let at_all_lengths = |size: u32| lengths.iter().map(|&k| [size, size, k]).collect();
+        let shapes = |shape: &Shape| match *shape {
+            Shape::Square(size) => at_all_lengths(size),
+            Shape::Exact(shape) => vec![shape],
         };
+        self.of_shapes(match (self.m, self.n, self.k) {
+            (Some(m), Some(n), Some(k)) => vec![[m, n, k]],
+            _ if self.size.is_empty() => at_all_lengths(default),
+            _ => self.size.iter().flat_map(shapes).collect(),
+        })
+    }
+
+    fn of_shapes(&self, shapes: Vec<[u32; 3]>) -> Result<Vec<Problem>, Error> {
         // 32 bits are enough to differ, and short enough to be typed again.
         let seed = self.seed.unwrap_or_else(|| rand::random::<u32>().into());
         let problem =
@@ -203,7 +263,8 @@ impl Args {
             ptx,
             graphs: self.graphs,
             model,
-            budget: (!self.full).then_some(BUDGET),
+            // Accuracy is that of all of C.
+            budget: (!self.full && !self.accuracy).then_some(BUDGET),
         })
     }
 
@@ -233,11 +294,21 @@ fn size(text: &str) -> Result<u32, String> {
 }
 
 /// `N` or `MxNxK`.
-fn shape(text: &str) -> Result<[u32; 3], String> {
+fn shape(text: &str) -> Result<Shape, String> {
     match text.split('x').collect::<Vec<_>>()[..] {
-        [m, n, k] => Ok([size(m)?, size(n)?, size(k)?]),
-        _ => Ok([size(text)?; 3]),
+        [m, n, k] => Ok(Shape::Exact([size(m)?, size(n)?, size(k)?])),
+        _ => Ok(Shape::Square(size(text)?)),
     }
+}
+
+fn promise(name: &str) -> Result<Promise, String> {
+    let names = || Promise::ALL.map(Promise::name).join(", ");
+    Promise::find(name).ok_or_else(|| format!("there is no precision '{name}'; those that there are: {}", names()))
+}
+
+fn inputs(name: &str) -> Result<Inputs, String> {
+    let names = || Inputs::ALL.map(Inputs::name).join(", ");
+    Inputs::find(name).ok_or_else(|| format!("there are no inputs '{name}'; those that there are: {}", names()))
 }
 
 fn factor(text: &str) -> Result<f32, String> {

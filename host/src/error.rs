@@ -20,6 +20,23 @@ pub enum Error {
         suggestion: Option<String>,
     },
 
+    /// A kernel was named, and an arithmetic that is not its own.
+    #[error("{kernel} computes in {computes}, which --precision {asked} rules out: --precision {keeps} allows it")]
+    OtherPrecision {
+        /// The kernel.
+        kernel: &'static str,
+        /// Its arithmetic.
+        computes: &'static str,
+        /// What was asked for.
+        asked: &'static str,
+        /// What would allow it.
+        keeps: &'static str,
+    },
+
+    /// There is no step that keeps a promise.
+    #[error("no step computes in {0}: give another --precision")]
+    NoStep(&'static str),
+
     /// A size or leading dimension that cannot be counted: above [`gpu_kernels::MAX_SIZE`], or less where a step needs more
     /// than the operands.
     #[error("{name} = {value} is too large: it is at most {most}")]
@@ -220,6 +237,28 @@ pub enum Error {
     #[error("--tune measures kernels, and no CUDA device was found: run it on a machine with one")]
     NothingToTune,
 
+    /// A kernel whose inputs and results are not SGEMM's.
+    #[error("{kernel} does not take and give f32: its accuracy is not SGEMM's to compare with")]
+    NotComparable {
+        /// The kernel.
+        kernel: &'static str,
+    },
+
+    /// A kernel that promises SGEMM's accuracy, and has larger errors.
+    #[error(
+        "{kernel} promises errors no larger than SGEMM's, and has larger ones than {other} in {larger} of {cases} cases"
+    )]
+    LessAccurate {
+        /// The kernel.
+        kernel: &'static str,
+        /// What it was compared with.
+        other: &'static str,
+        /// In how many cases its errors are larger.
+        larger: usize,
+        /// In how many it was compared.
+        cases: usize,
+    },
+
     /// Output that cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Output {
@@ -251,11 +290,14 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownKernel { .. }
+            | Self::OtherPrecision { .. }
+            | Self::NoStep(_)
             | Self::TooLarge { .. }
             | Self::SizeOverflow { .. }
             | Self::LeadingDimension { .. }
             | Self::Scalars { .. }
-            | Self::UnknownModel { .. } => 2,
+            | Self::UnknownModel { .. }
+            | Self::NotComparable { .. } => 2,
             _ => 1,
         }
     }

@@ -8,7 +8,7 @@ use crate::backend::Device;
 pub use crate::choose::Reason;
 use crate::choose::{self, AUTOTUNED};
 use crate::tuned::Table;
-use crate::{BASELINES, Baseline, Error, Kernel, Problem};
+use crate::{BASELINES, Baseline, Error, Kernel, Problem, Promise};
 
 /// Names that `--kernel` takes beside the slugs, with what they stand for.
 pub const GROUPS: [(&str, &str); 2] = [
@@ -84,7 +84,11 @@ pub struct Chosen {
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, kernel, reason } = self;
-        write!(f, "{name}: {}, ", kernel.name())?;
+        write!(f, "{name}: {}", kernel.name())?;
+        if kernel.precision() != Precision::Fp32 {
+            write!(f, " in {}", kernel.precision().name())?;
+        }
+        write!(f, ", ")?;
         match reason {
             Reason::Measured([m, n, k]) => write!(f, "measured to be the fastest at {m}x{n}x{k}"),
             Reason::Rule => write!(f, "by a rule: no shape like this was measured on this device"),
@@ -94,7 +98,11 @@ impl fmt::Display for Chosen {
 
 /// What was asked for: kernels, and perhaps `auto`, which depends on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection(Vec<Choice>);
+pub struct Selection {
+    choices: Vec<Choice>,
+    /// What all kernels must keep, if that was asked for.
+    promise: Option<Promise>,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
@@ -120,14 +128,43 @@ impl Selection {
                 })),
             }
         }
-        Ok(Self(choices))
+        Ok(Self { choices, promise: None })
+    }
+
+    /// The same, but `auto` and `all` stand for kernels that keep the promise alone. Without one, `all` stands for kernels of
+    /// every arithmetic, and `auto` for one that keeps [`Promise::default`].
+    ///
+    /// # Errors
+    /// [`Error::OtherPrecision`] where a kernel is named that does not keep it, [`Error::NoStep`] where none does.
+    pub fn with_promise(self, promise: Promise) -> Result<Self, Error> {
+        if let Some(kernel) = self.kernels().find(|kernel| !promise.allows(kernel.precision())) {
+            return Err(Error::OtherPrecision {
+                kernel: kernel.name(),
+                computes: kernel.precision().name(),
+                asked: promise.name(),
+                keeps: Promise::of(kernel.precision()).name(),
+            });
+        }
+        let is_open = self.choices.iter().any(|choice| matches!(choice, Choice::Auto | Choice::All));
+        if is_open && !STEPS.iter().any(|step| promise.allows(step.precision)) {
+            return Err(Error::NoStep(promise.name()));
+        }
+        Ok(Self { promise: Some(promise), ..self })
     }
 
     /// The steps that are asked for by name.
     pub fn steps(&self) -> impl Iterator<Item = &'static Step> {
-        self.0.iter().filter_map(|choice| match choice {
-            Choice::Kernel(Kernel::Step(step)) => Some(*step),
-            _ => None,
+        self.kernels().filter_map(|kernel| match kernel {
+            Kernel::Step(step) => Some(step),
+            Kernel::Cublas(_) => None,
+        })
+    }
+
+    /// The steps and baselines that are asked for by name.
+    pub fn kernels(&self) -> impl Iterator<Item = Kernel> {
+        self.choices.iter().filter_map(|choice| match choice {
+            Choice::Kernel(kernel) => Some(*kernel),
+            Choice::Auto | Choice::All => None,
         })
     }
 
@@ -140,20 +177,21 @@ impl Selection {
             let (chosen, reason) = choose::variant(table, device, problem, step);
             (Kernel::Step(chosen), reason.map(|reason| (AUTOTUNED, reason)))
         };
-        for choice in &self.0 {
+        for choice in &self.choices {
             let kernels: Vec<(Kernel, Option<(&'static str, Reason)>)> = match choice {
                 Choice::Kernel(Kernel::Step(step)) => vec![variant(step)],
                 Choice::Kernel(Kernel::Cublas(baseline)) => vec![(Kernel::Cublas(baseline), None)],
                 Choice::Auto => {
-                    let chosen = choose::auto(table, device, problem);
+                    let chosen = choose::auto(table, device, problem, self.promise.unwrap_or_default());
                     chosen.map(|(step, reason)| (Kernel::Step(step), Some(("auto", reason)))).into_iter().collect()
                 }
                 Choice::All => {
-                    let steps = STEPS.iter().filter(|step| device.check_runs(step).is_ok());
+                    let steps = self.all().filter(|step| device.check_runs(step).is_ok());
                     let steps: Vec<_> = steps.map(variant).collect();
                     let mut baselines: Vec<_> = baselines(steps.iter().map(|(kernel, _)| *kernel)).collect();
                     if baselines.is_empty() {
-                        baselines.push(Kernel::CUBLAS);
+                        baselines
+                            .extend(self.all().next().map(|step| Kernel::Cublas(Baseline::of(Kernel::Step(step)))));
                     }
                     steps.into_iter().chain(baselines.into_iter().map(|baseline| (baseline, None))).collect()
                 }
@@ -168,11 +206,16 @@ impl Selection {
         resolved
     }
 
+    /// The steps that `all` stands for, where a device runs all of them.
+    fn all(&self) -> impl Iterator<Item = &'static Step> {
+        STEPS.iter().filter(|step| self.promise.is_none_or(|promise| promise.allows(step.precision)))
+    }
+
     /// Why the device does not run those steps that `all` leaves out.
     #[must_use]
     pub fn left_out(&self, device: &Device) -> Vec<Error> {
-        let steps = if self.0.contains(&Choice::All) { STEPS } else { &[] };
-        let unnamed = steps.iter().filter(|step| !self.steps().any(|named| named == *step));
+        let steps = self.all().filter(|_| self.choices.contains(&Choice::All));
+        let unnamed = steps.filter(|step| !self.steps().any(|named| named == *step));
         unnamed.filter_map(|step| device.check_runs(step).err()).collect()
     }
 }

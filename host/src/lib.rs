@@ -20,6 +20,7 @@
 //! # Ok::<(), host::Error>(())
 //! ```
 
+pub mod accuracy;
 pub mod backend;
 mod baseline;
 pub mod bench;
@@ -34,6 +35,7 @@ mod memory;
 mod operands;
 pub mod peak;
 mod problem;
+mod promise;
 pub mod ptx;
 pub mod reference;
 pub mod report;
@@ -47,5 +49,6 @@ pub use error::Error;
 pub use matrix::Matrix;
 pub use operands::Operands;
 pub use problem::Problem;
+pub use promise::Promise;
 pub use ptx::PtxSource;
 pub use verify::{Verification, Verifier};

@@ -8,12 +8,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gpu_kernels::{STEPS, Step};
+use host::accuracy::Inputs;
 use host::backend::emulator::{EmulatorBackend, Estimator};
-use host::backend::{self, BackendChoice, Opened};
+use host::backend::{self, Backend, BackendChoice, Opened, Options};
 use host::bench::{self, Comparison};
 use host::kernels::Resolved;
 use host::tuned::Table;
-use host::{BASELINES, Error, Kernel, explain, kernels, report, tune};
+use host::{BASELINES, Error, Kernel, accuracy, explain, kernels, report, tune};
 
 use crate::cli::{Args, Format};
 use crate::output::JsonFile;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let result = match Args::try_parse() {
         Ok(args) if args.list => output::print(&list()).map(|()| 0),
         Ok(args) if args.tune => tune(&args),
+        Ok(args) if args.accuracy => accuracy(&args),
         Ok(args) => args.explain().and_then(|step| match step {
             Some(step) => explain(&args, step),
             None => run(&args),
@@ -51,16 +53,7 @@ fn run(args: &Args) -> Result<u8, Error> {
     }
     let mut json = args.json.as_deref().map(JsonFile::open).transpose()?;
 
-    let Opened { mut backend, no_cuda } = backend::open(args.backend.into(), options)?;
-    if let Some(reason) = no_cuda {
-        let reason = match reason {
-            Error::NoDriver | Error::NoDevice { .. } => "no CUDA device was found".to_owned(),
-            other => other.to_string(),
-        };
-        let device = &backend.device().name;
-        let instead = "the emulator runs the kernels on the CPU, and times are modelled for";
-        output::complain(&format!("note: {reason}: {instead} {device}"));
-    }
+    let mut backend = open(args, options)?;
     for reason in selection.left_out(backend.device()) {
         output::complain(&format!("note: left out: {reason}"));
     }
@@ -96,8 +89,83 @@ fn run(args: &Args) -> Result<u8, Error> {
     Ok(exit_code)
 }
 
+/// Opens the backend that was asked for, and says so where it is not the one that one would expect.
+fn open(args: &Args, options: Options) -> Result<Box<dyn Backend>, Error> {
+    let Opened { backend, no_cuda } = backend::open(args.backend.into(), options)?;
+    if let Some(reason) = no_cuda {
+        let reason = match reason {
+            Error::NoDriver | Error::NoDevice { .. } => "no CUDA device was found".to_owned(),
+            other => other.to_string(),
+        };
+        let device = &backend.device().name;
+        let instead = "the emulator runs the kernels on the CPU, and times are modelled for";
+        output::complain(&format!("note: {reason}: {instead} {device}"));
+    }
+    Ok(backend)
+}
+
+/// `--accuracy`: compares errors with SGEMM's. Returns the exit code: 1 where a promise is broken, or a kernel failed.
+fn accuracy(args: &Args) -> Result<u8, Error> {
+    let selection = args.selection()?;
+    selection.kernels().try_for_each(accuracy::check_comparable)?;
+    args.accuracy_problems(false)?;
+    let options = args.options()?;
+    let mut json = args.json.as_deref().map(JsonFile::open).transpose()?;
+    let mut backend = open(args, options)?;
+    let kinds = if args.inputs.is_empty() { Inputs::ALL.to_vec() } else { args.inputs.clone() };
+    let problems = args.accuracy_problems(backend.is_modelled())?;
+    if !args.names_kernels() && !accuracy::kernels(backend.device()).into_iter().any(accuracy::promises) {
+        let device = &backend.device().name;
+        output::complain(&format!("note: no step that {device} runs promises fp32's accuracy in another arithmetic"));
+    }
+
+    let mut display = Display::new();
+    let (mut all, mut failures, mut no_baseline) = (Vec::new(), Vec::new(), None);
+    for problem in &problems {
+        let kernels = if args.names_kernels() {
+            let table = Table::of(backend.device());
+            let mut kernels = selection.resolve(backend.device(), problem, table).kernels;
+            kernels.retain(|kernel| accuracy::check_comparable(*kernel).is_ok());
+            kernels
+        } else {
+            accuracy::kernels(backend.device())
+        };
+        let mut rows = Vec::new();
+        for (inputs, number) in kinds.iter().zip(1..) {
+            display.set_part(&format!("{}, {number} of {}, ", inputs.name(), kinds.len()));
+            let mut watch = |progress| display.show(progress);
+            let measured = accuracy::measure(backend.as_mut(), &kernels, *inputs, problem, &mut watch);
+            display.clear();
+            let measured = measured?;
+            rows.extend(measured.rows);
+            failures.extend(measured.failures);
+            if let (None, Some(reason)) = (&no_baseline, measured.no_baseline) {
+                output::complain(&format!("note: {reason}"));
+                no_baseline = Some(reason);
+            }
+        }
+        output::print(&match args.format {
+            Format::Table => report::accuracy(&rows) + "\n",
+            Format::Json => report::json_lines(&rows),
+            Format::Csv => report::csv(&rows, all.is_empty()),
+        })?;
+        if let Some(json) = &mut json {
+            json.write(&report::json_lines(&rows))?;
+        }
+        all.extend(rows);
+    }
+    if args.format == Format::Table {
+        output::print(&report::accuracy_summary(&all))?;
+    }
+    failures.extend(accuracy::broken_promises(&all));
+    failures.iter().for_each(|error| output::complain(&format!("error: {error}")));
+    Ok(failures.iter().map(Error::exit_code).max().unwrap_or(0))
+}
+
 /// `--tune`: searches the fastest kernel for each problem. Returns the exit code: 1 where a kernel failed.
 fn tune(args: &Args) -> Result<u8, Error> {
+    let promise = args.precision.unwrap_or_default();
+    args.selection()?;
     let problems = args.problems()?;
     let options = args.options()?;
     let ptx = options.ptx.clone();
@@ -116,7 +184,8 @@ fn tune(args: &Args) -> Result<u8, Error> {
     let mut exit_code = 0;
     for (problem, number) in problems.iter().zip(1..) {
         display.set_part(&format!("{number} of {}, ", problems.len()));
-        let found = tune::search(backend.as_mut(), &mut estimator, problem, &mut |progress| display.show(progress));
+        let found =
+            tune::search(backend.as_mut(), &mut estimator, problem, promise, &mut |progress| display.show(progress));
         display.clear();
         let failures = match found {
             Ok(found) => {

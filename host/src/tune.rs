@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use gpu_kernels::{Precision, Step};
+use gpu_kernels::Step;
 use jiff::{Timestamp, Unit};
 
 use crate::backend::emulator::Estimator;
@@ -13,7 +13,7 @@ use crate::bench::{self, Progress, Samples, Timing};
 use crate::choose::AUTOTUNED;
 use crate::report::significant;
 use crate::tuned::{Entry, Header, Table, Timed};
-use crate::{Error, Problem, Verifier};
+use crate::{Baseline, Error, Problem, Promise, Verifier};
 
 /// The shapes that are tuned for unless others are asked for: m, n, k.
 pub const SHAPES: [[u32; 3]; 24] = [
@@ -94,26 +94,33 @@ impl fmt::Display for Found {
     }
 }
 
-/// Searches the fastest kernel for one problem.
+/// Searches the fastest kernel that keeps the promise for one problem.
 ///
 /// # Errors
-/// What concerns all kernels: [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], or the last failure where nothing ran.
+/// What concerns all kernels: [`Error::NoStep`], [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], or the last failure where
+/// nothing ran.
 pub fn search(
     backend: &mut dyn Backend,
     estimator: &mut Estimator,
     problem: &Problem,
+    promise: Promise,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Found, Error> {
-    let fresh = bench::operands(backend.device(), problem, watch)?;
     let device = backend.device();
-    let runs = |step: &&Step| step.precision == Precision::Fp32 && device.check_runs(step).is_ok();
-    let all: Vec<&'static Step> = gpu_kernels::runnable().filter(runs).collect();
+    let runs = |step: &&Step| promise.allows(step.precision) && device.check_runs(step).is_ok();
+    let mut all: Vec<&'static Step> = gpu_kernels::runnable().filter(runs).collect();
+    let first = Kernel::Step(all.first().ok_or(Error::NoStep(promise.name()))?);
+    // Matrices are made of the same elements for all of them.
+    let problem = &problem.for_kernel(first)?;
+    all.retain(|step| problem.check_kernel(Kernel::Step(step)).is_ok());
+    let baseline = Kernel::Cublas(Baseline::of(first));
+    let fresh = bench::operands(backend.device(), problem, watch)?;
     let worthwhile = worthwhile(estimator, &all, problem, watch);
     let dropped = all.len() - worthwhile.len();
 
     let verifier = std::cell::LazyCell::new(|| Verifier::new(problem, &fresh));
     let (mut timed, mut failures, mut cublas_ms) = (Vec::new(), Vec::new(), None);
-    for kernel in worthwhile.iter().map(|step| Kernel::Step(step)).chain([Kernel::CUBLAS]) {
+    for kernel in worthwhile.iter().map(|step| Kernel::Step(step)).chain([baseline]) {
         let measured = bench::measure(backend, kernel, problem, &fresh, &verifier, FIRST, watch);
         let verified = measured.and_then(|measured| match bench::not_verified(&measured, problem) {
             Some(error) => Err(error),
@@ -130,7 +137,7 @@ pub fn search(
     timed.sort_by(|one, other| one.ms.total_cmp(&other.ms));
     let finalists = finalists(&timed);
     let kernels: Vec<_> = finalists.iter().map(|timed| (Kernel::Step(timed.step), timed.ms)).collect();
-    let kernels: Vec<_> = kernels.into_iter().chain(cublas_ms.map(|ms| (Kernel::CUBLAS, ms))).collect();
+    let kernels: Vec<_> = kernels.into_iter().chain(cublas_ms.map(|ms| (baseline, ms))).collect();
     let times = take_turns(backend, &kernels, problem, watch)?;
     let mut finals: Vec<_> = finalists.iter().zip(&times).map(|(timed, &ms)| Timed { ms, ..*timed }).collect();
     finals.sort_by(|one, other| one.ms.total_cmp(&other.ms));
@@ -140,6 +147,7 @@ pub fn search(
     };
     let entry = Entry {
         shape: [problem.m, problem.n, problem.k],
+        promise,
         first,
         second: finals.get(1).copied(),
         autotuned: finals.iter().find(|timed| is_autotuned(timed.step)).copied(),

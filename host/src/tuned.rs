@@ -8,7 +8,7 @@ use gpu_kernels::Step;
 use serde::Deserialize;
 
 use crate::backend::Device;
-use crate::{Error, Problem};
+use crate::{Error, Problem, Promise};
 
 /// The tables that are built in: `(file, text)`.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/tuned.rs"));
@@ -23,12 +23,15 @@ const MISALIGNED: f64 = 4.0;
 /// A shape whose distance squared is larger than this has nothing in common: 3 in one dimension, that is 8 times.
 const FAR: f64 = 9.0;
 
+/// The promise that lines without a precision are of.
+const UNNAMED: Promise = Promise::Fp32Strict;
+
 /// The fastest kernels of one device, by shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// Where and how it came about.
     pub header: Header,
-    /// One for each shape: squares first, then in the order of m, n, k.
+    /// One for each shape and promise: squares first, then in the order of m, n, k.
     pub entries: Vec<Entry>,
 }
 
@@ -54,6 +57,8 @@ pub struct Header {
 pub struct Entry {
     /// Rows of A and C, columns of B and C, columns of A.
     pub shape: [u32; 3],
+    /// What all of these keep.
+    pub promise: Promise,
     /// The fastest.
     pub first: Timed,
     /// The runner-up.
@@ -95,6 +100,7 @@ struct Line {
     m: u32,
     n: u32,
     k: u32,
+    precision: Option<String>,
     kernel: String,
     ms: f64,
     second: Option<String>,
@@ -145,9 +151,9 @@ impl Table {
         BUILT_IN.iter().map(|(name, text)| Self::parse(text, name))
     }
 
-    /// Puts an entry in its place, instead of one of the same shape.
+    /// Puts an entry in its place, instead of one of the same shape and promise.
     pub fn insert(&mut self, entry: Entry) {
-        self.entries.retain(|old| old.shape != entry.shape);
+        self.entries.retain(|old| (old.shape, old.promise) != (entry.shape, entry.promise));
         self.entries.push(entry);
         sort(&mut self.entries);
     }
@@ -187,6 +193,9 @@ impl Table {
         for entry in &self.entries {
             let [m, n, _] = entry.shape.map(|size| format!("{size},"));
             let mut fields = vec![format!("  {{ m = {m:6}n = {n:6}k = {}", entry.shape[2])];
+            if entry.promise != UNNAMED {
+                fields.push(format!("precision = \"{}\"", entry.promise.name()));
+            }
             for ((name, time), timed) in NAMES.into_iter().zip(timed(entry)) {
                 let quoted = |step: &Step| format!("\"{}\",", step.slug);
                 fields.extend(
@@ -202,7 +211,7 @@ impl Table {
 
 impl Line {
     fn entry(self) -> Result<Entry, String> {
-        let Self { m, n, k, kernel, ms, second, second_ms, autotuned, autotuned_ms, cublas_ms } = self;
+        let Self { m, n, k, precision, kernel, ms, second, second_ms, autotuned, autotuned_ms, cublas_ms } = self;
         let shape = format!("{m}x{n}x{k}");
         if m == 0 || n == 0 || k == 0 {
             return Err(format!("{shape}: a size is 0"));
@@ -212,6 +221,10 @@ impl Line {
             let is_time = ms.is_finite() && ms > 0.0;
             if is_time { Ok(Timed { step, ms }) } else { Err(format!("{shape}: {ms} is no time")) }
         };
+        let promise = match precision {
+            Some(name) => Promise::find(&name).ok_or_else(|| format!("{shape}: there is no precision '{name}'"))?,
+            None => UNNAMED,
+        };
         let optional = |slug: Option<String>, ms: Option<f64>| match (slug, ms) {
             (None, None) => Ok(None),
             (Some(slug), Some(ms)) => timed(&slug, ms).map(Some),
@@ -219,6 +232,7 @@ impl Line {
         };
         Ok(Entry {
             shape: [m, n, k],
+            promise,
             first: timed(&kernel, ms)?,
             second: optional(second, second_ms)?,
             autotuned: optional(autotuned, autotuned_ms)?,
@@ -246,7 +260,8 @@ impl Entry {
 fn sort(entries: &mut [Entry]) {
     entries.sort_by_key(|entry| {
         let [m, n, k] = entry.shape;
-        (m != n || n != k, entry.shape)
+        let promise = Promise::ALL.iter().position(|promise| *promise == entry.promise);
+        (m != n || n != k, entry.shape, promise)
     });
 }
 

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{assert_fails, host, no_device, rows, write};
-use host::Error;
+use gpu_kernels::STEPS;
+use host::{Error, Promise};
 use tempfile::TempDir;
 
 #[test]
@@ -24,6 +25,43 @@ fn auto_says_what_it_stands_for() {
     let path = write(&folder, header + "shapes = [{ m = 64, n = 64, k = 64, kernel = \"2d-tiling\", ms = 1.0 }]");
     let line = auto(&["--size", "70x60x50", "--tuned", &path]);
     assert_eq!(line, "auto: 2d-tiling, measured to be the fastest at 64x64x64");
+}
+
+#[test]
+fn a_precision_rules_kernels_out() {
+    let emulated = ["--backend", "emulator", "--size", "32", "--format", "json", "--precision"];
+    for promise in Promise::ALL {
+        let arguments = [&emulated[..], &[promise.name(), "--kernel"]].concat();
+        if !STEPS.iter().any(|step| promise.allows(step.precision)) {
+            assert_fails(&[&arguments[..], &["auto"]].concat(), 2, &["no step computes in", promise.name()]);
+            continue;
+        }
+        let outcome = host(&[&arguments[..], &["auto"]].concat());
+        let precision = rows(&outcome.stdout)[0]["precision"].as_str().unwrap().to_owned();
+        let precisions = promise.precisions().iter().map(|precision| precision.name());
+        assert!(precisions.clone().any(|name| name == precision), "{}: {precision}", promise.name());
+        // Nothing that `all` names has another one.
+        let all = host(&[&arguments[..], &["all"]].concat());
+        for row in rows(&all.stdout) {
+            assert!(precisions.clone().any(|name| row["precision"] == name), "{}: {row}", promise.name());
+        }
+    }
+}
+
+#[test]
+fn a_precision_that_contradicts_a_kernel_is_refused() {
+    let refused = |kernel, precision, words: &[&str]| {
+        assert_fails(&["--kernel", kernel, "--precision", precision], 2, words);
+    };
+    refused("naive", "tf32", &["naive computes in fp32, which --precision tf32 rules out: --precision fp32 allows it"]);
+    refused("auto,cublas-tf32", "fp32", &["cublas-tf32 computes in tf32", "--precision tf32 allows it"]);
+    refused("cublas", "bf16", &["cublas computes in fp32"]);
+    refused("naive", "fp64", &["there is no precision 'fp64'", "fp32-strict, fp32, tf32, f16, bf16"]);
+    for step in STEPS.iter().filter(|step| !Promise::Fp32Strict.allows(step.precision)) {
+        refused(step.slug, "fp32-strict", &[step.precision.name(), "--precision fp32-strict rules out"]);
+    }
+    assert_fails(&["--accuracy", "--precision", "fp32"], 2, &["cannot be used with"]);
+    assert_fails(&["--tune", "--precision", "fp64"], 2, &["there is no precision"]);
 }
 
 #[test]

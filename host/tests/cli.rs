@@ -35,6 +35,7 @@ fn help_explains_every_option() {
     assert_eq!(help.code, 0);
     for option in [
         "--kernel",
+        "--precision",
         "--size",
         "--m ",
         "--n ",
@@ -53,6 +54,8 @@ fn help_explains_every_option() {
         "--json",
         "--ptx",
         "--explain",
+        "--accuracy",
+        "--inputs",
         "--tune",
         "--output",
         "--tuned",
@@ -131,7 +134,7 @@ fn options_must_be_in_range() {
         assert_fails(&["--alpha", factor], 2, &["is not a factor: give a finite number"]);
         assert_fails(&["--beta", factor], 2, &["is not a factor: give a finite number"]);
     }
-    assert_fails(&["--alpha", "3e38"], 2, &["range of fp32"]);
+    assert_fails(&["--alpha", "3e38"], 2, &["leave the range of f32"]);
 }
 
 #[test]

@@ -13,13 +13,10 @@ use crate::workspace::{self, relative};
 const DEFAULTS: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "1024,2048,4092,4096")];
 
 /// How speed grows with the size, and where it stops.
-const GROWTH: [(&str, &str); 2] = [
-    ("--kernel", "auto,cublas"),
-    (
-        "--size",
-        "128,256,384,512,768,1024,1280,1536,1792,2048,2560,3072,3584,4096,5120,6144,7168,8192,10240,12288,14336,16384",
-    ),
-];
+const GROWTH_SIZES: (&str, &str) = (
+    "--size",
+    "128,256,384,512,768,1024,1280,1536,1792,2048,2560,3072,3584,4096,5120,6144,7168,8192,10240,12288,14336,16384",
+);
 
 /// Measure every step beside cuBLAS
 ///
@@ -42,16 +39,34 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.write_readme {
         Some(file) => results::write_readme(file.as_deref()).map(|()| ExitCode::SUCCESS),
-        None => measure(if args.growth { GROWTH } else { DEFAULTS }, &args.host),
+        None if !args.growth => measure("bench", &[], &DEFAULTS, &args.host),
+        None => {
+            let kernels = growth_kernels(&args.host);
+            measure("bench", &[], &[("--kernel", &kernels), GROWTH_SIZES], &args.host)
+        }
     }
 }
 
-fn measure(defaults: [(&str, &str); 2], host: &[String]) -> Result<ExitCode> {
+/// `auto`, and cuBLAS in the arithmetic that `auto` is to have by `host`'s arguments.
+fn growth_kernels(host: &[String]) -> String {
+    let precision = host.iter().enumerate().find_map(|(i, argument)| match argument.strip_prefix("--precision")? {
+        "" => host.get(i + 1).map(String::as_str),
+        rest => rest.strip_prefix('='),
+    });
+    match precision {
+        None | Some("fp32" | "fp32-strict") => "auto,cublas".into(),
+        Some(other) => format!("auto,cublas-{other}"),
+    }
+}
+
+/// Runs `host` with its own arguments and those `defaults` that they do not replace, and keeps its rows under target/.
+pub fn measure(folder: &str, fixed: &[&str], defaults: &[(&str, &str)], host: &[String]) -> Result<ExitCode> {
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
-    let json = workspace::root().join(format!("target/bench/{time}.jsonl"));
+    let json = workspace::root().join(format!("target/{folder}/{time}.jsonl"));
     fs::create_dir_all(json.with_file_name(""))?;
 
     let mut command = workspace::cargo(["run", "--package", "host", "--"]);
+    command.args(fixed);
     for (name, value) in defaults.iter().filter(|(name, _)| !names(host, name)) {
         command.args([name, value]);
     }
@@ -59,7 +74,7 @@ fn measure(defaults: [(&str, &str); 2], host: &[String]) -> Result<ExitCode> {
         command.arg("--json").arg(&json);
     }
     let status = workspace::status(command.args(host))?;
-    if status.success() && json.is_file() {
+    if json.metadata().is_ok_and(|file| file.len() > 0) {
         println!("rows: {}", relative(&json));
     }
     Ok(workspace::exit_code(status))
@@ -74,7 +89,16 @@ fn names(arguments: &[String], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::names;
+    use super::{growth_kernels, names};
+
+    #[test]
+    fn growth_is_beside_the_same_arithmetic() {
+        let kernels = |host: &[&str]| growth_kernels(&host.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+        assert_eq!(kernels(&[]), "auto,cublas");
+        assert_eq!(kernels(&["--seed", "1", "--precision", "fp32"]), "auto,cublas");
+        assert_eq!(kernels(&["--precision=tf32"]), "auto,cublas-tf32");
+        assert_eq!(kernels(&["--precision", "bf16"]), "auto,cublas-bf16");
+    }
 
     #[test]
     fn given_options_replace_the_defaults() {

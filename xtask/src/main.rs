@@ -1,5 +1,6 @@
 //! The project's own commands, one file each: `cargo xtask --help`.
 
+mod accuracy;
 mod bench;
 mod check;
 mod diff;
@@ -32,6 +33,7 @@ enum Command {
     Setup(setup::Args),
     Ptx(ptx::Args),
     Bench(bench::Args),
+    Accuracy(accuracy::Args),
     Test(test::Args),
     Check(check::Args),
     Diff(diff::Args),
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Setup(args) => setup::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Ptx(args) => ptx::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Bench(args) => bench::run(&args),
+        Command::Accuracy(args) => accuracy::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),

@@ -12,6 +12,9 @@ use crate::workspace::{relative, root};
 /// The square sizes that the table shows; ratios and errors are those of the last.
 const SIZES: [u64; 2] = [4092, 4096];
 
+/// What the names of files begin with that hold errors instead: `cargo xtask accuracy` writes them.
+const ERRORS: &str = "accuracy-";
+
 /// Kernels in CUDA C++ that the steps stand beside.
 const PEERS: &str = "docs/results/peers.json";
 
@@ -114,7 +117,8 @@ fn newest() -> Result<Option<PathBuf>> {
     let Ok(entries) = fs::read_dir(root().join("docs/results")) else { return Ok(None) };
     for entry in entries {
         let file = entry?.path();
-        if file.extension().is_some_and(|extension| extension == "jsonl") {
+        let holds_times = !file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(ERRORS));
+        if holds_times && file.extension().is_some_and(|extension| extension == "jsonl") {
             let date = read_rows(&file)?.into_iter().filter_map(|row| row.date).max();
             newest = newest.max(Some((date, file)));
         }
@@ -168,7 +172,12 @@ fn table(rows: &[Row], peers: &Peers, file: &Path) -> Result<String> {
 /// The table's line of one kernel, from its rows at both sizes.
 fn line(any: &Row, first: Option<&Row>, last: Option<&Row>, peers: &Peers) -> String {
     let label = if any.modelled { " (modelled)" } else { "" };
-    let name = if any.kernel == "cublas" { "cuBLAS".into() } else { format!("`{}`", any.step()) };
+    let name = match any.step() {
+        // The precision has a column of its own.
+        name if name.starts_with("cublas") && name.ends_with("-f32") => "cuBLAS, C of f32".into(),
+        name if name.starts_with("cublas") => "cuBLAS".into(),
+        name => format!("`{name}`"),
+    };
     let gflops = |row: Option<&Row>| cell(row.and_then(|row| row.gflops), |value| format!("{value:.0}"));
     let percent = |value| cell(value, |value| format!("{value:.1} %"));
     let cells = [
@@ -258,6 +267,9 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[2], "| `naive` | fp32 | 480 | 499 | 50.0 % | - | 100.0 % | - | 1.5e-7 |");
         assert_eq!(lines[3], "| cuBLAS | fp32 | - | 998 | 50.0 % | - | - | - | 1.5e-7 |");
+        let named = |kernel| table(&[row(kernel, 4096, 1.0)], &peers(), Path::new("x")).unwrap();
+        assert!(named("cublas-tf32").contains("| cuBLAS | fp32"));
+        assert!(named("cublas-f16-f32").contains("| cuBLAS, C of f32 | fp32"));
         assert!(lines[5].starts_with("Measured: H200; SM clock 4092 to 4096 MHz; 2026-05-04. "), "{}", lines[5]);
     }
 

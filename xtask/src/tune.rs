@@ -16,6 +16,9 @@ pub struct Args {
     /// Sizes, in elements: N for m = n = k, or MxNxK; separate several with commas [default: two dozen]
     #[arg(long, value_name = "N")]
     size: Option<String>,
+    /// What the kernels keep: fp32-strict, fp32, tf32, f16 or bf16 [default: fp32-strict]
+    #[arg(long, value_name = "NAME")]
+    precision: Option<String>,
     /// The file to write [default: host/tuned/, and the device's name]
     #[arg(long, value_name = "FILE")]
     output: Option<String>,
@@ -24,7 +27,7 @@ pub struct Args {
 /// Runs `tune`.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let mut command = workspace::cargo(["run", "--release", "--package", "host", "--", "--tune"]);
-    for (name, value) in [("--size", &args.size), ("--output", &args.output)] {
+    for (name, value) in [("--size", &args.size), ("--precision", &args.precision), ("--output", &args.output)] {
         command.args(value.iter().flat_map(|value| [name, value.as_str()]));
     }
     Ok(workspace::exit_code(workspace::status(&mut command)?))

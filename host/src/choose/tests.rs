@@ -1,4 +1,4 @@
-use gpu_kernels::Target;
+use gpu_kernels::{Target, Tile};
 
 use super::*;
 use crate::tuned::{Entry, Header, Timed};
@@ -11,13 +11,15 @@ fn problem(m: u32, n: u32, k: u32) -> Problem {
 }
 
 fn chosen(capability: (u32, u32), [m, n, k]: [u32; 3]) -> &'static Step {
-    rule(&Device::of_capability(capability), &problem(m, n, k)).unwrap()
+    rule(&Device::of_capability(capability), &problem(m, n, k), Promise::Fp32Strict).unwrap()
 }
 
 /// The last step of the ladder that such a device runs, among those whose blocks have tiles of their own.
 fn last(capability: (u32, u32)) -> &'static str {
     let device = Device::of_capability(capability);
-    let own = |step: &&Step| device.check_runs(step).is_ok() && step.schedule == Schedule::Tiles;
+    let own = |step: &&Step| {
+        step.precision == Precision::Fp32 && device.check_runs(step).is_ok() && step.schedule == Schedule::Tiles
+    };
     STEPS.iter().rfind(own).unwrap().slug
 }
 
@@ -59,7 +61,10 @@ fn few_tiles_of_long_sums_are_shared() {
 
 #[test]
 fn a_device_that_runs_nothing_gets_a_step_whose_error_says_so() {
-    assert_eq!(chosen((7, 5), [4096; 3]).slug, STEPS.last().unwrap().slug);
+    for promise in Promise::ALL {
+        let last = STEPS.iter().rfind(|step| promise.allows(step.precision));
+        assert_eq!(rule(&Device::of_capability((7, 5)), &problem(4096, 4096, 4096), promise), last);
+    }
 }
 
 #[test]
@@ -70,12 +75,34 @@ fn empty_problems_have_a_kernel() {
 }
 
 #[test]
+fn tensor_cores_get_the_widest_tiles_that_fill_the_device() {
+    static WIDE: Step = Step {
+        slug: "wide",
+        precision: Precision::Fp16x3,
+        tile: Tile { bm: 256, bn: 128, ..STEPS[0].tile },
+        schedule: Schedule::Persistent,
+        ..STEPS[0]
+    };
+    static SMALL: Step = Step { slug: "small", tile: Tile { bm: 64, bn: 64, ..STEPS[0].tile }, ..WIDE };
+    let device = Device::of_capability(HOPPER);
+    let chosen = |size, is_choice| {
+        on_tensor_cores(vec![&WIDE, &SMALL], &device, &problem(size, size, size), is_choice).map(|step| step.slug)
+    };
+    assert_eq!(chosen(4096, true), Some("wide"));
+    assert_eq!(chosen(1024, true), Some("small"), "256 tiles instead of 32");
+    assert_eq!(chosen(600, true), Some("small"), "100 tiles for 132 multiprocessors");
+    assert_eq!((chosen(256, true), chosen(256, false)), (None, Some("small")));
+    assert_eq!(on_tensor_cores(vec![], &device, &problem(4096, 4096, 4096), false), None);
+}
+
+#[test]
 fn what_was_measured_comes_before_the_rule() {
     let device = Device::of_capability(HOPPER);
     let naive = Timed { step: &STEPS[0], ms: 1.0 };
-    let entry = Entry { shape: [4096; 3], first: naive, second: None, autotuned: None, cublas_ms: None };
+    let promise = Promise::Fp32Strict;
+    let entry = Entry { shape: [4096; 3], promise, first: naive, second: None, autotuned: None, cublas_ms: None };
     let table = table(vec![entry]);
-    let auto = |table, size| auto(table, &device, &problem(size, size, size)).unwrap();
+    let auto = |table, size| auto(table, &device, &problem(size, size, size), promise).unwrap();
     assert_eq!(auto(Some(&table), 4000), (&STEPS[0], Reason::Measured([4096; 3])));
     assert_eq!(auto(Some(&table), 64).1, Reason::Rule, "too far away");
     assert_eq!(auto(None, 4096).1, Reason::Rule);
@@ -83,11 +110,22 @@ fn what_was_measured_comes_before_the_rule() {
     let hopper = gpu_kernels::runnable().find(|step| step.target == Target::Sm90a);
     if let Some(step) = hopper {
         let entry = Entry { first: Timed { step, ms: 1.0 }, ..entry };
-        let (step, reason) =
-            super::auto(Some(&self::table(vec![entry])), &Device::of_capability(OLD), &problem(4096, 4096, 4096))
-                .unwrap();
+        let (step, reason) = super::auto(
+            Some(&self::table(vec![entry])),
+            &Device::of_capability(OLD),
+            &problem(4096, 4096, 4096),
+            promise,
+        )
+        .unwrap();
         assert_eq!((step.target, reason), (Target::Sm80, Reason::Rule));
     }
+    // What was measured for another promise is no answer.
+    let other = Table { entries: vec![Entry { promise: Promise::Fp32, ..entry }], ..table.clone() };
+    assert_eq!(auto(Some(&other), 4096).1, Reason::Rule);
+    // So little that it is the CUDA cores' all the same: their table says which step.
+    let small = Table { entries: vec![Entry { shape: [128; 3], ..entry }], ..table.clone() };
+    let allowed = super::auto(Some(&small), &device, &problem(128, 128, 128), Promise::Fp32);
+    assert_eq!(allowed, Some((&STEPS[0], Reason::Measured([128; 3]))));
 }
 
 #[test]
@@ -102,7 +140,8 @@ fn autotuned_stands_for_its_best_variant() {
         let naive = Timed { step: &STEPS[0], ms: 1.0 };
         let best = step.variants.last().unwrap();
         let autotuned = Some(Timed { step: best, ms: 2.0 });
-        let entry = Entry { shape: [4096; 3], first: naive, second: None, autotuned, cublas_ms: None };
+        let promise = Promise::Fp32Strict;
+        let entry = Entry { shape: [4096; 3], promise, first: naive, second: None, autotuned, cublas_ms: None };
         let (table, near) = (table(vec![entry]), Some(Reason::Measured([4096; 3])));
         assert_eq!(of(Some(&table), 4096), (best, near));
         let (by_rule, reason) = of(Some(&table), 128);

@@ -1,10 +1,10 @@
 //! CSV: the same keys as JSON, in a header line.
 
-use super::Row;
+use serde::Serialize;
 
 /// The rows as CSV, after a line of column names if `header` is set. What is unknown is empty.
 #[must_use]
-pub fn csv(rows: &[Row], header: bool) -> String {
+pub fn csv(rows: &[impl Serialize], header: bool) -> String {
     let mut writer = ::csv::WriterBuilder::new().has_headers(header).from_writer(Vec::new());
     for row in rows {
         // Rows are flat and the writer writes into memory: there is nothing to fail.

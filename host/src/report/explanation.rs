@@ -13,7 +13,7 @@ pub fn explanation(explanation: &Explanation) -> String {
     let row = |(name, value): &(&str, fn(&Facts) -> String)| {
         [(*name).to_owned()].into_iter().chain(facts.iter().map(|facts| value(facts))).collect()
     };
-    let table = plain_table(header, ROWS.iter().map(row));
+    let table = plain_table(1, header, ROWS.iter().map(row));
     let sentences: String = words.iter().map(|sentence| format!("- {sentence}\n")).collect();
     let counted = match facts.iter().all(|facts| facts.blocks_run == facts.blocks) {
         true => "counted in the emulator",

@@ -1,11 +1,12 @@
 //! JSON: one object per line.
 
-use super::Row;
+use serde::Serialize;
+
 use crate::explain::Explanation;
 
 /// The rows as JSON Lines. Numbers that are not finite, such as the error of a result that holds NaN, are `null`.
 #[must_use]
-pub fn json_lines(rows: &[Row]) -> String {
+pub fn json_lines(rows: &[impl Serialize]) -> String {
     rows.iter().filter_map(|row| serde_json::to_string(row).ok()).map(|line| line + "\n").collect()
 }
 

@@ -88,11 +88,11 @@ pub fn table(comparison: &Comparison) -> String {
     text
 }
 
-/// A table of texts, the first column to the left and the others to the right.
-pub(super) fn plain_table(header: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Table {
-    let aligned = |texts: Vec<String>| {
-        texts.into_iter().enumerate().map(|(column, text)| {
-            Cell::new(text).set_alignment(if column == 0 { CellAlignment::Left } else { CellAlignment::Right })
+/// A table of texts, the first columns, `left` of them, to the left and the others to the right.
+pub(super) fn plain_table(left: usize, header: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Table {
+    let aligned = move |texts: Vec<String>| {
+        texts.into_iter().enumerate().map(move |(column, text)| {
+            Cell::new(text).set_alignment(if column < left { CellAlignment::Left } else { CellAlignment::Right })
         })
     };
     let mut table = Table::new();

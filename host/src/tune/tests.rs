@@ -15,7 +15,7 @@ fn the_model_drops_what_is_far_behind_and_the_rest_is_ordered() {
     let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], Some(Duration::from_millis(20)));
     let mut estimator = Estimator::new(PtxSource::BuiltIn, backend.device());
     let problem = Problem::new(256, 256, 64).unwrap();
-    let found = search(&mut backend, &mut estimator, &problem, &mut |_| {}).unwrap();
+    let found = search(&mut backend, &mut estimator, &problem, Promise::Fp32Strict, &mut |_| {}).unwrap();
     assert!(found.failures.is_empty(), "{:?}", found.failures);
     assert!(found.timed > 0 && found.dropped > 0);
     let Entry { shape, first, second, cublas_ms, .. } = found.entry;
@@ -46,6 +46,7 @@ fn files_keep_the_shapes_of_before_and_no_others_devices() {
     let device = Device::of_capability((9, 0));
     let entry = |size| Entry {
         shape: [size; 3],
+        promise: Promise::default(),
         first: timed("vectorized", 1.5),
         second: None,
         autotuned: None,

@@ -36,16 +36,19 @@ fn what_is_written_is_read() {
         r#"{ m = 4096, n = 4096, k = 64, kernel = "naive", ms = 1.25, second = "2d-tiling", second_ms = 1.5,
              autotuned = "vectorized", autotuned_ms = 1.75, cublas_ms = 2.0 },
            { m = 4096, n = 4096, k = 4096, kernel = "naive", ms = 1.5 },
+           { m = 4096, n = 4096, k = 4096, precision = "fp32", kernel = "2d-tiling", ms = 1.25 },
            { m = 64, n = 64, k = 64, kernel = "2d-tiling", ms = 0.5, cublas_ms = 1.5 }"#
             .replace('\n', " ")
             .as_str(),
     )
     .unwrap();
     let sizes: Vec<_> = table.entries.iter().map(|entry| entry.shape).collect();
-    assert_eq!(sizes, [[64; 3], [4096; 3], [4096, 4096, 64]], "squares come first");
+    assert_eq!(sizes, [[64; 3], [4096; 3], [4096; 3], [4096, 4096, 64]], "squares come first");
+    let promises: Vec<_> = table.entries.iter().map(|entry| entry.promise.name()).collect();
+    assert_eq!(promises, ["fp32-strict", "fp32-strict", "fp32", "fp32-strict"]);
     let text = table.to_text();
     assert_eq!(Table::parse(&text, "test.toml").unwrap(), table, "{text}");
-    assert_eq!(text.lines().filter(|line| line.starts_with("  { m = ")).count(), 3, "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("  { m = ")).count(), 4, "{text}");
 }
 
 #[test]
@@ -56,6 +59,7 @@ fn bad_tables_are_one_line() {
         (line(r#"kernel = "naive", ms = 0.0"#), "1x1x1: 0 is no time"),
         (line(r#"kernel = "naive", ms = nan"#), "1x1x1: NaN is no time"),
         (line(r#"kernel = "naive", ms = 1.0, second = "naive""#), "a kernel without its time"),
+        (line(r#"precision = "fp64", kernel = "naive", ms = 1.0"#), "1x1x1: there is no precision 'fp64'"),
         (line(r#"kernel = "naive""#), "missing field `ms`"),
         (line(r#"kernel = "naive", ms = 1.0, colour = 1"#), "unknown field `colour`"),
         ("{ m = 0, n = 1, k = 1, kernel = \"naive\", ms = 1.0 }".into(), "0x1x1: a size is 0"),

@@ -62,10 +62,6 @@ impl Cublas {
         let [m, n, k, lda, ldb, ldc] = [m, n, k, lda, ldb, ldc].map(|size| size as i32);
         let [a, b, c] = gemm.addresses().map(|address| ptr::without_provenance_mut::<c_void>(address as usize));
         let (no, alpha, beta) = (CUBLAS_OP_N, &raw const alpha, &raw const beta);
-        let failed = |reason| Error::Cuda { what: format!("run {}", baseline.name), reason };
-        if [baseline.precision.input(), baseline.output] != [Element::F32; 2] {
-            return Err(failed("the operands are f32".into()));
-        }
         let (input, output) = (data_type(baseline.precision.input()), data_type(baseline.output));
         let compute = match baseline.precision {
             Precision::Tf32 => cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
@@ -74,7 +70,7 @@ impl Cublas {
         let algorithm = cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT;
         let (handle, a, b) = (self.handle, a.cast_const(), b.cast_const());
         // SAFETY: the handle lives as long as `self`. Read as row-major, A has m * lda elements, B k * ldb and C
-        // m * ldc, as `gemm` vouches for, of the baseline's types, which was checked above. The factors are
+        // m * ldc, as `gemm` vouches for, of the baseline's types, which `Problem::check_kernel` checked. The factors are
         // f32, as sums are, and read before the call returns, since cuBLAS's pointer mode is the host's by default. The
         // product runs asynchronously, and freeing the operands waits for it.
         let queued = unsafe {
@@ -105,7 +101,7 @@ impl Cublas {
                 ),
             }
         };
-        queued.map_err(|error| failed(error.to_string()))
+        queued.map_err(|error| Error::Cuda { what: format!("run {}", baseline.name), reason: error.to_string() })
     }
 }
 

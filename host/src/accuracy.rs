@@ -1,0 +1,243 @@
+//! How accurate kernels are: their errors against f64 on inputs of many kinds, beside those of SGEMM on the same inputs.
+
+use gpu_kernels::{Element, Precision, STEPS};
+use jiff::{Timestamp, Unit};
+use serde::Serialize;
+
+use crate::backend::{Backend, Coverage, Device};
+use crate::baseline::class;
+use crate::bench::{Progress, check_memory};
+use crate::reference::Reference;
+use crate::verify::{Allowance, Fault, within};
+use crate::{Error, Kernel, Operands, Problem};
+
+mod errors;
+mod inputs;
+
+pub use errors::{Errors, Verdict};
+pub use inputs::Inputs;
+
+/// Rows and columns of C, and lengths of the sums, where nothing else is asked for.
+pub const MEASURED: (u32, &[u32]) = (256, &[64, 1000, 4096, 16384, 65536]);
+
+/// The same in the emulator, which is slow.
+pub const EMULATED: (u32, &[u32]) = (128, &[64, 1000]);
+
+/// The step that stands for SGEMM where cuBLAS is not there: one sum for each element, from the first product to the last.
+const PLAIN: &str = "vectorized";
+
+/// The error of one kernel on one kind of inputs. The fields' names are the keys of JSON and CSV.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AccuracyRow {
+    /// A step's slug, or a baseline's name.
+    pub kernel: &'static str,
+    /// The arithmetic, such as `fp16x3`.
+    pub precision: &'static str,
+    /// What A and B are: [`Inputs::name`].
+    pub inputs: &'static str,
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Length of the sums.
+    pub k: u32,
+    /// What the operands were drawn from.
+    pub seed: u64,
+    /// ||C - reference|| / ||reference||, Frobenius, against f64.
+    pub rel_error: f64,
+    /// The largest |C - reference| / (|A|\*|B|) of an element.
+    pub max_error: f64,
+    /// The kernel that it is compared with: cuBLAS SGEMM, or where that is not there a step in single precision.
+    pub compared_with: &'static str,
+    /// `rel_error` as a multiple of the other kernel's.
+    pub rel_error_ratio: f64,
+    /// `max_error` as a multiple of the other kernel's.
+    pub max_error_ratio: f64,
+    /// Whether the kernel promises that its errors are not larger: [`promises`].
+    pub promises: bool,
+    /// Whether they are.
+    pub verdict: Verdict,
+    /// `cuda` or `emulator`.
+    pub backend: &'static str,
+    /// The device's name.
+    pub device: String,
+    /// Such as `9.0`.
+    pub compute_capability: String,
+    /// The driver's version.
+    pub driver: String,
+    /// The newest CUDA version that the driver supports.
+    pub cuda: String,
+    /// cuBLAS's version, where it is there.
+    pub cublas: Option<String>,
+    /// When the row was made: UTC, RFC 3339.
+    pub date: String,
+    /// The commit that this program was built from, or `unknown`.
+    pub commit: &'static str,
+}
+
+/// The kernels on one problem and one kind of inputs.
+#[derive(Debug)]
+pub struct Measured {
+    /// Those that ran, in order.
+    pub rows: Vec<AccuracyRow>,
+    /// Why cuBLAS is not among them, if it was to be.
+    pub no_baseline: Option<String>,
+    /// Kernels that could not run, or whose errors their arithmetic does not explain.
+    pub failures: Vec<Error>,
+}
+
+/// What is compared where nothing is named: SGEMM, a step in single precision, and each step that promises as much with
+/// other means.
+#[must_use]
+pub fn kernels(device: &Device) -> Vec<Kernel> {
+    let plain = gpu_kernels::find(PLAIN).into_iter();
+    let promising = STEPS.iter().filter(|step| promises(Kernel::Step(step)) && device.check_runs(step).is_ok());
+    [Kernel::CUBLAS].into_iter().chain(plain.chain(promising).map(Kernel::Step)).collect()
+}
+
+/// Whether a kernel promises the accuracy of single precision, and computes in another one.
+#[must_use]
+pub fn promises(kernel: Kernel) -> bool {
+    let precision = kernel.precision();
+    precision != Precision::Fp32 && class(precision) == Precision::Fp32
+}
+
+/// Fails for a kernel whose inputs or outputs are not those of SGEMM.
+///
+/// # Errors
+/// [`Error::NotComparable`].
+pub fn check_comparable(kernel: Kernel) -> Result<(), Error> {
+    let is_sgemm = kernel.elements() == [Element::F32; 2];
+    if is_sgemm { Ok(()) } else { Err(Error::NotComparable { kernel: kernel.name() }) }
+}
+
+/// Measures the errors of kernels on one problem and one kind of inputs. All of C must be computed: an emulator runs all
+/// blocks. A kernel that fails does not stop the others. The first one in single precision is what the others are compared
+/// with; without one, there are no rows.
+///
+/// # Errors
+/// What concerns all kernels: [`Error::OutOfMemory`] and [`Error::OutOfHostMemory`].
+pub fn measure(
+    backend: &mut dyn Backend,
+    kernels: &[Kernel],
+    inputs: Inputs,
+    problem: &Problem,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Measured, Error> {
+    check_memory(backend.device(), problem, 0)?;
+    watch(Progress::Preparing(*problem));
+    let fresh = inputs.operands(problem)?;
+    let reference = Reference::new(problem, &fresh, (0..problem.m as usize).collect(), 0..problem.n as usize);
+    let mut measured = Measured { rows: Vec::new(), no_baseline: None, failures: Vec::new() };
+    let mut found = Vec::new();
+    for &kernel in kernels {
+        watch(if backend.is_modelled() { Progress::Emulating(kernel) } else { Progress::Verifying(kernel) });
+        match run(backend, kernel, problem, &fresh) {
+            Ok(result) => {
+                let errors = Errors::of(&reference, &result.c);
+                measured.failures.extend(wrong(kernel, problem, &reference, &errors, &result));
+                found.push((kernel, errors));
+            }
+            Err(error @ Error::NoCublas { .. }) => measured.no_baseline = Some(error.to_string()),
+            Err(error) => measured.failures.push(error),
+        }
+    }
+    let yardstick = found.iter().find(|(kernel, _)| kernel.precision() == Precision::Fp32);
+    if let Some(yardstick) = yardstick {
+        measured.rows =
+            found.iter().map(|of| row(backend.device(), backend.name(), problem, inputs, of, yardstick)).collect();
+    }
+    Ok(measured)
+}
+
+/// The kernels that promise SGEMM's accuracy, and whose errors are larger in some of the rows.
+#[must_use]
+pub fn broken_promises(rows: &[AccuracyRow]) -> Vec<Error> {
+    let mut kernels: Vec<(&'static str, &'static str)> = Vec::new();
+    for row in rows.iter().filter(|row| row.promises && row.verdict == Verdict::Larger) {
+        if !kernels.contains(&(row.kernel, row.compared_with)) {
+            kernels.push((row.kernel, row.compared_with));
+        }
+    }
+    let broken = |(kernel, other)| {
+        let own = || rows.iter().filter(|row| (row.kernel, row.compared_with) == (kernel, other));
+        let larger = own().filter(|row| row.verdict == Verdict::Larger).count();
+        Error::LessAccurate { kernel, other, larger, cases: own().count() }
+    };
+    kernels.into_iter().map(broken).collect()
+}
+
+/// Runs a kernel on fresh operands.
+fn run(backend: &mut dyn Backend, kernel: Kernel, problem: &Problem, fresh: &Operands) -> Result<Operands, Error> {
+    check_comparable(kernel)?;
+    backend.prepare(kernel)?;
+    backend.upload(fresh)?;
+    match backend.run(kernel, problem)? {
+        Coverage::Whole { .. } => backend.download(),
+        Coverage::Sample { .. } => {
+            let what = format!("measure the accuracy of {}", kernel.name());
+            Err(Error::Emulator { what, reason: "only a sample of its blocks ran".into() })
+        }
+    }
+}
+
+/// The largest error, where it is more than the kernel's arithmetic can have, with sums in any order.
+fn wrong(
+    kernel: Kernel,
+    problem: &Problem,
+    reference: &Reference,
+    errors: &Errors,
+    result: &Operands,
+) -> Option<Error> {
+    let (row, column) = errors.largest_at?;
+    let at = row * problem.n as usize + column;
+    let (got, expected) = (result.c.get(row, column), reference.expected[at]);
+    let bound = Allowance::new(problem, kernel.precision()).of_element(expected, reference.magnitude[at]);
+    if within((f64::from(got) - expected).abs(), bound) {
+        return None;
+    }
+    let Problem { m, n, k, .. } = *problem;
+    Some(Error::NotVerified {
+        kernel: kernel.name(),
+        m,
+        n,
+        k,
+        fault: Fault::Element { row, column, got, expected, bound },
+    })
+}
+
+fn row(
+    device: &Device,
+    backend: &'static str,
+    problem: &Problem,
+    inputs: Inputs,
+    (kernel, errors): &(Kernel, Errors),
+    (other, others): &(Kernel, Errors),
+) -> AccuracyRow {
+    let now = Timestamp::now();
+    let [rel_error_ratio, max_error_ratio] = errors.ratios(others);
+    AccuracyRow {
+        kernel: kernel.name(),
+        precision: kernel.precision().name(),
+        inputs: inputs.name(),
+        m: problem.m,
+        n: problem.n,
+        k: problem.k,
+        seed: problem.seed,
+        rel_error: errors.rel_error,
+        max_error: errors.max_error,
+        compared_with: other.name(),
+        rel_error_ratio,
+        max_error_ratio,
+        promises: promises(*kernel),
+        verdict: if kernel == other { Verdict::Same } else { errors.verdict(others) },
+        backend,
+        device: device.name.clone(),
+        compute_capability: format!("{}.{}", device.compute_capability.0, device.compute_capability.1),
+        driver: device.driver.clone(),
+        cuda: device.cuda.clone(),
+        cublas: device.cublas.clone(),
+        date: now.round(Unit::Second).unwrap_or(now).to_string(),
+        commit: env!("HOST_COMMIT"),
+    }
+}
