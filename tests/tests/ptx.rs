@@ -104,7 +104,8 @@ fn products_are_fused_and_nothing_can_panic() {
         let (_, body) = kernel(step);
         let Step { tile, slug, schedule, precision, .. } = *step;
         if precision != Precision::Fp32 {
-            assert!(count(&body, "wgmma.mma_async") > 0, "{slug}: the tensor cores have nothing to do");
+            // Within braces, as inline assembly that needs a predicate.
+            assert!(body.contains("wgmma.mma_async"), "{slug}: the tensor cores have nothing to do");
             continue;
         }
         // Of a deep slice, part of it is straight code.

@@ -3,7 +3,7 @@
 use super::Element;
 
 /// A kernel that rewrites A or B in memory before the step's own kernel reads it: from the start of an allocation on, its
-/// leading dimension the next multiple of 4. It takes [`PREPASS_ARGUMENTS`].
+/// leading dimension the next multiple of 16 bytes, or what a [`Split`] makes of a row. It takes [`PREPASS_ARGUMENTS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prepass {
     /// Its entry point.
