@@ -28,7 +28,7 @@ pub(crate) fn auto(
     problem: &Problem,
     promise: Promise,
 ) -> Option<(&'static Step, Reason)> {
-    let is_usable = |step: &&Step| promise.allows(step.precision) && device.check_runs(step).is_ok();
+    let is_usable = |step: &&Step| promise.keeps(step) && device.check_runs(step).is_ok();
     measured(table, problem, |entry| Some(entry.first.step).filter(|step| entry.promise == promise && is_usable(step)))
         .or_else(|| match rule(device, problem, promise)? {
             // Which of these it is, another promise's table knows better.
@@ -74,24 +74,26 @@ fn rule(device: &Device, problem: &Problem, promise: Promise) -> Option<&'static
     let of = |precision: Precision| match precision {
         Precision::Fp32 => on_cuda_cores(device, problem),
         _ => {
-            let runs = |step: &&Step| step.precision == precision && device.check_runs(step).is_ok();
+            let keeps = |step: &&Step| step.precision == precision && promise.keeps(step);
+            let runs = |step: &&Step| keeps(step) && device.check_runs(step).is_ok();
             on_tensor_cores(gpu_kernels::runnable().filter(runs).collect(), device, problem, has_choice)
         }
     };
-    let last = || STEPS.iter().rfind(|step| promise.allows(step.precision));
+    let last = || gpu_kernels::runnable().filter(|step| promise.keeps(step)).last();
     promise.precisions().iter().find_map(|precision| of(*precision)).or_else(last)
 }
 
-/// Of steps in one precision, the widest tiles that fill the device, or the most blocks; `None` where half of the device would
-/// be idle, and there is a choice.
+/// Of steps in one precision, the first with the widest tiles that fill the device, or with the most blocks; `None` where half
+/// of the device would be idle, and there is a choice.
 fn on_tensor_cores(
     steps: Vec<&'static Step>,
     device: &Device,
     problem: &Problem,
     is_choice: bool,
 ) -> Option<&'static Step> {
-    let that_fill = steps.iter().copied().filter(|step| fills(step, problem, device));
-    let chosen = widest(that_fill).or_else(|| most_blocks(steps.iter().copied(), problem));
+    let backwards = || steps.iter().rev().copied();
+    let that_fill = backwards().filter(|step| fills(step, problem, device));
+    let chosen = widest(that_fill).or_else(|| most_blocks(backwards(), problem));
     chosen.filter(|step| !is_choice || 2 * blocks(step, problem) >= u64::from(device.sm_count))
 }
 

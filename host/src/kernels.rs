@@ -146,7 +146,7 @@ impl Selection {
             });
         }
         let is_open = self.choices.iter().any(|choice| matches!(choice, Choice::Auto | Choice::All));
-        if is_open && !STEPS.iter().any(|step| promise.allows(step.precision)) {
+        if is_open && !gpu_kernels::runnable().any(|step| promise.keeps(step)) {
             return Err(Error::NoStep(promise.name()));
         }
         Ok(Self { promise: Some(promise), ..self })
@@ -208,7 +208,9 @@ impl Selection {
 
     /// The steps that `all` stands for, where a device runs all of them.
     fn all(&self) -> impl Iterator<Item = &'static Step> {
-        STEPS.iter().filter(|step| self.promise.is_none_or(|promise| promise.allows(step.precision)))
+        let keeps = |step: &&Step| self.promise.is_none_or(|promise| promise.keeps(step));
+        // Of a step that computes in something else, a variant may not.
+        STEPS.iter().filter_map(move |step| std::iter::once(step).chain(step.variants).find(keeps))
     }
 
     /// Why the device does not run those steps that `all` leaves out.

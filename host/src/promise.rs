@@ -1,6 +1,6 @@
 //! What `--precision` promises of the arithmetic, and so which kernels may be chosen.
 
-use gpu_kernels::Precision;
+use gpu_kernels::{Precision, Step};
 
 use crate::baseline::class;
 
@@ -59,6 +59,12 @@ impl Promise {
     #[must_use]
     pub fn allows(self, precision: Precision) -> bool {
         self.precisions().contains(&precision)
+    }
+
+    /// Whether a step keeps it, with C made of what A and B are made of.
+    #[must_use]
+    pub fn keeps(self, step: &Step) -> bool {
+        self.allows(step.precision) && step.output == step.precision.input()
     }
 
     /// The one that kernels of an arithmetic keep.

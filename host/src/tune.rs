@@ -107,7 +107,7 @@ pub fn search(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Found, Error> {
     let device = backend.device();
-    let runs = |step: &&Step| promise.allows(step.precision) && device.check_runs(step).is_ok();
+    let runs = |step: &&Step| promise.keeps(step) && device.check_runs(step).is_ok();
     let mut all: Vec<&'static Step> = gpu_kernels::runnable().filter(runs).collect();
     let first = Kernel::Step(all.first().ok_or(Error::NoStep(promise.name()))?);
     // Matrices are made of the same elements for all of them.

@@ -10,7 +10,7 @@ use crate::{Error, Matrix, Operands, Problem};
 /// The exponent of the first row's factor of [`Inputs::GradedRows`]; the last one's is its negative.
 const GRADE: i32 = 30;
 
-/// The exponent of the factor of [`Inputs::HugeElements`].
+/// The exponent of the factor of [`Inputs::HugeElements`] and [`Inputs::HugeOpposed`].
 const HUGE: i32 = 20;
 
 /// The exponent of what is left of a product in [`Inputs::NearCancelling`].
@@ -33,10 +33,9 @@ pub enum Inputs {
     Spread10,
     /// Normal, each element times its own power of two, whose exponent is uniform in -40..=40.
     Spread40,
-    /// Normal, row i of A and column j of B times a power of two, whose exponent falls evenly from 30 to -30 from the first
-    /// row or column to the last.
+    /// Normal, row i of A times a power of two, whose exponent falls evenly from 30 to -30 from the first row to the last.
     GradedRows,
-    /// Normal, one element of each row of A and of each column of B, at a random place, times 2^20.
+    /// Normal, one element of each row of A, at a random place, times 2^20.
     HugeElements,
     /// Normal in the first half of k; the second half of B is equal to the first, and that of A the first one's negative, each
     /// element times 1 + 2^-12 x, with x normal. Of an odd k, the last column of A is 0.
@@ -44,11 +43,14 @@ pub enum Inputs {
     /// Normal, column p of A times a power of two, whose exponent rises evenly from -10 to 10 along k, and row p of B divided by
     /// it: within a row of A elements differ by 2^20, and their products do not.
     OpposedGrades,
+    /// Normal, one element of each row of A, at a random place in the first half of k, and one of each column of B, in the second
+    /// half, times 2^20: the smallest elements of a row meet the largest one of a column.
+    HugeOpposed,
 }
 
 impl Inputs {
     /// Every kind.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Uniform,
         Self::Normal,
         Self::Positive,
@@ -58,6 +60,7 @@ impl Inputs {
         Self::HugeElements,
         Self::NearCancelling,
         Self::OpposedGrades,
+        Self::HugeOpposed,
     ];
 
     /// The name on the command line, in tables and in JSON.
@@ -73,6 +76,7 @@ impl Inputs {
             Self::HugeElements => "huge-elements",
             Self::NearCancelling => "near-cancelling",
             Self::OpposedGrades => "opposed-grades",
+            Self::HugeOpposed => "huge-opposed",
         }
     }
 
@@ -108,19 +112,16 @@ impl Inputs {
             Self::Positive => draw(&mut |rng| rng.random::<f32>().into()),
             Self::Spread10 => draw(&mut |rng| spread(rng, 10)),
             Self::Spread40 => draw(&mut |rng| spread(rng, 40)),
-            Self::Normal | Self::GradedRows | Self::HugeElements | Self::NearCancelling | Self::OpposedGrades => {
-                draw(&mut normal);
-            }
+            _ => draw(&mut normal),
         }
         match self {
             Self::GradedRows => {
                 each(a, |i, _, x| x * power_of_two(GRADE - graded(i, m, 2 * GRADE)));
-                each(b, |_, j, x| x * power_of_two(GRADE - graded(j, n, 2 * GRADE)));
             }
-            Self::HugeElements if k > 0 => {
-                let enlarge = |matrix: &mut Matrix, i, j| matrix.set(i, j, matrix.get(i, j) * power_of_two(HUGE));
-                (0..m).for_each(|i| enlarge(a, i, rng.random_range(0..k)));
-                (0..n).for_each(|j| enlarge(b, rng.random_range(0..k), j));
+            Self::HugeElements if k > 0 => (0..m).for_each(|i| enlarge(a, i, rng.random_range(0..k))),
+            Self::HugeOpposed if k > 1 => {
+                (0..m).for_each(|i| enlarge(a, i, rng.random_range(0..k / 2)));
+                (0..n).for_each(|j| enlarge(b, rng.random_range(k / 2..k), j));
             }
             Self::NearCancelling => {
                 let half = k / 2;
@@ -141,7 +142,7 @@ impl Inputs {
                 each(a, |_, p, x| x * power_of_two(graded(p, k, 2 * OPPOSED) - OPPOSED));
                 each(b, |p, _, x| x * power_of_two(OPPOSED - graded(p, k, 2 * OPPOSED)));
             }
-            Self::Uniform | Self::Normal | Self::Positive | Self::Spread10 | Self::Spread40 | Self::HugeElements => {}
+            _ => {}
         }
         Ok(operands)
     }
@@ -152,6 +153,11 @@ fn each(matrix: &mut Matrix, mut with: impl FnMut(usize, usize, f32) -> f32) {
     for i in 0..matrix.rows() {
         matrix.row_mut(i).iter_mut().enumerate().for_each(|(j, x)| *x = with(i, j, *x));
     }
+}
+
+/// Multiplies an element by 2^[`HUGE`].
+fn enlarge(matrix: &mut Matrix, i: usize, j: usize) {
+    matrix.set(i, j, matrix.get(i, j) * power_of_two(HUGE));
 }
 
 /// From 0 at the first of `count` places to `last` at the last one.
