@@ -11,6 +11,7 @@ mod fragment;
 mod gemm;
 pub mod parts;
 mod pipeline;
+mod products;
 mod ptx;
 mod ring;
 pub mod step;

@@ -99,7 +99,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
     /// # Safety
     /// As the kernels.
     #[inline(always)]
-    unsafe fn run<I: Input, O: Output>(g: &Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+    unsafe fn run<I: Input, O: Output>(g: &Gemm, maps: [*const TensorMap; 2]) {
         let (rows, columns, slices) = (g.m.div_ceil(BM), g.n.div_ceil(Self::BN), g.k.div_ceil(BK));
         // SAFETY: what is copied to a stage fills it, and is read before it is released; no block ends before its cluster.
         unsafe {
@@ -110,7 +110,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
                     for [row, column] in ring::tiles::<CLUSTER>(rows, columns) {
                         for slice in 0..slices {
                             let (stage, full) = ring.fill();
-                            Self::copy(stage, full, [row * BM, column * Self::BN, slice * BK], a_map, b_map);
+                            Self::copy(stage, full, [row * BM, column * Self::BN, slice * BK], maps);
                         }
                     }
                 }
@@ -131,13 +131,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
 
     /// Has the copy engine bring a slice of A, and this block's share of B's.
     #[inline(always)]
-    unsafe fn copy(
-        stage: Stage,
-        full: Mbarrier,
-        [row, col, depth]: [u32; 3],
-        a_map: *const TensorMap,
-        b_map: *const TensorMap,
-    ) {
+    unsafe fn copy(stage: Stage, full: Mbarrier, [row, col, depth]: [u32; 3], [a_map, b_map]: [*const TensorMap; 2]) {
         // SAFETY: the boxes fill the stage, which is free in all blocks of the cluster.
         unsafe {
             tensor::copy(stage.address, a_map, row, depth, full);
@@ -218,7 +212,7 @@ macro_rules! kernels {
                 // SAFETY: by the caller's promise.
                 unsafe {
                     let g = Gemm::new(m, n, k, alpha, a.cast(), lda, b.cast(), ldb, beta, c.cast(), ldc);
-                    <$shape>::run::<$input, $output>(&g, a_map, b_map);
+                    <$shape>::run::<$input, $output>(&g, [a_map, b_map]);
                 }
             }
         )*
@@ -226,12 +220,12 @@ macro_rules! kernels {
 }
 
 kernels! {
-    hgemm_f16 "hgemm" Hgemm<128, 1, 4>, f16, f16, F16;
-    hgemm_f16_cluster "hgemm/cluster" Hgemm<128, 2, 4>, f16, f16, F16;
-    hgemm_f16_128 "hgemm/128x128" Hgemm<64, 1, 6>, f16, f16, F16;
-    hgemm_f16_f32 "hgemm/f32" Hgemm<128, 1, 4>, f16, f32, F32;
+    hgemm "hgemm" Hgemm<128, 1, 4>, f16, f16, F16;
+    hgemm_cluster "hgemm/cluster" Hgemm<128, 2, 4>, f16, f16, F16;
+    hgemm_128x128 "hgemm/128x128" Hgemm<64, 1, 6>, f16, f16, F16;
+    hgemm_f32 "hgemm/f32" Hgemm<128, 1, 4>, f16, f32, F32;
     hgemm_bf16 "hgemm/bf16" Hgemm<128, 1, 4>, bf16, bf16, Bf16;
     hgemm_bf16_cluster "hgemm/bf16-cluster" Hgemm<128, 2, 4>, bf16, bf16, Bf16;
-    hgemm_bf16_128 "hgemm/bf16-128x128" Hgemm<64, 1, 6>, bf16, bf16, Bf16;
+    hgemm_bf16_128x128 "hgemm/bf16-128x128" Hgemm<64, 1, 6>, bf16, bf16, Bf16;
     hgemm_bf16_f32 "hgemm/bf16-f32" Hgemm<128, 1, 4>, bf16, f32, F32;
 }

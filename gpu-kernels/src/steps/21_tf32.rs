@@ -68,7 +68,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
     /// # Safety
     /// As the kernels.
     #[inline(always)]
-    unsafe fn run(g: &Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+    unsafe fn run(g: &Gemm, maps: [*const TensorMap; 2]) {
         let (rows, columns, pairs) = (g.m.div_ceil(Self::BM), g.n.div_ceil(BN), g.k.div_ceil(2 * BK));
         // SAFETY: what is copied to a stage fills it, and is read before it is released.
         unsafe {
@@ -79,7 +79,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                     for [row, column] in ring::tiles::<1>(rows, columns) {
                         for slice in 0..2 * pairs {
                             let (stage, full) = ring.fill();
-                            Self::copy(stage, full, [row * Self::BM, column * BN, slice * BK], a_map, b_map);
+                            Self::copy(stage, full, [row * Self::BM, column * BN, slice * BK], maps);
                         }
                     }
                 }
@@ -99,13 +99,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
 
     /// Has the copy engine bring a slice.
     #[inline(always)]
-    unsafe fn copy(
-        stage: Stage,
-        full: Mbarrier,
-        [row, col, depth]: [u32; 3],
-        a_map: *const TensorMap,
-        b_map: *const TensorMap,
-    ) {
+    unsafe fn copy(stage: Stage, full: Mbarrier, [row, col, depth]: [u32; 3], [a_map, b_map]: [*const TensorMap; 2]) {
         // SAFETY: the boxes fill the stage, which is free.
         unsafe {
             tensor::copy(stage.address, a_map, row, depth, full);
@@ -243,7 +237,7 @@ macro_rules! kernels {
                 // SAFETY: by the caller's promise.
                 unsafe {
                     let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-                    <$shape>::run(&g, a_map, b_map);
+                    <$shape>::run(&g, [a_map, b_map]);
                 }
             }
         )*

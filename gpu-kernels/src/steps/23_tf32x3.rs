@@ -6,9 +6,9 @@
 //!
 //! Source: CUTLASS, example 27, for devices before Hopper; Triton's `tf32x3`.
 
-use super::fp16x3::{ThreeProducts, kernels};
 use crate::gemm::Gemm;
 use crate::parts::Tf32;
+use crate::products::{ThreeProducts, kernels};
 use crate::ptx::tensor::TensorMap;
 use crate::{Precision, Step};
 use cuda_std::prelude::*;
