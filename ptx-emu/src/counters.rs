@@ -261,7 +261,8 @@ impl Counters {
         });
         let counts: Vec<_> = counts.collect();
         let waits = waits(&program.instructions, &counts);
-        let mut counters = Self { block_sectors: block_sectors.round() as u64, touched_bytes, waits, ..Self::default() };
+        let mut counters =
+            Self { block_sectors: block_sectors.round() as u64, touched_bytes, waits, ..Self::default() };
         for (instruction, count) in program.instructions.iter().zip(&counts).filter(|(_, count)| count.warps > 0) {
             counters.add(instruction, count);
         }

@@ -3,14 +3,14 @@
 //! This is read off the program: from each load on, the way that most warps went is followed to where the value goes on to
 //! shared memory, or a copy is waited for, and from there to the barrier behind which others read it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::AddAssign;
 
 use serde::Serialize;
 
+use crate::Space;
 use crate::counters::Count;
 use crate::program::{Action, Async, BarrierKind, Instruction, Pc};
-use crate::Space;
 
 /// So many instructions after a load nobody waits for it any more.
 const MAX_INSTRUCTIONS: u64 = 4096;
@@ -82,12 +82,18 @@ struct Path<'a> {
 }
 
 impl Path<'_> {
-    fn next(&self, pc: Pc) -> Option<Pc> {
+    /// The next place, outside of the loop if it must not be one of `seen`.
+    fn next(&self, pc: Pc, seen: Option<&HashSet<Pc>>) -> Option<Pc> {
         let Instruction { action, guard, .. } = &self.instructions[pc];
         let warps = |pc: Pc| self.counts.get(pc).map_or(0, |count| count.warps);
+        let is_new = |pc: Pc| seen.is_none_or(|seen| !seen.contains(&pc));
         let next = match (action, guard) {
             (Action::Branch(target), None) => *target,
-            (Action::Branch(target), Some(_)) if warps(*target) > warps(pc + 1) => *target,
+            (Action::Branch(target), Some(_))
+                if (is_new(*target), warps(*target)) > (is_new(pc + 1), warps(pc + 1)) =>
+            {
+                *target
+            }
             (Action::Exit | Action::Trap, None) | (Action::BranchIndex(..), _) => return None,
             _ => pc + 1,
         };
@@ -97,9 +103,11 @@ impl Path<'_> {
     /// The barrier behind which others read what the load or copy brings, and how many instructions after it the warp needs
     /// it itself.
     fn wait(&self, load: Pc, is_copy: bool) -> Option<(Pc, u64)> {
-        let (mut pc, mut groups, mut needed) = (load, 0, None);
+        let (mut pc, mut groups, mut needed, mut seen) = (load, 0, None, HashSet::new());
         for distance in 0..MAX_INSTRUCTIONS {
-            pc = self.next(pc)?;
+            seen.insert(pc);
+            // From where it is needed on, loops are left.
+            pc = self.next(pc, needed.map(|_| &seen))?;
             let is_needed = match &self.instructions[pc].action {
                 Action::Store(access) => !is_copy && access.space == Space::Shared,
                 Action::Async(action) => match &**action {
@@ -124,5 +132,71 @@ impl Path<'_> {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GlobalMemory, Launch, Module};
+
+    /// The waits of 32 threads with %rd1 the address of 64 words, %r1 and %r2 places in shared memory, and %r4 an 8.
+    fn waits_of(body: &str) -> Waits {
+        let text = format!(
+            ".version 7.0 .target sm_80 .address_size 64
+            .visible .entry k(.param .u64 data) {{
+                .reg .b64 %rd<4>; .reg .b32 %r<9>; .reg .pred %p<2>; .shared .align 16 .b32 s[64];
+                ld.param.u64 %rd1, [data]; mov.u32 %r1, s; add.u32 %r2, %r1, 128; mov.u32 %r4, 8;
+                {body}
+                ret;
+            }}"
+        );
+        let mut memory = GlobalMemory::default();
+        let data = memory.allocate_words(0..64);
+        let launch =
+            Launch { checks: crate::Checks::NONE, ..Launch::new([1, 1, 1], [32, 1, 1]).argument(data.to_le_bytes()) };
+        let module = Module::parse(&text).unwrap();
+        module.kernel("k").unwrap().launch(&mut memory, &launch).unwrap().counters.waits
+    }
+
+    #[test]
+    fn what_goes_to_shared_memory_is_waited_for_once_for_each_barrier() {
+        let slice = "ld.global.u32 %r3, [%rd1]; st.shared.u32 [%r1], %r3;
+            ld.global.u32 %r3, [%rd1+4]; st.shared.u32 [%r1+4], %r3; bar.sync 0;";
+        assert_eq!(waits_of(slice), Waits { warps: 1, instructions: 0, requests: 2, bytes: 256 });
+        assert_eq!(waits_of(&format!("{slice} bar.sync 0; {slice}")).warps, 2);
+        assert_eq!(waits_of("ld.global.u32 %r3, [%rd1]; st.global.u32 [%rd1], %r3; bar.sync 0;"), Waits::default());
+    }
+
+    #[test]
+    fn loads_may_be_far_ahead() {
+        let work = "add.u32 %r5, %r5, 1; ".repeat(100);
+        let body = format!(
+            "LOOP: ld.global.u32 %r3, [%rd1]; {work} st.shared.u32 [%r1], %r3; bar.sync 0;
+            sub.u32 %r4, %r4, 1; setp.ne.u32 %p1, %r4, 0; @%p1 bra LOOP;"
+        );
+        assert_eq!(waits_of(&body), Waits { warps: 8, instructions: 800, requests: 8, bytes: 8 * 128 });
+    }
+
+    #[test]
+    fn a_loop_of_loads_before_one_barrier_is_one_wait() {
+        let body = "LOOP: ld.global.u32 %r3, [%rd1]; st.shared.u32 [%r1], %r3;
+            sub.u32 %r4, %r4, 1; setp.ne.u32 %p1, %r4, 0; @%p1 bra LOOP; bar.sync 0;";
+        assert_eq!(waits_of(body), Waits { warps: 1, instructions: 0, requests: 8, bytes: 8 * 128 });
+    }
+
+    #[test]
+    fn a_group_of_copies_is_waited_for_when_fewer_may_be_left() {
+        let body = |pending: u32| {
+            format!(
+                "LOOP: cp.async.ca.shared.global [%r1], [%rd1], 4; cp.async.commit_group;
+                sub.u32 %r4, %r4, 1; setp.ne.u32 %p1, %r4, 0;
+                cp.async.wait_group {pending}; bar.sync 0; @%p1 bra LOOP;"
+            )
+        };
+        let waits = [0, 1, 2].map(|pending| waits_of(&body(pending)));
+        assert_eq!(waits.map(|waits| waits.warps), [8; 3]);
+        // The loop has seven instructions.
+        assert_eq!(waits.map(|waits| waits.instructions), [8 * 3, 8 * 10, 8 * 17]);
     }
 }
