@@ -66,14 +66,14 @@ pub struct Counters {
     pub shared_loads: SharedCounters,
     /// Stores to shared memory, atomic operations included.
     pub shared_stores: SharedCounters,
-    /// Words of a warp that loads from shared memory brought beyond one for each of their wavefronts.
-    pub crowded_words: u64,
-    /// Shuffles.
-    pub shuffles: u64,
     /// Loads from and stores to local memory: spilled registers, and arrays that are indexed at run time.
     pub local: GlobalCounters,
     /// Warps that came to a barrier of the block.
     pub barriers: u64,
+    /// Words of a warp that loads from shared memory brought beyond one for each of their wavefronts.
+    pub crowded_words: u64,
+    /// Shuffles.
+    pub shuffles: u64,
     /// Waits for global memory.
     pub waits: Waits,
     /// Branches at which the lanes of a warp went different ways.
