@@ -10,6 +10,8 @@ use crate::coalesce::{SECTOR_BYTES, WAVEFRONT_BYTES};
 use crate::exec::ClassCounts;
 use crate::ops::tensor_core::{Format, ROWS};
 use crate::program::{Action, Async, Bulk, BulkEnd, ClusterBarrier, Instruction, Program, Tensor, Wgmma};
+use crate::registers::LANES;
+use crate::waits::{Waits, waits};
 
 /// What one instruction of the PTX did, over all warps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,7 +50,7 @@ pub struct Counters {
     /// Warp instructions, by class.
     pub instructions: BTreeMap<Class, u64>,
     /// Warp instructions of the GPU's own code, estimated: an operation on 64-bit integers is two of them, a jump to what
-    /// follows and a parameter that is only read are none.
+    /// follows, a parameter that is only read and a product that is twice as wide as its factors are none.
     pub machine_instructions: u64,
     /// Instructions, counted once for each lane that ran one, its guard holding.
     pub thread_instructions: u64,
@@ -73,6 +75,12 @@ pub struct Counters {
     pub local: GlobalCounters,
     /// Warps that came to a barrier of the block.
     pub barriers: u64,
+    /// Words of a warp that loads from shared memory brought beyond one for each of their wavefronts.
+    pub crowded_words: u64,
+    /// Shuffles.
+    pub shuffles: u64,
+    /// Waits for global memory.
+    pub waits: Waits,
     /// Branches at which the lanes of a warp went different ways.
     pub divergent_branches: u64,
     /// Distinct sectors of global memory that each block touched, added up over the blocks: what must pass between the
@@ -231,7 +239,7 @@ impl Class {
             }
             "rcp" | "rsqrt" | "sqrt" | "sin" | "cos" | "ex2" | "lg2" | "tanh" if has("approx") => Self::SpecialFunction,
             "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => Self::Lanes,
-            "fma" | "mad" if has("f32") => Self::Fma,
+            "fma" | "mad" if has("f32") || has("f32x2") => Self::Fma,
             _ if has("f64") => Self::DoubleArithmetic,
             _ if has("f32") || has("f32x2") => Self::FloatArithmetic,
             _ if ["f16", "f16x2", "bf16", "bf16x2"].into_iter().any(has) => Self::HalfArithmetic,
@@ -247,6 +255,8 @@ impl Class {
         match self {
             Self::IntegerArithmetic | Self::Logic if is_wide => 2,
             Self::Branch if mnemonic == "bra.uni" => 0,
+            // Part of the addition behind it.
+            Self::IntegerArithmetic if mnemonic.starts_with("mul.wide") => 0,
             Self::OtherLoad => 0,
             _ => 1,
         }
@@ -268,14 +278,17 @@ impl Counters {
                 sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * value as f64);
             }
         }
-        let mut counters = Self { block_sectors: block_sectors.round() as u64, touched_bytes, ..Self::default() };
-        for (instruction, sum) in program.instructions.iter().zip(sums) {
+        let counts = sums.into_iter().map(|sum| {
             let [warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged] =
                 sum.map(|value| value.round() as u64);
-            let count = Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged };
-            if warps > 0 {
-                counters.add(instruction, &count);
-            }
+            Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged }
+        });
+        let counts: Vec<_> = counts.collect();
+        let waits = waits(&program.instructions, &counts);
+        let mut counters =
+            Self { block_sectors: block_sectors.round() as u64, touched_bytes, waits, ..Self::default() };
+        for (instruction, count) in program.instructions.iter().zip(&counts).filter(|(_, count)| count.warps > 0) {
+            counters.add(instruction, count);
         }
         counters
     }
@@ -286,7 +299,8 @@ impl Counters {
         *self.instructions.entry(class).or_default() += warps;
         self.machine_instructions += warps * class.machine_instructions(&instruction.mnemonic);
         self.thread_instructions += lanes;
-        self.thread_fmas += if class == Class::Fma { lanes } else { 0 };
+        let fmas = if instruction.mnemonic.ends_with("f32x2") { 2 } else { 1 };
+        self.thread_fmas += if class == Class::Fma { fmas * lanes } else { 0 };
         self.divergent_branches += diverged;
         let mut bytes = lanes
             * match &instruction.action {
@@ -330,7 +344,11 @@ impl Counters {
             Class::GlobalLoad | Class::GenericAccess => self.global_loads += global,
             Class::GlobalStore => self.global_stores += global,
             Class::LocalAccess => self.local += global,
-            Class::SharedLoad => self.shared_loads += shared,
+            Class::SharedLoad => {
+                self.shared_loads += shared;
+                self.crowded_words += (bytes / (4 * LANES as u64)).saturating_sub(wavefronts);
+            }
+            Class::Lanes if instruction.mnemonic.starts_with("shfl") => self.shuffles += warps,
             Class::SharedStore => self.shared_stores += shared,
             _ => {}
         }

@@ -58,6 +58,7 @@ mod special;
 pub mod syntax;
 mod tensor;
 mod types;
+mod waits;
 
 pub use check::Checks;
 pub use counters::{Class, Counters, GlobalCounters, LineCounters, SharedCounters, TensorCoreFmas};
@@ -69,3 +70,4 @@ pub use program::ParamInfo;
 pub use sample::{BlockIndex, Blocks, Grouping};
 pub use tensor::{Swizzle, TensorMap, TensorMapError};
 pub use types::{Space, Type};
+pub use waits::Waits;

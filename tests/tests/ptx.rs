@@ -148,7 +148,7 @@ fn the_read_only_cache_serves_what_it_is_claimed_to() {
 }
 
 #[test]
-fn ptxas_spills_nothing() {
+fn ptxas_spills_nothing_and_serializes_nothing() {
     let Some(ptxas) = tools::find("ptxas") else {
         eprintln!("skipped: no ptxas (`cargo xtask setup --ptxas`)");
         return;
@@ -174,6 +174,7 @@ fn ptxas_spills_nothing() {
             let clean = frames.clone().filter(|line| line.contains(none)).count();
             let kernels: HashSet<_> = step.kernels().collect();
             assert_eq!((clean, frames.count()), (kernels.len(), clean), "{} for {arch}: {report}", step.slug);
+            assert!(!report.contains("Potential Performance Loss"), "{} for {arch}: {report}", step.slug);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gpu_kernels::{Schedule, Step};
 use ptx_emu::device::{DEVICES, Device as Model};
-use ptx_emu::{Counters, model};
+use ptx_emu::{Counters, Waits, model};
 
 use super::launch::{Launched, Runner};
 use super::modules::Modules;
@@ -138,8 +138,13 @@ fn scaled(counters: &Counters, factor: f64, touched_bytes: u64) -> Counters {
     for shared in [shared_loads, shared_stores] {
         [&mut shared.requests, &mut shared.wavefronts].into_iter().for_each(scale);
     }
-    let Counters { machine_instructions, thread_fmas, barriers, block_sectors, .. } = &mut counters;
-    [machine_instructions, thread_fmas, barriers, block_sectors].into_iter().for_each(scale);
+    let Waits { warps, instructions, requests, bytes } = &mut counters.waits;
+    [warps, instructions, requests, bytes].into_iter().for_each(scale);
+    counters.instructions.values_mut().for_each(scale);
+    let Counters { machine_instructions, thread_fmas, barriers, block_sectors, crowded_words, shuffles, .. } =
+        &mut counters;
+    let counts = [machine_instructions, thread_fmas, barriers, block_sectors, crowded_words, shuffles];
+    counts.into_iter().for_each(scale);
     counters
 }
 
