@@ -11,6 +11,7 @@ mod copy;
 mod data;
 mod descriptor;
 mod footprint;
+mod fragment;
 mod grid;
 mod in_flight;
 mod matrix;

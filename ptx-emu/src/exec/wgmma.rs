@@ -6,6 +6,7 @@
 
 use super::block::{Fault, Site};
 use super::descriptor::{Descriptor, UNIT};
+use super::fragment::{get_sums, put_sums, rows_in_registers};
 use super::grid::Grid;
 use super::warp::Warp;
 use crate::check::{AccessKind, Beside, Observed, Since};
@@ -15,7 +16,7 @@ use crate::finding::FindingKind;
 use crate::lanes::lanes_of;
 use crate::ops::tensor_core::{Columns, Format, MAX_DEPTH, ROWS, Row, Sums, WIDTH, multiply};
 use crate::program::{Multiply, MultiplySource, Pc, Wgmma};
-use crate::registers::{ALL_LANES, LANES, Mask, Registers, Slot};
+use crate::registers::{ALL_LANES, LANES, Mask, Slot};
 
 /// Warps that multiply together.
 const GROUP: usize = 4;
@@ -302,49 +303,4 @@ fn wavefronts(product: &Multiply, warp: usize, units: u64) -> u64 {
     let of_columns = u64::from(product.columns) * 2;
     let own = if warp.is_multiple_of(GROUP) { units } else { units.saturating_sub(of_columns) };
     (own * UNIT).div_ceil(WAVEFRONT_BYTES)
-}
-
-/// The warp's rows of the first matrix, of which lane 0 has what begins the rows 0 and 8, lane 4 the rows 1 and 9.
-fn rows_in_registers(registers: &Registers, format: Format, slots: &[Slot]) -> [[u32; MAX_DEPTH]; ROWS] {
-    let mut elements = [[0; MAX_DEPTH]; ROWS];
-    for (index, slot) in slots.iter().enumerate() {
-        let values: [u32; LANES] = registers.read(*slot);
-        for (lane, value) in values.into_iter().enumerate() {
-            let (row, k) = (lane / 4 + 8 * (index % 2), lane % 4 + 4 * (index / 2));
-            if format.bytes() == 4 {
-                elements[row][k] = value;
-            } else {
-                (elements[row][2 * k], elements[row][2 * k + 1]) = (value & 0xffff, value >> 16);
-            }
-        }
-    }
-    elements
-}
-
-/// The row and the column of what a lane has in a register of the result, of which each eight columns take four.
-#[inline(always)]
-const fn place_of(register: usize, lane: usize) -> (usize, usize) {
-    (lane / 4 + 8 * (register % 4 / 2), lane % 4 * 2 + register % 2 + 8 * (register / 4))
-}
-
-fn get_sums(registers: &Registers, slots: &[Slot]) -> Sums {
-    let mut sums = Sums::default();
-    for (register, slot) in slots.iter().enumerate() {
-        let values: [f32; LANES] = registers.read(*slot);
-        for (lane, value) in values.into_iter().enumerate() {
-            let (row, column) = place_of(register, lane);
-            sums[row][column] = value;
-        }
-    }
-    sums
-}
-
-fn put_sums(registers: &mut Registers, slots: &[Slot], sums: &Sums, mask: Mask) {
-    for (register, slot) in slots.iter().enumerate() {
-        let value = |lane: usize| {
-            let (row, column) = place_of(register, lane);
-            sums[row][column]
-        };
-        registers.write(*slot, &std::array::from_fn::<f32, LANES, _>(value), mask);
-    }
 }

@@ -152,6 +152,7 @@ pub(crate) fn multiply(simd: pulp::Arch, format: Format, rows: &[Row; ROWS], col
 
 /// By column: the exponent that all is aligned to, and the sum in units of the last bit that is kept.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // of iterators the compiler makes worse vectors
 fn aligned(depth: usize, row: &Row, columns: &Columns, sums: &[f32; WIDTH]) -> ([i16; WIDTH], [[i32; WIDTH]; 2]) {
     let exponent = |sum: f32| ((sum.to_bits() >> 23 & 0xff) as i16).max(1).wrapping_sub(127);
     let mut top = sums.map(exponent);
