@@ -117,7 +117,7 @@ fn exponent(magnitude: u32) -> i32 {
 #[inline(always)]
 pub(crate) fn powers(exponent: i32) -> [f32; 2] {
     let half = exponent >> 1;
-    [half, exponent - half].map(|exponent| f32::from_bits((exponent.max(-126) + 127 << 23) as u32))
+    [half, exponent - half].map(|exponent| f32::from_bits(((exponent.max(-126) + 127) << 23) as u32))
 }
 
 /// The bits of the largest magnitude of some numbers, and of the smallest but zero.

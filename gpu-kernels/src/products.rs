@@ -197,6 +197,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
     }
 
     /// An octet's sums, the first one at `row` and `col`, as an fp32 step computes them: in the order of k.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the sums in memory
     #[inline(always)]
     unsafe fn in_f32(g: &Gemm, row: u32, col: u32) {
         let place = |i: usize| (row + i as u32 / 2 * 8, col + i as u32 % 2);

@@ -146,8 +146,8 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
             let b = Self::fragments(stage);
             let a = Matrix::along_k(stage.address);
             wgmma::fence();
-            for step in 0..STEPS {
-                wgmma::tf32_fragments(acc, b[step], a.add(step as u32 * STEP_BYTES), true);
+            for (step, b) in (0..).zip(b) {
+                wgmma::tf32_fragments(acc, b, a.add(step * STEP_BYTES), true);
             }
             wgmma::commit();
             (stage, b)
@@ -171,7 +171,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
             core::array::from_fn(|i| {
                 let row = step as u32 * DEPTH + first_row + i as u32 / 2 * 4;
                 let col = col + i as u32 % 2 * 4;
-                let index = panel + row * ROW + ((col / 4 ^ row % 8) * 4 + col % 4);
+                let index = panel + row * ROW + (((col / 4) ^ (row % 8)) * 4 + col % 4);
                 // SAFETY: inside the panel.
                 unsafe { *smem.add(index as usize) }
             })
