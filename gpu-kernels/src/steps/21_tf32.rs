@@ -138,6 +138,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
     }
 
     /// Starts the products of the next slice, and gives its fragments, which are to stay as they are for so long.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the fragments in memory
     #[inline(always)]
     unsafe fn multiply(ring: &mut Ring<1>, acc: &mut [f32; ACC]) -> (Stage, Fragments) {
         // SAFETY: the stage is full, and nobody releases it before the products are waited for.
@@ -146,8 +147,8 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
             let b = Self::fragments(stage);
             let a = Matrix::along_k(stage.address);
             wgmma::fence();
-            for (step, b) in (0..).zip(b) {
-                wgmma::tf32_fragments(acc, b, a.add(step * STEP_BYTES), true);
+            for step in 0..STEPS {
+                wgmma::tf32_fragments(acc, b[step], a.add(step as u32 * STEP_BYTES), true);
             }
             wgmma::commit();
             (stage, b)
