@@ -24,10 +24,17 @@ pub enum Mistake {
     TakesLdaForLdb,
     /// The last column is left as it was.
     SkipsLastColumn,
+    /// Values of A that are not normal count as 0.
+    FlushesSubnormals,
+    /// Values of A are taken apart and added up again, which makes NaN of infinity.
+    SplitsInfinities,
 }
 
 impl Mistake {
-    /// Every mistake.
+    /// Mistakes that show where numbers are at the ends of f32, or are none.
+    pub const OF_RANGE: [Self; 2] = [Self::FlushesSubnormals, Self::SplitsInfinities];
+
+    /// Every other mistake.
     pub const ALL: [Self; 8] = [
         Self::IgnoresBeta,
         Self::ReadsCAtBeta0,
@@ -153,7 +160,14 @@ fn sgemm(problem: &Problem, operands: &mut Operands, mistake: Option<Mistake>) {
     for i in 0..m {
         let mut sums = vec![0.0f32; n];
         for p in (0..k).filter(|_| reads_inputs) {
-            let a = at(&operands.a, i * lda + p);
+            let a = match at(&operands.a, i * lda + p) {
+                a if wrong(Mistake::FlushesSubnormals) && a.is_subnormal() => 0.0,
+                a if wrong(Mistake::SplitsInfinities) => {
+                    let high = f32::from_bits(a.to_bits() & !0xfff);
+                    high + (a - high)
+                }
+                a => a,
+            };
             sums.iter_mut().enumerate().for_each(|(j, sum)| *sum += a * at(&operands.b, p * ldb + j));
         }
         for (j, sum) in sums.into_iter().enumerate() {

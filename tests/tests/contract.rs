@@ -25,3 +25,13 @@ fn every_mistake_breaks_the_contract() {
         }
     }
 }
+
+#[test]
+fn who_promises_fp32_keeps_what_is_at_its_ends() {
+    let step = &STEPS[0];
+    for mistake in Mistake::OF_RANGE {
+        let results = contract::run(&mut CpuBackend::new(Some(mistake)), step).unwrap();
+        let failures = failures(&results);
+        assert!(!failures.is_empty() && failures.iter().all(|line| line.contains("inputs: Special")), "{failures:?}");
+    }
+}

@@ -11,6 +11,7 @@ mod in_flight;
 mod layout;
 mod matrix;
 mod mbarrier;
+mod names;
 mod opcode;
 mod operands;
 mod slots;
@@ -250,7 +251,10 @@ impl Variables {
             let address = place(end, variable);
             variables.push(variable.space, address);
         }
-        let of_module = || module.variables.iter().filter(|variable| variable.space == Space::Shared);
+        // What other kernels of the module have is no part of this one's.
+        let names = names::of_module(body);
+        let is_here = |variable: &&Variable| variable.space == Space::Shared && names.contains(variable.name.as_str());
+        let of_module = || module.variables.iter().filter(is_here);
         for variable in of_module().filter(|variable| is_static(variable)) {
             let address = place(&mut shared, variable);
             variables.module.push((variable.name.clone(), (Space::Shared, address)));
