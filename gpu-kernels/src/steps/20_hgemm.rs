@@ -220,10 +220,10 @@ macro_rules! kernels {
 }
 
 kernels! {
-    hgemm "hgemm" Hgemm<128, 1, 4>, f16, f16, F16;
-    hgemm_cluster "hgemm/cluster" Hgemm<128, 2, 4>, f16, f16, F16;
-    hgemm_128x128 "hgemm/128x128" Hgemm<64, 1, 6>, f16, f16, F16;
-    hgemm_f32 "hgemm/f32" Hgemm<128, 1, 4>, f16, f32, F32;
+    hgemm_f16 "hgemm" Hgemm<128, 1, 4>, f16, f16, F16;
+    hgemm_f16_cluster "hgemm/cluster" Hgemm<128, 2, 4>, f16, f16, F16;
+    hgemm_f16_128x128 "hgemm/128x128" Hgemm<64, 1, 6>, f16, f16, F16;
+    hgemm_f16_f32 "hgemm/f32" Hgemm<128, 1, 4>, f16, f32, F32;
     hgemm_bf16 "hgemm/bf16" Hgemm<128, 1, 4>, bf16, bf16, Bf16;
     hgemm_bf16_cluster "hgemm/bf16-cluster" Hgemm<128, 2, 4>, bf16, bf16, Bf16;
     hgemm_bf16_128x128 "hgemm/bf16-128x128" Hgemm<64, 1, 6>, bf16, bf16, Bf16;

@@ -31,7 +31,7 @@ const BK: u32 = ROW;
 /// Depth of a product, and how many a slice has.
 const DEPTH: u32 = STEP_BYTES / 4;
 const STEPS: usize = (BK / DEPTH) as usize;
-/// ROW columns of B.
+/// Of ROW columns of B.
 const PANEL_BYTES: u32 = BK * ROW_BYTES;
 const PANELS: u32 = BN / ROW;
 
@@ -137,7 +137,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         }
     }
 
-    /// Starts the products of the next slice, and gives its fragments, which are to stay as they are for so long.
+    /// Starts the products of the next slice, and gives its fragments, which must stay as they are until these are done.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the fragments in memory
     #[inline(always)]
     unsafe fn multiply(ring: &mut Ring<1>, acc: &mut [f32; ACC]) -> (Stage, Fragments) {
@@ -165,8 +165,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         let column = ring::consumer() * ROWS + column();
         let (panel, col) = (column / ROW, column % ROW);
         let smem = shared::dynamic_shared_mem::<f32>();
-        // SAFETY: into shared memory.
-        let start = unsafe { shared::address(smem) };
+        let start = unsafe { shared::address(smem) }; // SAFETY: into shared memory
         let panel = (stage.address - start + Self::A_BYTES + panel * PANEL_BYTES) / 4;
         core::array::from_fn(|step| {
             core::array::from_fn(|i| {
