@@ -33,7 +33,9 @@ pub fn relative(path: &Path) -> String {
 
 /// The file name that the step of position `index` must have: `05_tiling_2d.rs` for the kernel `sgemm_tiling_2d`.
 pub fn step_file_name(index: usize, step: &Step) -> String {
-    format!("{:02}_{}.rs", index + 1, step.kernel.trim_start_matches("sgemm_"))
+    let elements = format!("_{}", step.precision.input().name());
+    let name = step.kernel.trim_start_matches("sgemm_").trim_end_matches(&elements);
+    format!("{:02}_{name}.rs", index + 1)
 }
 
 /// The source file of `step`.
