@@ -13,6 +13,7 @@ pub mod parts;
 mod pipeline;
 mod products;
 mod ptx;
+pub mod range;
 mod ring;
 pub mod step;
 pub mod steps;

@@ -4,6 +4,7 @@
 use crate::f32x4::{self, VEC};
 use crate::ptx::convert;
 use crate::ptx::wgmma::{self, Matrix, ROW_BYTES};
+use crate::range::{INFINITE, Range, exponent, powers};
 use crate::tile::WARP;
 use crate::{Element, MAX_SIZE, NOT_SPLIT, Operand, Prepass, Split};
 use cuda_std::prelude::*;
@@ -43,16 +44,18 @@ impl Part for F16 {
     const PREPASSES: &[Prepass] = &prepasses::<Self>(["split_rows_f16", "split_columns_f16"]);
 
     #[inline(always)]
-    fn exponent(Range { largest, smallest }: Range) -> i32 {
+    fn exponent(range: Range) -> i32 {
         const TOP: i32 = 14;
         // From there down to f16's smallest number: what is further below the largest would vanish.
         const SPAN: i32 = TOP + 24;
-        if largest == 0 {
+        // Down to there a number has all its bits. Where most have less, a row is its largest, and noise.
+        const DEPTH: f32 = 14.0;
+        if range.largest == 0 {
             0
-        } else if largest >= INFINITE || exponent(largest) - exponent(smallest) > SPAN {
+        } else if range.largest >= INFINITE || range.span() > SPAN || range.depth() > DEPTH {
             NOT_SPLIT
         } else {
-            TOP - exponent(largest)
+            TOP - exponent(range.largest)
         }
     }
 
@@ -82,11 +85,19 @@ impl Part for Tf32 {
     const PREPASSES: &[Prepass] = &prepasses::<Self>(["split_rows_tf32", "split_columns_tf32"]);
 
     #[inline(always)]
-    fn exponent(Range { largest, smallest }: Range) -> i32 {
+    fn exponent(range: Range) -> i32 {
         // What would be rounded up to infinity; and numbers whose low part has no exponent any more.
         const LARGE: u32 = INFINITE - (1 << 12);
         const SMALL: i32 = -126 + 24;
-        if largest >= LARGE || largest != 0 && exponent(smallest) < SMALL { NOT_SPLIT } else { 0 }
+        // Where the numbers are so far apart, a sum is one product, which SGEMM rounds once.
+        const DEPTH: f32 = 24.0;
+        if range.largest == 0 {
+            0
+        } else if range.largest >= LARGE || exponent(range.smallest) < SMALL || range.depth() > DEPTH {
+            NOT_SPLIT
+        } else {
+            0
+        }
     }
 
     #[inline(always)]
@@ -100,46 +111,6 @@ impl Part for Tf32 {
     unsafe fn product<const ACC: usize>(acc: &mut [f32; ACC], a: Matrix, b: Matrix, adds: bool) {
         // SAFETY: by the caller's promise.
         unsafe { wgmma::tf32(acc, a, b, adds) }
-    }
-}
-
-/// The bits of infinity.
-const INFINITE: u32 = f32::INFINITY.to_bits();
-
-/// The exponent of a number's first bit.
-#[inline(always)]
-fn exponent(magnitude: u32) -> i32 {
-    let biased = (magnitude >> 23) as i32;
-    if biased == 0 { -118 - magnitude.leading_zeros() as i32 } else { biased - 127 }
-}
-
-/// 2^exponent as two factors: it may be beyond f32 where the result is not. What would vanish anyway gets the smallest.
-#[inline(always)]
-pub(crate) fn powers(exponent: i32) -> [f32; 2] {
-    let half = exponent >> 1;
-    [half, exponent - half].map(|exponent| f32::from_bits(((exponent.max(-126) + 127) << 23) as u32))
-}
-
-/// The bits of the largest magnitude of some numbers, and of the smallest but zero.
-#[derive(Clone, Copy)]
-pub(crate) struct Range {
-    largest: u32,
-    smallest: u32,
-}
-
-impl Range {
-    const NONE: Self = Self { largest: 0, smallest: u32::MAX };
-
-    #[inline(always)]
-    fn with(self, value: f32) -> Self {
-        let bits = value.abs().to_bits();
-        let Self { largest, smallest } = self;
-        Self { largest: largest.max(bits), smallest: if bits == 0 { smallest } else { smallest.min(bits) } }
-    }
-
-    #[inline(always)]
-    fn and(self, other: Self) -> Self {
-        Self { largest: self.largest.max(other.largest), smallest: self.smallest.min(other.smallest) }
     }
 }
 
@@ -225,7 +196,12 @@ unsafe fn split_rows<P: Part>(
         let mut distance = WARP / 2;
         while distance > 0 {
             let other = |bits: u32| warp::warp_shuffle_xor(u32::MAX, bits, distance, WARP).0;
-            range = range.and(Range { largest: other(range.largest), smallest: other(range.smallest) });
+            range = range.and(Range {
+                largest: other(range.largest),
+                smallest: other(range.smallest),
+                count: f32::from_bits(other(range.count.to_bits())),
+                exponents: f32::from_bits(other(range.exponents.to_bits())),
+            });
             distance /= 2;
         }
         let exponent = P::exponent(range);
@@ -299,7 +275,8 @@ unsafe fn split_columns<P: Part>(
         let ranges = (&raw mut RANGES).cast::<Range>();
         *ranges.add((warp * WARP + lane) as usize) = range;
         thread::sync_threads(); // the ranges of all warps are there
-        let range = (0..COLUMN_WARPS).fold(range, |range, warp| range.and(*ranges.add((warp * WARP + lane) as usize)));
+        let all = (0..COLUMN_WARPS).map(|warp| *ranges.add((warp * WARP + lane) as usize));
+        let range = all.fold(Range::NONE, Range::and);
         let exponent = P::exponent(range);
         if warp == 0 && col < columns {
             *scales.add(col as usize) = exponent;

@@ -7,19 +7,18 @@
 
 use crate::fragment::{self, OCTET};
 use crate::gemm::Gemm;
-use crate::parts::{self, Part};
+use crate::parts::Part;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES};
 use crate::ptx::{cluster, compiler, mbarrier::Mbarrier};
+use crate::range::powers;
 use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
 use crate::{MapBox, NOT_SPLIT, Precision, Schedule, Step, Target, Tile};
 use core::marker::PhantomData;
 use cuda_std::prelude::*;
 
 const BM: u32 = BLOCK_ROWS;
-/// Chunks of a row in a stage: as deep as a sum in the tensor cores is long.
-const CHUNKS: u32 = 2;
-const A_CHUNK: u32 = BM * ROW_BYTES;
+const A_BYTES: u32 = BM * ROW_BYTES;
 /// Bytes from a row's high parts to its low parts.
 const LOW: u32 = ROW_BYTES / 2;
 
@@ -28,11 +27,11 @@ pub(crate) struct ThreeProducts<P: Part, const ACC: usize, const CLUSTER: u32, c
 
 impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProducts<P, ACC, CLUSTER, STAGES> {
     const BN: u32 = 2 * ACC as u32;
-    const BK: u32 = CHUNKS * P::DEPTH;
-    const B_CHUNK: u32 = Self::BN * ROW_BYTES;
-    const STAGE_BYTES: u32 = CHUNKS * (A_CHUNK + Self::B_CHUNK);
-    /// Parts in a chunk.
-    const CHUNK: u32 = 2 * P::DEPTH;
+    /// A chunk: as deep as a sum in the tensor cores is long.
+    const BK: u32 = P::DEPTH;
+    const STAGE_BYTES: u32 = A_BYTES + Self::BN * ROW_BYTES;
+    /// Parts in a row of a stage.
+    const ROW: u32 = 2 * P::DEPTH;
     /// Rows of B that each block of a cluster brings.
     const SHARE: u32 = Self::BN / CLUSTER;
 
@@ -46,8 +45,8 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
         schedule: Schedule::Persistent,
         prepasses: P::PREPASSES,
         maps: Some([
-            MapBox { element: P::ELEMENT, rows: BM, columns: Self::CHUNK, swizzled: true },
-            MapBox { element: P::ELEMENT, rows: Self::SHARE, columns: Self::CHUNK, swizzled: true },
+            MapBox { element: P::ELEMENT, rows: BM, columns: Self::ROW, swizzled: true },
+            MapBox { element: P::ELEMENT, rows: Self::SHARE, columns: Self::ROW, swizzled: true },
         ]),
         dynamic_smem_bytes: ring::smem_bytes(STAGES, Self::STAGE_BYTES),
         ..Step::PLAIN
@@ -68,7 +67,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
                     for [row, column] in ring::tiles::<CLUSTER>(rows, columns) {
                         for slice in 0..4 * fours {
                             let (stage, full) = ring.fill();
-                            Self::copy(stage, full, [row * BM, column * Self::BN, slice * CHUNKS], maps);
+                            Self::copy(stage, full, [row * BM, column * Self::BN, slice * Self::ROW], maps);
                         }
                     }
                 }
@@ -89,19 +88,16 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
 
     /// Has the copy engine bring a slice of A, and this block's share of B's.
     #[inline(always)]
-    unsafe fn copy(stage: Stage, full: Mbarrier, [row, col, chunk]: [u32; 3], [a_map, b_map]: [*const TensorMap; 2]) {
-        for i in 0..CHUNKS {
-            let column = (chunk + i) * Self::CHUNK;
-            let (a, b) = (stage.address + i * A_CHUNK, stage.address + CHUNKS * A_CHUNK + i * Self::B_CHUNK);
-            // SAFETY: the boxes fill the stage, which is free in all blocks of the cluster.
-            unsafe {
-                tensor::copy(a, a_map, row, column, full);
-                if CLUSTER == 1 {
-                    tensor::copy(b, b_map, col, column, full);
-                } else {
-                    let share = cluster::rank() * Self::SHARE;
-                    tensor::multicast(b + share * ROW_BYTES, b_map, col + share, column, full, (1 << CLUSTER) - 1);
-                }
+    unsafe fn copy(stage: Stage, full: Mbarrier, [row, col, part]: [u32; 3], [a_map, b_map]: [*const TensorMap; 2]) {
+        let b = stage.address + A_BYTES;
+        // SAFETY: the boxes fill the stage, which is free in all blocks of the cluster.
+        unsafe {
+            tensor::copy(stage.address, a_map, row, part, full);
+            if CLUSTER == 1 {
+                tensor::copy(b, b_map, col, part, full);
+            } else {
+                let share = cluster::rank() * Self::SHARE;
+                tensor::multicast(b + share * ROW_BYTES, b_map, col + share, part, full, (1 << CLUSTER) - 1);
             }
         }
     }
@@ -133,16 +129,13 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
         unsafe {
             let stage = ring.take();
             let a = Matrix::along_k(stage.address + ring::consumer() * ROWS * ROW_BYTES);
-            let b = Matrix::along_k(stage.address + CHUNKS * A_CHUNK);
+            let b = Matrix::along_k(stage.address + A_BYTES);
             wgmma::fence();
             let mut adds = false;
             for parts in 0..3 {
                 let (part_a, part_b) = [(0, LOW), (LOW, 0), (0, 0)][parts];
-                for step in 0..CHUNKS * LOW / STEP_BYTES {
-                    let (chunk, step) = (step % CHUNKS, step / CHUNKS * STEP_BYTES);
-                    let a = a.add(chunk * A_CHUNK + part_a + step);
-                    let b = b.add(chunk * Self::B_CHUNK + part_b + step);
-                    P::product(acc, a, b, adds);
+                for step in 0..LOW / STEP_BYTES {
+                    P::product(acc, a.add(part_a + step * STEP_BYTES), b.add(part_b + step * STEP_BYTES), adds);
                     adds = true;
                 }
             }
@@ -181,7 +174,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
                     let of_column = of_column(i);
                     is_split &= of_column != NOT_SPLIT;
                     for half in 0..2 {
-                        let [first, second] = parts::powers(rows[half].wrapping_add(of_column).wrapping_neg());
+                        let [first, second] = powers(rows[half].wrapping_add(of_column).wrapping_neg());
                         sums[i + 2 * half] = sums[i + 2 * half] * first * second;
                     }
                 }
@@ -196,17 +189,23 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
         }
     }
 
-    /// An octet's sums, the first one at `row` and `col`, as an fp32 step computes them: in the order of k.
+    /// An octet's sums, the first one at `row` and `col`, on the CUDA cores; sums of sums, since long ones lose more.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the sums in memory
     #[inline(always)]
     unsafe fn in_f32(g: &Gemm, row: u32, col: u32) {
         let place = |i: usize| (row + i as u32 / 2 * 8, col + i as u32 % 2);
         let mut sums = [0.0; OCTET];
-        for p in 0..g.k {
+        for first in (0..g.k).step_by(Self::BK as usize) {
+            let mut part = [0.0; OCTET];
+            for p in first..g.k.min(first + Self::BK) {
+                for i in 0..OCTET {
+                    let (row, col) = place(i);
+                    // SAFETY: rows and columns are cut off at the ends.
+                    part[i] = unsafe { (*g.a(row.min(g.m - 1), p)).mul_add(*g.b(p, col.min(g.n - 1)), part[i]) };
+                }
+            }
             for i in 0..OCTET {
-                let (row, col) = place(i);
-                // SAFETY: rows and columns are cut off at the ends.
-                sums[i] = unsafe { (*g.a(row.min(g.m - 1), p)).mul_add(*g.b(p, col.min(g.n - 1)), sums[i]) };
+                sums[i] += part[i];
             }
         }
         for i in 0..OCTET {

@@ -62,8 +62,7 @@ pub struct Counters {
     pub global_loads: GlobalCounters,
     /// Stores to global memory, atomic operations included.
     pub global_stores: GlobalCounters,
-    /// Of the loads from global memory, copies in bulk to shared memory, of which there is one request each. What they write
-    /// there takes no instruction's time, and is not counted.
+    /// Of the loads from global memory, copies in bulk to shared memory: a request each. What they write is not counted.
     pub copies: GlobalCounters,
     /// Loads from shared memory.
     pub shared_loads: SharedCounters,

@@ -26,14 +26,13 @@ use cuda_std::prelude::*;
 
 const BN: u32 = BLOCK_ROWS;
 /// Elements in a row of shared memory.
-const ROW: u32 = ROW_BYTES / 4;
-const BK: u32 = ROW;
+const BK: u32 = ROW_BYTES / 4;
 /// Depth of a product, and how many a slice has.
 const DEPTH: u32 = STEP_BYTES / 4;
 const STEPS: usize = (BK / DEPTH) as usize;
-/// Of ROW columns of B.
+/// Of BK columns of B.
 const PANEL_BYTES: u32 = BK * ROW_BYTES;
-const PANELS: u32 = BN / ROW;
+const PANELS: u32 = BN / BK;
 
 /// A thread's part of 64 columns of a slice of B, for each product.
 type Fragments = [[f32; 4]; STEPS];
@@ -58,8 +57,8 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         schedule: Schedule::Persistent,
         prepasses: &[align(Operand::A, Element::F32), align(Operand::B, Element::F32)],
         maps: Some([
-            MapBox { element: Element::F32, rows: Self::BM, columns: ROW, swizzled: true },
-            MapBox { element: Element::F32, rows: BK, columns: ROW, swizzled: true },
+            MapBox { element: Element::F32, rows: Self::BM, columns: BK, swizzled: true },
+            MapBox { element: Element::F32, rows: BK, columns: BK, swizzled: true },
         ]),
         dynamic_smem_bytes: ring::smem_bytes(STAGES, Self::STAGE_BYTES),
         ..Step::PLAIN
@@ -105,7 +104,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
             tensor::copy(stage.address, a_map, row, depth, full);
             for panel in 0..PANELS {
                 let target = stage.address + Self::A_BYTES + panel * PANEL_BYTES;
-                tensor::copy(target, b_map, depth, col + panel * ROW, full);
+                tensor::copy(target, b_map, depth, col + panel * BK, full);
             }
         }
     }
@@ -163,15 +162,16 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
     unsafe fn fragments(stage: Stage) -> Fragments {
         let first_row = warp::lane_id() % 4;
         let column = ring::consumer() * ROWS + column();
-        let (panel, col) = (column / ROW, column % ROW);
+        let (panel, col) = (column / BK, column % BK);
         let smem = shared::dynamic_shared_mem::<f32>();
-        let start = unsafe { shared::address(smem) }; // SAFETY: into shared memory
+        // SAFETY: into shared memory.
+        let start = unsafe { shared::address(smem) };
         let panel = (stage.address - start + Self::A_BYTES + panel * PANEL_BYTES) / 4;
         core::array::from_fn(|step| {
             core::array::from_fn(|i| {
                 let row = step as u32 * DEPTH + first_row + i as u32 / 2 * 4;
                 let col = col + i as u32 % 2 * 4;
-                let index = panel + row * ROW + (((col / 4) ^ (row % 8)) * 4 + col % 4);
+                let index = panel + row * BK + (((col / 4) ^ (row % 8)) * 4 + col % 4);
                 // SAFETY: inside the panel.
                 unsafe { *smem.add(index as usize) }
             })
@@ -200,7 +200,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
 #[inline(always)]
 fn column() -> u32 {
     let (warp, lane) = (thread::thread_idx_x() % WARPGROUP / WARP, warp::lane_id() / 4);
-    warp / 2 * ROW + warp % 2 * 8 + lane / 4 * 16 + lane % 4
+    warp / 2 * BK + warp % 2 * 8 + lane / 4 * 16 + lane % 4
 }
 
 /// This step's entry in the registry.

@@ -4,6 +4,7 @@ use crate::{CudaBuilderError, NvvmArch, Toolchain};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -138,7 +139,11 @@ impl Package {
         let messages = String::from_utf8_lossy(&output.stdout);
         let mut artifacts: Vec<Artifact> =
             messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        artifacts.sort_by_key(|artifact| artifact.manifest_path.parent() != Some(&self.folder));
+        // Messages come in the order in which crates happen to be done; functions, in that of the files.
+        artifacts.sort_by_key(|artifact| {
+            let folder = artifact.manifest_path.parent();
+            (folder != Some(&self.folder), folder.and_then(Path::file_name).map(OsStr::to_owned))
+        });
         Ok(artifacts.iter().filter_map(Artifact::bitcode).collect())
     }
 }
