@@ -82,7 +82,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
                     Self::store(g, row + wgmma::row(), col + wgmma::column(), scales, &mut sums);
                 }
             }
-            cluster::sync(); // no block copies to this one any more, nor arrives at its barriers
+            ring::finish();
         }
     }
 

@@ -168,3 +168,14 @@ pub(crate) fn tiles<const CLUSTER: u32>(rows: u32, columns: u32) -> impl Iterato
         tile
     })
 }
+
+/// The end of a kernel: no block copies to this one any more, nor arrives at its barriers.
+///
+/// # Safety
+/// Every thread of the cluster calls it, having left the tiles behind.
+#[inline(always)]
+pub(crate) unsafe fn finish() {
+    // SAFETY: all lanes are here, of the warp of which one has fed, too.
+    unsafe { warp::sync_warp(u32::MAX) };
+    cluster::sync();
+}

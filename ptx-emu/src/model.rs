@@ -1,7 +1,7 @@
 //! How long a launch takes on a device: predicted from what was counted.
 //!
 //! A multiprocessor has units that work side by side: schedulers that issue instructions, lanes that do fused
-//! multiply-adds, the first-level cache, and its share of the L2 cache's bandwidth. The work of a block takes a little
+//! multiply-adds, tensor cores, the first-level cache, and its share of the L2 cache's bandwidth. The work of a block takes a little
 //! longer than its busiest unit needs. Beside that, a block waits: all its warps stand at a barrier until what they have
 //! asked of global memory is in shared memory. Only what they have been doing since they asked is not lost.
 //!
@@ -16,7 +16,7 @@
 use serde::Serialize;
 
 use crate::coalesce::SECTOR_BYTES;
-use crate::counters::{Class, Counters};
+use crate::counters::{Class, Counters, TensorCoreFmas};
 use crate::device::Device;
 use crate::occupancy::{Occupancy, Resources};
 use crate::waits::Waits;
@@ -32,6 +32,10 @@ const FMA_SLOTS: f64 = 1.03;
 /// measured; the first is fitted, to one step that shuffles.
 const SHUFFLE_SLOTS: f64 = 2.0;
 const CROWDED_WORD_SLOTS: f64 = 1.0;
+
+/// Multiply-adds of 16 bits that the tensor cores of a multiprocessor do in a cycle, twice as many as of TF32: NVIDIA's white
+/// paper on GH100, which alone has `wgmma`. At the device's boost clock, which a card at its power limit does not keep.
+const TENSOR_CORE_FMAS: f64 = 2048.0;
 
 /// Cycles that the first-level cache spends on a request beside its wavefronts. Measured.
 const REQUEST_CYCLES: f64 = 0.2;
@@ -71,6 +75,8 @@ pub struct Parts {
     pub issue: f64,
     /// Fused multiply-adds.
     pub fma: f64,
+    /// Products of the tensor cores.
+    pub tensor_cores: f64,
     /// Passes of the first-level cache and of shared memory.
     pub l1: f64,
     /// Bytes between the L2 cache and the multiprocessors.
@@ -89,6 +95,8 @@ pub enum Bound {
     Issue,
     /// The lanes for fused multiply-adds.
     Fma,
+    /// The tensor cores.
+    TensorCores,
     /// The bandwidth of shared memory and the first-level cache.
     SharedMemory,
     /// The bandwidth of the L2 cache.
@@ -106,6 +114,7 @@ impl Bound {
         match self {
             Self::Issue => "instruction issue",
             Self::Fma => "FMA throughput",
+            Self::TensorCores => "tensor core throughput",
             Self::SharedMemory => "shared memory and L1 bandwidth",
             Self::L2 => "L2 bandwidth",
             Self::Dram => "DRAM bandwidth",
@@ -120,6 +129,7 @@ struct Demand {
     /// With all schedulers at work.
     issue: f64,
     fma: f64,
+    tensor_cores: f64,
     l1: f64,
     l2: f64,
     /// Waiting that another block could fill.
@@ -134,6 +144,7 @@ impl Demand {
         let wavefronts = [global_loads, global_stores, local].map(|global| global.wavefronts).iter().sum::<u64>()
             + shared_loads.wavefronts
             + shared_stores.wavefronts
+            + counters.tensor_core_reads.wavefronts
             + shuffles;
         let requests = [global_loads, global_stores, local].map(|global| global.requests).iter().sum::<u64>()
             + shared_loads.requests
@@ -144,10 +155,12 @@ impl Demand {
             + per_block(*shuffles) * SHUFFLE_SLOTS
             + per_block(counters.crowded_words) * CROWDED_WORD_SLOTS;
         let l2_bytes_per_cycle = f64::from(device.l2_bytes_per_cycle) / f64::from(device.sm_count);
+        let TensorCoreFmas { f16, bf16, tf32 } = counters.tensor_core_fmas;
         let mut demand = Self {
             warps,
             issue: slots / SCHEDULERS,
             fma: per_block(counters.thread_fmas) * FMA_SLOTS / f64::from(device.fp32_lanes),
+            tensor_cores: per_block(f16 + bf16 + 2 * tf32) / TENSOR_CORE_FMAS,
             l1: per_block(wavefronts) + REQUEST_CYCLES * per_block(requests),
             l2: per_block(counters.block_sectors * SECTOR_BYTES) / l2_bytes_per_cycle,
             wait: 0.0,
@@ -163,11 +176,12 @@ impl Demand {
     }
 
     /// The units' times for so many blocks, whose warps may be fewer than there are schedulers.
-    fn units(&self, blocks: f64) -> [(f64, Bound); 4] {
+    fn units(&self, blocks: f64) -> [(f64, Bound); 5] {
         let idle = SCHEDULERS / SCHEDULERS.min(self.warps * blocks.max(1.0));
         [
             (self.issue * idle, Bound::Issue),
             (self.fma * idle, Bound::Fma),
+            (self.tensor_cores, Bound::TensorCores),
             (self.l1, Bound::SharedMemory),
             (self.l2, Bound::L2),
         ]
@@ -176,8 +190,8 @@ impl Demand {
 
     /// The time of the work of so many blocks, were there nothing to wait for.
     fn work(&self, blocks: f64) -> f64 {
-        let [issue, fma, l1, l2] = self.units(blocks).map(|(cycles, _)| cycles);
-        norm(SHARPNESS, [issue.max(fma), l1, l2])
+        let [issue, fma, tensor_cores, l1, l2] = self.units(blocks).map(|(cycles, _)| cycles);
+        norm(SHARPNESS, [issue.max(fma), tensor_cores, l1, l2])
     }
 
     /// The time of so many blocks that a multiprocessor holds at once.
@@ -213,10 +227,10 @@ pub fn predict(device: &Device, counters: &Counters, blocks: u64, needs: &Resour
     let time_ms = norm(SHARPNESS, [ms(cycles), dram]) + LAUNCH_MS;
 
     let units = demand.units(blocks as f64 / f64::from(device.sm_count)).map(|(cycles, bound)| (ms(cycles), bound));
-    let [issue, fma, l1, l2] = units.map(|(time, _)| time);
-    let busiest = [issue, fma, l1, l2, dram].into_iter().fold(0.0, f64::max);
+    let [issue, fma, tensor_cores, l1, l2] = units.map(|(time, _)| time);
+    let busiest = [issue, fma, tensor_cores, l1, l2, dram].into_iter().fold(0.0, f64::max);
     let latency = (time_ms - busiest).max(0.0);
-    let parts = Parts { issue, fma, l1, l2, dram, latency };
+    let parts = Parts { issue, fma, tensor_cores, l1, l2, dram, latency };
     let all = units.into_iter().chain([(dram, Bound::Dram), (latency, Bound::Latency)]);
     let bound = all.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(Bound::Latency, |(_, bound)| bound);
     Some(Prediction { time_ms, bound, occupancy, parts })

@@ -125,7 +125,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
                     fragment::store::<O, ACC>(g, row + wgmma::row(), col + wgmma::column(), &acc);
                 }
             }
-            cluster::sync(); // no block copies to this one any more, nor arrives at its barriers
+            ring::finish();
         }
     }
 

@@ -18,7 +18,7 @@ use crate::fragment;
 use crate::gemm::Gemm;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES, WARPGROUP};
-use crate::ptx::{cluster, compiler, mbarrier::Mbarrier};
+use crate::ptx::{compiler, mbarrier::Mbarrier};
 use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
 use crate::tile::WARP;
 use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile};
@@ -92,7 +92,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                     Self::store(g, row * Self::BM, column * BN, &acc);
                 }
             }
-            cluster::sync(); // the copies to this block have come
+            ring::finish();
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gpu_kernels::{Schedule, Step};
 use ptx_emu::device::{DEVICES, Device as Model};
-use ptx_emu::{Counters, Waits, model};
+use ptx_emu::{Counters, TensorCoreFmas, Waits, model};
 
 use super::launch::{Launched, Runner};
 use super::modules::Modules;
@@ -69,13 +69,17 @@ impl Estimator {
             let (factor, blocks, bytes) = match sources.get(index) {
                 Some(&operand) => {
                     let factor = whole[operand] as f64 / small[operand].max(1) as f64;
-                    (factor, launched.report.blocks as f64 * factor, 8 * whole[operand])
+                    // As many bytes are written as read.
+                    let bytes = 2 * u64::from(problem.input.bytes()) * whole[operand];
+                    (factor, launched.report.blocks as f64 * factor, bytes)
                 }
                 // One launch stands for all slabs.
                 None if index > own => break,
                 None => {
                     let (factor, blocks) = self::own(step, problem, &part, launched, model.sm_count);
-                    (factor, blocks, 4 * whole.iter().sum::<u64>())
+                    let [a, b, c] = whole;
+                    let bytes = u64::from(problem.input.bytes()) * (a + b) + u64::from(problem.output.bytes()) * c;
+                    (factor, blocks, bytes)
                 }
             };
             let mut counters = scaled(&launched.report.counters, factor, bytes);
@@ -107,7 +111,9 @@ fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
     let depth = parts * DEPTH.next_multiple_of(step.tile.bk);
     let (m, n) = (clip(problem.m, step.tile.bm, rows), clip(problem.n, step.tile.bn, columns));
     let k = problem.k.min(depth);
-    let aligned_alike = |size: u32, ld: u32| if ld.is_multiple_of(4) { size.next_multiple_of(4) } else { size | 1 };
+    let wide = 16 / problem.input.bytes();
+    let aligned_alike =
+        |size: u32, ld: u32| if ld.is_multiple_of(wide) { size.next_multiple_of(wide) } else { size | 1 };
     Problem::new(m, n, k)?
         .with_leading_dimensions(aligned_alike(k.max(1), problem.lda), aligned_alike(n.max(1), problem.ldb), n.max(1))?
         .with_scalars(problem.alpha, problem.beta)?
@@ -131,15 +137,18 @@ fn own(step: &Step, problem: &Problem, part: &Problem, launched: &Launched, sm_c
 fn scaled(counters: &Counters, factor: f64, touched_bytes: u64) -> Counters {
     let scale = |count: &mut u64| *count = (*count as f64 * factor) as u64;
     let mut counters = Counters { touched_bytes, lines: Vec::new(), ..counters.clone() };
-    let Counters { global_loads, global_stores, copies, local, shared_loads, shared_stores, .. } = &mut counters;
+    let Counters { global_loads, global_stores, copies, local, .. } = &mut counters;
     for global in [global_loads, global_stores, copies, local] {
         [&mut global.requests, &mut global.sectors, &mut global.wavefronts].into_iter().for_each(scale);
     }
-    for shared in [shared_loads, shared_stores] {
+    let Counters { shared_loads, shared_stores, tensor_core_reads, .. } = &mut counters;
+    for shared in [shared_loads, shared_stores, tensor_core_reads] {
         [&mut shared.requests, &mut shared.wavefronts].into_iter().for_each(scale);
     }
     let Waits { warps, instructions, requests, bytes } = &mut counters.waits;
     [warps, instructions, requests, bytes].into_iter().for_each(scale);
+    let TensorCoreFmas { f16, bf16, tf32 } = &mut counters.tensor_core_fmas;
+    [f16, bf16, tf32].into_iter().for_each(scale);
     counters.instructions.values_mut().for_each(scale);
     let Counters { machine_instructions, thread_fmas, barriers, block_sectors, crowded_words, shuffles, .. } =
         &mut counters;
