@@ -3,7 +3,7 @@
 use gpu_kernels::Step;
 use ptx_emu::model::Prediction;
 use ptx_emu::occupancy::Resources;
-use ptx_emu::{Class, Counters};
+use ptx_emu::{Class, Counters, TensorCoreFmas};
 use serde::Serialize;
 
 use crate::backend::emulator::EmulatorBackend;
@@ -80,7 +80,7 @@ impl Facts {
         let launched = backend.launches(step).first().ok_or_else(nothing)?;
         let report = &launched.report;
         let counters = Counters { lines: vec![], ..report.counters.clone() };
-        if counters.thread_fmas == 0 {
+        if multiply_adds(&counters) == 0 {
             return Err(nothing());
         }
         let before: f64 = backend.prepasses(step).iter().map(|prepass| prepass.prediction.time_ms).sum();
@@ -94,9 +94,9 @@ impl Facts {
         })
     }
 
-    /// FMAs of whole warps.
+    /// FMAs of whole warps, or as many of the tensor cores.
     fn fmas(&self) -> f64 {
-        self.counters.thread_fmas as f64 / 32.0
+        multiply_adds(&self.counters) as f64 / 32.0
     }
 
     /// Loads from global memory by warps, copies in bulk left out.
@@ -121,7 +121,7 @@ impl Facts {
     /// Bytes that come from global memory and its caches for an FMA of one thread.
     #[must_use]
     pub fn global_bytes_per_fma(&self) -> f64 {
-        32.0 * ratio(self.counters.global_loads.sectors, self.counters.thread_fmas)
+        32.0 * ratio(self.counters.global_loads.sectors, multiply_adds(&self.counters))
     }
 
     /// Wavefronts that a load from shared memory takes.
@@ -138,10 +138,11 @@ impl Facts {
         (global + shared_loads.wavefronts + shared_stores.wavefronts) as f64 / self.fmas()
     }
 
-    /// FMAs that a load, from whichever memory, feeds.
+    /// FMAs that a load, from whichever memory, feeds; 0 where nothing is loaded.
     #[must_use]
     pub fn fmas_per_load(&self) -> f64 {
-        self.fmas() / (self.global_loads() + self.counters.shared_loads.requests).max(1) as f64
+        let loads = self.global_loads() + self.counters.shared_loads.requests;
+        if loads == 0 { 0.0 } else { self.fmas() / loads as f64 }
     }
 
     /// FMAs among all instructions of the machine code, estimated, as a share.
@@ -149,6 +150,17 @@ impl Facts {
     pub fn fma_share(&self) -> f64 {
         ratio(self.counters.of(Class::Fma), self.counters.machine_instructions)
     }
+}
+
+/// Those of the tensor cores.
+fn tensor_core_fmas(counters: &Counters) -> u64 {
+    let TensorCoreFmas { f16, bf16, tf32 } = counters.tensor_core_fmas;
+    f16 + bf16 + tf32
+}
+
+/// Multiply-adds of threads and of the tensor cores.
+fn multiply_adds(counters: &Counters) -> u64 {
+    counters.thread_fmas + tensor_core_fmas(counters)
 }
 
 fn ratio(a: u64, b: u64) -> f64 {
@@ -187,6 +199,7 @@ fn words(base: &Facts, step: &Facts) -> Vec<String> {
     });
     words.extend(shared_memory(base, step));
     words.extend(copies(base, step));
+    words.extend(tensor_cores(base, step));
     words.extend(occupancy(base, step));
     words.push(time(base, step));
     words
@@ -205,6 +218,14 @@ fn copies(base: &Facts, step: &Facts) -> Option<String> {
     (base.counters.copies.requests == 0 && copies.requests > 0).then(|| {
         let share = significant(100.0 * ratio(copies.sectors, global_loads.sectors));
         format!("{share} % of what comes from global memory is copied in bulk, by no instruction of a whole warp.")
+    })
+}
+
+fn tensor_cores(base: &Facts, step: &Facts) -> Option<String> {
+    let [old, new] = [base, step].map(|facts| tensor_core_fmas(&facts.counters));
+    (old == 0 && new > 0).then(|| {
+        let share = 100.0 * ratio(new, multiply_adds(&step.counters));
+        format!("{share:.0} % of the multiply-adds are done by the tensor cores, and by no thread.")
     })
 }
 
@@ -248,6 +269,13 @@ mod tests {
         let base = explanation.base.unwrap();
         assert_eq!((base.sectors_per_load(), explanation.step.sectors_per_load()), (16.5, 2.5));
         assert!(explanation.words[0].contains("touches 2.50 sectors instead of 16.5"), "{:?}", explanation.words);
+    }
+
+    #[test]
+    fn tensor_cores_are_named() {
+        let explanation = explanation("hgemm");
+        let is_said = |words: &String| words.contains("100 % of the multiply-adds are done by the tensor cores");
+        assert!(explanation.words.iter().any(is_said), "{:?}", explanation.words);
     }
 
     #[test]
