@@ -51,8 +51,10 @@ pub(crate) fn variant(
     }
     let found = measured(table, problem, |entry| entry.autotuned.map(|timed| timed.step));
     let of_step = || std::iter::once(step).chain(step.variants);
-    let by_rule =
-        || widest(of_step().filter(|step| fills(step, problem, device))).or_else(|| most_blocks(of_step(), problem));
+    let by_rule = || {
+        widest(of_step().filter(|step| fills(step, problem, device)), problem)
+            .or_else(|| most_blocks(of_step(), problem))
+    };
     let (chosen, reason) = found.or_else(|| Some((by_rule()?, Reason::Rule))).unwrap_or((step, Reason::Rule));
     (chosen, Some(reason))
 }
@@ -93,7 +95,7 @@ fn on_tensor_cores(
 ) -> Option<&'static Step> {
     let backwards = || steps.iter().rev().copied();
     let that_fill = backwards().filter(|step| fills(step, problem, device));
-    let chosen = widest(that_fill).or_else(|| most_blocks(backwards(), problem));
+    let chosen = widest(that_fill, problem).or_else(|| most_blocks(backwards(), problem));
     chosen.filter(|step| !is_choice || 2 * blocks(step, problem) >= u64::from(device.sm_count))
 }
 
@@ -107,9 +109,9 @@ fn on_cuda_cores(device: &Device, problem: &Problem) -> Option<&'static Step> {
     let mut alone = STEPS.iter().filter(runs).filter(|step| step.schedule == Schedule::Tiles);
     let last = alone.rfind(|step| fills(step, problem, device));
     let shared = gpu_kernels::runnable().filter(runs).filter(shares).filter(|step| is_long_enough(step, problem));
-    let shared = widest(shared.filter(|step| fills(step, problem, device)));
+    let shared = widest(shared.filter(|step| fills(step, problem, device)), problem);
     match (last, shared) {
-        (Some(last), Some(shared)) => Some(if area(shared) > area(last) { shared } else { last }),
+        (Some(last), Some(shared)) => Some(if area(shared, problem) > area(last, problem) { shared } else { last }),
         (None, None) => {
             let worthwhile = gpu_kernels::runnable().filter(runs).filter(|step| is_long_enough(step, problem));
             most_blocks(worthwhile, problem)
@@ -118,8 +120,9 @@ fn on_cuda_cores(device: &Device, problem: &Problem) -> Option<&'static Step> {
     }
 }
 
-fn area(step: &Step) -> u32 {
-    step.tile.bm * step.tile.bn
+/// Elements of C in a tile.
+fn area(step: &Step, problem: &Problem) -> u32 {
+    step.tile.bm.min(problem.m) * step.tile.bn.min(problem.n)
 }
 
 /// Blocks that have tiles of their own, or shares of one, to compute.
@@ -140,8 +143,8 @@ fn is_long_enough(step: &Step, problem: &Problem) -> bool {
 }
 
 /// The last of those with the largest tile.
-fn widest(steps: impl Iterator<Item = &'static Step>) -> Option<&'static Step> {
-    steps.max_by_key(|step| area(step))
+fn widest(steps: impl Iterator<Item = &'static Step>, problem: &Problem) -> Option<&'static Step> {
+    steps.max_by_key(|step| area(step, problem))
 }
 
 /// The last of those with the most blocks.

@@ -60,6 +60,14 @@ fn few_tiles_of_long_sums_are_shared() {
 }
 
 #[test]
+fn skinny_problems_get_tiles_that_lie_inside() {
+    for [m, n, k] in [[64, 8192, 8192], [8192, 64, 8192]] {
+        let Tile { bm, bn, .. } = chosen(HOPPER, [m, n, k]).tile;
+        assert!(bm <= m && bn <= n, "{bm} x {bn} of {m} x {n}");
+    }
+}
+
+#[test]
 fn a_device_that_runs_nothing_gets_a_step_whose_error_says_so() {
     for promise in Promise::ALL {
         let last = gpu_kernels::runnable().filter(|step| promise.keeps(step)).last();
