@@ -2,6 +2,41 @@
 
 use cuda_std::GpuFloat;
 
+/// Makes a kernel with tensor maps, for A and B of `$input` and C of `$output`: `$run` sees the operands, and by their names
+/// what the kernel takes beside them.
+macro_rules! gemm_kernel {
+    ($kernel:ident, $threads:expr, $blocks:literal, $input:ty => $output:ty, |$g:ident, $($extra:ident: $ty:ty),*| $run:expr) => {
+        /// C = alpha*A*B + beta*C: [`Step::arguments`](crate::Step::arguments) of the step of this kernel.
+        ///
+        /// # Safety
+        /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of `a`
+        /// and `b`, or of their parts; launched as the step says.
+        #[kernel]
+        #[launch_bounds($threads, $blocks)]
+        pub unsafe fn $kernel(
+            m: u32,
+            n: u32,
+            k: u32,
+            alpha: f32,
+            a: *const $input,
+            lda: u32,
+            b: *const $input,
+            ldb: u32,
+            beta: f32,
+            c: *mut $output,
+            ldc: u32,
+            $($extra: $ty),*
+        ) {
+            // SAFETY: by the caller's promise.
+            unsafe {
+                let $g = $crate::gemm::Gemm::new(m, n, k, alpha, a.cast(), lda, b.cast(), ldb, beta, c.cast(), ldc);
+                $run
+            }
+        }
+    };
+}
+pub(crate) use gemm_kernel;
+
 /// The operands of a launch, or of one block of it: C = alpha*A*B + beta*C.
 #[derive(Clone, Copy)]
 pub(crate) struct Gemm {

@@ -33,34 +33,10 @@ const STRAIGHT_FMAS: u32 = 1600;
 /// Makes the kernel of a shape: `$run` of a [`Pipeline`] gets the operands, and what the kernel takes beside them.
 macro_rules! pipeline_kernel {
     ($kernel:ident, $shape:ty, $blocks:literal, ($($extra:ident: $ty:ty),*), $run:ident($($argument:expr),*)) => {
-        /// C = alpha*A*B + beta*C: [`Step::arguments`] of the step of this kernel.
-        ///
-        /// # Safety
-        /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of `a`
-        /// and `b`; launched as the step says.
-        #[kernel]
-        #[launch_bounds(<$shape>::THREADS, $blocks)]
-        pub unsafe fn $kernel(
-            m: u32,
-            n: u32,
-            k: u32,
-            alpha: f32,
-            a: *const f32,
-            lda: u32,
-            b: *const f32,
-            ldb: u32,
-            beta: f32,
-            c: *mut f32,
-            ldc: u32,
-            a_map: *const $crate::ptx::tensor::TensorMap,
-            b_map: *const $crate::ptx::tensor::TensorMap,
-            $($extra: $ty),*
-        ) {
-            // SAFETY: by the caller's promise.
-            unsafe {
-                let g = $crate::gemm::Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-                <$shape>::start(a_map, b_map).$run(&g, $($argument),*);
-            }
+        $crate::gemm::gemm_kernel! {
+            $kernel, <$shape>::THREADS, $blocks, f32 => f32,
+            |g, a_map: *const $crate::ptx::tensor::TensorMap, b_map: *const $crate::ptx::tensor::TensorMap
+                $(, $extra: $ty)*| <$shape>::start(a_map, b_map).$run(&g, $($argument),*)
         }
     };
 }

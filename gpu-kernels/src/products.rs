@@ -93,12 +93,8 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
         // SAFETY: the boxes fill the stage, which is free in all blocks of the cluster.
         unsafe {
             tensor::copy(stage.address, a_map, row, part, full);
-            if CLUSTER == 1 {
-                tensor::copy(b, b_map, col, part, full);
-            } else {
-                let share = cluster::rank() * Self::SHARE;
-                tensor::multicast(b + share * ROW_BYTES, b_map, col + share, part, full, (1 << CLUSTER) - 1);
-            }
+            let share = if CLUSTER == 1 { 0 } else { cluster::rank() * Self::SHARE };
+            ring::bring::<CLUSTER>(b + share * ROW_BYTES, b_map, [col + share, part], full);
         }
     }
 
@@ -229,38 +225,11 @@ macro_rules! kernels {
             ..<$shape>::STEP
         }),*];
 
-        $(
-            /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`], [`crate::MAP_ARGUMENTS`], [`crate::SCALE_ARGUMENTS`].
-            ///
-            /// # Safety
-            /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of
-            /// their parts, and the scales those of A's rows and B's columns; launched as the step says.
-            #[kernel]
-            #[launch_bounds($crate::ring::THREADS, 1)]
-            pub unsafe fn $kernel(
-                m: u32,
-                n: u32,
-                k: u32,
-                alpha: f32,
-                a: *const f32,
-                lda: u32,
-                b: *const f32,
-                ldb: u32,
-                beta: f32,
-                c: *mut f32,
-                ldc: u32,
-                a_map: *const TensorMap,
-                b_map: *const TensorMap,
-                a_scales: *const i32,
-                b_scales: *const i32,
-            ) {
-                // SAFETY: by the caller's promise.
-                unsafe {
-                    let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-                    <$shape>::run(&g, [a_map, b_map], [a_scales, b_scales]);
-                }
-            }
-        )*
+        $($crate::gemm::gemm_kernel! {
+            $kernel, $crate::ring::THREADS, 1, f32 => f32,
+            |g, a_map: *const TensorMap, b_map: *const TensorMap, a_scales: *const i32, b_scales: *const i32|
+                <$shape>::run(&g, [a_map, b_map], [a_scales, b_scales])
+        })*
     };
 }
 pub(crate) use kernels;

@@ -10,6 +10,7 @@
 //! Registers go where they are needed: the first warpgroup gives its own away, the others hold the sums.
 
 use crate::ptx::mbarrier::Mbarrier;
+use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, ATOM_BYTES, WARPGROUP};
 use crate::ptx::{cluster, compiler, wgmma::ROWS};
 use crate::tile::WARP;
@@ -178,4 +179,25 @@ pub(crate) unsafe fn finish() {
     // SAFETY: all lanes are here, of the warp of which one has fed, too.
     unsafe { warp::sync_warp(u32::MAX) };
     cluster::sync();
+}
+
+/// Has the copy engine bring the box at (`row`, `col`) to that place in every block of the cluster.
+///
+/// # Safety
+/// As [`tensor::multicast`].
+#[inline(always)]
+pub(crate) unsafe fn bring<const CLUSTER: u32>(
+    target: u32,
+    map: *const TensorMap,
+    [row, col]: [u32; 2],
+    full: Mbarrier,
+) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        if CLUSTER == 1 {
+            tensor::copy(target, map, row, col, full);
+        } else {
+            tensor::multicast(target, map, row, col, full, (1 << CLUSTER) - 1);
+        }
+    }
 }

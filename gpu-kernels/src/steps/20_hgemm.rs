@@ -137,11 +137,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
             tensor::copy(stage.address, a_map, row, depth, full);
             for panel in (0..Self::PANELS).filter(|panel| CLUSTER == 1 || panel % CLUSTER == cluster::rank()) {
                 let target = stage.address + Self::A_BYTES + panel * Self::PANEL_BYTES;
-                if CLUSTER == 1 {
-                    tensor::copy(target, b_map, depth, col + panel * ROW, full);
-                } else {
-                    tensor::multicast(target, b_map, depth, col + panel * ROW, full, (1 << CLUSTER) - 1);
-                }
+                ring::bring::<CLUSTER>(target, b_map, [depth, col + panel * ROW], full);
             }
         }
     }
@@ -186,36 +182,10 @@ macro_rules! kernels {
             ..<$shape>::step::<$input>(Element::$element)
         }),*];
 
-        $(
-            /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`], [`crate::MAP_ARGUMENTS`].
-            ///
-            /// # Safety
-            /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of
-            /// `a` and `b`; launched as the step says.
-            #[kernel]
-            #[launch_bounds(ring::THREADS, 1)]
-            pub unsafe fn $kernel(
-                m: u32,
-                n: u32,
-                k: u32,
-                alpha: f32,
-                a: *const $input,
-                lda: u32,
-                b: *const $input,
-                ldb: u32,
-                beta: f32,
-                c: *mut $output,
-                ldc: u32,
-                a_map: *const TensorMap,
-                b_map: *const TensorMap,
-            ) {
-                // SAFETY: by the caller's promise.
-                unsafe {
-                    let g = Gemm::new(m, n, k, alpha, a.cast(), lda, b.cast(), ldb, beta, c.cast(), ldc);
-                    <$shape>::run::<$input, $output>(&g, [a_map, b_map]);
-                }
-            }
-        )*
+        $($crate::gemm::gemm_kernel! {
+            $kernel, $crate::ring::THREADS, 1, $input => $output,
+            |g, a_map: *const TensorMap, b_map: *const TensorMap| <$shape>::run::<$input, $output>(&g, [a_map, b_map])
+        })*
     };
 }
 

@@ -211,36 +211,10 @@ macro_rules! kernels {
     ($($kernel:ident $slug:literal $shape:ty;)*) => {
         const ALL: &[Step] = &[$(Step { slug: $slug, kernel: stringify!($kernel), ..<$shape>::STEP }),*];
 
-        $(
-            /// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`], [`crate::MAP_ARGUMENTS`].
-            ///
-            /// # Safety
-            /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of
-            /// `a` and `b`; launched as the step says.
-            #[kernel]
-            #[launch_bounds(ring::THREADS, 1)]
-            pub unsafe fn $kernel(
-                m: u32,
-                n: u32,
-                k: u32,
-                alpha: f32,
-                a: *const f32,
-                lda: u32,
-                b: *const f32,
-                ldb: u32,
-                beta: f32,
-                c: *mut f32,
-                ldc: u32,
-                a_map: *const TensorMap,
-                b_map: *const TensorMap,
-            ) {
-                // SAFETY: by the caller's promise.
-                unsafe {
-                    let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-                    <$shape>::run(&g, [a_map, b_map]);
-                }
-            }
-        )*
+        $($crate::gemm::gemm_kernel! {
+            $kernel, $crate::ring::THREADS, 1, f32 => f32,
+            |g, a_map: *const TensorMap, b_map: *const TensorMap| <$shape>::run(&g, [a_map, b_map])
+        })*
     };
 }
 

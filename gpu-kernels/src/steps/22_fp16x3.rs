@@ -18,7 +18,6 @@
 //! Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores" (2022), for two parts, scaling
 //! and sums outside; no library has it on Hopper.
 
-use crate::gemm::Gemm;
 use crate::parts::F16;
 use crate::products::{ThreeProducts, kernels};
 use crate::ptx::tensor::TensorMap;

@@ -6,7 +6,6 @@
 //!
 //! Source: CUTLASS, example 27, for devices before Hopper; Triton's `tf32x3`.
 
-use crate::gemm::Gemm;
 use crate::parts::Tf32;
 use crate::products::{ThreeProducts, kernels};
 use crate::ptx::tensor::TensorMap;
