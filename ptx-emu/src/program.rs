@@ -21,6 +21,8 @@ pub(crate) struct Program {
     pub predicates: usize,
     /// Rows that hold constants: first row, bits, rows.
     pub constants: Vec<(Slot, u128, u32)>,
+    /// Rows that hold addresses in the block's own shared memory: first row, address, rows.
+    pub shared: Vec<(Slot, u64, u32)>,
     /// Rows that hold special registers: first row, rows.
     pub specials: Vec<(Special, Slot, u32)>,
     /// The predicate that is always true.

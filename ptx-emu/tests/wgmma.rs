@@ -30,10 +30,17 @@ fn b_value(column: usize, k: usize) -> i32 {
 
 /// Runs the product on what lies in shared memory as the layouts say, but for where the second begins; returns what is in the registers of the result.
 fn run(product: &Product, a: &Layout, b: &Layout, b_start: usize) -> (Report, Vec<f32>) {
-    run_text(&product.ptx(), product, a, b, b_start)
+    run_text(&product.ptx(), product, a, b, b_start, [1; 3])
 }
 
-fn run_text(text: &str, product: &Product, a: &Layout, b: &Layout, b_start: usize) -> (Report, Vec<f32>) {
+fn run_text(
+    text: &str,
+    product: &Product,
+    a: &Layout,
+    b: &Layout,
+    b_start: usize,
+    cluster: [u32; 3],
+) -> (Report, Vec<f32>) {
     let (ty, width) = (product.ty, product.width());
     let mut image = vec![0u8; A_BYTES + B_BYTES];
     let mut put = |place: usize, value: u32| image[place..][..width].copy_from_slice(&value.to_le_bytes()[..width]);
@@ -56,7 +63,7 @@ fn run_text(text: &str, product: &Product, a: &Layout, b: &Layout, b_start: usiz
     let image = memory.allocate_bytes(&image);
     let fragments = memory.allocate_words(fragments);
     let out = memory.allocate(64 * product.columns as u64 * 4);
-    let mut launch = Launch::new([1; 3], [128, 1, 1]);
+    let mut launch = Launch { cluster, ..Launch::new(cluster, [128, 1, 1]) };
     let numbers = [a.descriptor(0), b.descriptor(b_start), a.step(width) as u64, b.step(width) as u64];
     for argument in [image, fragments, out].into_iter().chain(numbers) {
         launch = launch.argument(argument.to_le_bytes());
@@ -146,6 +153,36 @@ fn warps_that_are_missing() {
     assert!(report.findings.iter().any(|finding| finding.what.contains("four warps multiply")), "{report:?}");
 }
 
+/// What the block of a rank, in a cluster of two, makes of descriptors that have so many bits of the address they are made of.
+fn of_rank(rank: u32, bits: u32, product: &Product, a: &Layout, b: &Layout) -> (Report, Vec<f32>) {
+    let alone =
+        format!("mov.u32 %r1, %cluster_ctarank;\nsetp.ne.u32 %p0, %r1, {rank};\n@%p0 exit;\nmov.u32 %r1, %tid.x;");
+    let text = product.ptx().replacen("mov.u32 %r1, %tid.x;", &alone, 1);
+    let text = text.replacen("shr.u32 %r3, %r2, 4;", &format!("bfe.u32 %r3, %r2, 4, {bits};"), 1);
+    run_text(&text, product, a, b, A_BYTES, [2, 1, 1])
+}
+
+#[test]
+fn an_address_in_a_cluster_has_its_blocks_rank() {
+    let product = Product { b_transposed: true, ..Product::new("bf16", 128) };
+    let a = Layout::new(128, false, 64);
+    for rank in 0..2 {
+        let wide = Layout::new(128, true, 128);
+        let (report, is) = of_rank(rank, 14, &product, &a, &wide);
+        assert!(report.is_clean() && is == expected(&product), "{:?} {:?}", report.findings, report.fault);
+        let fault = of_rank(rank, 28, &product, &a, &wide).0.fault.expect("a fault");
+        assert_eq!(fault.kind, FindingKind::Misaligned);
+        assert!(fault.what.contains("the block's rank in its bits from 24 on"), "{fault}");
+        // Nothing shows that these are not where the second matrix is meant to be.
+        let (_, is) = of_rank(rank, 28, &product, &a, &Layout::new(0, true, 128));
+        assert!(is != expected(&product));
+        // Nothing is beside each other that the rank could move.
+        let product = Product::new("bf16", 128);
+        let (report, is) = of_rank(rank, 28, &product, &a, &Layout::new(128, false, 128));
+        assert!(report.is_clean() && is == expected(&product), "{:?} {:?}", report.findings, report.fault);
+    }
+}
+
 #[test]
 fn matrices_outside_of_shared_memory() {
     let (product, layout) = (Product::new("f16", 256), Layout::new(128, false, 64));
@@ -159,7 +196,7 @@ fn matrices_outside_of_shared_memory() {
 fn findings(product: &Product, part: &str, other: &str) -> Vec<String> {
     let (text, layout) = (product.ptx(), Layout::new(128, false, 64));
     assert!(text.contains(part), "{part}");
-    let (report, _) = run_text(&text.replacen(part, other, 1), product, &layout, &layout, A_BYTES);
+    let (report, _) = run_text(&text.replacen(part, other, 1), product, &layout, &layout, A_BYTES, [1; 3]);
     assert!(report.fault.is_none());
     report.findings.iter().map(ToString::to_string).collect()
 }

@@ -78,8 +78,9 @@ impl Block {
             patterns: Memo::new(grid.program.instructions.len()),
             footprint: None,
         };
-        let first = rank * grid.warps();
-        Self { warps: (0..grid.warps()).map(|index| Warp::new(grid.program, index, first + index)).collect(), site }
+        let (first, named) = (rank * grid.warps(), (grid.cluster_blocks() > 1).then_some(rank as u32));
+        let warp = |index| Warp::new(grid.program, index, first + index, named);
+        Self { warps: (0..grid.warps()).map(warp).collect(), site }
     }
 
     pub(super) fn take_findings(&mut self) -> Vec<Finding> {

@@ -142,7 +142,8 @@ impl Site {
         let (barrier, blocks) = match end {
             BulkEnd::Group => {
                 let end = End::Group(warp.copies.bulk_groups[lane]);
-                return self.begin_here(grid, warp, PendingBulk { end, ..bulk }, None);
+                let part = Part { shared: self.own_place(bulk.part.shared), ..bulk.part };
+                return self.begin_here(grid, warp, PendingBulk { part, end, ..bulk }, None);
             }
             BulkEnd::Barrier { barrier, blocks } => (shared(Space::Shared, warp.addresses(barrier))[lane], *blocks),
         };

@@ -204,13 +204,23 @@ impl Site {
     /// Those lanes that access the same block's shared memory as the first of them, and that block's rank if it is another
     /// one. Leaves the addresses there.
     pub(super) fn same_block(&self, places: &mut [u64; LANES], lanes: Mask) -> (Option<usize>, Mask) {
-        let blocks = self.cluster.memories.len() as u64;
-        let ranks = places.map(|place| window::rank(place).filter(|&rank| rank < blocks));
+        let (blocks, own) = (self.cluster.memories.len() as u64, self.rank as u64);
+        let named = window::of_rank(0, self.rank as u32);
+        if places.iter().fold(0, |all, place| all | (place ^ named)) < window::RANK {
+            *places = places.map(|place| place ^ named);
+            return (None, lanes);
+        }
+        let ranks = places.map(|place| Some(window::rank(place).unwrap_or(own)).filter(|&rank| rank < blocks));
         let first = ranks[lanes.trailing_zeros() as usize % LANES];
         let same = lanes_of(lanes).filter(|&lane| ranks[lane] == first).fold(0, |mask, lane| mask | 1 << lane);
         let Some(rank) = first else { return (None, same) };
         *places = places.map(|place| place % window::RANK);
         (Some(rank as usize).filter(|&rank| rank != self.rank), same)
+    }
+
+    /// An address in shared memory without the block's rank, if that is the own one.
+    pub(super) fn own_place(&self, place: u64) -> u64 {
+        if window::rank(place) == Some(self.rank as u64) { place % window::RANK } else { place }
     }
 
     /// Runs `f` with the shared memory of the block of that rank in place of the own one, if there is another.

@@ -114,7 +114,7 @@ impl Site {
         count: &mut Count,
     ) -> Result<(), Fault> {
         let (bytes, alignment) = (copy.bytes, copy.bytes);
-        let (from, to) = (warp.addresses(&copy.from), warp.addresses(&copy.to));
+        let (from, to) = (warp.addresses(&copy.from), warp.addresses(&copy.to).map(|place| self.own_place(place)));
         let mut sizes = sizes(warp, copy);
         let write = Request {
             pc,

@@ -38,6 +38,19 @@ impl Descriptor {
         }
     }
 
+    /// Bytes from a pattern to the next, of a matrix of so many rows, if these are no multiple of a pattern's. The base offset says
+    /// of all patterns how far from such a multiple they begin.
+    pub(super) fn skew(&self, rows: usize) -> Option<u64> {
+        let span = self.swizzle.span()?;
+        let (beside, below) = match self.is_transposed {
+            true => (2 * rows as u64 > span, true),
+            false => (false, rows as u64 > GROUP),
+        };
+        let strides = [(beside, self.leading), (below, self.stride)];
+        let is_skewed = |(is_used, stride): &(bool, u64)| *is_used && !stride.is_multiple_of(GROUP * span);
+        strides.into_iter().find(is_skewed).map(|(_, stride)| stride)
+    }
+
     pub(super) fn is_transposed(&self) -> bool {
         self.is_transposed
     }
@@ -96,6 +109,15 @@ mod tests {
         assert_eq!([(0, 3), (0, 4), (2, 0), (8, 1)].map(|(k, m)| half.unit(k, m)), [0x430, 0x4400, 0x490, 0x610]);
         let plain = descriptor(0x100, 0x2000, 128, 0, true);
         assert_eq!([(1, 0), (1, 1), (9, 1)].map(|(k, m)| plain.unit(k, m)), [0x110, 0x190, 0x2190]);
+    }
+
+    #[test]
+    fn patterns_begin_at_multiples_of_their_size() {
+        let wide = descriptor(0x400, 0x4100, 1024, 1, true);
+        assert_eq!([wide.skew(64), wide.skew(128)], [None, Some(0x4100)]);
+        let narrow = descriptor(0x420, 0x4100, 0x120, 3, false);
+        assert_eq!([narrow.skew(8), narrow.skew(64)], [None, Some(0x120)]);
+        assert_eq!(descriptor(0x400, 0x4100, 0x190, 0, true).skew(128), None);
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Site {
             let what = format!("all lanes of a warp {does} a matrix together; the lanes {:#010x} do not", !mask);
             self.complain(grid, place, what);
         }
-        let addresses = shared(access.space, warp.addresses(&access.address));
+        let addresses = shared(access.space, warp.addresses(&access.address)).map(|place| self.own_place(place));
         // Each lane has the address of a row.
         let rows = mask & ALL_LANES >> (LANES - SIZE * access.registers.len());
         let kind = if access.is_store { AccessKind::Write } else { AccessKind::Read };

@@ -1,5 +1,6 @@
 //! A warp: its registers, and which of its lanes are where.
 
+use crate::memory::window;
 use crate::program::{AddressExpr, Pc, Program};
 use crate::registers::{ALL_LANES, LANES, Mask, Registers, Slot};
 use crate::special::Special;
@@ -65,14 +66,18 @@ pub(super) struct Warp {
 }
 
 impl Warp {
-    pub(super) fn new(program: &Program, index: usize, number: usize) -> Self {
+    /// A warp of those numbers; `rank` is its block's in the cluster, if that has other blocks.
+    pub(super) fn new(program: &Program, index: usize, number: usize, rank: Option<u32>) -> Self {
         let mut registers = Registers::new(program.rows, program.predicates);
-        for &(slot, value, rows) in &program.constants {
-            match rows {
-                1 => registers.write(slot, &[value as u32; LANES], ALL_LANES),
-                2 => registers.write(slot, &[value as u64; LANES], ALL_LANES),
-                _ => registers.write(slot, &[value; LANES], ALL_LANES),
-            }
+        let mut preset = |slot: Slot, value: u128, rows: u32| match rows {
+            1 => registers.write(slot, &[value as u32; LANES], ALL_LANES),
+            2 => registers.write(slot, &[value as u64; LANES], ALL_LANES),
+            _ => registers.write(slot, &[value; LANES], ALL_LANES),
+        };
+        program.constants.iter().for_each(|&(slot, value, rows)| preset(slot, value, rows));
+        for &(slot, address, rows) in &program.shared {
+            let address = rank.map_or(address, |rank| window::of_rank(address, rank));
+            preset(slot, address.into(), rows);
         }
         if let Some(always) = program.always {
             registers.predicates[always] = ALL_LANES;

@@ -14,6 +14,7 @@ use crate::coalesce::WAVEFRONT_BYTES;
 use crate::counters::Count;
 use crate::finding::FindingKind;
 use crate::lanes::lanes_of;
+use crate::memory::window;
 use crate::ops::tensor_core::{Columns, Format, MAX_DEPTH, ROWS, Row, Sums, WIDTH, multiply};
 use crate::program::{Multiply, MultiplySource, Pc, Wgmma};
 use crate::registers::{ALL_LANES, LANES, Mask, Slot};
@@ -112,7 +113,7 @@ impl Site {
         let a = match &product.a {
             MultiplySource::Registers(slots) => rows_in_registers(&warp.registers, product.format, slots),
             MultiplySource::Shared { descriptor, is_transposed } => {
-                let matrix = self.matrix(grid, warp, (pc, mask), *descriptor, *is_transposed)?;
+                let matrix = self.matrix(grid, warp, (pc, mask), (*descriptor, *is_transposed, GROUP * ROWS))?;
                 let first = warp.index % GROUP * ROWS;
                 let mut elements = [[0; MAX_DEPTH]; ROWS];
                 let strip = Strip { matrix, format: product.format, first, rows: ROWS };
@@ -120,7 +121,8 @@ impl Site {
                 elements
             }
         };
-        let matrix = self.matrix(grid, warp, (pc, mask), product.b, product.b_is_transposed)?;
+        let of_b = (product.b, product.b_is_transposed, product.columns as usize);
+        let matrix = self.matrix(grid, warp, (pc, mask), of_b)?;
         let a = a.map(|row| Row::new(product.format, &row, product.negates));
         let simd = warp.registers.simd;
         for (block, d) in product.d.chunks(WIDTH / 2).enumerate() {
@@ -142,14 +144,13 @@ impl Site {
         Ok(())
     }
 
-    /// The matrix that a descriptor describes, which must be the same in all lanes.
+    /// The matrix of so many rows that a descriptor describes, which must be the same in all lanes.
     fn matrix(
         &mut self,
         grid: &Grid<'_>,
         warp: &Warp,
         (pc, mask): (Pc, Mask),
-        descriptor: Slot,
-        is_transposed: bool,
+        (descriptor, is_transposed, rows): (Slot, bool, usize),
     ) -> Result<Descriptor, Fault> {
         let bits: [u64; LANES] = warp.registers.read(descriptor);
         let lane = mask.trailing_zeros() as usize;
@@ -159,10 +160,29 @@ impl Site {
                 format!("lane {lane} describes a matrix by {:#x}, lane {other} by {:#x}", bits[lane], bits[other]);
             self.complain(grid, place, what);
         }
-        Descriptor::new(bits[lane], is_transposed).map_err(|offset| {
-            let what = format!("the descriptor {:#x} has the base offset {offset}; only 0 is known", bits[lane]);
-            self.finding(grid, FindingKind::Misaligned, pc, warp.number * LANES + lane, what).into()
-        })
+        let bits = bits[lane];
+        let matrix = Descriptor::new(bits, is_transposed)
+            .map_err(|offset| format!("the descriptor {bits:#x} has the base offset {offset}; only 0 is known"));
+        let skewed = |matrix: Descriptor| match matrix.skew(rows) {
+            Some(stride) => Err(self.skewed(grid, bits, stride)),
+            None => Ok(matrix),
+        };
+        matrix
+            .and_then(skewed)
+            .map_err(|what| self.finding(grid, FindingKind::Misaligned, pc, warp.number * LANES + lane, what).into())
+    }
+
+    /// What is wrong with a descriptor by which patterns begin at different places of their swizzle.
+    fn skewed(&self, grid: &Grid<'_>, bits: u64, stride: u64) -> String {
+        let mut what = format!(
+            "the descriptor {bits:#x} says that patterns of its swizzle begin {stride} bytes apart, which is no multiple of \
+             their size"
+        );
+        let rank = window::of_rank(0, self.rank as u32) / UNIT;
+        if grid.cluster_blocks() > 1 && bits & rank == rank {
+            what += "; it seems to be made of an address that has the block's rank in its bits from 24 on";
+        }
+        what
     }
 
     /// Calls `f` with each element: its row, its place along k, and its bits; notes the units that they are in.

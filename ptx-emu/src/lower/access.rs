@@ -6,6 +6,7 @@ use super::{Unsupported, register_rows};
 use crate::lanes::{binary, lanes_where, predicate, unary};
 use crate::memory::window;
 use crate::program::{Access, Action, Element};
+use crate::registers::Slot;
 use crate::syntax::Operand;
 use crate::{Space, Type};
 
@@ -136,8 +137,7 @@ fn getctarank(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> 
     let is_generic = !op.take("shared::cluster");
     let ty = address_type(op)?;
     o.expect(2)?;
-    let own = o.src_of(&Operand::Special("cluster_ctarank".to_owned()), Type::U32)?;
-    let (d, a) = (o.dst(0, Type::U32)?, o.src(1, ty)?);
+    let (d, a, own) = (o.dst(0, Type::U32)?, o.src(1, ty)?, own_rank(o)?);
     let rank = move |address: u64, own: u32| {
         let place = if is_generic { window::resolve(address).1 } else { address };
         window::rank(place).map_or(own, |rank| rank as u32)
@@ -146,6 +146,11 @@ fn getctarank(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> 
         Type::U32 => binary(d, (a, own), move |a: u32, own: u32| rank(a.into(), own)),
         _ => binary(d, (a, own), rank),
     }))
+}
+
+/// Where the block's rank in its cluster is.
+fn own_rank(o: &Operands<'_>) -> Result<Slot, Unsupported> {
+    o.src_of(&Operand::Special("cluster_ctarank".to_owned()), Type::U32)
 }
 
 fn address_type(op: &Opcode<'_>) -> Result<Type, Unsupported> {
@@ -161,13 +166,14 @@ fn isspacep(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     o.expect(2)?;
     let Some(p) = o.pred_dst(0)? else { return Ok(Action::Nop) };
     let a = o.src(1, Type::U64)?;
+    // The memory of other blocks counts if the cluster is asked for.
+    let own = if space == Space::Shared && !is_any_block { Some(own_rank(o)?) } else { None };
     Ok(Action::Compute(predicate(p, move |registers, _| {
         let addresses = registers.read::<u64>(a);
-        // One in the own block's memory that names it by its rank counts as another's, unless the cluster is asked for.
-        let is_own = |place| space != Space::Shared || is_any_block || window::rank(place).is_none();
+        let own = own.map(|own| registers.read::<u32>(own));
         lanes_where(|lane| {
             let (found, place) = window::resolve(addresses[lane]);
-            found == space && is_own(place)
+            found == space && own.is_none_or(|own| window::rank(place).is_none_or(|rank| rank == u64::from(own[lane])))
         })
     })))
 }

@@ -45,6 +45,8 @@ pub(crate) struct Preset {
     pub predicates: u32,
     /// Constants: bits and width, and where they are.
     pub constants: HashMap<(u128, u32), Slot>,
+    /// Addresses in shared memory and their width, and where they are.
+    pub shared: HashMap<(u64, u32), Slot>,
     /// Special registers, and where they are.
     pub specials: HashMap<(Special, u32), Slot>,
     /// The predicate that is always true.
@@ -74,6 +76,18 @@ impl Layout {
         }
         let slot = preset.take_rows(width);
         preset.constants.insert((value, width), slot);
+        slot
+    }
+
+    /// A row that holds an address in the block's own shared memory.
+    pub(crate) fn shared_address(&self, address: u64, bits: u32) -> Slot {
+        let mut preset = self.preset.borrow_mut();
+        let width = rows(bits);
+        if let Some(slot) = preset.shared.get(&(address, width)) {
+            return *slot;
+        }
+        let slot = preset.take_rows(width);
+        preset.shared.insert((address, width), slot);
         slot
     }
 
@@ -111,11 +125,6 @@ impl Layout {
         let slot = preset.take_rows(rows(128));
         preset.scratch = Some(slot);
         slot
-    }
-
-    /// The address of a variable or parameter, within its state space.
-    pub(crate) fn address(&self, symbol: &Symbol) -> Result<u64, Unsupported> {
-        self.place(symbol).map(|(_, address)| address)
     }
 
     /// The state space of a variable or parameter, and its address there.

@@ -104,6 +104,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
         rows: preset.rows as usize,
         predicates: preset.predicates as usize,
         constants: preset.constants.into_iter().map(|((value, rows), slot)| (slot, value, rows)).collect(),
+        shared: preset.shared.into_iter().map(|((address, rows), slot)| (slot, address, rows)).collect(),
         specials: preset.specials.into_iter().map(|((special, rows), slot)| (special, slot, rows)).collect(),
         always: preset.always.map(|slot| slot.0 as usize),
         params,

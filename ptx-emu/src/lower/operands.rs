@@ -78,8 +78,12 @@ impl<'a> Operands<'a> {
             Operand::Double(value) => Ok(self.layout.constant((*value).into(), bits)),
             Operand::Special(name) => self.layout.special(name, bits),
             Operand::Symbol { symbol, offset } => {
-                let address = self.layout.address(symbol)?.wrapping_add_signed(*offset);
-                Ok(self.layout.constant(truncate(address, bits).into(), bits))
+                let (space, start) = self.layout.place(symbol)?;
+                let address = truncate(start.wrapping_add_signed(*offset), bits);
+                Ok(match space {
+                    Space::Shared if bits >= 32 => self.layout.shared_address(address, bits),
+                    _ => self.layout.constant(address.into(), bits),
+                })
             }
             _ => Err(Unsupported::new("a register or a number is expected")),
         }
