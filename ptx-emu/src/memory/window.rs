@@ -10,8 +10,8 @@ pub(crate) const SHARED: u64 = 0x7f00_0000_0000;
 const END: u64 = 0x8000_0000_0000;
 
 /// In a cluster, the address of a byte of a block's shared memory is its address there and this, times the block's rank and 1:
-/// see [`rank`]. So it is for the block itself, if there are others. The hardware leaves out the 1, and so takes some addresses
-/// for numbers in the first block that are none in the others; here they are none anywhere.
+/// see [`rank`]. So it is for the block itself, if there are others. The hardware leaves out the 1, and so
+/// hides in the first block what is wrong in the others: that such an address is taken for an offset.
 pub(crate) const RANK: u64 = 1 << 24;
 
 /// Where the module's variables in global memory begin, and where memory that is allocated begins.

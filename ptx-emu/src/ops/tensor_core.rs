@@ -9,7 +9,8 @@
 //! bits are ignored, and infinities and NaN are IEEE 754's, where each NaN is 0x7fffffff.
 //!
 //! P. Xie, Y. Wang, F. Yang and M. Yang, "MMA-Sim: bit-accurate reference model of tensor cores and matrix cores", arXiv
-//! 2511.10909, 2025: its truncated fused dot-product-add with 25 bits, which matched `wgmma` on Hopper bit for bit.
+//! 2511.10909, 2025: its truncated fused dot-product-add with 25 bits, which matched `wgmma` on Hopper bit for bit. What an H200
+//! gave is in `tests/conformance`, and is the same; with a bit more or less, none of it is.
 
 use crate::lanes::vectorized;
 
