@@ -62,7 +62,8 @@ pub(crate) unsafe fn store<O: Output, const ACC: usize>(g: &Gemm, row: u32, col:
     let (row, col) = (compiler::anew(row), compiler::anew(col)); // not before the sums are there
     let c = g.c.cast::<O>().wrapping_add(row as usize * g.ldc + col as usize);
     let is_aligned = g.c.addr().is_multiple_of(2 * size_of::<O>()) && g.ldc.is_multiple_of(2);
-    let fits = row + 8 < g.m && col + 2 * (ACC as u32) <= g.n && is_aligned;
+    // Of the whole warpgroup's columns, so that the lanes of a row agree.
+    let fits = row + 8 < g.m && col / 8 * 8 + 2 * (ACC as u32) <= g.n && is_aligned;
     // A loop for each case, so that each is small enough to be unrolled: the sums are in registers. Counted loops, since an
     // iterator over an array is a pointer, which keeps the array in memory.
     // SAFETY: inside C, or guarded.

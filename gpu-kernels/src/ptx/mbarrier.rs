@@ -53,7 +53,8 @@ impl Mbarrier {
         unsafe { core::arch::asm!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) self.address) }
     }
 
-    /// Arrives at the same barrier of another block of the cluster.
+    /// Arrives at the same barrier of another block of the cluster. What the thread read is read; what it wrote is not made
+    /// known there: a release to the whole cluster would wait for all its writes to global memory, too.
     #[gpu_only]
     #[inline(always)]
     pub unsafe fn arrive_at(self, rank: u32) {
@@ -61,7 +62,7 @@ impl Mbarrier {
         unsafe {
             core::arch::asm!(
                 "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {}, {};",
-                "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }}",
+                "mbarrier.arrive.shared::cluster.b64 _, [remote]; }}",
                 in(reg32) self.address, in(reg32) rank
             )
         }

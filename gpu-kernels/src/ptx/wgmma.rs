@@ -34,9 +34,11 @@ impl Matrix {
         Self::new(address, apart)
     }
 
-    /// Addresses count units of 16 bytes; 1 in the upper bits means swizzled within 128 bytes.
+    /// Addresses count units of 16 bytes; 1 in the upper bits means swizzled within 128 bytes. In a cluster the upper bits of an
+    /// address are the block's rank, which has no place here.
     #[inline(always)]
     fn new(address: u32, apart: u32) -> Self {
+        let address = address & 0x3_ffff;
         let [address, apart, atom] = [address, apart, ATOM_BYTES].map(|bytes| u64::from(bytes / 16));
         Self(address | apart << 16 | atom << 32 | 1 << 62)
     }
