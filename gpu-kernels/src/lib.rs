@@ -18,6 +18,7 @@ mod ring;
 pub mod step;
 pub mod steps;
 mod tile;
+mod totals;
 mod transpose;
 
 pub use step::{

@@ -3,29 +3,52 @@
 //! ```text
 //!   a slice of four: high*low, low*high, high*high ──► even sums ─┐
 //!   the next one:                                  ──► odd sums  ─┴► + ──► sums in f32, one's while the other's are computed
+//!   after 64 slices:                                                       sums ──► + ──► totals
 //! ```
 
 use crate::fragment::{self, OCTET};
 use crate::gemm::Gemm;
 use crate::parts::Part;
 use crate::ptx::tensor::{self, TensorMap};
-use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES};
-use crate::ptx::{cluster, compiler, mbarrier::Mbarrier};
+use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES, WARPGROUP};
+use crate::ptx::{barrier, cluster, compiler, lanes, mbarrier::Mbarrier};
 use crate::range::powers;
 use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
-use crate::{MapBox, NOT_SPLIT, Precision, Schedule, Step, Target, Tile};
+use crate::tile::WARP;
+use crate::totals::Totals;
+use crate::{Element, MapBox, NOT_SPLIT, Precision, Schedule, Step, Target, Tile};
 use core::marker::PhantomData;
 use cuda_std::prelude::*;
 
 const BM: u32 = BLOCK_ROWS;
 const A_BYTES: u32 = BM * ROW_BYTES;
+/// The barrier at which the first warpgroup waits for its turn; the second one's is next to it. Barrier 0 is everybody's.
+const FIRST_TURN: u32 = 1;
+const TURN_THREADS: u32 = ring::CONSUMERS * WARPGROUP;
 /// Bytes from a row's high parts to its low parts.
 const LOW: u32 = ROW_BYTES / 2;
 
-/// A kernel for tiles of 128 x 2 ACC, in clusters of so many blocks, which share B.
-pub(crate) struct ThreeProducts<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32>(PhantomData<P>);
+/// Fours whose sums are added one after another: the rounding errors of long sums grow with their length.
+const FOURS: u32 = 16;
 
-impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProducts<P, ACC, CLUSTER, STAGES> {
+/// A kernel for tiles of 128 x 2 ACC, in clusters of so many blocks, which share B. ALTERNATES: the warpgroups take turns.
+pub(crate) struct ThreeProducts<
+    P: Part,
+    const ACC: usize,
+    const CLUSTER: u32,
+    const STAGES: u32,
+    const ALTERNATES: bool = false,
+>(PhantomData<P>);
+
+/// The exponents that a thread needs of its tile's scaling: those of its two rows, and of each 32nd column, a lane's own.
+struct Exponents {
+    rows: [i32; 2],
+    columns: [i32; 4],
+}
+
+impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALTERNATES: bool>
+    ThreeProducts<P, ACC, CLUSTER, STAGES, ALTERNATES>
+{
     const BN: u32 = 2 * ACC as u32;
     /// A chunk: as deep as a sum in the tensor cores is long.
     const BK: u32 = P::DEPTH;
@@ -34,6 +57,9 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
     const ROW: u32 = 2 * P::DEPTH;
     /// Rows of B that each block of a cluster brings.
     const SHARE: u32 = Self::BN / CLUSTER;
+    const RING_BYTES: u32 = ring::smem_bytes(STAGES, Self::STAGE_BYTES);
+    /// Whether numbers were scaled: TF32 has the exponents of f32.
+    const IS_SCALED: bool = matches!(P::ELEMENT, Element::F16);
 
     /// A step of this shape: its names are to be filled in.
     pub const STEP: Step = Step {
@@ -48,7 +74,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
             MapBox { element: P::ELEMENT, rows: BM, columns: Self::ROW, swizzled: true },
             MapBox { element: P::ELEMENT, rows: Self::SHARE, columns: Self::ROW, swizzled: true },
         ]),
-        dynamic_smem_bytes: ring::smem_bytes(STAGES, Self::STAGE_BYTES),
+        dynamic_smem_bytes: Self::RING_BYTES + Totals::<ACC, ALTERNATES>::SMEM_BYTES,
         ..Step::PLAIN
     };
 
@@ -73,13 +99,21 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
                 }
             } else {
                 ring::take_registers();
+                if ALTERNATES && ring::consumer() == 1 {
+                    barrier::arrive(FIRST_TURN, TURN_THREADS);
+                }
                 for [row, column] in ring::tiles::<CLUSTER>(rows, columns) {
+                    let (row, col) = (row * BM + ring::consumer() * ROWS + wgmma::row(), column * Self::BN);
                     let mut sums = [0.0; ACC];
+                    let mut exponents = Exponents { rows: [0; 2], columns: [0; 4] };
                     if fours > 0 {
+                        exponents = Self::exponents(g, row, col, scales);
                         Self::accumulate(&mut ring, fours, &mut sums);
                     }
-                    let (row, col) = (row * BM + ring::consumer() * ROWS, column * Self::BN);
-                    Self::store(g, row + wgmma::row(), col + wgmma::column(), scales, &mut sums);
+                    Self::store(g, row, col, &exponents, &mut sums);
+                }
+                if ALTERNATES && ring::consumer() == 0 {
+                    barrier::sync(FIRST_TURN, TURN_THREADS);
                 }
             }
             ring::finish();
@@ -98,10 +132,33 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
         }
     }
 
-    /// Adds the products of fours of slices. Neighbours have registers of their own, so that one is summed while the other's
-    /// sums are added.
+    /// Adds the products of fours of slices.
     #[inline(always)]
     unsafe fn accumulate(ring: &mut Ring<CLUSTER>, fours: u32, sums: &mut [f32; ACC]) {
+        // SAFETY: a stage is full when it is read, and released when its products are done; the totals lie behind the ring.
+        unsafe {
+            let mut totals = Totals::<ACC, ALTERNATES>::new(Self::RING_BYTES);
+            let mut left = fours;
+            loop {
+                let now = left.min(FOURS);
+                if ALTERNATES {
+                    Self::in_turns(ring, now, sums)
+                } else {
+                    Self::in_pairs(ring, now, sums)
+                }
+                left -= now;
+                if left == 0 {
+                    break;
+                }
+                totals.add(sums);
+            }
+            totals.add_to(sums);
+        }
+    }
+
+    /// Neighbours have registers of their own, so that one is summed while the other's sums are added.
+    #[inline(always)]
+    unsafe fn in_pairs(ring: &mut Ring<CLUSTER>, fours: u32, sums: &mut [f32; ACC]) {
         let (mut even, mut odd) = ([0.0; ACC], [0.0; ACC]);
         // SAFETY: a stage is full when it is read, and released when its products are done.
         unsafe {
@@ -114,6 +171,21 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
                 let fourth = Self::multiply(ring, &mut odd);
                 Self::promote::<1>(ring, third, &mut even, sums);
                 Self::promote::<0>(ring, fourth, &mut odd, sums);
+            }
+        }
+    }
+
+    /// One warpgroup adds its sums while the other's are computed.
+    #[inline(always)]
+    unsafe fn in_turns(ring: &mut Ring<CLUSTER>, fours: u32, sums: &mut [f32; ACC]) {
+        let mut acc = [0.0; ACC];
+        // SAFETY: a stage is full when it is read, and released when its products are done.
+        unsafe {
+            for _ in 0..4 * fours {
+                barrier::sync(FIRST_TURN + ring::consumer(), TURN_THREADS);
+                let stage = Self::multiply(ring, &mut acc);
+                barrier::arrive(FIRST_TURN + (ring::consumer() ^ 1), TURN_THREADS);
+                Self::promote::<0>(ring, stage, &mut acc, sums);
             }
         }
     }
@@ -151,35 +223,66 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
         }
     }
 
-    /// C = alpha*sums + beta*C, the scaling undone, where this thread's sums begin at `row` and `col`.
+    /// The exponents for the tile whose columns begin at `col`, where this thread's first sum is in `row`; the last one's
+    /// beyond the ends. They are asked for before the sums are computed, and needed behind them.
     #[inline(always)]
-    unsafe fn store(g: &Gemm, row: u32, col: u32, [of_rows, of_columns]: [*const i32; 2], sums: &mut [f32; ACC]) {
-        // SAFETY: exponents are read inside A's rows and B's columns, and were written if there was anything to split.
+    unsafe fn exponents(g: &Gemm, row: u32, col: u32, [of_rows, of_columns]: [*const i32; 2]) -> Exponents {
+        let of_row = |row: u32| of_rows.wrapping_add(row.min(g.m - 1) as usize);
+        let of_column = |col: u32| of_columns.wrapping_add(col.min(g.n - 1) as usize);
+        let mut exponents = Exponents { rows: [0; 2], columns: [0; 4] };
+        // SAFETY: inside A's rows and B's columns, and written, since there was something to split.
         unsafe {
-            // Not before: what is computed of them would be kept in registers all along.
-            let (row, col, k) = (compiler::anew(row), compiler::anew(col), compiler::anew(g.k));
-            // Beyond the ends the last one's: there is no branch between these loads.
-            let of_row = |row: u32| *of_rows.add(row.min(g.m - 1) as usize);
-            let of_column = |i: usize| *of_columns.add((col + (i / OCTET * 8 + i % 2) as u32).min(g.n - 1) as usize);
-            let mut is_split = true;
-            if k > 0 {
-                let rows = [of_row(row), of_row(row + 8)];
-                is_split = !rows.contains(&NOT_SPLIT);
-                for i in 0..ACC / 2 {
-                    let i = i / 2 * OCTET + i % 2;
-                    let of_column = of_column(i);
-                    is_split &= of_column != NOT_SPLIT;
-                    for half in 0..2 {
-                        let [first, second] = powers(rows[half].wrapping_add(of_column).wrapping_neg());
-                        sums[i + 2 * half] = sums[i + 2 * half] * first * second;
-                    }
-                }
+            exponents.rows = [compiler::loaded(*of_row(row)), compiler::loaded(*of_row(row + 8))];
+            for i in 0..ACC / 16 {
+                exponents.columns[i] = compiler::loaded(*of_column(col + i as u32 * WARP + warp::lane_id()));
             }
-            if is_split {
-                fragment::store::<f32, ACC>(g, row, col, sums);
+        }
+        exponents
+    }
+
+    /// C = alpha*sums + beta*C, the scaling undone, for the tile whose columns begin at `col`, where this thread's first sum is
+    /// in `row`.
+    #[inline(always)]
+    unsafe fn store(g: &Gemm, row: u32, col: u32, exponents: &Exponents, sums: &mut [f32; ACC]) {
+        let mut is_split = exponents.rows[0] != NOT_SPLIT && exponents.rows[1] != NOT_SPLIT;
+        for i in 0..ACC / 16 {
+            is_split &= exponents.columns[i] != NOT_SPLIT;
+        }
+        // SAFETY: the warp is whole; what is stored is guarded, and the thread's own.
+        unsafe {
+            if lanes::all(is_split) {
+                if Self::IS_SCALED {
+                    Self::unscale(exponents, sums);
+                }
+                fragment::store::<f32, ACC>(g, row, col + wgmma::column(), sums);
             } else {
                 for octet in 0..(ACC / OCTET) as u32 {
-                    Self::in_f32(g, row, col + 8 * octet);
+                    Self::in_f32(g, row, col + wgmma::column() + 8 * octet);
+                }
+            }
+        }
+    }
+
+    /// Undoes the scaling. A power of two may be beyond f32 where its product with a sum is not: it is two factors, either of
+    /// which is the row's times the column's, so that a large one meets a small one before they meet a sum.
+    #[inline(always)]
+    unsafe fn unscale(exponents: &Exponents, sums: &mut [f32; ACC]) {
+        let rows = [powers(-exponents.rows[0]), powers(-exponents.rows[1])];
+        let mut columns = [0; 4];
+        for i in 0..ACC / 16 {
+            let [first, second] = powers(-exponents.columns[i]);
+            // The first 16 bits of either are all of it.
+            columns[i] = first.to_bits() >> 16 | second.to_bits();
+        }
+        for octet in 0..ACC / OCTET {
+            for right in 0..2 {
+                let lane = wgmma::column() + (octet % 4 * 8 + right) as u32;
+                // SAFETY: the warp is whole.
+                let factors = unsafe { lanes::of(columns[octet / 4], lane) };
+                let [first, second] = [f32::from_bits(factors << 16), f32::from_bits(factors & 0xffff_0000)];
+                for half in 0..2 {
+                    let i = octet * OCTET + 2 * half + right;
+                    sums[i] = sums[i] * (rows[half][0] * first) * (rows[half][1] * second);
                 }
             }
         }

@@ -132,7 +132,7 @@ pub struct Args {
     pub explain: Option<String>,
 
     /// Compare the errors of kernels that promise fp32's accuracy with those of SGEMM, on many kinds of inputs and at several
-    /// lengths of the sums; --size N stands for m = n = N then, and --kernel for what to compare instead
+    /// lengths of the sums; --size N stands for m = n = N then, 2048 by default, and --kernel for what to compare instead
     #[arg(long, conflicts_with_all = ["alpha", "beta", "iterations", "warmup", "graphs", "full", "explain", "tune", "tuned"])]
     pub accuracy: bool,
 

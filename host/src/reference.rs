@@ -11,7 +11,7 @@ use crate::{Matrix, Operands, Problem};
 const WORK: u64 = 1 << 31;
 
 /// Rows that are computed however long they are.
-const MIN_ROWS: u64 = 16;
+const MIN_ROWS: u64 = 32;
 
 /// Depth of the slabs of A and B that are held in f64 at a time.
 const SLAB: usize = 256;

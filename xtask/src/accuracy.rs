@@ -12,8 +12,8 @@ use crate::bench;
 /// machine without a GPU the emulator runs the kernels, on smaller problems, and a step in single precision stands for cuBLAS.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Rows and columns of C, for all lengths of the sums, or MxNxK; separate several with commas [default: 256, or 128 in
-    /// the emulator]
+    /// Rows and columns of C, for all lengths of the sums, or MxNxK; separate several with commas [default: 2048, or 128
+    /// in the emulator]
     #[arg(long, value_name = "N")]
     size: Option<String>,
     /// Kinds of inputs, separated by commas [default: all]

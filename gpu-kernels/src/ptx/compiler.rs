@@ -20,3 +20,13 @@ pub(crate) fn anew(value: u32) -> u32 {
     unsafe { core::arch::asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) value) }
     same
 }
+
+/// A value that was loaded: the load is not moved to where its value is needed.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn loaded(value: i32) -> i32 {
+    let same: i32;
+    // SAFETY: a move.
+    unsafe { core::arch::asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) value) }
+    same
+}

@@ -1,10 +1,12 @@
 //! PTX instructions that neither `core` nor `cuda_std` has, each with its section of the PTX ISA.
 
+pub(crate) mod barrier;
 pub(crate) mod cluster;
 pub(crate) mod compiler;
 pub(crate) mod convert;
 pub(crate) mod cp_async;
 pub(crate) mod global;
+pub(crate) mod lanes;
 pub(crate) mod mbarrier;
 pub(crate) mod packed;
 pub(crate) mod read_only;

@@ -36,7 +36,8 @@ const COMMON: Step = Step {
 };
 
 kernels! { COMMON;
-    sgemm_fp16x3 "fp16x3" ThreeProducts<F16, 64, 1, 7>;
-    sgemm_fp16x3_cluster "fp16x3/cluster" ThreeProducts<F16, 64, 2, 7>;
+    sgemm_fp16x3 "fp16x3" ThreeProducts<F16, 64, 1, 5>;
+    sgemm_fp16x3_cluster "fp16x3/cluster" ThreeProducts<F16, 64, 2, 5>;
     sgemm_fp16x3_128x64 "fp16x3/128x64" ThreeProducts<F16, 32, 1, 8>;
+    sgemm_fp16x3_alternating "fp16x3/alternating" ThreeProducts<F16, 64, 1, 7, true>;
 }

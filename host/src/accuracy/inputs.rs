@@ -4,6 +4,7 @@ use std::f64::consts::TAU;
 
 use gpu_kernels::Element;
 use rand::{Rng, RngExt, SeedableRng, rngs::SmallRng};
+use rayon::prelude::*;
 
 use crate::{Error, Matrix, Operands, Problem};
 
@@ -19,8 +20,8 @@ const LEFT: i32 = -12;
 /// The exponents of [`Inputs::OpposedGrades`]: from the negative to this.
 const OPPOSED: i32 = 10;
 
-/// A kind of A and B. All elements are drawn from the problem's seed, A row by row and then B; "normal" is the standard
-/// normal distribution, rounded to f32. C is NaN, and not read.
+/// A kind of A and B. All elements are drawn from the problem's seed, those of each row by a generator of its own, so that rows
+/// are drawn at once; "normal" is the standard normal distribution, rounded to f32. C is NaN, and not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inputs {
     /// Uniform in [-1, 1).
@@ -102,17 +103,14 @@ impl Inputs {
         let mut rng = SmallRng::seed_from_u64(problem.seed);
         let Operands { a, b, .. } = &mut operands;
         let (m, n, k) = (m as usize, n as usize, k as usize);
-        let mut draw = |element: &mut dyn FnMut(&mut SmallRng) -> f64| {
-            for matrix in [&mut *a, &mut *b] {
-                each(matrix, |_, _, _| element(&mut rng) as f32);
+        for matrix in [&mut *a, &mut *b] {
+            match self {
+                Self::Uniform => draw(matrix, rng.random(), |rng| (rng.random::<f32>() * 2.0 - 1.0).into()),
+                Self::Positive => draw(matrix, rng.random(), |rng| rng.random::<f32>().into()),
+                Self::Spread10 => draw(matrix, rng.random(), |rng| spread(rng, 10)),
+                Self::Spread40 => draw(matrix, rng.random(), |rng| spread(rng, 40)),
+                _ => draw(matrix, rng.random(), normal),
             }
-        };
-        match self {
-            Self::Uniform => draw(&mut |rng| (rng.random::<f32>() * 2.0 - 1.0).into()),
-            Self::Positive => draw(&mut |rng| rng.random::<f32>().into()),
-            Self::Spread10 => draw(&mut |rng| spread(rng, 10)),
-            Self::Spread40 => draw(&mut |rng| spread(rng, 40)),
-            _ => draw(&mut normal),
         }
         match self {
             Self::GradedRows => {
@@ -124,15 +122,15 @@ impl Inputs {
                 (0..n).for_each(|j| enlarge(b, rng.random_range(k / 2..k), j));
             }
             Self::NearCancelling => {
-                let half = k / 2;
-                for i in 0..m {
-                    let row = a.row_mut(i);
+                let (half, seed) = (k / 2, rng.random());
+                each_row(a, |i, row| {
+                    let mut rng = of_row(seed, i);
                     for p in 0..half {
                         let factor = 1.0 + f64::from(power_of_two(LEFT)) * normal(&mut rng);
                         row[half + p] = (-f64::from(row[p]) * factor) as f32;
                     }
                     row[2 * half..].fill(0.0);
-                }
+                });
                 for p in 0..half {
                     let first = b.row(p).to_vec();
                     b.row_mut(half + p).copy_from_slice(&first);
@@ -148,11 +146,29 @@ impl Inputs {
     }
 }
 
+/// Draws each element.
+fn draw(matrix: &mut Matrix, seed: u64, element: impl Fn(&mut SmallRng) -> f64 + Sync) {
+    each_row(matrix, |i, row| {
+        let mut rng = of_row(seed, i);
+        row.iter_mut().for_each(|x| *x = element(&mut rng) as f32);
+    });
+}
+
+/// The generator of a row.
+fn of_row(seed: u64, i: usize) -> SmallRng {
+    SmallRng::seed_from_u64(seed ^ i as u64)
+}
+
 /// Replaces each element: by what `with` makes of its row, its column and itself.
-fn each(matrix: &mut Matrix, mut with: impl FnMut(usize, usize, f32) -> f32) {
-    for i in 0..matrix.rows() {
-        matrix.row_mut(i).iter_mut().enumerate().for_each(|(j, x)| *x = with(i, j, *x));
-    }
+fn each(matrix: &mut Matrix, with: impl Fn(usize, usize, f32) -> f32 + Sync) {
+    each_row(matrix, |i, row| row.iter_mut().enumerate().for_each(|(j, x)| *x = with(i, j, *x)));
+}
+
+/// Changes the rows, many at once.
+fn each_row(matrix: &mut Matrix, change: impl Fn(usize, &mut [f32]) + Sync) {
+    let (start, shape) = (matrix.interior_offset(), matrix.shape());
+    let rows = &mut matrix.as_mut_slice()[start..start + shape.rows * shape.ld];
+    rows.par_chunks_mut(shape.ld.max(1)).enumerate().for_each(|(i, row)| change(i, &mut row[..shape.columns]));
 }
 
 /// Multiplies an element by 2^[`HUGE`].

@@ -1,7 +1,7 @@
 //! What runs a kernel. One trait, so that everything above it (verification, timing, reports) knows no device.
 
 use crate::baseline::{BASELINES, Baseline};
-use crate::{Error, Operands, Problem};
+use crate::{Error, Matrix, Operands, Problem};
 use gpu_kernels::Step;
 
 mod coverage;
@@ -116,6 +116,11 @@ pub trait Backend {
     /// Hands the operands back, guard bands included. They may be gone from device memory then: the next
     /// [`run`](Self::run) needs an [`upload`](Self::upload).
     fn download(&mut self) -> Result<Operands, Error>;
+
+    /// As [`download`](Self::download), of C alone: A and B may be far larger.
+    fn download_c(&mut self) -> Result<Matrix, Error> {
+        self.download().map(|operands| operands.c)
+    }
 
     /// Times `iterations` launches after `warmup` untimed ones, each between its own pair of events with the L2 cache
     /// flushed before it; where times are modelled, each is that of the last [`run`](Self::run) of the kernel on the

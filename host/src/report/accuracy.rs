@@ -11,6 +11,7 @@ pub fn accuracy(rows: &[AccuracyRow]) -> String {
         n,
         k,
         seed,
+        rows_compared,
         compared_with,
         device,
         compute_capability,
@@ -32,6 +33,7 @@ pub fn accuracy(rows: &[AccuracyRow]) -> String {
         }
         (_, None) => format!("{device} ({compute_capability}); driver {driver}, CUDA {cuda}"),
     };
+    let of_rows = if *rows_compared == *m as usize { String::new() } else { format!(" of {rows_compared} rows") };
     let beside = if *compared_with == "cublas" { "" } else { ", which stands for SGEMM: cuBLAS is not there" };
     let header = [
         "inputs",
@@ -60,7 +62,7 @@ pub fn accuracy(rows: &[AccuracyRow]) -> String {
     });
     let table = plain_table(3, header.map(str::to_owned).to_vec(), lines);
     format!(
-        "Errors against f64 m = {m}, n = {n}, k = {k}, seed = {seed}; beside {compared_with}{beside}\n{on}\n{table}\n"
+        "Errors against f64{of_rows}: m = {m}, n = {n}, k = {k}, seed = {seed}; beside {compared_with}{beside}\n{on}\n{table}\n"
     )
 }
 

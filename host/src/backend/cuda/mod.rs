@@ -8,7 +8,7 @@ use gpu_kernels::Step;
 
 use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
 use crate::ptx::PtxSource;
-use crate::{Error, Operands, Problem};
+use crate::{Error, Matrix, Operands, Problem};
 
 mod cublas;
 mod device;
@@ -170,6 +170,10 @@ impl Backend for CudaBackend {
 
     fn download(&mut self) -> Result<Operands, Error> {
         operands::uploaded(self.operands.as_ref())?.download()
+    }
+
+    fn download_c(&mut self) -> Result<Matrix, Error> {
+        operands::uploaded(self.operands.as_ref())?.download_c()
     }
 
     fn time(

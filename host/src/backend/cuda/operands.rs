@@ -54,7 +54,12 @@ impl DeviceOperands {
 
     /// Copies the operands back, guard bands included.
     pub(super) fn download(&self) -> Result<Operands, Error> {
-        Ok(Operands { a: self.a.download("A")?, b: self.b.download("B")?, c: self.c.download("C")? })
+        Ok(Operands { a: self.a.download("A")?, b: self.b.download("B")?, c: self.download_c()? })
+    }
+
+    /// Copies C back.
+    pub(super) fn download_c(&self) -> Result<Matrix, Error> {
+        self.c.download("C")
     }
 }
 
