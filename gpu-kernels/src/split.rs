@@ -35,15 +35,21 @@ const SHORT: u32 = HELD as u32 * VEC * WARP;
 const LONG: u32 = SHORT * ROW_WARPS;
 
 /// Warps of a block that splits columns.
-const COLUMN_WARPS: u32 = 16;
+const COLUMN_WARPS: u32 = 8;
 const COLUMN_THREADS: u32 = COLUMN_WARPS * WARP;
 /// Blocks that share columns.
 const SHARERS: u32 = 8;
 /// These columns.
-const STRIP: u32 = 32;
-/// Lanes of a warp along them.
+const STRIP: u32 = 16;
+/// Lanes of a warp along them, and along the rows.
 const LANES_N: u32 = STRIP / VEC;
-const _: () = assert!(HELD as u32 * (WARP / LANES_N) * COLUMN_WARPS * SHARERS == LONG, "rows that a cluster holds");
+const LANES_K: u32 = WARP / LANES_N;
+/// Pieces of 16 bytes that the high parts of a chunk are.
+const PIECES: u32 = ROW_BYTES / 2 / 16;
+/// Chunks that a warp has at once, side by side, and that a cluster has.
+const WARP_CHUNKS: u32 = LANES_K / PIECES;
+const CLUSTER_CHUNKS: u32 = SHARERS * COLUMN_WARPS * WARP_CHUNKS;
+const _: () = assert!(HELD as u32 * LANES_K * COLUMN_WARPS * SHARERS == LONG, "rows that a cluster holds");
 
 /// The pre-passes with these kernels.
 pub(crate) const fn prepasses<P: Part>([rows, columns]: [&'static str; 2]) -> [Prepass; 2] {
@@ -229,7 +235,7 @@ struct Strip {
     columns: u32,
     ld: u32,
     is_wide: bool,
-    /// The first chunk: those of all warps of a cluster are next to each other.
+    /// The lane's first chunk.
     chunk: u32,
     /// Rows of a chunk, the lane's first of them, and how many it has.
     depth: u32,
@@ -244,7 +250,7 @@ impl Strip {
     /// The chunk of the i-th rows.
     #[inline(always)]
     fn chunk(&self, start: u32, i: u32) -> u32 {
-        start / self.depth + i / self.piece * (COLUMN_WARPS * SHARERS) + self.chunk
+        start / self.depth + i / self.piece * CLUSTER_CHUNKS + self.chunk
     }
 
     /// What is behind their ends is zero.
@@ -297,23 +303,23 @@ unsafe fn split_columns<P: Part>(
     target_ld: u32,
     scales: *mut i32,
 ) {
-    cluster::arrive();
+    cluster::begin();
     let (warp, lane, rank) = (thread::thread_idx_x() / WARP, warp::lane_id(), cluster::rank());
     let first_col = thread::block_idx_x() * STRIP;
     let (lane_row, lane_col) = (lane / LANES_N, lane % LANES_N);
     // The lane's columns: neighbours, or where they cannot be loaded together, those that neighbouring lanes are next to.
     let is_wide = f32x4::aligned(source, ld as usize) && first_col + STRIP <= columns;
     let (lane_col, step) = if is_wide { (lane_col * VEC, 1) } else { (lane_col, LANES_N) };
-    let piece = P::DEPTH / (WARP / LANES_N);
+    let piece = P::DEPTH / PIECES;
     let strip = Strip {
         source,
         rows,
         columns,
         ld,
         is_wide,
-        chunk: warp * SHARERS + rank,
+        chunk: (warp * SHARERS + rank) * WARP_CHUNKS + lane_row / PIECES,
         depth: P::DEPTH,
-        row: lane_row * piece,
+        row: lane_row % PIECES * piece,
         piece,
         col: first_col + lane_col,
         step,
@@ -345,24 +351,29 @@ unsafe fn split_columns<P: Part>(
         }
         thread::sync_threads(); // the ranges of all warps are there
         cluster::wait(); // all blocks have begun
-        let range_at = |of: *mut f32, row: u32| of.add(((row * STRIP + lane) * VEC) as usize);
+        // The lanes of a warp that have the same column share what there is to join.
+        let (own_col, share) = (lane % STRIP, lane / STRIP);
+        let range_at = |of: *mut f32, row: u32| of.add(((row * STRIP + own_col) * VEC) as usize);
+        let join = |of: *mut f32, rows: u32| {
+            let rows = rows / (WARP / STRIP);
+            let ranges = (0..rows).map(|row| Range::from_words(f32x4::load(range_at(of, share * rows + row))));
+            ranges.fold(Range::NONE, Range::and).over_lanes(WARP / 2, STRIP)
+        };
         if warp == 0 {
-            let of_warp = |warp| Range::from_words(f32x4::load(range_at(of_warps, warp)));
-            let range = (0..COLUMN_WARPS).map(of_warp).fold(Range::NONE, Range::and);
-            for other in 0..SHARERS {
-                cluster::store_4(shared::address(range_at(of_blocks, rank)), other, range.words());
+            let range = join(of_warps, COLUMN_WARPS).words();
+            let to = shared::address(range_at(of_blocks, rank));
+            for other in 0..SHARERS / (WARP / STRIP) {
+                cluster::store_4(to, other * (WARP / STRIP) + share, range);
             }
         }
         cluster::sync(); // the ranges of all blocks are there
         if warp == 0 {
-            let of_block = |rank| Range::from_words(f32x4::load(range_at(of_blocks, rank)));
-            let range = (0..SHARERS).map(of_block).fold(Range::NONE, Range::and);
-            // All of it now: what is needed later would wait in registers, of which there are not so many.
-            let words = range.words().map(|word| f32::from_bits(compiler::anew(word.to_bits())));
-            let exponent = P::exponent(Range::from_words(words));
-            *exponents.add(lane as usize) = exponent;
-            if rank == 0 && first_col + lane < columns {
-                *scales.add((first_col + lane) as usize) = exponent;
+            let exponent = P::exponent(join(of_blocks, SHARERS));
+            if share == 0 {
+                *exponents.add(own_col as usize) = exponent;
+                if rank == 0 && first_col + own_col < columns {
+                    *scales.add((first_col + own_col) as usize) = exponent;
+                }
             }
         }
         thread::sync_threads(); // the exponents are there
@@ -373,7 +384,8 @@ unsafe fn split_columns<P: Part>(
             for j in 0..VEC {
                 let col = lane_col + j * step;
                 let exponent = *exponents.add(col as usize);
-                let to = target.wrapping_add((first_col + col) as usize * row_words + (lane_row * VEC) as usize);
+                let to =
+                    target.wrapping_add((first_col + col) as usize * row_words + (lane_row % PIECES * VEC) as usize);
                 for first in (0..HELD as u32).step_by(piece as usize) {
                     let chunk = strip.chunk(start, first);
                     if chunk < rows.div_ceil(P::DEPTH) && first_col + col < columns {
@@ -423,7 +435,7 @@ macro_rules! kernels {
 
 kernels! {
     split_rows_f16 split_rows F16, ROW_THREADS, 8;
-    split_columns_f16 split_columns F16, COLUMN_THREADS, 2;
+    split_columns_f16 split_columns F16, COLUMN_THREADS, 4;
     split_rows_tf32 split_rows Tf32, ROW_THREADS, 8;
-    split_columns_tf32 split_columns Tf32, COLUMN_THREADS, 2;
+    split_columns_tf32 split_columns Tf32, COLUMN_THREADS, 4;
 }

@@ -17,23 +17,23 @@ pub(crate) fn rank() -> u32 {
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn sync() {
-    arrive();
-    wait();
+    // SAFETY: a barrier; a breach of its rule, that every thread reaches it, hangs the kernel.
+    unsafe { core::arch::asm!("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;") }
 }
 
-/// Says that this thread is here: [`wait`] is next.
+/// Says that this thread has begun, and nothing of what it has done; [`wait`] is its next barrier.
 #[gpu_only]
 #[inline(always)]
-pub(crate) fn arrive() {
-    // SAFETY: a barrier; a breach of its rule, that every thread reaches it, hangs the kernel.
-    unsafe { core::arch::asm!("barrier.cluster.arrive.aligned;") }
+pub(crate) fn begin() {
+    // SAFETY: as of `sync`.
+    unsafe { core::arch::asm!("barrier.cluster.arrive.relaxed.aligned;") }
 }
 
-/// Waits until every thread of the cluster has arrived.
+/// Waits until every thread of the cluster has begun: from then on the shared memory of all blocks is there.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn wait() {
-    // SAFETY: as of `arrive`.
+    // SAFETY: as of `sync`.
     unsafe { core::arch::asm!("barrier.cluster.wait.aligned;") }
 }
 
