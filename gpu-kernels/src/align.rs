@@ -18,6 +18,7 @@ pub(crate) const fn align(operand: Operand, element: Element) -> Prepass {
         only_unaligned: true,
         tile: [ALIGNED_ROWS, ALIGNED_COLUMNS],
         threads: ALIGNED_COLUMNS,
+        cluster: [1; 3],
     }
 }
 

@@ -1,5 +1,9 @@
 //! Where the magnitudes of numbers lie, and the powers of two that bring them elsewhere.
 
+use crate::f32x4::VEC;
+use crate::tile::WARP;
+use cuda_std::warp;
+
 /// The bits of infinity.
 pub(crate) const INFINITE: u32 = f32::INFINITY.to_bits();
 
@@ -30,11 +34,21 @@ pub(crate) struct Range {
 impl Range {
     pub const NONE: Self = Self { largest: 0, smallest: u32::MAX, count: 0.0, exponents: 0.0 };
 
+    /// Of a few.
     #[inline(always)]
-    pub fn with(self, value: f32) -> Self {
-        let bits = value.abs().to_bits();
-        let smallest = if bits == 0 { u32::MAX } else { bits };
-        self.and(Self { largest: bits, smallest, count: (bits > 0) as u32 as f32, exponents: (bits >> 23) as f32 })
+    pub fn of<const N: usize>(values: [f32; N]) -> Self {
+        // One less than the bits: zero becomes the largest, which nothing else is.
+        let (mut largest, mut smallest, mut zeros, mut exponents) = (0, u32::MAX, 0, 0);
+        for value in values {
+            let bits = value.abs().to_bits();
+            let less = bits.wrapping_sub(1);
+            largest = largest.max(bits);
+            smallest = smallest.min(less);
+            zeros += less >> 31;
+            exponents += bits >> 23;
+        }
+        let count = (N as u32 - zeros) as f32;
+        Self { largest, smallest: smallest.saturating_add(1), count, exponents: exponents as f32 }
     }
 
     #[inline(always)]
@@ -47,15 +61,41 @@ impl Range {
         }
     }
 
+    #[inline(always)]
+    pub fn words(self) -> [f32; VEC as usize] {
+        [f32::from_bits(self.largest), f32::from_bits(self.smallest), self.count, self.exponents]
+    }
+
+    #[inline(always)]
+    pub fn from_words([largest, smallest, count, exponents]: [f32; VEC as usize]) -> Self {
+        Self { largest: largest.to_bits(), smallest: smallest.to_bits(), count, exponents }
+    }
+
+    /// Of lanes whose numbers differ in the bits from `distance` down to `nearest`.
+    ///
+    /// # Safety
+    /// Every lane of the warp takes part.
+    #[inline(always)]
+    pub unsafe fn over_lanes(mut self, mut distance: u32, nearest: u32) -> Self {
+        while distance >= nearest {
+            // SAFETY: every lane takes part, by the caller's promise.
+            let other = |bits: u32| unsafe { warp::warp_shuffle_xor(u32::MAX, bits, distance, WARP).0 };
+            let other = |word: f32| f32::from_bits(other(word.to_bits()));
+            self = self.and(Self::from_words(self.words().map(other)));
+            distance /= 2;
+        }
+        self
+    }
+
     /// How far the smallest is below the largest, as a power of two.
     #[inline(always)]
     pub fn span(&self) -> i32 {
         exponent(self.largest) - exponent(self.smallest)
     }
 
-    /// How far they are below the largest on average.
+    /// Whether they are further below the largest on average.
     #[inline(always)]
-    pub fn depth(&self) -> f32 {
-        (self.largest >> 23) as f32 - self.exponents / self.count
+    pub fn is_deeper(&self, depth: f32) -> bool {
+        self.exponents < ((self.largest >> 23) as f32 - depth) * self.count
     }
 }

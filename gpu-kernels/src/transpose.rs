@@ -39,6 +39,7 @@ pub(crate) const TRANSPOSE_A: Prepass = Prepass {
     only_unaligned: false,
     tile: [SIDE, SIDE],
     threads: THREADS,
+    cluster: [1; 3],
 };
 
 /// The target is the source, transposed: see [`Prepass`].

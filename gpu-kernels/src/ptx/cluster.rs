@@ -1,5 +1,6 @@
 //! Blocks of a cluster. PTX ISA, "barrier.cluster", "mapa", "%cluster_ctarank".
 
+use crate::f32x4::VEC;
 use cuda_std::gpu_only;
 
 /// The block's rank in its cluster.
@@ -18,6 +19,22 @@ pub(crate) fn rank() -> u32 {
 pub(crate) fn sync() {
     // SAFETY: a barrier; a breach of its rule, that every thread reaches it, hangs the kernel.
     unsafe { core::arch::asm!("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;") }
+}
+
+/// Says that this thread has begun, and nothing of what it has done; [`wait`] is its next barrier.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn begin() {
+    // SAFETY: as of `sync`.
+    unsafe { core::arch::asm!("barrier.cluster.arrive.relaxed.aligned;") }
+}
+
+/// Waits until every thread of the cluster has begun: from then on the shared memory of all blocks is there.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn wait() {
+    // SAFETY: as of `sync`.
+    unsafe { core::arch::asm!("barrier.cluster.wait.aligned;") }
 }
 
 /// Makes barriers that this thread has made known to the other blocks: `fence.mbarrier_init`.
@@ -45,4 +62,27 @@ pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
         )
     }
     value
+}
+
+/// Stores four neighbouring values in the shared memory of another block: `mapa`, `st.shared::cluster`.
+///
+/// # Safety
+/// There is room for them there, the first at a multiple of 16 bytes, that block has begun and does not end, and nobody else
+/// touches it meanwhile.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn store_4(address: u32, rank: u32, [x, y, z, w]: [f32; VEC as usize]) {
+    // SAFETY: there, by the caller's promise.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {}, {};",
+            "st.shared::cluster.v4.f32 [remote], {{{}, {}, {}, {}}}; }}",
+            in(reg32) address,
+            in(reg32) rank,
+            in(reg32) x,
+            in(reg32) y,
+            in(reg32) z,
+            in(reg32) w,
+        )
+    }
 }

@@ -48,3 +48,51 @@ pub(crate) unsafe fn load_4(source: *const f32) -> [f32; VEC as usize] {
     }
     [x, y, z, w]
 }
+
+/// Loads a value if `index` is below `end`, and is zero otherwise. The load stays where it is.
+///
+/// # Safety
+/// As of [`load`], if it is loaded.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn load_below(source: *const f32, index: u32, end: u32) -> f32 {
+    let value;
+    // SAFETY: inside a buffer that nothing writes, by the caller's promise.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .pred inside; setp.lt.u32 inside, {index}, {end}; mov.f32 {value}, 0f00000000;",
+            "@inside ld.global.nc.f32 {value}, [{source}]; }}",
+            index = in(reg32) index,
+            end = in(reg32) end,
+            value = out(reg32) value,
+            source = in(reg64) source,
+        );
+    }
+    value
+}
+
+/// The same of four neighbouring values.
+///
+/// # Safety
+/// As of [`load_4`], if they are loaded.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn load_4_below(source: *const f32, index: u32, end: u32) -> [f32; VEC as usize] {
+    let (x, y, z, w);
+    // SAFETY: inside a buffer that nothing writes and aligned, by the caller's promise.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .pred inside; setp.lt.u32 inside, {index}, {end};",
+            "mov.f32 {x}, 0f00000000; mov.f32 {y}, 0f00000000; mov.f32 {z}, 0f00000000; mov.f32 {w}, 0f00000000;",
+            "@inside ld.global.nc.v4.f32 {{{x}, {y}, {z}, {w}}}, [{source}]; }}",
+            index = in(reg32) index,
+            end = in(reg32) end,
+            x = out(reg32) x,
+            y = out(reg32) y,
+            z = out(reg32) z,
+            w = out(reg32) w,
+            source = in(reg64) source,
+        );
+    }
+    [x, y, z, w]
+}

@@ -20,6 +20,8 @@ pub struct Prepass {
     pub tile: [u32; 2],
     /// Threads per block.
     pub threads: u32,
+    /// Blocks per cluster, by dimension of the grid, which has whole clusters.
+    pub cluster: [u32; 3],
 }
 
 /// f32 values as sums of two smaller ones, the high and the low part, each value scaled by its row's power of two (a column's

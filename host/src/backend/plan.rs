@@ -182,6 +182,7 @@ impl Plan {
             };
             let Stored { rows, columns, ld, .. } = sources[index];
             let [tile_rows, tile_columns] = prepass.tile;
+            let [cluster_x, cluster_y, _] = prepass.cluster;
             launches.extend(slabs(rows, tile_rows).map(|slab| {
                 let Slab { first_row, rows } = slab;
                 let mut arguments = vec![
@@ -198,9 +199,13 @@ impl Plan {
                 Launch {
                     kernel: prepass.kernel,
                     shape: Shape {
-                        grid: [columns.div_ceil(tile_columns), rows.div_ceil(tile_rows), 1],
+                        grid: [
+                            columns.div_ceil(tile_columns).next_multiple_of(cluster_x),
+                            rows.div_ceil(tile_rows).next_multiple_of(cluster_y),
+                            prepass.cluster[2],
+                        ],
                         block: [prepass.threads, 1, 1],
-                        cluster: [1; 3],
+                        cluster: prepass.cluster,
                         dynamic_smem_bytes: 0,
                     },
                     arguments,

@@ -35,6 +35,7 @@ const COPY: Prepass = Prepass {
     only_unaligned: true,
     tile: [1, 32],
     threads: 32,
+    cluster: [1; 3],
 };
 
 const SPLIT: Prepass = Prepass {

@@ -17,6 +17,7 @@ const COPY_A: Prepass = Prepass {
     only_unaligned: true,
     tile: [8, 32],
     threads: 64,
+    cluster: [1; 3],
 };
 const COPY_B: Prepass = Prepass { operand: Operand::B, ..COPY_A };
 const TRANSPOSE_A: Prepass = Prepass { kernel: "transpose", transposes: true, only_unaligned: false, ..COPY_A };
