@@ -15,6 +15,7 @@ mod products;
 mod ptx;
 pub mod range;
 mod ring;
+mod staging;
 pub mod step;
 pub mod steps;
 mod tile;
