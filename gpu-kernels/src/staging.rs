@@ -25,6 +25,8 @@ const AT_ONCE: u32 = WARP * PIECE / LINE;
 /// Sums of a thread that fill the place: as f32, or two in a word.
 pub(crate) const ROUND: usize = (LINES * LINE / WARP) as usize;
 const NARROW_ROUND: usize = 2 * ROUND;
+/// Lines of which C is on its way at once where a lane has one element of each.
+const TOGETHER: usize = 4;
 
 const WARP_BYTES: u32 = LINES * LINE * 4;
 
@@ -54,9 +56,9 @@ pub(crate) trait Layout {
 
     /// Where a round's part of C is, of those that begin at `c`.
     #[inline(always)]
-    fn round<O>(g: &Gemm, c: *mut O, round: usize) -> *mut O {
-        let rows = if Self::COLUMNS == 0 { round * (LINES * Self::ROWS) as usize } else { 0 };
-        c.wrapping_add(rows * g.ldc + round * Self::COLUMNS as usize)
+    fn round<O>(g: &Gemm, c: *mut O, round: u32) -> *mut O {
+        let rows = if Self::COLUMNS == 0 { round * LINES * Self::ROWS } else { 0 };
+        c.wrapping_add(rows as usize * g.ldc + (round * Self::COLUMNS) as usize)
     }
 
     /// Puts this thread's sums of a round into its warp's place.
@@ -135,12 +137,14 @@ impl Staging {
         acc: &[f32; ACC],
     ) {
         let [first_row, first_col] = L::start();
-        let (row, col) = (compiler::anew(row + first_row), compiler::anew(col + first_col)); // not before the sums are there
+        // Not before the sums are there: what is computed of these would be kept in registers all along.
+        let [row, col, lane, ldc] =
+            [row + first_row, col + first_col, warp::lane_id(), g.ldc as u32].map(compiler::anew);
+        let g = &Gemm { ldc: ldc as usize, ..*g };
         let [rows, columns] = L::extent(ACC as u32);
         let is_inside = row + rows <= g.m && col + columns <= g.n;
         let is_aligned = g.c.addr().is_multiple_of(16) && (g.ldc * size_of::<O>()).is_multiple_of(16);
         let c = g.c.cast::<O>().wrapping_add(row as usize * g.ldc + col as usize);
-        let lane = compiler::anew(warp::lane_id());
         // SAFETY: inside C, or guarded.
         unsafe {
             if !(is_inside && is_aligned) || g.beta != 0.0 {
@@ -152,7 +156,7 @@ impl Staging {
                 for round in 0..ACC / ROUND {
                     L::put(self.0, lane, acc, round);
                     warp::sync_warp(u32::MAX); // the lines are there
-                    self.pieces::<L, O, false>(g, L::round(g, c, round), lane);
+                    self.pieces::<L, O, false>(g, L::round(g, c, round as u32), lane);
                 }
             }
         }
@@ -232,11 +236,11 @@ impl Staging {
         let [all_rows, all_columns] = L::extent(ACC as u32);
         let [rows, columns] = [rows.min(all_rows), columns.min(all_columns)];
         let rounds = if L::COLUMNS == 0 { rows.div_ceil(LINES * L::ROWS) } else { columns.div_ceil(L::COLUMNS) };
-        for round in 0..rounds as usize {
+        for round in 0..rounds {
             // SAFETY: inside this warp's place, and guarded.
             unsafe {
                 for i in 0..ACC / ROUND {
-                    if i == round {
+                    if i as u32 == round {
                         L::put(self.0, lane, acc, i);
                     }
                 }
@@ -246,15 +250,22 @@ impl Staging {
                     self.pieces::<L, O, true>(g, c, lane);
                     continue;
                 }
-                let left = rows - if L::COLUMNS == 0 { round as u32 * LINES * L::ROWS } else { 0 };
-                let is_column = col + round as u32 * L::COLUMNS < columns;
-                for line in 0..left.div_ceil(L::ROWS).min(LINES) {
-                    let row = line * L::ROWS + row;
-                    if is_column && row < left {
-                        let c = c.wrapping_add(row as usize * g.ldc + col as usize);
-                        let old = if g.beta == 0.0 { 0.0 } else { (*c).get() };
-                        let word = line * LINE + (lane ^ L::swizzle(line) * PIECE);
-                        *c = O::new(g.blend(*self.0.add(word as usize), old));
+                let left = rows - if L::COLUMNS == 0 { round * LINES * L::ROWS } else { 0 };
+                let is_column = col + round * L::COLUMNS < columns;
+                for first in (0..left.div_ceil(L::ROWS).min(LINES)).step_by(TOGETHER) {
+                    let at = |i: usize| {
+                        let row = (first + i as u32) * L::ROWS + row;
+                        (c.wrapping_add(row as usize * g.ldc + col as usize), is_column && row < left)
+                    };
+                    let old: [f32; TOGETHER] = core::array::from_fn(|i| match at(i) {
+                        (c, true) if g.beta != 0.0 => (*c).get(),
+                        _ => 0.0,
+                    });
+                    for i in 0..TOGETHER {
+                        if let (c, true) = at(i) {
+                            let word = (first + i as u32) * LINE + (lane ^ L::swizzle(i as u32) * PIECE);
+                            *c = O::new(g.blend(*self.0.add(word as usize), old[i]));
+                        }
                     }
                 }
                 warp::sync_warp(u32::MAX); // all have read them

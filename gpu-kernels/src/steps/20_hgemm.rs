@@ -18,10 +18,10 @@ use crate::fragment::Output;
 use crate::gemm::Gemm;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES};
-use crate::ptx::{cluster, mbarrier::Mbarrier};
+use crate::ptx::{cluster, compiler, mbarrier::Mbarrier};
 use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
 use crate::staging::{self, Rows, Staging};
-use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile};
+use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile, persistent_tile};
 use cuda_std::prelude::*;
 use half::{bf16, f16};
 
@@ -120,10 +120,12 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
                 ring::take_registers();
                 let staging = Staging::behind(Self::RING_BYTES);
                 let mut acc = [0.0; ACC];
-                for [row, column] in ring::tiles::<CLUSTER>(rows, columns) {
-                    if slices > 0 {
-                        Self::accumulate::<I>(&mut ring, slices, &mut acc);
-                    }
+                for number in ring::numbers::<CLUSTER>(rows, columns) {
+                    let last = Self::accumulate::<I>(&mut ring, slices, &mut acc);
+                    // While the last products are computed.
+                    let [row, column] = persistent_tile(compiler::anew(number), rows, columns, CLUSTER);
+                    wgmma::wait::<0, ACC>(&mut acc);
+                    ring.release_before(last);
                     let place = [row * BM + ring::consumer() * ROWS, column * Self::BN];
                     staging.store::<Rows, O, ACC>(g, place, &acc);
                 }
@@ -147,7 +149,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
 
     /// The sums of the slices' products. A slice's products are started before those of the one before it are done.
     #[inline(always)]
-    unsafe fn accumulate<I: Input>(ring: &mut Ring<CLUSTER>, slices: u32, acc: &mut [f32; ACC]) {
+    unsafe fn accumulate<I: Input>(ring: &mut Ring<CLUSTER>, slices: u32, acc: &mut [f32; ACC]) -> Option<Stage> {
         // SAFETY: a stage is full when it is read, and released when its products are done.
         unsafe {
             let mut before = None;
@@ -162,14 +164,9 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
                 }
                 wgmma::commit();
                 wgmma::wait_before::<1>();
-                if let Some(stage) = before.replace(stage) {
-                    ring.release(stage);
-                }
+                ring.release_before(before.replace(stage));
             }
-            wgmma::wait::<0, ACC>(acc);
-            if let Some(stage) = before {
-                ring.release(stage);
-            }
+            before
         }
     }
 }

@@ -16,13 +16,13 @@
 use crate::align::align;
 use crate::fragment::OCTET;
 use crate::gemm::Gemm;
-use crate::ptx::mbarrier::Mbarrier;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES, WARPGROUP};
+use crate::ptx::{compiler, mbarrier::Mbarrier};
 use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
 use crate::staging::{self, LINE, Layout, PIECE, ROUND, Staging};
 use crate::tile::WARP;
-use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile};
+use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile, persistent_tile};
 use cuda_std::prelude::*;
 
 const BN: u32 = BLOCK_ROWS;
@@ -88,10 +88,13 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 ring::take_registers();
                 let staging = Staging::behind(Self::RING_BYTES);
                 let mut acc = [0.0; ACC];
-                for [row, column] in ring::tiles::<1>(rows, columns) {
-                    if pairs > 0 {
-                        Self::accumulate(&mut ring, pairs, &mut acc);
-                    }
+                for number in ring::numbers::<1>(rows, columns) {
+                    let (last, fragments) = Self::accumulate(&mut ring, pairs, &mut acc);
+                    // While the last products are computed.
+                    let [row, column] = persistent_tile(compiler::anew(number), rows, columns, 1);
+                    wgmma::wait::<0, ACC>(&mut acc);
+                    wgmma::keep(&fragments);
+                    ring.release_before(last);
                     let place = [row * Self::BM, column * BN + ring::consumer() * ROWS];
                     staging.store::<Columns, f32, ACC>(g, place, &acc);
                 }
@@ -115,7 +118,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
 
     /// The sums of the products of pairs of slices: one's fragments are read while the products of the one before are computed.
     #[inline(always)]
-    unsafe fn accumulate(ring: &mut Ring<1>, pairs: u32, acc: &mut [f32; ACC]) {
+    unsafe fn accumulate(ring: &mut Ring<1>, pairs: u32, acc: &mut [f32; ACC]) -> (Option<Stage>, Fragments) {
         let (mut before, mut odd) = (None, [[0.0; 4]; STEPS]);
         // SAFETY: a stage is full when it is read, and released when its products are done.
         unsafe {
@@ -123,9 +126,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 let (even_stage, even) = Self::multiply(ring, acc, before.is_some());
                 wgmma::wait_before::<1>();
                 wgmma::keep(&odd);
-                if let Some(stage) = before {
-                    ring.release(stage);
-                }
+                ring.release_before(before);
                 let odd_stage;
                 (odd_stage, odd) = Self::multiply(ring, acc, true);
                 wgmma::wait_before::<1>();
@@ -133,10 +134,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 ring.release(even_stage);
                 before = Some(odd_stage);
             }
-            wgmma::wait::<0, ACC>(acc);
-            if let Some(stage) = before {
-                ring.release(stage);
-            }
+            (before, odd)
         }
     }
 
@@ -167,17 +165,13 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         let first_row = warp::lane_id() % 4;
         let column = ring::consumer() * ROWS + column();
         let (panel, col) = (column / BK, column % BK);
-        let smem = shared::dynamic_shared_mem::<f32>();
-        // SAFETY: into shared memory.
-        let start = unsafe { shared::address(smem) };
-        let panel = (stage.address - start + Self::A_BYTES + panel * PANEL_BYTES) / 4;
+        let panel = stage.words(Self::A_BYTES + panel * PANEL_BYTES);
         core::array::from_fn(|step| {
             core::array::from_fn(|i| {
                 let row = step as u32 * DEPTH + first_row + i as u32 / 2 * 4;
                 let col = col + i as u32 % 2 * 4;
-                let index = panel + row * BK + (((col / 4) ^ (row % 8)) * 4 + col % 4);
                 // SAFETY: inside the panel.
-                unsafe { *smem.add(index as usize) }
+                unsafe { *panel.add((row * BK + (((col / 4) ^ (row % 8)) * 4 + col % 4)) as usize) }
             })
         })
     }
@@ -186,8 +180,14 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
 /// The column, of a warpgroup's 64, of this thread's row of B^T; its second row is four columns on.
 #[inline(always)]
 fn column() -> u32 {
-    let (warp, lane) = (thread::thread_idx_x() % WARPGROUP / WARP, warp::lane_id() / 4);
-    warp / 2 * BK + warp % 2 * 8 + lane / 4 * 16 + lane % 4
+    first_column() + warp::lane_id() / 16 * 16 + warp::lane_id() / 4 % 4
+}
+
+/// The first such column of this thread's warp.
+#[inline(always)]
+fn first_column() -> u32 {
+    let warp = thread::thread_idx_x() % WARPGROUP / WARP;
+    warp / 2 * BK + warp % 2 * 8
 }
 
 /// Rows of products are columns of C: a warp has 8 columns, and 8 more that begin 16 further on; a line has two rows of them.
@@ -199,8 +199,7 @@ impl Layout for Columns {
 
     #[inline(always)]
     fn start() -> [u32; 2] {
-        let warp = thread::thread_idx_x() % WARPGROUP / WARP;
-        [0, warp / 2 * BK + warp % 2 * 8]
+        [0, first_column()]
     }
 
     #[inline(always)]
@@ -224,8 +223,8 @@ impl Layout for Columns {
         let (column, line) = (lane / 4, lane % 4);
         let word = line * LINE + (column / 4 * 2 ^ Self::swizzle(line)) * PIECE + column % 4;
         for i in 0..ROUND {
-            let (octet, half, row) = (i / OCTET, i % OCTET / 2, i % 2);
-            let to = (word ^ ((half + row * 4) as u32 * PIECE)) as usize + octet * (4 * LINE) as usize;
+            let piece = i % OCTET / 2 + i % 2 * 4; // of the other half, and of the other row
+            let to = (word ^ (piece as u32 * PIECE)) as usize + i / OCTET * (4 * LINE) as usize;
             // SAFETY: inside, by the caller's promise.
             unsafe { *place.add(to) = acc[round * ROUND + i] };
         }
