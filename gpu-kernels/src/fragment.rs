@@ -1,15 +1,59 @@
 //! A warpgroup's sums as its threads have them, and how they become C.
 
+use crate::f32x4;
 use crate::gemm::Gemm;
 use crate::ptx::{compiler, convert};
 
 /// What C may be made of.
 pub(crate) trait Output: Copy {
+    /// Whether two are a word.
+    const IS_NARROW: bool = size_of::<Self>() == 2;
+
     /// The number as f32.
     fn get(self) -> f32;
     /// The nearest number.
     fn new(value: f32) -> Self;
+    /// The nearest two numbers as a word, if they fit into one.
+    fn pair(first: f32, second: f32) -> u32;
+
+    /// Four neighbours, loaded by one instruction.
+    ///
+    /// # Safety
+    /// They are inside C, the first at a multiple of their size.
+    #[inline(always)]
+    unsafe fn load(c: *const Self) -> [f32; 4] {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if Self::IS_NARROW {
+                let four = &*c.cast::<Four<Self>>();
+                [four.0.get(), four.1.get(), four.2.get(), four.3.get()]
+            } else {
+                f32x4::load(c.cast())
+            }
+        }
+    }
+
+    /// Stores four neighbours by one instruction.
+    ///
+    /// # Safety
+    /// As of [`load`](Self::load), and no other thread touches them.
+    #[inline(always)]
+    unsafe fn store(c: *mut Self, values: [f32; 4]) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if Self::IS_NARROW {
+                let [low, high] = [Self::pair(values[0], values[1]), Self::pair(values[2], values[3])];
+                *c.cast::<u64>() = u64::from(low) | u64::from(high) << 32;
+            } else {
+                f32x4::store(c.cast(), values);
+            }
+        }
+    }
 }
+
+/// Four neighbours of 16 bits, which one instruction loads.
+#[repr(C, align(8))]
+struct Four<O>(O, O, O, O);
 
 impl Output for f32 {
     #[inline(always)]
@@ -20,6 +64,10 @@ impl Output for f32 {
     fn new(value: f32) -> Self {
         value
     }
+    #[inline(always)]
+    fn pair(first: f32, _: f32) -> u32 {
+        first.to_bits()
+    }
 }
 
 impl Output for half::f16 {
@@ -29,7 +77,11 @@ impl Output for half::f16 {
     }
     #[inline(always)]
     fn new(value: f32) -> Self {
-        Self::from_bits(convert::f16x2(value, value) as u16)
+        Self::from_bits(Self::pair(value, value) as u16)
+    }
+    #[inline(always)]
+    fn pair(first: f32, second: f32) -> u32 {
+        convert::f16x2(first, second)
     }
 }
 
@@ -40,7 +92,11 @@ impl Output for half::bf16 {
     }
     #[inline(always)]
     fn new(value: f32) -> Self {
-        Self::from_bits(convert::bf16x2(value, value) as u16)
+        Self::from_bits(Self::pair(value, value) as u16)
+    }
+    #[inline(always)]
+    fn pair(first: f32, second: f32) -> u32 {
+        convert::bf16x2(first, second)
     }
 }
 
@@ -97,7 +153,7 @@ pub(crate) unsafe fn store<O: Output, const ACC: usize>(g: &Gemm, row: u32, col:
 /// # Safety
 /// These are inside C, and no other thread touches them.
 #[inline(always)]
-pub(crate) unsafe fn store_line<O: Output, const ACC: usize, const HALF: usize>(
+unsafe fn store_line<O: Output, const ACC: usize, const HALF: usize>(
     g: &Gemm,
     c: *mut O,
     step: u32,

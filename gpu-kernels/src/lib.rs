@@ -16,6 +16,7 @@ mod ptx;
 pub mod range;
 mod ring;
 pub mod split;
+mod staging;
 pub mod step;
 pub mod steps;
 mod tile;

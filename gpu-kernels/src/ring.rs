@@ -51,6 +51,17 @@ pub(crate) struct Stage {
     pub address: u32,
 }
 
+impl Stage {
+    /// What it consists of from that byte on.
+    #[inline(always)]
+    pub fn words(self, byte: u32) -> *const f32 {
+        let smem = shared::dynamic_shared_mem::<f32>();
+        // SAFETY: into shared memory.
+        let start = unsafe { shared::address(smem) };
+        smem.wrapping_add(((self.address - start + byte) / 4) as usize)
+    }
+}
+
 impl<const CLUSTER: u32> Ring<CLUSTER> {
     /// Makes the barriers.
     ///
@@ -117,6 +128,18 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
         }
     }
 
+    /// Leaves the stage before, if there is one.
+    ///
+    /// # Safety
+    /// As of [`release`](Self::release).
+    #[inline(always)]
+    pub unsafe fn release_before(&self, stage: Option<Stage>) {
+        if let Some(stage) = stage {
+            // SAFETY: by the caller's promise.
+            unsafe { self.release(stage) }
+        }
+    }
+
     #[inline(always)]
     fn step(&mut self) -> (Stage, u32) {
         let (index, parity) = (self.index, self.parity);
@@ -161,12 +184,17 @@ pub(crate) fn consumer() -> u32 {
 /// The row and column of each of this block's tiles, of `rows` x `columns`.
 #[inline(always)]
 pub(crate) fn tiles<const CLUSTER: u32>(rows: u32, columns: u32) -> impl Iterator<Item = [u32; 2]> {
-    let mut number = thread::block_idx_x();
+    numbers::<CLUSTER>(rows, columns).map(move |number| persistent_tile(number, rows, columns, CLUSTER))
+}
+
+/// The numbers of these tiles: who needs to know late which tile it is finds out by [`persistent_tile`].
+#[inline(always)]
+pub(crate) fn numbers<const CLUSTER: u32>(rows: u32, columns: u32) -> impl Iterator<Item = u32> {
+    let mut next = thread::block_idx_x();
     core::iter::from_fn(move || {
-        let tile = (number < persistent_tiles(rows, columns, CLUSTER))
-            .then(|| persistent_tile(number, rows, columns, CLUSTER));
-        number += thread::grid_dim_x();
-        tile
+        let number = (next < persistent_tiles(rows, columns, CLUSTER)).then_some(next);
+        next += thread::grid_dim_x();
+        number
     })
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod convert;
 pub(crate) mod cp_async;
 pub(crate) mod global;
 pub(crate) mod lanes;
+pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod packed;
 pub(crate) mod read_only;

@@ -14,13 +14,14 @@
 //! Source: the worklog's closing words, "I may look into tensor cores"; CUTLASS's persistent, cooperative kernels for Hopper.
 
 use crate::align::align;
-use crate::fragment::{self, Output};
+use crate::fragment::Output;
 use crate::gemm::Gemm;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES};
-use crate::ptx::{cluster, mbarrier::Mbarrier};
+use crate::ptx::{cluster, compiler, mbarrier::Mbarrier};
 use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
-use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile};
+use crate::staging::{self, Rows, Staging};
+use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile, persistent_tile};
 use cuda_std::prelude::*;
 use half::{bf16, f16};
 
@@ -70,6 +71,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
     const PANEL_BYTES: u32 = BK * ROW_BYTES;
     const PANELS: u32 = Self::BN / ROW;
     const STAGE_BYTES: u32 = Self::A_BYTES + Self::PANELS * Self::PANEL_BYTES;
+    const RING_BYTES: u32 = ring::smem_bytes(STAGES, Self::STAGE_BYTES);
 
     /// A step of this shape: its names are to be filled in.
     const fn step<I: Input>(output: Element) -> Step {
@@ -91,7 +93,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
                 MapBox { element, rows: BM, columns: ROW, swizzled: true },
                 MapBox { element, rows: BK, columns: ROW, swizzled: true },
             ]),
-            dynamic_smem_bytes: ring::smem_bytes(STAGES, Self::STAGE_BYTES),
+            dynamic_smem_bytes: staging::smem_bytes(Self::RING_BYTES),
             ..Step::PLAIN
         }
     }
@@ -116,13 +118,16 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
                 }
             } else {
                 ring::take_registers();
-                for [row, column] in ring::tiles::<CLUSTER>(rows, columns) {
-                    let mut acc = [0.0; ACC];
-                    if slices > 0 {
-                        Self::accumulate::<I>(&mut ring, slices, &mut acc);
-                    }
-                    let (row, col) = (row * BM + ring::consumer() * ROWS, column * Self::BN);
-                    fragment::store::<O, ACC>(g, row + wgmma::row(), col + wgmma::column(), &acc);
+                let staging = Staging::behind(Self::RING_BYTES);
+                let mut acc = [0.0; ACC];
+                for number in ring::numbers::<CLUSTER>(rows, columns) {
+                    let last = Self::accumulate::<I>(&mut ring, slices, &mut acc);
+                    // While the last products are computed.
+                    let [row, column] = persistent_tile(compiler::anew(number), rows, columns, CLUSTER);
+                    wgmma::wait::<0, ACC>(&mut acc);
+                    ring.release_before(last);
+                    let place = [row * BM + ring::consumer() * ROWS, column * Self::BN];
+                    staging.store::<Rows, O, ACC>(g, place, &acc);
                 }
             }
             ring::finish();
@@ -142,9 +147,9 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
         }
     }
 
-    /// Adds the products of the slices. A slice's products are started before those of the one before it are done.
+    /// The sums of the slices' products. A slice's products are started before those of the one before it are done.
     #[inline(always)]
-    unsafe fn accumulate<I: Input>(ring: &mut Ring<CLUSTER>, slices: u32, acc: &mut [f32; ACC]) {
+    unsafe fn accumulate<I: Input>(ring: &mut Ring<CLUSTER>, slices: u32, acc: &mut [f32; ACC]) -> Option<Stage> {
         // SAFETY: a stage is full when it is read, and released when its products are done.
         unsafe {
             let mut before = None;
@@ -154,18 +159,14 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
                 let b = Matrix::across_k(stage.address + Self::A_BYTES, Self::PANEL_BYTES);
                 wgmma::fence();
                 for step in 0..BK / DEPTH {
-                    I::product(acc, a.add(step * STEP_BYTES), b.add(step * DEPTH * ROW_BYTES), true);
+                    let adds = before.is_some() || step > 0;
+                    I::product(acc, a.add(step * STEP_BYTES), b.add(step * DEPTH * ROW_BYTES), adds);
                 }
                 wgmma::commit();
                 wgmma::wait_before::<1>();
-                if let Some(stage) = before.replace(stage) {
-                    ring.release(stage);
-                }
+                ring.release_before(before.replace(stage));
             }
-            wgmma::wait::<0, ACC>(acc);
-            if let Some(stage) = before {
-                ring.release(stage);
-            }
+            before
         }
     }
 }

@@ -14,14 +14,15 @@
 //! Source: the worklog's closing words; CUTLASS's kernels with one operand in registers.
 
 use crate::align::align;
-use crate::fragment;
+use crate::fragment::OCTET;
 use crate::gemm::Gemm;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Matrix, ROW_BYTES, ROWS, STEP_BYTES, WARPGROUP};
 use crate::ptx::{compiler, mbarrier::Mbarrier};
 use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
+use crate::staging::{self, LINE, Layout, PIECE, ROUND, Staging};
 use crate::tile::WARP;
-use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile};
+use crate::{Element, MapBox, Operand, Precision, Schedule, Step, Target, Tile, persistent_tile};
 use cuda_std::prelude::*;
 
 const BN: u32 = BLOCK_ROWS;
@@ -44,6 +45,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
     const BM: u32 = 2 * ACC as u32;
     const A_BYTES: u32 = Self::BM * ROW_BYTES;
     const STAGE_BYTES: u32 = Self::A_BYTES + PANELS * PANEL_BYTES;
+    const RING_BYTES: u32 = ring::smem_bytes(STAGES, Self::STAGE_BYTES);
 
     /// A step of this shape: its names are to be filled in.
     const STEP: Step = Step {
@@ -60,7 +62,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
             MapBox { element: Element::F32, rows: Self::BM, columns: BK, swizzled: true },
             MapBox { element: Element::F32, rows: BK, columns: BK, swizzled: true },
         ]),
-        dynamic_smem_bytes: ring::smem_bytes(STAGES, Self::STAGE_BYTES),
+        dynamic_smem_bytes: staging::smem_bytes(Self::RING_BYTES),
         ..Step::PLAIN
     };
 
@@ -84,12 +86,17 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 }
             } else {
                 ring::take_registers();
-                for [row, column] in ring::tiles::<1>(rows, columns) {
-                    let mut acc = [0.0; ACC];
-                    if pairs > 0 {
-                        Self::accumulate(&mut ring, pairs, &mut acc);
-                    }
-                    Self::store(g, row * Self::BM, column * BN, &acc);
+                let staging = Staging::behind(Self::RING_BYTES);
+                let mut acc = [0.0; ACC];
+                for number in ring::numbers::<1>(rows, columns) {
+                    let (last, fragments) = Self::accumulate(&mut ring, pairs, &mut acc);
+                    // While the last products are computed.
+                    let [row, column] = persistent_tile(compiler::anew(number), rows, columns, 1);
+                    wgmma::wait::<0, ACC>(&mut acc);
+                    wgmma::keep(&fragments);
+                    ring.release_before(last);
+                    let place = [row * Self::BM, column * BN + ring::consumer() * ROWS];
+                    staging.store::<Columns, f32, ACC>(g, place, &acc);
                 }
             }
             ring::finish();
@@ -109,37 +116,32 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         }
     }
 
-    /// Adds the products of pairs of slices: one's fragments are read while the products of the one before are computed.
+    /// The sums of the products of pairs of slices: one's fragments are read while the products of the one before are computed.
     #[inline(always)]
-    unsafe fn accumulate(ring: &mut Ring<1>, pairs: u32, acc: &mut [f32; ACC]) {
+    unsafe fn accumulate(ring: &mut Ring<1>, pairs: u32, acc: &mut [f32; ACC]) -> (Option<Stage>, Fragments) {
         let (mut before, mut odd) = (None, [[0.0; 4]; STEPS]);
         // SAFETY: a stage is full when it is read, and released when its products are done.
         unsafe {
             for _ in 0..pairs {
-                let (even_stage, even) = Self::multiply(ring, acc);
+                let (even_stage, even) = Self::multiply(ring, acc, before.is_some());
                 wgmma::wait_before::<1>();
                 wgmma::keep(&odd);
-                if let Some(stage) = before {
-                    ring.release(stage);
-                }
+                ring.release_before(before);
                 let odd_stage;
-                (odd_stage, odd) = Self::multiply(ring, acc);
+                (odd_stage, odd) = Self::multiply(ring, acc, true);
                 wgmma::wait_before::<1>();
                 wgmma::keep(&even);
                 ring.release(even_stage);
                 before = Some(odd_stage);
             }
-            wgmma::wait::<0, ACC>(acc);
-            if let Some(stage) = before {
-                ring.release(stage);
-            }
+            (before, odd)
         }
     }
 
     /// Starts the products of the next slice, and gives its fragments, which must stay as they are until these are done.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the fragments in memory
     #[inline(always)]
-    unsafe fn multiply(ring: &mut Ring<1>, acc: &mut [f32; ACC]) -> (Stage, Fragments) {
+    unsafe fn multiply(ring: &mut Ring<1>, acc: &mut [f32; ACC], adds: bool) -> (Stage, Fragments) {
         // SAFETY: the stage is full, and nobody releases it before the products are waited for.
         unsafe {
             let stage = ring.take();
@@ -147,7 +149,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
             let a = Matrix::along_k(stage.address);
             wgmma::fence();
             for step in 0..STEPS {
-                wgmma::tf32_fragments(acc, b[step], a.add(step as u32 * STEP_BYTES), true);
+                wgmma::tf32_fragments(acc, b[step], a.add(step as u32 * STEP_BYTES), adds || step > 0);
             }
             wgmma::commit();
             (stage, b)
@@ -163,44 +165,70 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         let first_row = warp::lane_id() % 4;
         let column = ring::consumer() * ROWS + column();
         let (panel, col) = (column / BK, column % BK);
-        let smem = shared::dynamic_shared_mem::<f32>();
-        // SAFETY: into shared memory.
-        let start = unsafe { shared::address(smem) };
-        let panel = (stage.address - start + Self::A_BYTES + panel * PANEL_BYTES) / 4;
+        let panel = stage.words(Self::A_BYTES + panel * PANEL_BYTES);
         core::array::from_fn(|step| {
             core::array::from_fn(|i| {
                 let row = step as u32 * DEPTH + first_row + i as u32 / 2 * 4;
                 let col = col + i as u32 % 2 * 4;
-                let index = panel + row * BK + (((col / 4) ^ (row % 8)) * 4 + col % 4);
                 // SAFETY: inside the panel.
-                unsafe { *smem.add(index as usize) }
+                unsafe { *panel.add((row * BK + (((col / 4) ^ (row % 8)) * 4 + col % 4)) as usize) }
             })
         })
-    }
-
-    /// C = alpha*sums + beta*C, where the tile begins at `row` and `col`.
-    #[inline(always)]
-    unsafe fn store(g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]) {
-        let (row, col) = (row + wgmma::column(), col + ring::consumer() * ROWS + column());
-        let (row, col) = (compiler::anew(row), compiler::anew(col)); // not before the sums are there
-        let (c, step, left) = (g.c(row, col), g.ldc as u32, g.m.saturating_sub(row));
-        // SAFETY: inside C, just checked, and the thread's own.
-        unsafe {
-            if col < g.n {
-                fragment::store_line::<f32, ACC, 0>(g, c, step, left, acc);
-            }
-            if col + 4 < g.n {
-                fragment::store_line::<f32, ACC, 1>(g, c.wrapping_add(4), step, left, acc);
-            }
-        }
     }
 }
 
 /// The column, of a warpgroup's 64, of this thread's row of B^T; its second row is four columns on.
 #[inline(always)]
 fn column() -> u32 {
-    let (warp, lane) = (thread::thread_idx_x() % WARPGROUP / WARP, warp::lane_id() / 4);
-    warp / 2 * BK + warp % 2 * 8 + lane / 4 * 16 + lane % 4
+    first_column() + warp::lane_id() / 16 * 16 + warp::lane_id() / 4 % 4
+}
+
+/// The first such column of this thread's warp.
+#[inline(always)]
+fn first_column() -> u32 {
+    let warp = thread::thread_idx_x() % WARPGROUP / WARP;
+    warp / 2 * BK + warp % 2 * 8
+}
+
+/// Rows of products are columns of C: a warp has 8 columns, and 8 more that begin 16 further on; a line has two rows of them.
+struct Columns;
+
+impl Layout for Columns {
+    const ROWS: u32 = 2;
+    const COLUMNS: u32 = 0;
+
+    #[inline(always)]
+    fn start() -> [u32; 2] {
+        [0, first_column()]
+    }
+
+    #[inline(always)]
+    fn extent(acc: u32) -> [u32; 2] {
+        [2 * acc, 24]
+    }
+
+    #[inline(always)]
+    fn place(piece: u32) -> [u32; 2] {
+        [piece / 4, piece % 4 / 2 * 16 + piece % 2 * PIECE]
+    }
+
+    #[inline(always)]
+    fn swizzle(line: u32) -> u32 {
+        line % 2 + line % 4 / 2 * 4
+    }
+
+    /// Lane / 4 is the column: four neighbours, then those 16 on; the other half of the sums are four columns on.
+    #[inline(always)]
+    unsafe fn put<const ACC: usize>(place: *mut f32, lane: u32, acc: &[f32; ACC], round: usize) {
+        let (column, line) = (lane / 4, lane % 4);
+        let word = line * LINE + (column / 4 * 2 ^ Self::swizzle(line)) * PIECE + column % 4;
+        for i in 0..ROUND {
+            let piece = i % OCTET / 2 + i % 2 * 4; // of the other half, and of the other row
+            let to = (word ^ (piece as u32 * PIECE)) as usize + i / OCTET * (4 * LINE) as usize;
+            // SAFETY: inside, by the caller's promise.
+            unsafe { *place.add(to) = acc[round * ROUND + i] };
+        }
+    }
 }
 
 /// This step's entry in the registry.
