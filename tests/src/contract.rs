@@ -129,7 +129,7 @@ pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
 /// A size (m, n, k) of which a step that streams has tiles left for blocks of their own; `None` for other steps.
 #[must_use]
 pub fn streamed_in_part(step: &Step, sm_count: u32) -> Option<(u32, u32, u32)> {
-    let Schedule::StreamK { blocks_per_sm } = step.schedule else { return None };
+    let Schedule::StreamK { blocks_per_sm, .. } = step.schedule else { return None };
     let columns = (sm_count * blocks_per_sm).div_ceil(11) + 1;
     Some((12 * step.tile.bm - 3, columns * step.tile.bn - 5, 2 * step.tile.bk + 3))
 }

@@ -173,16 +173,19 @@ impl Step {
 
     /// What is streamed of an m x n result where the schedule is [`Schedule::StreamK`], and nothing otherwise: the tiles
     /// that are left over when the others fill the device evenly, and one more for each place, so that a part is a tile at
-    /// least, and a tile has two parts at most. Nothing is left over of tiles that have a place each.
+    /// least, and a tile has two parts at most. Of fewer tiles than places, all are where a tile may have many parts.
     #[must_use]
     pub const fn streamed(&self, m: u32, n: u32, sm_count: u32) -> Streamed {
-        let Schedule::StreamK { blocks_per_sm } = self.schedule else { return Streamed { tiles: 0, blocks: 0 } };
+        let Schedule::StreamK { blocks_per_sm, many_parts } = self.schedule else {
+            return Streamed { tiles: 0, blocks: 0 };
+        };
         let tiles = n.div_ceil(self.tile.bn).saturating_mul(m.div_ceil(self.tile.bm));
         let places = sm_count * blocks_per_sm;
-        if tiles <= places || tiles.is_multiple_of(places) {
+        if tiles.is_multiple_of(places) || tiles < places && !many_parts {
             return Streamed { tiles: 0, blocks: 0 };
         }
-        Streamed { tiles: tiles % places + places, blocks: places }
+        let whole = if tiles < places { 0 } else { places };
+        Streamed { tiles: tiles % places + whole, blocks: places }
     }
 
     /// The tile of C that a block computes, alone or with those that differ from it along z: its place among the tiles,

@@ -16,6 +16,8 @@ pub enum Schedule {
     StreamK {
         /// Blocks that a multiprocessor holds at once.
         blocks_per_sm: u32,
+        /// Whether a tile may have many parts: fewer tiles than places are then streamed, too.
+        many_parts: bool,
     },
     /// A block for each multiprocessor, in whole clusters along x, computes tiles as long as there are any: those at
     /// [`persistent_tile`] of its own number, and of each number that is a grid further on.

@@ -28,31 +28,42 @@ const SOURCE: &str = "M. Osama et al., Stream-K (2023); none of the seeds";
 /// This step's entry in the registry: the shape for large matrices.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
-/// Makes a kernel and a [`Step`] of each shape, given with the blocks that a multiprocessor is to hold.
+/// Makes a kernel and a [`Step`] of each shape, given with the blocks that a multiprocessor is to hold, and whether a tile may
+/// have many parts.
 macro_rules! kernels {
-    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal;)*) => {
+    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $many:literal;)*) => {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
             base: Some(BASE),
             summary: SUMMARY,
             source: SOURCE,
-            schedule: Schedule::StreamK { blocks_per_sm: $blocks },
+            schedule: Schedule::StreamK { blocks_per_sm: $blocks, many_parts: $many },
             ..<$shape>::STEP
         }),*];
 
-        $(pipeline_kernel! { $kernel, $shape, $blocks, (streamed_tiles: u32, workspace: *mut f32), stream_k(streamed_tiles, workspace) })*
+        $(pipeline_kernel! { $kernel, $shape, $blocks, (streamed_tiles: u32, workspace: *mut f32), stream_k(streamed_tiles, workspace, $many) })*
     };
 }
 
 kernels! {
-    sgemm_stream_k "stream-k" Pipeline<4, 2, 8, 16, 48, 3, false>, 1;
-    sgemm_stream_k_256x128t "stream-k/256x128t" Pipeline<4, 2, 8, 16, 32, 3, true>, 1;
-    sgemm_stream_k_256x128_16x8 "stream-k/256x128-16x8" Pipeline<2, 4, 16, 8, 48, 3, false>, 1;
-    sgemm_stream_k_128x256 "stream-k/128x256" Pipeline<2, 4, 8, 16, 24, 4, false>, 1;
-    sgemm_stream_k_128x128_8x16 "stream-k/128x128-8x16" Pipeline<2, 2, 8, 16, 24, 4, false>, 2;
-    sgemm_stream_k_64x128t "stream-k/64x128t" Pipeline<1, 4, 8, 8, 16, 4, true>, 3;
-    sgemm_stream_k_128x64t "stream-k/128x64t" Pipeline<2, 2, 8, 8, 16, 4, true>, 3;
+    sgemm_stream_k "stream-k" Pipeline<4, 2, 8, 16, 48, 3, false>, 1 false;
+    sgemm_stream_k_256x128t "stream-k/256x128t" Pipeline<4, 2, 8, 16, 32, 3, true>, 1 false;
+    sgemm_stream_k_256x128_16x8 "stream-k/256x128-16x8" Pipeline<2, 4, 16, 8, 48, 3, false>, 1 false;
+    sgemm_stream_k_128x256 "stream-k/128x256" Pipeline<2, 4, 8, 16, 24, 4, false>, 1 false;
+    sgemm_stream_k_128x128_8x16 "stream-k/128x128-8x16" Pipeline<2, 2, 8, 16, 24, 4, false>, 2 false;
+    sgemm_stream_k_64x128t "stream-k/64x128t" Pipeline<1, 4, 8, 8, 16, 4, true>, 3 false;
+    sgemm_stream_k_128x64t "stream-k/128x64t" Pipeline<2, 2, 8, 8, 16, 4, true>, 3 false;
+    sgemm_stream_k_64x128t_many "stream-k/64x128t-many" Pipeline<1, 4, 8, 8, 16, 4, true>, 3 true;
+    sgemm_stream_k_128x64t_many "stream-k/128x64t-many" Pipeline<2, 2, 8, 8, 16, 4, true>, 3 true;
+    sgemm_stream_k_64x256t_many "stream-k/64x256t-many" Pipeline<1, 4, 8, 16, 16, 4, true>, 2 true;
+    sgemm_stream_k_256x64t_many "stream-k/256x64t-many" Pipeline<4, 1, 8, 16, 16, 3, true>, 2 true;
+    sgemm_stream_k_64x256_many "stream-k/64x256-many" Pipeline<1, 4, 8, 16, 24, 3, false>, 2 true;
+    sgemm_stream_k_64x256_16x8_many "stream-k/64x256-16x8-many" Pipeline<1, 4, 8, 16, 16, 4, false>, 2 true;
+    sgemm_stream_k_64x128t_8x16_many "stream-k/64x128t-8x16-many" Pipeline<1, 2, 8, 16, 16, 3, true>, 4 true;
+    sgemm_stream_k_128x64t_8x16_many "stream-k/128x64t-8x16-many" Pipeline<2, 1, 8, 16, 16, 3, true>, 4 true;
+    sgemm_stream_k_128x128t_8x16_many "stream-k/128x128t-8x16-many" Pipeline<2, 2, 8, 16, 16, 4, true>, 2 true;
+    sgemm_stream_k_128x128_8x16_many "stream-k/128x128-8x16-many" Pipeline<2, 2, 8, 16, 24, 4, false>, 2 true;
 }
 
 impl<
@@ -70,7 +81,7 @@ impl<
     /// # Safety
     /// As the kernels.
     #[inline(always)]
-    unsafe fn stream_k(mut self, g: &Gemm, streamed_tiles: u32, workspace: *mut f32) {
+    unsafe fn stream_k(mut self, g: &Gemm, streamed_tiles: u32, workspace: *mut f32, many_parts: bool) {
         let (bm, bn) = (Self::BM, Self::BN);
         let columns = g.n.div_ceil(bn);
         let streams = thread::grid_dim_x() - (columns * g.m.div_ceil(bm) - streamed_tiles);
@@ -91,6 +102,9 @@ impl<
             let tile = block - streams + streamed_tiles;
             ((tile, 0), (tile + 1, 0))
         };
+        if many_parts && (first_tile, first_slice) == (tile, end) {
+            return; // k is too short for a part of it
+        }
         let sums = Sums {
             of_blocks: workspace,
             tile: bm * bn,
@@ -107,10 +121,18 @@ impl<
             // SAFETY: a tile below their number starts inside C. A block leaves one tile's sums at most: of its last tile, if
             // the block after it has the rest. That block takes them, whose part of the tile is the last.
             unsafe {
-                if start > 0 && end == depth {
+                if start > 0 && end == depth && !many_parts {
                     sums.take(block - 1, &mut acc);
                 }
                 self.accumulate(&Work { row, col, slices: start..end.min(slices) }, &mut acc);
+                if start > 0 && end == depth && many_parts {
+                    let mut first = block; // these others are at work as long as this one
+                    while start_of(first) > (tile, 0) {
+                        first -= 1;
+                    }
+                    let has_part = |other: u32| start_of(other) != start_of(other + 1);
+                    sums.add((first..block).filter(|&other| has_part(other)), &mut acc);
+                }
                 if end == depth {
                     Self::store(g, row, col, &acc);
                 } else {
@@ -176,6 +198,29 @@ impl Sums {
             thread::sync_threads(); // the sums are there
             for (index, sum) in acc.as_flattened_mut().iter_mut().enumerate() {
                 *sum = *self.place(block, index);
+            }
+        }
+    }
+
+    /// Adds what other blocks have left. Takes their flags down for the next launch.
+    #[inline(always)]
+    unsafe fn add<const TM: usize, const TN: usize>(
+        &self,
+        others: impl Iterator<Item = u32> + Clone,
+        acc: &mut [[f32; TN]; TM],
+    ) {
+        // SAFETY: these blocks' places, which they do not touch any more once their flags are set.
+        unsafe {
+            for other in others.clone().skip(thread::thread_idx_x() as usize).step_by(self.threads as usize) {
+                global::wait(self.flag(other));
+                global::release(self.flag(other), 0);
+            }
+            thread::sync_threads(); // all sums are there
+            for other in others {
+                let other = compiler::anew(other);
+                for (index, sum) in acc.as_flattened_mut().iter_mut().enumerate() {
+                    *sum += *self.place(other, index);
+                }
             }
         }
     }

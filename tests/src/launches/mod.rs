@@ -83,7 +83,7 @@ pub const ALL: [Launched; 14] = [
         step: &Step {
             slug: "streamed",
             kernel: "sgemm_streamed",
-            schedule: Schedule::StreamK { blocks_per_sm: 1 },
+            schedule: Schedule::StreamK { blocks_per_sm: 1, many_parts: false },
             ..PLAIN
         },
         text: || ptx::module("sm_80", &[ptx::streamed("sgemm_streamed")]),

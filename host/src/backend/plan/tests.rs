@@ -32,7 +32,7 @@ const MAPPED: Step = Step {
     ]),
     ..PLAIN
 };
-const STREAMS: Step = Step { schedule: Schedule::StreamK { blocks_per_sm: 2 }, ..PLAIN };
+const STREAMS: Step = Step { schedule: Schedule::StreamK { blocks_per_sm: 2, many_parts: false }, ..PLAIN };
 
 /// A kernel of 16-bit operands with maps of them.
 const HALVES: Step = Step {
