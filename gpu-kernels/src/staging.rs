@@ -42,11 +42,9 @@ pub(crate) trait Layout {
     /// Columns from one round to the next. If it is 0, the next round has the next rows.
     const COLUMNS: u32;
 
-    /// Where in C a warp's sums begin, of its warpgroup's.
-    fn start() -> [u32; 2];
-
-    /// Rows and columns of C from the first to the last of a warp whose threads have so many sums.
-    fn extent(acc: u32) -> [u32; 2];
+    /// Of a warp whose threads have so many sums: the row and column in C where they begin, of its warpgroup's, and how many
+    /// rows and columns there are from the first to the last.
+    fn part(acc: u32) -> [[u32; 2]; 2];
 
     /// The row and column of C, of its line's, where a piece begins.
     fn place(piece: u32) -> [u32; 2];
@@ -76,13 +74,8 @@ impl Layout for Rows {
     const COLUMNS: u32 = LINE;
 
     #[inline(always)]
-    fn start() -> [u32; 2] {
-        [thread::thread_idx_x() % WARPGROUP / WARP * LINES, 0]
-    }
-
-    #[inline(always)]
-    fn extent(acc: u32) -> [u32; 2] {
-        [LINES, 2 * acc]
+    fn part(acc: u32) -> [[u32; 2]; 2] {
+        [[thread::thread_idx_x() % WARPGROUP / WARP * LINES, 0], [LINES, 2 * acc]]
     }
 
     #[inline(always)]
@@ -136,12 +129,11 @@ impl Staging {
         [row, col]: [u32; 2],
         acc: &[f32; ACC],
     ) {
-        let [first_row, first_col] = L::start();
+        let [[first_row, first_col], [rows, columns]] = L::part(ACC as u32);
         // Not before the sums are there: what is computed of these would be kept in registers all along.
         let [row, col, lane, ldc] =
             [row + first_row, col + first_col, warp::lane_id(), g.ldc as u32].map(compiler::anew);
         let g = &Gemm { ldc: ldc as usize, ..*g };
-        let [rows, columns] = L::extent(ACC as u32);
         let is_inside = row + rows <= g.m && col + columns <= g.n;
         let is_aligned = g.c.addr().is_multiple_of(16) && (g.ldc * size_of::<O>()).is_multiple_of(16);
         let c = g.c.cast::<O>().wrapping_add(row as usize * g.ldc + col as usize);
@@ -231,12 +223,15 @@ impl Staging {
         is_wide: bool,
         acc: &[f32; ACC],
     ) {
-        let [row, col] = L::place(lane / PIECE);
-        let col = col + lane % PIECE;
-        let [all_rows, all_columns] = L::extent(ACC as u32);
+        let [_, [all_rows, all_columns]] = L::part(ACC as u32);
         let [rows, columns] = [rows.min(all_rows), columns.min(all_columns)];
         let rounds = if L::COLUMNS == 0 { rows.div_ceil(LINES * L::ROWS) } else { columns.div_ceil(L::COLUMNS) };
         for round in 0..rounds {
+            // What is computed of these would be kept from round to round, in more registers than there are.
+            let [lane, ldc] = [lane, g.ldc as u32].map(compiler::anew);
+            let g = &Gemm { ldc: ldc as usize, ..*g };
+            let [row, col] = L::place(lane / PIECE);
+            let col = col + lane % PIECE;
             // SAFETY: inside this warp's place, and guarded.
             unsafe {
                 for i in 0..ACC / ROUND {

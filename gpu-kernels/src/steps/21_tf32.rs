@@ -70,12 +70,14 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
     /// As the kernels.
     #[inline(always)]
     unsafe fn run(g: &Gemm, maps: [*const TensorMap; 2]) {
-        let (rows, columns, pairs) = (g.m.div_ceil(Self::BM), g.n.div_ceil(BN), g.k.div_ceil(2 * BK));
+        // For each role by itself: what both had in common would take registers that the sums need.
+        let counts = || [(g.m, Self::BM), (g.n, BN), (g.k, 2 * BK)].map(|(of, by)| compiler::anew(of).div_ceil(by));
         // SAFETY: what is copied to a stage fills it, and is read before it is released.
         unsafe {
             let mut ring = Ring::<1>::start(STAGES, Self::STAGE_BYTES);
             if ring::feeds() {
                 ring::give_registers();
+                let [rows, columns, pairs] = counts();
                 if thread::thread_idx_x() == 0 {
                     for [row, column] in ring::tiles::<1>(rows, columns) {
                         for slice in 0..2 * pairs {
@@ -86,6 +88,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 }
             } else {
                 ring::take_registers();
+                let [rows, columns, pairs] = counts();
                 let staging = Staging::behind(Self::RING_BYTES);
                 let mut acc = [0.0; ACC];
                 for number in ring::numbers::<1>(rows, columns) {
@@ -198,13 +201,8 @@ impl Layout for Columns {
     const COLUMNS: u32 = 0;
 
     #[inline(always)]
-    fn start() -> [u32; 2] {
-        [0, first_column()]
-    }
-
-    #[inline(always)]
-    fn extent(acc: u32) -> [u32; 2] {
-        [2 * acc, 24]
+    fn part(acc: u32) -> [[u32; 2]; 2] {
+        [[0, first_column()], [2 * acc, 24]]
     }
 
     #[inline(always)]
