@@ -288,29 +288,36 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
         }
     }
 
-    /// An octet's sums, the first one at `row` and `col`, on the CUDA cores; sums of sums, since long ones lose more.
+    /// An octet's sums, the first one at `row` and `col`, on the CUDA cores; sums of sums of sums, since long ones lose more.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the sums in memory
     #[inline(always)]
     unsafe fn in_f32(g: &Gemm, row: u32, col: u32) {
         let place = |i: usize| (row + i as u32 / 2 * 8, col + i as u32 % 2);
-        let mut sums = [0.0; OCTET];
-        for first in (0..g.k).step_by(Self::BK as usize) {
-            let mut part = [0.0; OCTET];
-            for p in first..g.k.min(first + Self::BK) {
+        let long = 4 * FOURS * Self::BK;
+        let mut totals = [0.0; OCTET];
+        for first in (0..g.k).step_by(long as usize) {
+            let (mut sums, end) = ([0.0; OCTET], g.k.min(first + long));
+            for first in (first..end).step_by(Self::BK as usize) {
+                let mut part = [0.0; OCTET];
+                for p in first..end.min(first + Self::BK) {
+                    for i in 0..OCTET {
+                        let (row, col) = place(i);
+                        // SAFETY: rows and columns are cut off at the ends.
+                        part[i] = unsafe { (*g.a(row.min(g.m - 1), p)).mul_add(*g.b(p, col.min(g.n - 1)), part[i]) };
+                    }
+                }
                 for i in 0..OCTET {
-                    let (row, col) = place(i);
-                    // SAFETY: rows and columns are cut off at the ends.
-                    part[i] = unsafe { (*g.a(row.min(g.m - 1), p)).mul_add(*g.b(p, col.min(g.n - 1)), part[i]) };
+                    sums[i] += part[i];
                 }
             }
             for i in 0..OCTET {
-                sums[i] += part[i];
+                totals[i] += sums[i];
             }
         }
         for i in 0..OCTET {
             let (row, col) = place(i);
             // SAFETY: guarded, and the thread's own.
-            unsafe { g.store(row, col, sums[i]) };
+            unsafe { g.store(row, col, totals[i]) };
         }
     }
 }
