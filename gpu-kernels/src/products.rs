@@ -265,15 +265,14 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
 
     /// Undoes the scaling. A power of two may be beyond f32 where its product with a sum is not: it is two factors, either of
     /// which is the row's times the column's, so that a large one meets a small one before they meet a sum.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the sums in memory
     #[inline(always)]
     unsafe fn unscale(exponents: &Exponents, sums: &mut [f32; ACC]) {
         let rows = [powers(-exponents.rows[0]), powers(-exponents.rows[1])];
-        let mut columns = [0; 4];
-        for i in 0..ACC / 16 {
-            let [first, second] = powers(-exponents.columns[i]);
-            // The first 16 bits of either are all of it.
-            columns[i] = first.to_bits() >> 16 | second.to_bits();
-        }
+        let columns = exponents.columns.map(|exponent| {
+            let [first, second] = powers(-exponent);
+            first.to_bits() >> 16 | second.to_bits() // the first 16 bits of either are all of it
+        });
         for octet in 0..ACC / OCTET {
             for right in 0..2 {
                 let lane = wgmma::column() + (octet % 4 * 8 + right) as u32;
