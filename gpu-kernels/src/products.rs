@@ -265,15 +265,14 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
 
     /// Undoes the scaling. A power of two may be beyond f32 where its product with a sum is not: it is two factors, either of
     /// which is the row's times the column's, so that a large one meets a small one before they meet a sum.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the sums in memory
     #[inline(always)]
     unsafe fn unscale(exponents: &Exponents, sums: &mut [f32; ACC]) {
         let rows = [powers(-exponents.rows[0]), powers(-exponents.rows[1])];
-        let mut columns = [0; 4];
-        for i in 0..ACC / 16 {
-            let [first, second] = powers(-exponents.columns[i]);
-            // The first 16 bits of either are all of it.
-            columns[i] = first.to_bits() >> 16 | second.to_bits();
-        }
+        let columns = exponents.columns.map(|exponent| {
+            let [first, second] = powers(-exponent);
+            first.to_bits() >> 16 | second.to_bits() // the first 16 bits of either are all of it
+        });
         for octet in 0..ACC / OCTET {
             for right in 0..2 {
                 let lane = wgmma::column() + (octet % 4 * 8 + right) as u32;
@@ -288,29 +287,36 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
         }
     }
 
-    /// An octet's sums, the first one at `row` and `col`, on the CUDA cores; sums of sums, since long ones lose more.
+    /// An octet's sums, the first one at `row` and `col`, on the CUDA cores; sums of sums of sums, since long ones lose more.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the sums in memory
     #[inline(always)]
     unsafe fn in_f32(g: &Gemm, row: u32, col: u32) {
         let place = |i: usize| (row + i as u32 / 2 * 8, col + i as u32 % 2);
-        let mut sums = [0.0; OCTET];
-        for first in (0..g.k).step_by(Self::BK as usize) {
-            let mut part = [0.0; OCTET];
-            for p in first..g.k.min(first + Self::BK) {
+        let long = 4 * FOURS * Self::BK;
+        let mut totals = [0.0; OCTET];
+        for first in (0..g.k).step_by(long as usize) {
+            let (mut sums, end) = ([0.0; OCTET], g.k.min(first + long));
+            for first in (first..end).step_by(Self::BK as usize) {
+                let mut part = [0.0; OCTET];
+                for p in first..end.min(first + Self::BK) {
+                    for i in 0..OCTET {
+                        let (row, col) = place(i);
+                        // SAFETY: rows and columns are cut off at the ends.
+                        part[i] = unsafe { (*g.a(row.min(g.m - 1), p)).mul_add(*g.b(p, col.min(g.n - 1)), part[i]) };
+                    }
+                }
                 for i in 0..OCTET {
-                    let (row, col) = place(i);
-                    // SAFETY: rows and columns are cut off at the ends.
-                    part[i] = unsafe { (*g.a(row.min(g.m - 1), p)).mul_add(*g.b(p, col.min(g.n - 1)), part[i]) };
+                    sums[i] += part[i];
                 }
             }
             for i in 0..OCTET {
-                sums[i] += part[i];
+                totals[i] += sums[i];
             }
         }
         for i in 0..OCTET {
             let (row, col) = place(i);
             // SAFETY: guarded, and the thread's own.
-            unsafe { g.store(row, col, sums[i]) };
+            unsafe { g.store(row, col, totals[i]) };
         }
     }
 }

@@ -19,6 +19,7 @@ pub(crate) struct Totals<const ACC: usize, const ONE: bool> {
     is_empty: bool,
 }
 
+#[allow(clippy::needless_range_loop)] // an iterator would keep the sums in memory
 impl<const ACC: usize, const ONE: bool> Totals<ACC, ONE> {
     const IN_SMEM: bool = !ONE && ACC > IN_REGISTERS;
     /// The shared memory that they need.

@@ -146,6 +146,7 @@ fn shapes(step: &Step) -> Vec<(u32, u32, u32)> {
         (1, 500, 300),
         (500, 1, 300),
         (7, 1000, 2),
+        (5, 6, 4200), // sums that are long enough to be added up in parts
         (2 * tile.bm, 3 * tile.bn, 4 * tile.bk),
         (tile.bm, tile.bn, tile.bk / 2),
         (tile.bm + 1, tile.bn, tile.bk.saturating_sub(1)),
