@@ -332,6 +332,7 @@ unsafe fn split_columns<P: Part>(
         let of_warps = (&raw mut WARP_RANGES).cast::<f32>(); // (COLUMN_WARPS, STRIP, VEC)
         let of_blocks = (&raw mut BLOCK_RANGES).cast::<f32>(); // (SHARERS, STRIP, VEC)
         let exponents = (&raw mut EXPONENTS).cast::<i32>(); // (STRIP)
+        let warp_row = (warp * SHARERS + rank) * WARP_CHUNKS * P::DEPTH; // the first of the warp's: there may be none
         let last = rows.saturating_sub(1) / LONG * LONG;
         let mut start = last;
         let mut held;
@@ -339,7 +340,10 @@ unsafe fn split_columns<P: Part>(
             held = strip.load(start);
             let first = compiler::anew(warp * STRIP + lane_col);
             for j in 0..VEC {
-                let range = Range::of(held.map(|values| values[j as usize])).over_lanes(WARP / 2, LANES_N);
+                let mut range = Range::NONE;
+                if start + warp_row < rows {
+                    range = Range::of(held.map(|values| values[j as usize])).over_lanes(WARP / 2, LANES_N);
+                }
                 if lane_row == j {
                     let at = of_warps.add(((first + j * step) * VEC) as usize);
                     let so_far = if start == last { Range::NONE } else { Range::from_words(f32x4::load(at)) };
