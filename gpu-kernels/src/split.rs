@@ -1,17 +1,18 @@
-//! The pre-passes that take operands apart ([`crate::Split`]). What a row is multiplied by depends on all of it, so values wait in
-//! registers until the range of their magnitudes is known: memory is read once where k is at most 4096. Of longer rows all
+//! The pre-passes that take operands apart ([`crate::Split`]). What a row is multiplied by depends on all of it, so values wait
+//! in registers until the range of their magnitudes is known: memory is read once where k is at most 4096. Of longer rows all
 //! but the first part is read twice, what was read last first, since that is still in the caches.
 //!
 //! ```text
-//!   rows: a block or a warp of it each            columns: a cluster 32 of them, a warp a chunk, a lane four pieces
+//!   a row of A: a warp, or where it is long a block       16 columns of B: a cluster; 64 or 32 rows of them: a warp
 //!
-//!     lane 0  lane 1  ┄┄  lane 127                   k  lane 0      lane 1      ┄  lane 7
-//!   ├───────┼───────┼┄┄┄┼─────────┤                  │  4 columns   4 columns      4 columns    rows 0..8 or 0..4
-//!   │ 4 of k  4 of k       4 of k │  8 times         │  lane 8      lane 9      ┄  lane 15       the rows after them
+//!     lane 0  lane 1  ┄┄  lane 31 or 127                    lane 0     ┄  lane 3
+//!   ┌───────┬───────┬┄┄┄┬───────┐                           4 columns     4 columns    8 rows, or 4
+//!   │ 4 of k│ 4 of k│   │ 4 of k│  8 times                  lane 4     ┄  lane 7
+//!   └───────┴───────┴┄┄┄┴───────┘                           4 columns     4 columns    those below
 //! ```
 //!
-//! A lane that splits columns has as many neighbours along k as fill 16 bytes with parts, so that it stores what it loaded, and
-//! no shared memory is needed to transpose.
+//! Of a column a lane has as many rows as fill 16 bytes with parts: it stores what it loaded, and no shared memory is needed to
+//! transpose.
 
 use crate::f32x4::{self, VEC};
 use crate::parts::{F16, Part, Tf32};
@@ -159,6 +160,7 @@ static mut ROW_RANGES: MaybeUninit<[f32; (ROW_WARPS * VEC) as usize]> = MaybeUni
 
 /// Splits rows: a warp each where they are short, the block one where they are not.
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
 unsafe fn split_rows<P: Part>(
     rows: u32,
     columns: u32,
@@ -292,7 +294,7 @@ static mut BLOCK_RANGES: MaybeUninit<[f32; (SHARERS * STRIP * VEC) as usize]> = 
 #[address_space(shared)]
 static mut EXPONENTS: MaybeUninit<[i32; STRIP as usize]> = MaybeUninit::uninit();
 
-/// Splits columns, which become rows: a cluster 32 of them.
+/// Splits columns, which become rows: a cluster a strip of them.
 #[inline(always)]
 unsafe fn split_columns<P: Part>(
     rows: u32,
@@ -330,6 +332,7 @@ unsafe fn split_columns<P: Part>(
         let of_warps = (&raw mut WARP_RANGES).cast::<f32>(); // (COLUMN_WARPS, STRIP, VEC)
         let of_blocks = (&raw mut BLOCK_RANGES).cast::<f32>(); // (SHARERS, STRIP, VEC)
         let exponents = (&raw mut EXPONENTS).cast::<i32>(); // (STRIP)
+        let warp_row = (warp * SHARERS + rank) * WARP_CHUNKS * P::DEPTH; // the first of the warp's: there may be none
         let last = rows.saturating_sub(1) / LONG * LONG;
         let mut start = last;
         let mut held;
@@ -337,7 +340,10 @@ unsafe fn split_columns<P: Part>(
             held = strip.load(start);
             let first = compiler::anew(warp * STRIP + lane_col);
             for j in 0..VEC {
-                let range = Range::of(held.map(|values| values[j as usize])).over_lanes(WARP / 2, LANES_N);
+                let mut range = Range::NONE;
+                if start + warp_row < rows {
+                    range = Range::of(held.map(|values| values[j as usize])).over_lanes(WARP / 2, LANES_N);
+                }
                 if lane_row == j {
                     let at = of_warps.add(((first + j * step) * VEC) as usize);
                     let so_far = if start == last { Range::NONE } else { Range::from_words(f32x4::load(at)) };

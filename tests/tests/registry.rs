@@ -158,7 +158,9 @@ fn prepasses_can_be_launched_and_align_what_maps_describe() {
     for_each_runnable(|step| {
         for prepass in step.prepasses {
             assert!((1..=1024).contains(&prepass.threads), "{}", prepass.kernel);
-            assert!(prepass.tile.iter().all(|&size| size > 0), "{}", prepass.kernel);
+            assert!(prepass.tile.iter().chain(&prepass.cluster).all(|&size| size > 0), "{}", prepass.kernel);
+            let blocks = prepass.cluster.iter().product::<u32>();
+            assert!(blocks <= 8 && (blocks == 1 || step.target == Target::Sm90a), "{}: a cluster", prepass.kernel);
             assert!(!(prepass.transposes && prepass.only_unaligned), "{}: sometimes transposed", prepass.kernel);
         }
         let splits: Vec<_> = step.prepasses.iter().filter(|prepass| prepass.split.is_some()).collect();

@@ -24,6 +24,15 @@ pub struct Prepass {
     pub cluster: [u32; 3],
 }
 
+impl Prepass {
+    /// The launch grid for a source of that many rows and columns.
+    #[must_use]
+    pub const fn grid(&self, rows: u32, columns: u32) -> [u32; 3] {
+        let ([tile_rows, tile_columns], [x, y, z]) = (self.tile, self.cluster);
+        [columns.div_ceil(tile_columns).next_multiple_of(x), rows.div_ceil(tile_rows).next_multiple_of(y), z]
+    }
+}
+
 /// f32 values as sums of two smaller ones, the high and the low part, each value scaled by its row's power of two (a column's
 /// of B, which is transposed). A row of the target is `depth` high parts, their low parts, and so on; zeros fill it up. Behind
 /// the last row are the exponents of the powers, or [`NOT_SPLIT`].

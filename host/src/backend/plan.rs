@@ -107,6 +107,16 @@ impl Plan {
         (0..2).filter(|&index| self.prepasses[index].is_some()).collect()
     }
 
+    /// Blocks of all launches of each, in the same order.
+    pub(super) fn prepass_blocks(&self) -> Vec<u64> {
+        let sources = self.operands([0; 2]);
+        let blocks = |index: usize| {
+            let Stored { rows, columns, .. } = sources[index];
+            Some(self.prepasses[index]?.grid(rows, columns).into_iter().map(u64::from).product())
+        };
+        (0..2).filter_map(blocks).collect()
+    }
+
     /// Whether there is nothing to launch.
     fn is_empty(&self) -> bool {
         self.problem.m == 0 || self.problem.n == 0
@@ -181,9 +191,7 @@ impl Plan {
                 continue;
             };
             let Stored { rows, columns, ld, .. } = sources[index];
-            let [tile_rows, tile_columns] = prepass.tile;
-            let [cluster_x, cluster_y, _] = prepass.cluster;
-            launches.extend(slabs(rows, tile_rows).map(|slab| {
+            launches.extend(slabs(rows, prepass.tile[0]).map(|slab| {
                 let Slab { first_row, rows } = slab;
                 let mut arguments = vec![
                     ("rows", Argument::U32(rows)),
@@ -199,11 +207,7 @@ impl Plan {
                 Launch {
                     kernel: prepass.kernel,
                     shape: Shape {
-                        grid: [
-                            columns.div_ceil(tile_columns).next_multiple_of(cluster_x),
-                            rows.div_ceil(tile_rows).next_multiple_of(cluster_y),
-                            prepass.cluster[2],
-                        ],
+                        grid: prepass.grid(rows, columns),
                         block: [prepass.threads, 1, 1],
                         cluster: prepass.cluster,
                         dynamic_smem_bytes: 0,

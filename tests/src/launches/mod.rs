@@ -137,6 +137,7 @@ pub const ALL: [Launched; 14] = [
                     operand: Operand::B,
                     transposes: true,
                     tile: [u32::MAX, 1],
+                    cluster: [1, 2, 1],
                     ..SPLIT
                 },
             ],

@@ -4,13 +4,14 @@ use gpu_kernels::{MAP_ARGUMENTS, NOT_SPLIT, PREPASS_ARGUMENTS, SCALE_ARGUMENTS, 
 
 use super::ptx::{AT_ITS_PLACE, entry, gemm, products};
 
-/// A pre-pass that splits into f16 parts: a block of 32 threads has a row, or a column where it transposes. Its scale is 2^5.
+/// A pre-pass that splits into f16 parts: a block of 32 threads has a row, or a column where it transposes, and then the second
+/// of a cluster does it. Its scale is 2^5.
 /// Every third one counts as not to be split, and leaves its place in the target as it was.
 #[must_use]
 pub fn split(name: &str, transposes: bool) -> String {
     let [row, other, length, source] = match transposes {
         false => ["ctaid.y", "nctaid.x", "columns", "%row, %ld;\ncvt.u64.u32 %from, %i"],
-        true => ["ctaid.x", "nctaid.y", "rows", "%i, %ld;\ncvt.u64.u32 %from, %row"],
+        true => ["ctaid.x", "cluster_ctarank", "rows", "%i, %ld;\ncvt.u64.u32 %from, %row"],
     };
     let body = format!(
         ".reg .b16 %high, %low;

@@ -59,6 +59,7 @@ impl Estimator {
         let (_, _, launches) = launches.ok_or_else(|| unusable(step, "nothing was counted"))?;
         // The order of the launches is that of the plan: A, B, the kernel.
         let sources = Plan::new(step, &part, model.sm_count)?.rewritten();
+        let blocks_before = Plan::new(step, problem, model.sm_count)?.prepass_blocks();
         let shape = |of: &Problem| {
             [u64::from(of.m) * u64::from(of.k), u64::from(of.k) * u64::from(of.n), u64::from(of.m) * u64::from(of.n)]
         };
@@ -66,12 +67,12 @@ impl Estimator {
         let own = sources.len();
         let mut time_ms = 0.0;
         for (index, launched) in launches.iter().enumerate() {
-            let (factor, blocks, bytes) = match sources.get(index) {
-                Some(&operand) => {
+            let (factor, blocks, bytes) = match sources.get(index).zip(blocks_before.get(index)) {
+                Some((&operand, &blocks)) => {
                     let factor = whole[operand] as f64 / small[operand].max(1) as f64;
                     // As many bytes are written as read.
                     let bytes = 2 * u64::from(problem.input.bytes()) * whole[operand];
-                    (factor, launched.report.blocks as f64 * factor, bytes)
+                    (factor, blocks as f64, bytes)
                 }
                 // One launch stands for all slabs.
                 None if index > own => break,

@@ -50,7 +50,8 @@ const SPLIT_A: Prepass = Prepass {
     tile: [2, u32::MAX],
     ..COPY_A
 };
-const SPLIT_B: Prepass = Prepass { operand: Operand::B, transposes: true, tile: [u32::MAX, 5], ..SPLIT_A };
+const SPLIT_B: Prepass =
+    Prepass { operand: Operand::B, transposes: true, tile: [u32::MAX, 5], cluster: [1, 3, 1], ..SPLIT_A };
 const SPLITS: Step = Step { prepasses: &[SPLIT_A, SPLIT_B], maps: Some([PART; 2]), ..PLAIN };
 
 const PERSISTS: Step = Step { schedule: Schedule::Persistent, cluster: [2, 1, 1], ..PLAIN };
@@ -226,8 +227,9 @@ fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
     let (cut, whole) = (65_535 * 2_u64, 2);
     assert_eq!(
         before.iter().map(|launch| launch.shape.grid).collect::<Vec<_>>(),
-        [[1, 65_535, 1], [1, 65_535, 1], [1, 2, 1], [whole, 1, 1]]
+        [[1, 65_535, 1], [1, 65_535, 1], [1, 2, 1], [whole, 3, 1]]
     );
+    assert_eq!(splits.prepass_blocks(), [u64::from(m.div_ceil(2)), 6]);
     for (launch, first) in before[..3].iter().zip([0, cut, 2 * cut]) {
         for (name, address) in
             [("source", A + first * 33 * 4), ("target", a + first * row), ("scales", a + a_scales + first * 4)]
@@ -240,6 +242,7 @@ fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
         );
     }
     let of_b = &before[3];
+    assert_eq!((before[0].shape.cluster, of_b.shape.cluster), ([1; 3], [1, 3, 1]));
     for (name, value) in [("rows", 33), ("columns", 7), ("ld", 7), ("target_ld", 128)] {
         assert_eq!(argument(of_b, name), Argument::U32(value), "{name}");
     }
