@@ -20,7 +20,6 @@ mod staging;
 pub mod step;
 pub mod steps;
 mod tile;
-mod totals;
 mod transpose;
 
 pub use step::{

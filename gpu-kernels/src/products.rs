@@ -1,9 +1,9 @@
 //! fp32-accurate products of parts on the tensor cores: what fp16x3 and tf32x3 share.
 //!
 //! ```text
-//!   a slice of four: high*low, low*high, high*high ──► even sums ─┐
-//!   the next one:                                  ──► odd sums  ─┴► + ──► sums in f32, one's while the other's are computed
-//!   after 64 slices:                                                       sums ──► + ──► totals
+//!   warpgroup 1:  a slice's products  │ + sums in f32    │ the next slice's  │ + ...
+//!   warpgroup 2:  + sums in f32       │ its products     │ + sums            │ the next slice's ...
+//!   after 16 slices:                     sums ──► + ──► totals
 //! ```
 
 use crate::fragment::{self, OCTET};
@@ -15,7 +15,6 @@ use crate::ptx::{barrier, cluster, compiler, lanes, mbarrier::Mbarrier};
 use crate::range::powers;
 use crate::ring::{self, BLOCK_ROWS, Ring, Stage};
 use crate::tile::WARP;
-use crate::totals::Totals;
 use crate::{Element, MapBox, NOT_SPLIT, Precision, Schedule, Step, Target, Tile};
 use core::marker::PhantomData;
 use cuda_std::prelude::*;
@@ -28,17 +27,11 @@ const TURN_THREADS: u32 = ring::CONSUMERS * WARPGROUP;
 /// Bytes from a row's high parts to its low parts.
 const LOW: u32 = ROW_BYTES / 2;
 
-/// Fours whose sums are added one after another: the rounding errors of long sums grow with their length.
-const FOURS: u32 = 16;
+/// Slices whose sums are added one after another: the rounding errors of long sums grow with their length.
+const LONG: u32 = 16;
 
-/// A kernel for tiles of 128 x 2 ACC, in clusters of so many blocks, which share B. ALTERNATES: the warpgroups take turns.
-pub(crate) struct ThreeProducts<
-    P: Part,
-    const ACC: usize,
-    const CLUSTER: u32,
-    const STAGES: u32,
-    const ALTERNATES: bool = false,
->(PhantomData<P>);
+/// A kernel for tiles of 128 x 2 ACC, in clusters of so many blocks, which share B.
+pub(crate) struct ThreeProducts<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32>(PhantomData<P>);
 
 /// The exponents that a thread needs of its tile's scaling: those of its two rows, and of each 32nd column, a lane's own.
 struct Exponents {
@@ -46,9 +39,7 @@ struct Exponents {
     columns: [i32; 4],
 }
 
-impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALTERNATES: bool>
-    ThreeProducts<P, ACC, CLUSTER, STAGES, ALTERNATES>
-{
+impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProducts<P, ACC, CLUSTER, STAGES> {
     const BN: u32 = 2 * ACC as u32;
     /// A chunk: as deep as a sum in the tensor cores is long.
     const BK: u32 = P::DEPTH;
@@ -57,7 +48,6 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
     const ROW: u32 = 2 * P::DEPTH;
     /// Rows of B that each block of a cluster brings.
     const SHARE: u32 = Self::BN / CLUSTER;
-    const RING_BYTES: u32 = ring::smem_bytes(STAGES, Self::STAGE_BYTES);
     /// Whether numbers were scaled: TF32 has the exponents of f32.
     const IS_SCALED: bool = matches!(P::ELEMENT, Element::F16);
 
@@ -74,7 +64,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
             MapBox { element: P::ELEMENT, rows: BM, columns: Self::ROW, swizzled: true },
             MapBox { element: P::ELEMENT, rows: Self::SHARE, columns: Self::ROW, swizzled: true },
         ]),
-        dynamic_smem_bytes: Self::RING_BYTES + Totals::<ACC, ALTERNATES>::SMEM_BYTES,
+        dynamic_smem_bytes: ring::smem_bytes(STAGES, Self::STAGE_BYTES),
         ..Step::PLAIN
     };
 
@@ -83,7 +73,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
     #[inline(always)]
     pub unsafe fn run(g: &Gemm, maps: [*const TensorMap; 2], scales: [*const i32; 2]) {
         let (rows, columns) = (g.m.div_ceil(BM), g.n.div_ceil(Self::BN));
-        let fours = g.k.div_ceil(4 * Self::BK);
+        let slices = g.k.div_ceil(Self::BK);
         // SAFETY: what is copied to a stage fills it, and is read before it is released; no block ends before its cluster.
         unsafe {
             let mut ring = Ring::<CLUSTER>::start(STAGES, Self::STAGE_BYTES);
@@ -91,7 +81,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
                 ring::give_registers();
                 if thread::thread_idx_x() == 0 {
                     for [row, column] in ring::tiles::<CLUSTER>(rows, columns) {
-                        for slice in 0..4 * fours {
+                        for slice in 0..slices {
                             let (stage, full) = ring.fill();
                             Self::copy(stage, full, [row * BM, column * Self::BN, slice * Self::ROW], maps);
                         }
@@ -99,21 +89,21 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
                 }
             } else {
                 ring::take_registers();
-                if ALTERNATES && ring::consumer() == 1 {
+                if ring::consumer() == 1 {
                     barrier::arrive(FIRST_TURN, TURN_THREADS);
                 }
                 for [row, column] in ring::tiles::<CLUSTER>(rows, columns) {
                     let (row, col) = (row * BM + ring::consumer() * ROWS + wgmma::row(), column * Self::BN);
                     let mut sums = [0.0; ACC];
                     let mut exponents = Exponents { rows: [0; 2], columns: [0; 4] };
-                    if fours > 0 {
+                    if slices > 0 {
                         exponents = Self::exponents(g, row, col, scales);
-                        Self::accumulate(&mut ring, fours, &mut sums);
+                        Self::accumulate(&mut ring, slices, &mut sums);
                     }
                     Self::store(g, row, col, &exponents, &mut sums);
                 }
-                if ALTERNATES && ring::consumer() == 0 {
-                    barrier::sync(FIRST_TURN, TURN_THREADS);
+                if ring::consumer() == 0 {
+                    barrier::sync(FIRST_TURN, TURN_THREADS); // the other one's last
                 }
             }
             ring::finish();
@@ -132,61 +122,28 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
         }
     }
 
-    /// Adds the products of fours of slices.
+    /// Adds the products of the slices. The warpgroups take turns: while one adds its sums in f32, the tensor cores compute the
+    /// other one's.
     #[inline(always)]
-    unsafe fn accumulate(ring: &mut Ring<CLUSTER>, fours: u32, sums: &mut [f32; ACC]) {
-        // SAFETY: a stage is full when it is read, and released when its products are done; the totals lie behind the ring.
-        unsafe {
-            let mut totals = Totals::<ACC, ALTERNATES>::new(Self::RING_BYTES);
-            let mut left = fours;
-            loop {
-                let now = left.min(FOURS);
-                if ALTERNATES {
-                    Self::in_turns(ring, now, sums)
-                } else {
-                    Self::in_pairs(ring, now, sums)
-                }
-                left -= now;
-                if left == 0 {
-                    break;
-                }
-                totals.add(sums);
-            }
-            totals.add_to(sums);
-        }
-    }
-
-    /// Neighbours have registers of their own, so that one is summed while the other's sums are added.
-    #[inline(always)]
-    unsafe fn in_pairs(ring: &mut Ring<CLUSTER>, fours: u32, sums: &mut [f32; ACC]) {
-        let (mut even, mut odd) = ([0.0; ACC], [0.0; ACC]);
-        // SAFETY: a stage is full when it is read, and released when its products are done.
-        unsafe {
-            for _ in 0..fours {
-                let first = Self::multiply(ring, &mut even);
-                let second = Self::multiply(ring, &mut odd);
-                Self::promote::<1>(ring, first, &mut even, sums);
-                let third = Self::multiply(ring, &mut even);
-                Self::promote::<1>(ring, second, &mut odd, sums);
-                let fourth = Self::multiply(ring, &mut odd);
-                Self::promote::<1>(ring, third, &mut even, sums);
-                Self::promote::<0>(ring, fourth, &mut odd, sums);
-            }
-        }
-    }
-
-    /// One warpgroup adds its sums while the other's are computed.
-    #[inline(always)]
-    unsafe fn in_turns(ring: &mut Ring<CLUSTER>, fours: u32, sums: &mut [f32; ACC]) {
+    unsafe fn accumulate(ring: &mut Ring<CLUSTER>, slices: u32, totals: &mut [f32; ACC]) {
         let mut acc = [0.0; ACC];
-        // SAFETY: a stage is full when it is read, and released when its products are done.
-        unsafe {
-            for _ in 0..4 * fours {
-                barrier::sync(FIRST_TURN + ring::consumer(), TURN_THREADS);
-                let stage = Self::multiply(ring, &mut acc);
-                barrier::arrive(FIRST_TURN + (ring::consumer() ^ 1), TURN_THREADS);
-                Self::promote::<0>(ring, stage, &mut acc, sums);
+        let mut left = slices;
+        while left > 0 {
+            let now = compiler::anew(left.min(LONG)); // or the loop would be unrolled
+            let mut sums = [0.0; ACC];
+            for _ in 0..now {
+                // SAFETY: a stage is full when it is read, and released when its products are done.
+                unsafe {
+                    barrier::sync(FIRST_TURN + ring::consumer(), TURN_THREADS);
+                    let stage = Self::multiply(ring, &mut acc);
+                    barrier::arrive(FIRST_TURN + (ring::consumer() ^ 1), TURN_THREADS);
+                    wgmma::wait::<0, ACC>(&mut acc);
+                    ring.release(stage);
+                }
+                add(&mut sums, &acc);
             }
+            add(totals, &sums);
+            left -= now;
         }
     }
 
@@ -209,17 +166,6 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
             }
             wgmma::commit();
             stage
-        }
-    }
-
-    /// Waits until all but the last N slices are multiplied, and adds the sums of the one before.
-    #[inline(always)]
-    unsafe fn promote<const N: u32>(ring: &Ring<CLUSTER>, stage: Stage, acc: &mut [f32; ACC], sums: &mut [f32; ACC]) {
-        wgmma::wait::<N, ACC>(acc);
-        // SAFETY: its products are done.
-        unsafe { ring.release(stage) };
-        for i in 0..ACC {
-            sums[i] += acc[i];
         }
     }
 
@@ -292,7 +238,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
     #[inline(always)]
     unsafe fn in_f32(g: &Gemm, row: u32, col: u32) {
         let place = |i: usize| (row + i as u32 / 2 * 8, col + i as u32 % 2);
-        let long = 4 * FOURS * Self::BK;
+        let long = LONG * Self::BK;
         let mut totals = [0.0; OCTET];
         for first in (0..g.k).step_by(long as usize) {
             let (mut sums, end) = ([0.0; OCTET], g.k.min(first + long));
@@ -318,6 +264,14 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32, const ALT
             // SAFETY: guarded, and the thread's own.
             unsafe { g.store(row, col, totals[i]) };
         }
+    }
+}
+
+/// Adds up, one by one.
+#[inline(always)]
+fn add<const ACC: usize>(sums: &mut [f32; ACC], values: &[f32; ACC]) {
+    for i in 0..ACC {
+        sums[i] += values[i];
     }
 }
 

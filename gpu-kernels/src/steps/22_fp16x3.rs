@@ -8,11 +8,10 @@
 //!
 //! Changed since hgemm: pre-passes scale each row of A and each column of B by a power of two and take its values apart
 //! (`src/parts.rs`). The product of the low parts is left out: it is below what f32 holds. The tensor cores cut their sums
-//! off, so theirs are of 32 products only, small ones first, and added in f32. While one half of the registers is added, the
-//! other half is being summed (`src/products.rs`). Long sums come in two levels, since an addition's error grows with what is
-//! there already: after 64 slices, sums go to totals, for which only shared memory has room. What cannot be split, an infinity
-//! say, or a number that would vanish beside its row's largest, is marked in the row's exponent: a warp that meets the mark
-//! computes its elements of C again, on the CUDA cores.
+//! off, so theirs are of 32 products only, small ones first, and added in f32. While one warpgroup adds, the tensor cores compute
+//! the other one's sums (`src/products.rs`). Long sums come in two levels, since an addition's error grows with what is there
+//! already. What cannot be split, an infinity say, or a number that would vanish beside its row's largest, is marked in the
+//! row's exponent: a warp that meets the mark computes its elements of C again, on the CUDA cores.
 //!
 //! A value has 22 bits down to 2^-17 of its row's largest, and fewer below: there the error is 2^-40 of the largest. Beside
 //! SGEMM's errors that is seen only where such small values of A meet the largest of B, and the large ones nothing.
@@ -38,8 +37,7 @@ const COMMON: Step = Step {
 };
 
 kernels! { COMMON;
-    sgemm_fp16x3 "fp16x3" ThreeProducts<F16, 64, 1, 5>;
-    sgemm_fp16x3_cluster "fp16x3/cluster" ThreeProducts<F16, 64, 2, 5>;
+    sgemm_fp16x3 "fp16x3" ThreeProducts<F16, 64, 1, 7>;
+    sgemm_fp16x3_cluster "fp16x3/cluster" ThreeProducts<F16, 64, 2, 7>;
     sgemm_fp16x3_128x64 "fp16x3/128x64" ThreeProducts<F16, 32, 1, 8>;
-    sgemm_fp16x3_alternating "fp16x3/alternating" ThreeProducts<F16, 64, 1, 7, true>;
 }

@@ -24,7 +24,6 @@ const COMMON: Step = Step {
 };
 
 kernels! { COMMON;
-    sgemm_tf32x3 "tf32x3" ThreeProducts<Tf32, 64, 1, 5>;
-    sgemm_tf32x3_cluster "tf32x3/cluster" ThreeProducts<Tf32, 64, 2, 5>;
-    sgemm_tf32x3_alternating "tf32x3/alternating" ThreeProducts<Tf32, 64, 1, 7, true>;
+    sgemm_tf32x3 "tf32x3" ThreeProducts<Tf32, 64, 1, 7>;
+    sgemm_tf32x3_cluster "tf32x3/cluster" ThreeProducts<Tf32, 64, 2, 7>;
 }
