@@ -91,7 +91,7 @@ impl Layout for Rows {
     #[inline(always)]
     unsafe fn put<const ACC: usize>(place: *mut f32, lane: u32, acc: &[f32; ACC], round: usize) {
         let (row, pair) = (lane / 4, lane % 4);
-        let word = row * LINE + (pair / 2 ^ Self::swizzle(row)) * PIECE + pair % 2 * 2;
+        let word = row * LINE + ((pair / 2) ^ Self::swizzle(row)) * PIECE + pair % 2 * 2;
         for octet in 0..ROUND / OCTET {
             for half in 0..2 {
                 let i = round * ROUND + octet * OCTET + half * 2;
@@ -162,7 +162,7 @@ impl Staging {
         let (row, octet) = (lane % 16, lane / 16);
         // SAFETY: inside C, by the caller's promise, and inside this warp's place.
         unsafe {
-            let to = shared::address(self.0) + (row * LINE + (octet ^ row % 8) * PIECE) * 4;
+            let to = shared::address(self.0) + (row * LINE + (octet ^ (row % 8)) * PIECE) * 4;
             let c = c.add(line as usize * g.ldc + (piece * 8) as usize);
             for round in 0..ACC / NARROW_ROUND {
                 for two in 0..NARROW_ROUND / (2 * OCTET) {
@@ -175,11 +175,11 @@ impl Staging {
                 warp::sync_warp(u32::MAX); // the lines are there
                 let pieces: [_; (LINES / AT_ONCE) as usize] = core::array::from_fn(|i| {
                     let line = line + i as u32 * AT_ONCE;
-                    f32x4::load(self.0.add((line * LINE + (piece ^ line % 8) * PIECE) as usize))
+                    f32x4::load(self.0.add((line * LINE + (piece ^ (line % 8)) * PIECE) as usize))
                 });
                 warp::sync_warp(u32::MAX); // all have read them
-                for i in 0..(LINES / AT_ONCE) as usize {
-                    f32x4::store(c.add(i * AT_ONCE as usize * g.ldc + round * 2 * LINE as usize).cast(), pieces[i]);
+                for (i, piece) in pieces.into_iter().enumerate() {
+                    f32x4::store(c.add(i * AT_ONCE as usize * g.ldc + round * 2 * LINE as usize).cast(), piece);
                 }
             }
         }
@@ -256,10 +256,10 @@ impl Staging {
                         (c, true) if g.beta != 0.0 => (*c).get(),
                         _ => 0.0,
                     });
-                    for i in 0..TOGETHER {
+                    for (i, old) in old.into_iter().enumerate() {
                         if let (c, true) = at(i) {
-                            let word = (first + i as u32) * LINE + (lane ^ L::swizzle(i as u32) * PIECE);
-                            *c = O::new(g.blend(*self.0.add(word as usize), old[i]));
+                            let word = (first + i as u32) * LINE + (lane ^ (L::swizzle(i as u32) * PIECE));
+                            *c = O::new(g.blend(*self.0.add(word as usize), old));
                         }
                     }
                 }

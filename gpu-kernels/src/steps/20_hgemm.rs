@@ -9,7 +9,8 @@
 //! Changed since tma-multicast: no thread multiplies. A warpgroup tells the tensor cores where in shared memory its operands
 //! are (`wgmma`), and goes on; its threads keep the sums. Two warpgroups multiply, and one warp of a third feeds them
 //! (`src/ring.rs`). B needs no transposition: for elements of 16 bits the tensor cores read it either way. A block stays on
-//! its multiprocessor and goes from tile to tile, so that the next tile's operands come while C is written.
+//! its multiprocessor and goes from tile to tile, so that the next tile's operands come while C is written. A thread's sums are
+//! pairs in many rows; they go to C through shared memory, so that whole lines are stored (`src/staging.rs`).
 //!
 //! Source: the worklog's closing words, "I may look into tensor cores"; CUTLASS's persistent, cooperative kernels for Hopper.
 

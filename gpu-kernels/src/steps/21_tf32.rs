@@ -219,7 +219,7 @@ impl Layout for Columns {
     #[inline(always)]
     unsafe fn put<const ACC: usize>(place: *mut f32, lane: u32, acc: &[f32; ACC], round: usize) {
         let (column, line) = (lane / 4, lane % 4);
-        let word = line * LINE + (column / 4 * 2 ^ Self::swizzle(line)) * PIECE + column % 4;
+        let word = line * LINE + ((column / 4 * 2) ^ Self::swizzle(line)) * PIECE + column % 4;
         for i in 0..ROUND {
             let piece = i % OCTET / 2 + i % 2 * 4; // of the other half, and of the other row
             let to = (word ^ (piece as u32 * PIECE)) as usize + i / OCTET * (4 * LINE) as usize;
