@@ -202,7 +202,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
                 }
                 fragment::store::<f32, ACC>(g, row, col + wgmma::column(), sums);
             } else {
-                for octet in 0..(ACC / OCTET) as u32 {
+                for octet in 0..compiler::anew((ACC / OCTET) as u32) {
                     Self::in_f32(g, row, col + wgmma::column() + 8 * octet);
                 }
             }

@@ -43,10 +43,11 @@ impl Matrix {
         Self(address | apart << 16 | atom << 32 | 1 << 62)
     }
 
-    /// The same, so many bytes further on.
+    /// The same, so many bytes further on: of the lower word, which has room for that, without a carry.
     #[inline(always)]
     pub fn add(self, bytes: u32) -> Self {
-        Self(self.0 + u64::from(bytes / 16))
+        let low = self.0 as u32 + bytes / 16;
+        Self(self.0 >> 32 << 32 | u64::from(low))
     }
 }
 
