@@ -1,5 +1,5 @@
 //! f32 values as sums of two smaller ones, which the tensor cores multiply: the high part is the nearest number of the kind,
-//! the low part what is left. Layout: [`crate::Split`]; who takes operands apart: `split.rs`.
+//! the low part what is left. Layout: [`crate::Split`]; who takes operands apart: `split/`.
 
 use crate::f32x4::VEC;
 use crate::ptx::convert;

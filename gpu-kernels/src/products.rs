@@ -3,7 +3,7 @@
 //! ```text
 //!   warpgroup 1:  a slice's products  │ + sums in f32    │ the next slice's  │ + ...
 //!   warpgroup 2:  + sums in f32       │ its products     │ + sums            │ the next slice's ...
-//!   after 16 slices:                     sums ──► + ──► totals
+//!   after some slices:                   sums ──► + ──► totals
 //! ```
 
 use crate::fragment::{self, OCTET};
@@ -27,8 +27,12 @@ const TURN_THREADS: u32 = ring::CONSUMERS * WARPGROUP;
 /// Bytes from a row's high parts to its low parts.
 const LOW: u32 = ROW_BYTES / 2;
 
-/// Slices whose sums are added one after another: the rounding errors of long sums grow with their length.
-const LONG: u32 = 16;
+/// Of so many slices, those whose sums are added one after another. The rounding errors of a sum grow with its length: so there
+/// are about as many such sums as slices in each.
+#[inline(always)]
+fn long(slices: u32) -> u32 {
+    1 << ((u32::BITS - slices.leading_zeros()) / 2)
+}
 
 /// A kernel for tiles of 128 x 2 ACC, in clusters of so many blocks, which share B.
 pub(crate) struct ThreeProducts<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32>(PhantomData<P>);
@@ -129,7 +133,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
         let mut acc = [0.0; ACC];
         let mut left = slices;
         while left > 0 {
-            let now = compiler::anew(left.min(LONG)); // or the loop would be unrolled
+            let now = left.min(long(slices));
             let mut sums = [0.0; ACC];
             for _ in 0..now {
                 // SAFETY: a stage is full when it is read, and released when its products are done.
@@ -238,7 +242,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
     #[inline(always)]
     unsafe fn in_f32(g: &Gemm, row: u32, col: u32) {
         let place = |i: usize| (row + i as u32 / 2 * 8, col + i as u32 % 2);
-        let long = LONG * Self::BK;
+        let long = long(g.k.div_ceil(Self::BK)) * Self::BK;
         let mut totals = [0.0; OCTET];
         for first in (0..g.k).step_by(long as usize) {
             let (mut sums, end) = ([0.0; OCTET], g.k.min(first + long));

@@ -52,7 +52,6 @@ kernels! {
     sgemm_split_k "split-k" Pipeline<1, 2, 8, 8, 16, 5, true>, 6 4;
     sgemm_split_k_64x128x7 "split-k/64x128x7" Pipeline<1, 4, 8, 8, 16, 4, true>, 3 7;
     sgemm_split_k_128x64x7 "split-k/128x64x7" Pipeline<2, 2, 8, 8, 16, 4, true>, 3 7;
-    sgemm_split_k_64x256x7 "split-k/64x256x7" Pipeline<1, 4, 8, 16, 16, 4, true>, 2 7;
     sgemm_split_k_256x64x7 "split-k/256x64x7" Pipeline<4, 1, 8, 16, 16, 3, true>, 2 7;
     sgemm_split_k_32x64x7 "split-k/32x64x7" Pipeline<1, 2, 4, 8, 16, 5, true>, 4 7;
     sgemm_split_k_32x128x7 "split-k/32x128x7" Pipeline<1, 4, 4, 8, 16, 5, true>, 3 7;

@@ -56,13 +56,7 @@ kernels! {
     sgemm_stream_k_128x64t "stream-k/128x64t" Pipeline<2, 2, 8, 8, 16, 4, true>, 3 false;
     sgemm_stream_k_64x128t_many "stream-k/64x128t-many" Pipeline<1, 4, 8, 8, 16, 4, true>, 3 true;
     sgemm_stream_k_128x64t_many "stream-k/128x64t-many" Pipeline<2, 2, 8, 8, 16, 4, true>, 3 true;
-    sgemm_stream_k_64x256t_many "stream-k/64x256t-many" Pipeline<1, 4, 8, 16, 16, 4, true>, 2 true;
-    sgemm_stream_k_256x64t_many "stream-k/256x64t-many" Pipeline<4, 1, 8, 16, 16, 3, true>, 2 true;
     sgemm_stream_k_64x256_many "stream-k/64x256-many" Pipeline<1, 4, 8, 16, 24, 3, false>, 2 true;
-    sgemm_stream_k_64x256_16x8_many "stream-k/64x256-16x8-many" Pipeline<1, 4, 8, 16, 16, 4, false>, 2 true;
-    sgemm_stream_k_64x128t_8x16_many "stream-k/64x128t-8x16-many" Pipeline<1, 2, 8, 16, 16, 3, true>, 4 true;
-    sgemm_stream_k_128x64t_8x16_many "stream-k/128x64t-8x16-many" Pipeline<2, 1, 8, 16, 16, 3, true>, 4 true;
-    sgemm_stream_k_128x128t_8x16_many "stream-k/128x128t-8x16-many" Pipeline<2, 2, 8, 16, 16, 4, true>, 2 true;
     sgemm_stream_k_128x128_8x16_many "stream-k/128x128-8x16-many" Pipeline<2, 2, 8, 16, 24, 4, false>, 2 true;
 }
 

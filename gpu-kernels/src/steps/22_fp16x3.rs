@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Changed since hgemm: pre-passes scale each row of A and each column of B by a power of two and take its values apart
-//! (`src/parts.rs`). The product of the low parts is left out: it is below what f32 holds. The tensor cores cut their sums
+//! (`src/split`). The product of the low parts is left out: it is below what f32 holds. The tensor cores cut their sums
 //! off, so theirs are of 32 products only, small ones first, and added in f32. While one warpgroup adds, the tensor cores compute
 //! the other one's sums (`src/products.rs`). Long sums come in two levels, since an addition's error grows with what is there
 //! already. What cannot be split, an infinity say, or a number that would vanish beside its row's largest, is marked in the
