@@ -126,12 +126,20 @@ pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
     cases.chain(special).collect()
 }
 
-/// A size (m, n, k) of which a step that streams has tiles left for blocks of their own; `None` for other steps.
+/// Sizes (m, n, k) of which a step that streams cuts tiles into parts, none for other steps: first one with tiles left for
+/// blocks of their own, then, where a tile may have many parts, some of fewer tiles than places.
 #[must_use]
-pub fn streamed_in_part(step: &Step, sm_count: u32) -> Option<(u32, u32, u32)> {
-    let Schedule::StreamK { blocks_per_sm, .. } = step.schedule else { return None };
-    let columns = (sm_count * blocks_per_sm).div_ceil(11) + 1;
-    Some((12 * step.tile.bm - 3, columns * step.tile.bn - 5, 2 * step.tile.bk + 3))
+pub fn streamed_in_part(step: &Step, sm_count: u32) -> Vec<(u32, u32, u32)> {
+    let Schedule::StreamK { blocks_per_sm, many_parts } = step.schedule else { return vec![] };
+    let (tile, places) = (step.tile, sm_count * blocks_per_sm);
+    let columns = places.div_ceil(11) + 1;
+    let mut sizes = vec![(12 * tile.bm - 3, columns * tile.bn - 5, 2 * tile.bk + 3)];
+    if many_parts {
+        // Two or three slices in a part, which may end in the next tile; a slice or none; no slice at all.
+        let depths = [places / 2 * tile.bk - 1, places / 8 * tile.bk, 0];
+        sizes.extend(depths.map(|k| (5 * tile.bm - 3, tile.bn - 5, k)));
+    }
+    sizes
 }
 
 /// Sizes (m, n, k): fixed ones, and those around the step's own tile.

@@ -1,25 +1,67 @@
 //! Tiles that are streamed come together in every launch: the second one finds the flags as the first one has left them.
 
-use gpu_kernels::runnable;
+use gpu_kernels::{Schedule, Step, runnable};
 use host::backend::{Backend, Kernel};
 use host::{Operands, Problem, PtxSource, Verifier};
 use ptx_emu::device::DEVICES;
 use tests::contract::streamed_in_part;
 
+/// What is wrong after two launches.
+fn fault(step: &'static Step, ptx: PtxSource, (m, n, k): (u32, u32, u32)) -> Option<String> {
+    let problem = Problem::new(m, n, k).unwrap().with_scalars(1.5, 0.0).unwrap();
+    let mut backend = tests::emulator(step, ptx, None);
+    let operands = Operands::random(&problem).unwrap();
+    backend.upload(&operands).unwrap();
+    for _ in 0..2 {
+        if let Err(error) = backend.run(Kernel::Step(step), &problem) {
+            return Some(error.to_string());
+        }
+    }
+    let verification = Verifier::new(&problem, &operands).verify(&backend.download().unwrap(), step.precision);
+    verification.fault.map(|fault| fault.to_string())
+}
+
 #[test]
 fn streamed_tiles_come_together_in_every_launch() {
     let sm_count = DEVICES[0].sm_count;
-    for (step, (m, n, k)) in runnable().filter_map(|step| Some((step, streamed_in_part(step, sm_count)?))) {
-        let problem = Problem::new(m, n, k).unwrap().with_scalars(1.5, 0.0).unwrap();
-        let streamed = step.streamed(m, n, sm_count);
-        assert!(streamed.tiles > streamed.blocks && streamed.blocks > 0, "{}: {streamed:?}", step.slug);
-        let mut backend = tests::emulator(step, PtxSource::BuiltIn, None);
-        let operands = Operands::random(&problem).unwrap();
-        backend.upload(&operands).unwrap();
-        for _ in 0..2 {
-            backend.run(Kernel::Step(step), &problem).unwrap_or_else(|error| panic!("{}: {error}", step.slug));
-        }
-        let verification = Verifier::new(&problem, &operands).verify(&backend.download().unwrap(), step.precision);
-        assert_eq!(verification.fault, None, "{}", step.slug);
+    let sizes = |step| streamed_in_part(step, sm_count).into_iter().map(move |size| (step, size));
+    for (step, size) in runnable().flat_map(sizes) {
+        let streamed = step.streamed(size.0, size.1, sm_count);
+        assert!(streamed.blocks > 0 && (streamed.tiles > streamed.blocks || has_many_parts(step)), "{}", step.slug);
+        assert_eq!(fault(step, PtxSource::BuiltIn, size), None, "{}: {size:?}", step.slug);
+    }
+}
+
+fn has_many_parts(step: &Step) -> bool {
+    matches!(step.schedule, Schedule::StreamK { many_parts: true, .. })
+}
+
+/// Of a tile of many parts, each sum must be added, waited for, and its flag taken down. Without any of that, something is wrong.
+#[test]
+fn nothing_can_be_left_out_of_many_parts() {
+    let step = runnable().find(|step| has_many_parts(step)).expect("a step with many parts");
+    let [_, size, ..] = streamed_in_part(step, DEVICES[0].sm_count)[..] else { panic!("{}", step.slug) };
+    let text = PtxSource::BuiltIn.module(step).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    let places = |opcode: &str| -> Vec<_> {
+        let is_there = |line: &usize| lines[*line].trim_start().starts_with(opcode);
+        (0..lines.len()).filter(is_there).collect()
+    };
+    let [additions, waits, flags] = ["add.rn.f32", "ld.acquire.gpu", "st.release.gpu"].map(places);
+    assert!(!additions.is_empty() && flags.len() > waits.len(), "{}", step.slug);
+    let taken_down = |wait: &usize| flags.iter().copied().find(|flag| flag > wait).expect("a flag");
+    let mut changes: Vec<_> = waits.iter().map(|wait| (taken_down(wait), String::new())).collect();
+    changes.extend(waits.iter().map(|&wait| {
+        let register = lines[wait].split([' ', ',']).find(|word| word.starts_with("%r")).expect("a register");
+        (wait, format!("mov.b32 {register}, 1;"))
+    }));
+    changes.extend(additions.first().map(|&addition| (addition, String::new())));
+    for (line, instead) in changes {
+        let mut changed = lines.clone();
+        changed[line] = &instead;
+        let ptx = PtxSource::File { path: "changed.ptx".into(), text: changed.join("\n") };
+        let fault = fault(step, ptx, size);
+        println!("{}: {:?}: {fault:?}", line + 1, lines[line]);
+        assert!(fault.is_some(), "{}: line {} is not missed: {}", step.slug, line + 1, lines[line]);
     }
 }

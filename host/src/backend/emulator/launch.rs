@@ -70,7 +70,26 @@ impl Runner<'_> {
         let before = plan.prepasses(addresses, &scratch).into_iter().map(|launch| self.launch(operands, launch, None));
         let before = before.collect::<Result<_, _>>()?;
         let launches = launches.into_iter().map(|launch| self.launch(operands, launch, budget));
-        Ok(Run { before, launches: launches.collect::<Result<_, _>>()? })
+        let launches = launches.collect::<Result<_, _>>()?;
+        if self.checks {
+            self.check_flags(&operands.memory.read(scratch.workspace).unwrap_or_default())?;
+        }
+        Ok(Run { before, launches })
+    }
+
+    /// The flags of [`Schedule::StreamK`], the last words of its workspace, must be down when a launch ends. Of one that is
+    /// still up, the next launch would take old sums, which need not be seen in C: they are often the new ones.
+    fn check_flags(&self, workspace: &[u8]) -> Result<(), Error> {
+        let Step { slug: kernel, tile, .. } = *self.step;
+        let partial_bytes = tile.bm as usize * tile.bn as usize * size_of::<f32>();
+        let blocks = workspace.len() / (partial_bytes + size_of::<u32>());
+        match workspace.iter().skip(blocks * partial_bytes).position(|&byte| byte != 0) {
+            None => Ok(()),
+            Some(byte) => {
+                let finding = format!("the flag of block {} is up when the launch ends", byte / size_of::<u32>());
+                Err(Error::Emulated { kernel, finding })
+            }
+        }
     }
 
     /// Multiprocessors for which blocks are launched: the device's. Where a sample runs of blocks that persist, each tile has
