@@ -13,6 +13,9 @@
 //! take a part of k each. They are a cluster: each leaves its sums in its shared memory, and the others read them there. No
 //! second kernel and no memory is needed, and the order in which sums are added is always the same.
 //!
+//! A cluster's blocks are in one group of multiprocessors, and what is left of a group stays idle. So some shapes have clusters
+//! of seven: more of them fit at once than of eight.
+//!
 //! Source: none of the seeds'; cuBLAS and CUTLASS split k through global memory.
 
 use crate::f32x4::VEC;

@@ -11,6 +11,17 @@
 //! first slices of a tile that the block after it has the rest of: it leaves these sums in the workspace, and sets a flag. And
 //! it ends with the last slices of a tile of which the blocks before it have left sums, long ago.
 //!
+//! ```text
+//!   tiles      0                        1                            fewer of them than places
+//!              ├────────────────────────┼────────────────────────┤
+//!   many parts ├─── 0 ───┼─── 1 ───┼─── 2 ───┼─── 3 ───┼─── 4 ───┤   2 adds what 0 and 1 have left, 4 what 2 and 3 have
+//! ```
+//!
+//! Where a tile may have many parts, fewer tiles than places are cut, too. split-k does as much in clusters, and needs no
+//! workspace; but a cluster's blocks must be in one group of multiprocessors. The groups of a chip are not equally large: with
+//! eight blocks in a cluster, as many as there are places do not all fit at once, and the last ones are a wave of their own.
+//! Blocks that stream are not in clusters, and every place has one.
+//!
 //! Source: M. Osama et al., Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU
 //! (2023), the hybrid of two tiles; none of the seeds.
 
@@ -114,7 +125,7 @@ impl<
             let (row, col) = (tile / columns * bm, tile % columns * bn);
             let mut acc = Self::zeros();
             // SAFETY: a tile below their number starts inside C. A block leaves one tile's sums at most: of its last tile, if
-            // the block after it has the rest. That block takes them, whose part of the tile is the last.
+            // the block after it has the rest. The one whose part of it is the last takes them.
             unsafe {
                 if start > 0 && end == depth && !many_parts {
                     sums.take(block - 1, &mut acc);
