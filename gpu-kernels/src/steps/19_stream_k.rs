@@ -19,6 +19,7 @@ use crate::pipeline::{Pipeline, Work, pipeline_kernel};
 use crate::ptx::compiler;
 use crate::ptx::global;
 use crate::{Schedule, Step};
+use core::ops::Range;
 use cuda_std::prelude::*;
 
 const BASE: &str = "autotuned";
@@ -124,8 +125,7 @@ impl<
                     while start_of(first) > (tile, 0) {
                         first -= 1;
                     }
-                    let has_part = |other: u32| start_of(other) != start_of(other + 1);
-                    sums.add((first..block).filter(|&other| has_part(other)), &mut acc);
+                    sums.add(first..block, |other| start_of(other) != start_of(other + 1), &mut acc);
                 }
                 if end == depth {
                     Self::store(g, row, col, &acc);
@@ -196,21 +196,26 @@ impl Sums {
         }
     }
 
-    /// Adds what other blocks have left. Takes their flags down for the next launch.
+    /// Adds what other blocks have left that had a part. Takes their flags down for the next launch.
     #[inline(always)]
     unsafe fn add<const TM: usize, const TN: usize>(
         &self,
-        others: impl Iterator<Item = u32> + Clone,
+        others: Range<u32>,
+        has_part: impl Fn(u32) -> bool,
         acc: &mut [[f32; TN]; TM],
     ) {
         // SAFETY: these blocks' places, which they do not touch any more once their flags are set.
         unsafe {
-            for other in others.clone().skip(thread::thread_idx_x() as usize).step_by(self.threads as usize) {
-                global::wait(self.flag(other));
-                global::release(self.flag(other), 0);
+            let mut other = others.start + thread::thread_idx_x();
+            while other < others.end {
+                if has_part(other) {
+                    global::wait(self.flag(other));
+                    global::release(self.flag(other), 0);
+                }
+                other += self.threads;
             }
             thread::sync_threads(); // all sums are there
-            for other in others {
+            for other in others.filter(|&other| has_part(other)) {
                 let other = compiler::anew(other);
                 for (index, sum) in acc.as_flattened_mut().iter_mut().enumerate() {
                     *sum += *self.place(other, index);
