@@ -84,7 +84,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
             if ring::feeds() {
                 ring::give_registers();
                 if thread::thread_idx_x() == 0 {
-                    for [row, column] in ring::tiles::<CLUSTER>(rows, columns) {
+                    for [row, column] in ring::tiles::<BM, CLUSTER>(rows, columns) {
                         for slice in 0..slices {
                             let (stage, full) = ring.fill();
                             Self::copy(stage, full, [row * BM, column * Self::BN, slice * Self::ROW], maps);
@@ -96,7 +96,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
                 if ring::consumer() == 1 {
                     barrier::arrive(FIRST_TURN, TURN_THREADS);
                 }
-                for [row, column] in ring::tiles::<CLUSTER>(rows, columns) {
+                for [row, column] in ring::tiles::<BM, CLUSTER>(rows, columns) {
                     let (row, col) = (row * BM + ring::consumer() * ROWS + wgmma::row(), column * Self::BN);
                     let mut sums = [0.0; ACC];
                     let mut exponents = Exponents { rows: [0; 2], columns: [0; 4] };

@@ -47,8 +47,8 @@ pub const SHAPES: [[u32; 3]; 24] = [
 
 /// A kernel is not timed whose modelled time is so many times the best one's, and so many milliseconds more. The model errs
 /// by a fifth in either direction, and knows little of the latencies that rule small problems.
-const WORTHWHILE: f64 = 1.75;
-const SLACK_MS: f64 = 0.01;
+const WORTHWHILE: f64 = 2.25;
+const SLACK_MS: f64 = 0.02;
 
 /// The first round: what it says is good enough to drop what is slower than the best by this factor.
 const FIRST: Timing = Timing { warmup: 2, iterations: Some(10) };

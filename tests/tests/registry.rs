@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use gpu_kernels::step::PERSISTENT_ROWS;
+use gpu_kernels::step::persistent_rows;
 use gpu_kernels::{Element, MAX_SIZE, Operand, STEPS, Schedule, Split, Step, Target, Tile};
 
 /// Static shared memory that a block may have on every device. CUDA C++ Programming Guide, "Technical Specifications
@@ -227,7 +227,7 @@ fn grids_cover_the_result() {
         }
         if step.schedule == Schedule::Persistent {
             let cluster = step.cluster[0];
-            assert!(PERSISTENT_ROWS.is_multiple_of(cluster), "{}", step.slug);
+            assert!(persistent_rows(bm).is_multiple_of(cluster), "{}", step.slug);
             let of_few = |sm_count| step.grid(20 * bm, 20 * bn, sm_count);
             assert_eq!([1, 8 * cluster].map(of_few), [[cluster, 1, 1], [8 * cluster, 1, 1]], "{}", step.slug);
         }

@@ -6,7 +6,7 @@ mod schedule;
 
 pub use arithmetic::{Element, Precision, Target};
 pub use operand::{MapBox, NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES};
-pub use schedule::{PERSISTENT_ROWS, Schedule, Streamed, persistent_tile, persistent_tiles};
+pub use schedule::{Schedule, Streamed, persistent_rows, persistent_tile, persistent_tiles};
 
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
 ///
@@ -197,7 +197,7 @@ impl Step {
         match self.schedule {
             Schedule::Persistent => {
                 let [rows, columns] = [m.div_ceil(self.tile.bm), n.div_ceil(self.tile.bn)];
-                Some(persistent_tile(x, rows, columns, self.cluster[0]))
+                Some(persistent_tile(x, [rows, columns], self.tile.bm, self.cluster[0]))
             }
             Schedule::Tiles | Schedule::SplitK { .. } => Some([y, x]),
             Schedule::StreamK { .. } if x < streamed.blocks => None,

@@ -24,16 +24,21 @@ pub enum Schedule {
     Persistent,
 }
 
-/// Rows of tiles that [`Schedule::Persistent`] blocks go through together, column by column: what they read of A and B at one
-/// time then stays in the second-level cache.
-pub const PERSISTENT_ROWS: u32 = 16;
-
-/// The row and column of the tile of a number, of `rows` x `columns` tiles, where blocks of a cluster have neighbours in a
-/// column. A row may lie beyond the last.
+/// Rows of tiles, of `bm` rows each, that [`Schedule::Persistent`] blocks go through together, column by column: what they read
+/// of A and B at one time then stays in the second-level cache. As many rows of A as columns of B are best, about.
 #[must_use]
-pub const fn persistent_tile(number: u32, rows: u32, columns: u32, cluster: u32) -> [u32; 2] {
+pub const fn persistent_rows(bm: u32) -> u32 {
+    const MOST: u32 = 16;
+    let rows = 2048 / bm;
+    if rows < MOST { rows } else { MOST }
+}
+
+/// The row and column of the tile of a number, of `rows` x `columns` tiles of `bm` rows, where blocks of a cluster have
+/// neighbours in a column. A row may lie beyond the last.
+#[must_use]
+pub const fn persistent_tile(number: u32, [rows, columns]: [u32; 2], bm: u32, cluster: u32) -> [u32; 2] {
     let (number, rank) = (number / cluster, number % cluster);
-    let (rows, group) = (rows.div_ceil(cluster), PERSISTENT_ROWS / cluster);
+    let (rows, group) = (rows.div_ceil(cluster), persistent_rows(bm) / cluster);
     let of_group = not_zero(group * columns);
     let first = number / of_group * group;
     let left = rows.saturating_sub(first);

@@ -110,7 +110,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
             if ring::feeds() {
                 ring::give_registers();
                 if thread::thread_idx_x() == 0 {
-                    for [row, column] in ring::tiles::<CLUSTER>(rows, columns) {
+                    for [row, column] in ring::tiles::<BM, CLUSTER>(rows, columns) {
                         for slice in 0..slices {
                             let (stage, full) = ring.fill();
                             Self::copy(stage, full, [row * BM, column * Self::BN, slice * BK], maps);
@@ -124,7 +124,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
                 for number in ring::numbers::<CLUSTER>(rows, columns) {
                     let last = Self::accumulate::<I>(&mut ring, slices, &mut acc);
                     // While the last products are computed.
-                    let [row, column] = persistent_tile(compiler::anew(number), rows, columns, CLUSTER);
+                    let [row, column] = persistent_tile(compiler::anew(number), [rows, columns], BM, CLUSTER);
                     wgmma::wait::<0, ACC>(&mut acc);
                     ring.release_before(last);
                     let place = [row * BM + ring::consumer() * ROWS, column * Self::BN];

@@ -79,7 +79,8 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 ring::give_registers();
                 let [rows, columns, pairs] = counts();
                 if thread::thread_idx_x() == 0 {
-                    for [row, column] in ring::tiles::<1>(rows, columns) {
+                    for number in ring::numbers::<1>(rows, columns) {
+                        let [row, column] = persistent_tile(number, [rows, columns], Self::BM, 1);
                         for slice in 0..2 * pairs {
                             let (stage, full) = ring.fill();
                             Self::copy(stage, full, [row * Self::BM, column * BN, slice * BK], maps);
@@ -94,12 +95,15 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 for number in ring::numbers::<1>(rows, columns) {
                     let (last, fragments) = Self::accumulate(&mut ring, pairs, &mut acc);
                     // While the last products are computed.
-                    let [row, column] = persistent_tile(compiler::anew(number), rows, columns, 1);
+                    let [row, column] = persistent_tile(compiler::anew(number), [rows, columns], Self::BM, 1);
                     wgmma::wait::<0, ACC>(&mut acc);
                     wgmma::keep(&fragments);
                     ring.release_before(last);
-                    let place = [row * Self::BM, column * BN + ring::consumer() * ROWS];
-                    staging.store::<Columns, f32, ACC>(g, place, &acc);
+                    staging.store::<Columns, f32, ACC>(
+                        g,
+                        [row * Self::BM, column * BN + ring::consumer() * ROWS],
+                        &acc,
+                    );
                 }
             }
             ring::finish();

@@ -1,6 +1,6 @@
 //! A kernel whose blocks go from tile to tile.
 
-use gpu_kernels::step::PERSISTENT_ROWS;
+use gpu_kernels::step::persistent_rows;
 
 use super::ptx::{gemm_then, products};
 
@@ -8,7 +8,7 @@ use super::ptx::{gemm_then, products};
 /// another size they do nothing.
 #[must_use]
 pub fn persistent(name: &str, cluster: u32) -> String {
-    let group = PERSISTENT_ROWS / cluster;
+    let group = persistent_rows(1) / cluster;
     // %v: the number of a tile, %tiles: how many there are, those of whole clusters.
     let place = format!(
         ".reg .u32 %clusters, %first, %height, %rank;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use gpu_kernels::step::PERSISTENT_ROWS;
+use gpu_kernels::step::persistent_rows;
 use gpu_kernels::{Schedule, Step, Streamed};
 use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
@@ -153,7 +153,7 @@ fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
         Schedule::Persistent => Grouping::Banded {
             rows: slab.rows.div_ceil(step.tile.bm).div_ceil(step.cluster[0]),
             columns: n.div_ceil(step.tile.bn),
-            height: PERSISTENT_ROWS / step.cluster[0],
+            height: persistent_rows(step.tile.bm) / step.cluster[0],
         },
         Schedule::SplitK { .. } => Grouping::AlongZ,
         Schedule::StreamK { .. } => {
