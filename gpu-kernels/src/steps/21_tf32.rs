@@ -117,8 +117,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         unsafe {
             tensor::copy(stage.address, a_map, row, depth, full);
             for panel in 0..PANELS {
-                let target = stage.address + Self::A_BYTES + panel * PANEL_BYTES;
-                tensor::copy(target, b_map, depth, col + panel * BK, full);
+                tensor::copy(stage.address + Self::A_BYTES + panel * PANEL_BYTES, b_map, depth, col + panel * BK, full);
             }
         }
     }
@@ -134,12 +133,11 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 wgmma::wait_before::<1>();
                 wgmma::keep(&odd);
                 ring.release_before(before);
-                let odd_stage;
-                (odd_stage, odd) = Self::multiply(ring, acc, true);
+                let next = Self::multiply(ring, acc, true);
                 wgmma::wait_before::<1>();
                 wgmma::keep(&even);
                 ring.release(even_stage);
-                before = Some(odd_stage);
+                (before, odd) = (Some(next.0), next.1);
             }
             (before, odd)
         }
@@ -152,8 +150,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         // SAFETY: the stage is full, and nobody releases it before the products are waited for.
         unsafe {
             let stage = ring.take();
-            let b = Self::fragments(stage);
-            let a = Matrix::along_k(stage.address);
+            let (b, a) = (Self::fragments(stage), Matrix::along_k(stage.address));
             wgmma::fence();
             for step in 0..STEPS {
                 wgmma::tf32_fragments(acc, b[step], a.add(step as u32 * STEP_BYTES), adds || step > 0);
@@ -169,13 +166,12 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
     /// that read one row have all columns of two pieces that are four apart; those of the next rows, the pieces between.
     #[inline(always)]
     unsafe fn fragments(stage: Stage) -> Fragments {
-        let first_row = warp::lane_id() % 4;
         let column = ring::consumer() * ROWS + column();
         let (panel, col) = (column / BK, column % BK);
         let panel = stage.words(Self::A_BYTES + panel * PANEL_BYTES);
         core::array::from_fn(|step| {
             core::array::from_fn(|i| {
-                let row = step as u32 * DEPTH + first_row + i as u32 / 2 * 4;
+                let row = step as u32 * DEPTH + warp::lane_id() % 4 + i as u32 / 2 * 4;
                 let col = col + i as u32 % 2 * 4;
                 // SAFETY: inside the panel.
                 unsafe { *panel.add((row * BK + (((col / 4) ^ (row % 8)) * 4 + col % 4)) as usize) }
