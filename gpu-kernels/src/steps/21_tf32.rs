@@ -94,16 +94,12 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 let mut acc = [0.0; ACC];
                 for number in ring::numbers::<1>(rows, columns) {
                     let (last, fragments) = Self::accumulate(&mut ring, pairs, &mut acc);
-                    // While the last products are computed.
                     let [row, column] = persistent_tile(compiler::anew(number), [rows, columns], Self::BM, 1);
-                    wgmma::wait::<0, ACC>(&mut acc);
+                    wgmma::wait::<0, ACC>(&mut acc); // not before: the place is found while they are computed
                     wgmma::keep(&fragments);
                     ring.release_before(last);
-                    staging.store::<Columns, f32, ACC>(
-                        g,
-                        [row * Self::BM, column * BN + ring::consumer() * ROWS],
-                        &acc,
-                    );
+                    let place = [row * Self::BM, column * BN + ring::consumer() * ROWS];
+                    staging.store::<Columns, f32, ACC>(g, place, &acc);
                 }
             }
             ring::finish();
