@@ -22,6 +22,11 @@
 //! eight blocks in a cluster, as many as there are places do not all fit at once, and the last ones are a wave of their own.
 //! Blocks that stream are not in clusters, and every place has one.
 //!
+//! Where the cycles go in the shape that is the fastest at 4096 on an H200 (SASS, Nsight Compute): of the 1621 instructions of
+//! its inner loop 1536 are FMAs, and 72 load from shared memory. Of 100 cycles of a scheduler 86 issue an FMA, 5 something else,
+//! and 9 nothing: each load of 128 bits costs FMAs about three slots, its own and two in which its values go to the registers,
+//! which are these nine. Only larger tiles for each thread would load less, and there are no registers for them.
+//!
 //! Source: M. Osama et al., Stream-K: Work-centric Parallel Decomposition for Dense Matrix-Matrix Multiplication on the GPU
 //! (2023), the hybrid of two tiles; none of the seeds.
 
