@@ -11,6 +11,9 @@
 //! fragments of B out of shared memory, where the copy engine has swizzled them, for one slice while the products of the
 //! slice before are computed. Which lane has which column is arranged so that a warp's reads meet no bank twice.
 //!
+//! What bounds it on an H200 at 4096 (Nsight Compute): the tensor cores, at work in 90 % of all cycles, in those of cuBLAS's
+//! kernel in 88 %; then the chip's power: it takes fewer cycles than that kernel, and the clock is lower by as much.
+//!
 //! Source: the worklog's closing words; CUTLASS's kernels with one operand in registers.
 
 use crate::align::align;
@@ -34,10 +37,8 @@ const STEPS: usize = (BK / DEPTH) as usize;
 /// Of BK columns of B.
 const PANEL_BYTES: u32 = BK * ROW_BYTES;
 const PANELS: u32 = BN / BK;
-
 /// A thread's part of 64 columns of a slice of B, for each product.
 type Fragments = [[f32; 4]; STEPS];
-
 /// A kernel for tiles of 2 ACC x 128.
 struct Transposed<const ACC: usize, const STAGES: u32>;
 
@@ -199,7 +200,6 @@ struct Columns;
 impl Layout for Columns {
     const ROWS: u32 = 2;
     const COLUMNS: u32 = 0;
-
     #[inline(always)]
     fn part(acc: u32) -> [[u32; 2]; 2] {
         [[0, first_column()], [2 * acc, 24]]
