@@ -101,23 +101,21 @@ impl Output for half::bf16 {
 }
 
 /// Two neighbours, which one instruction loads or stores.
-#[repr(C, align(4))]
-struct Pair16<O>(O, O);
 #[repr(C, align(8))]
-struct Pair32<O>(O, O);
+struct Pair(f32, f32);
 
 /// Sums of a thread in each 8 columns of its warpgroup's: two neighbours in each of two rows.
 pub(crate) const OCTET: usize = 4;
 
-/// C = alpha*acc + beta*C, where this thread's sums begin at `row` and `col`, and `g`'s C is of `O`.
+/// C = alpha*acc + beta*C, where this thread's sums begin at `row` and `col`.
 ///
 /// # Safety
 /// `c` is (m, n) with `ldc`, and no other thread touches these elements.
 #[inline(always)]
-pub(crate) unsafe fn store<O: Output, const ACC: usize>(g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]) {
+pub(crate) unsafe fn store<const ACC: usize>(g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]) {
     let (row, col) = (compiler::anew(row), compiler::anew(col)); // not before the sums are there
-    let c = g.c.cast::<O>().wrapping_add(row as usize * g.ldc + col as usize);
-    let is_aligned = g.c.addr().is_multiple_of(2 * size_of::<O>()) && g.ldc.is_multiple_of(2);
+    let c = g.c.wrapping_add(row as usize * g.ldc + col as usize);
+    let is_aligned = g.c.addr().is_multiple_of(2 * size_of::<f32>()) && g.ldc.is_multiple_of(2);
     // Of the whole warpgroup's columns, so that the lanes of a row agree.
     let fits = row + 8 < g.m && col / 8 * 8 + 2 * (ACC as u32) <= g.n && is_aligned;
     // A loop for each case, so that each is small enough to be unrolled: the sums are in registers. Counted loops, since an
@@ -138,37 +136,31 @@ pub(crate) unsafe fn store<O: Output, const ACC: usize>(g: &Gemm, row: u32, col:
         } else {
             let left = g.n.saturating_sub(col);
             if row < g.m {
-                store_line::<O, ACC, 0>(g, c, 1, left, acc);
+                store_line::<ACC, 0>(g, c, left, acc);
             }
             if row + 8 < g.m {
-                store_line::<O, ACC, 1>(g, c.add(8 * g.ldc), 1, left, acc);
+                store_line::<ACC, 1>(g, c.add(8 * g.ldc), left, acc);
             }
         }
     }
 }
 
-/// C = alpha*acc + beta*C for this thread's sums in the upper or the lower row of its warpgroup's, one by one: those of the
-/// next column are `step` elements on in C, and there are so many columns `left`.
+/// C = alpha*acc + beta*C for this thread's sums in the upper or the lower row of its warpgroup's, one by one, where there are
+/// so many columns `left`.
 ///
 /// # Safety
 /// These are inside C, and no other thread touches them.
 #[inline(always)]
-unsafe fn store_line<O: Output, const ACC: usize, const HALF: usize>(
-    g: &Gemm,
-    c: *mut O,
-    step: u32,
-    left: u32,
-    acc: &[f32; ACC],
-) {
+unsafe fn store_line<const ACC: usize, const HALF: usize>(g: &Gemm, c: *mut f32, left: u32, acc: &[f32; ACC]) {
     // One address after the other: all at once, they would take more registers than there are.
-    let at = |right: u32| c.wrapping_add(right as usize * compiler::anew(step) as usize);
+    let at = |right: u32| c.wrapping_add(right as usize * compiler::anew(1) as usize);
     // SAFETY: inside C, just checked.
     unsafe {
         if g.beta == 0.0 {
             for i in 0..ACC / 2 {
                 let right = (i / 2 * 8 + i % 2) as u32;
                 if right < left {
-                    *at(right) = O::new(g.alpha * acc[i / 2 * OCTET + HALF * 2 + i % 2]);
+                    *at(right) = g.alpha * acc[i / 2 * OCTET + HALF * 2 + i % 2];
                 }
             }
         } else {
@@ -176,7 +168,7 @@ unsafe fn store_line<O: Output, const ACC: usize, const HALF: usize>(
                 let right = (i / 2 * 8 + i % 2) as u32;
                 if right < left {
                     let c = at(right);
-                    *c = O::new(g.blend(acc[i / 2 * OCTET + HALF * 2 + i % 2], (*c).get()));
+                    *c = g.blend(acc[i / 2 * OCTET + HALF * 2 + i % 2], *c);
                 }
             }
         }
@@ -185,31 +177,16 @@ unsafe fn store_line<O: Output, const ACC: usize, const HALF: usize>(
 
 /// Two neighbours, loaded by one instruction.
 #[inline(always)]
-unsafe fn get<O: Output>(c: *const O) -> [f32; 2] {
+unsafe fn get(c: *const f32) -> [f32; 2] {
     // SAFETY: inside C and aligned, by the conditions.
-    unsafe {
-        if size_of::<O>() == 4 {
-            let pair = &*c.cast::<Pair32<O>>();
-            [pair.0.get(), pair.1.get()]
-        } else {
-            let pair = &*c.cast::<Pair16<O>>();
-            [pair.0.get(), pair.1.get()]
-        }
-    }
+    let pair = unsafe { &*c.cast::<Pair>() };
+    [pair.0, pair.1]
 }
 
 /// Two neighbours, stored by one instruction.
 #[inline(always)]
-unsafe fn set<O: Output>(c: *mut O, [first, second]: [f32; 2]) {
-    let values = (O::new(first), O::new(second));
+unsafe fn set(c: *mut f32, [first, second]: [f32; 2]) {
     // SAFETY: inside C, aligned and exclusive, by the conditions.
-    unsafe {
-        if size_of::<O>() == 4 {
-            let pair = &mut *c.cast::<Pair32<O>>();
-            (pair.0, pair.1) = values;
-        } else {
-            let pair = &mut *c.cast::<Pair16<O>>();
-            (pair.0, pair.1) = values;
-        }
-    }
+    let pair = unsafe { &mut *c.cast::<Pair>() };
+    (pair.0, pair.1) = (first, second);
 }

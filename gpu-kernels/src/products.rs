@@ -84,7 +84,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
             if ring::feeds() {
                 ring::give_registers();
                 if thread::thread_idx_x() == 0 {
-                    for [row, column] in ring::tiles::<BM, CLUSTER>(rows, columns) {
+                    for [row, column] in ring::tiles::<CLUSTER>(rows, columns, BM) {
                         for slice in 0..slices {
                             let (stage, full) = ring.fill();
                             Self::copy(stage, full, [row * BM, column * Self::BN, slice * Self::ROW], maps);
@@ -96,7 +96,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
                 if ring::consumer() == 1 {
                     barrier::arrive(FIRST_TURN, TURN_THREADS);
                 }
-                for [row, column] in ring::tiles::<BM, CLUSTER>(rows, columns) {
+                for [row, column] in ring::tiles::<CLUSTER>(rows, columns, BM) {
                     let (row, col) = (row * BM + ring::consumer() * ROWS + wgmma::row(), column * Self::BN);
                     let mut sums = [0.0; ACC];
                     let mut exponents = Exponents { rows: [0; 2], columns: [0; 4] };
@@ -204,7 +204,7 @@ impl<P: Part, const ACC: usize, const CLUSTER: u32, const STAGES: u32> ThreeProd
                 if Self::IS_SCALED {
                     Self::unscale(exponents, sums);
                 }
-                fragment::store::<f32, ACC>(g, row, col + wgmma::column(), sums);
+                fragment::store::<ACC>(g, row, col + wgmma::column(), sums);
             } else {
                 for octet in 0..compiler::anew((ACC / OCTET) as u32) {
                     Self::in_f32(g, row, col + wgmma::column() + 8 * octet);

@@ -181,10 +181,10 @@ pub(crate) fn consumer() -> u32 {
     thread::thread_idx_x() / WARPGROUP - 1
 }
 
-/// The row and column of each of this block's tiles, of `rows` x `columns` of BM rows.
+/// The row and column of each of this block's tiles, of `rows` x `columns` of `bm` rows.
 #[inline(always)]
-pub(crate) fn tiles<const BM: u32, const CLUSTER: u32>(rows: u32, columns: u32) -> impl Iterator<Item = [u32; 2]> {
-    numbers::<CLUSTER>(rows, columns).map(move |number| persistent_tile(number, [rows, columns], BM, CLUSTER))
+pub(crate) fn tiles<const CLUSTER: u32>(rows: u32, columns: u32, bm: u32) -> impl Iterator<Item = [u32; 2]> {
+    numbers::<CLUSTER>(rows, columns).map(move |number| persistent_tile(number, [rows, columns], bm, CLUSTER))
 }
 
 /// The numbers of these tiles: who needs to know late which tile it is finds out by [`persistent_tile`].

@@ -1,6 +1,6 @@
 //! Tiles that are streamed come together in every launch: the second one finds the flags as the first one has left them.
 
-use gpu_kernels::{Schedule, Step, runnable};
+use gpu_kernels::{Step, runnable};
 use host::backend::{Backend, Kernel};
 use host::{Operands, Problem, PtxSource, Verifier};
 use ptx_emu::device::DEVICES;
@@ -27,19 +27,15 @@ fn streamed_tiles_come_together_in_every_launch() {
     let sizes = |step| streamed_in_part(step, sm_count).into_iter().map(move |size| (step, size));
     for (step, size) in runnable().flat_map(sizes) {
         let streamed = step.streamed(size.0, size.1, sm_count);
-        assert!(streamed.blocks > 0 && (streamed.tiles > streamed.blocks || has_many_parts(step)), "{}", step.slug);
+        assert!(streamed.blocks > 0 && (streamed.tiles > streamed.blocks || step.has_many_parts()), "{}", step.slug);
         assert_eq!(fault(step, PtxSource::BuiltIn, size), None, "{}: {size:?}", step.slug);
     }
-}
-
-fn has_many_parts(step: &Step) -> bool {
-    matches!(step.schedule, Schedule::StreamK { many_parts: true, .. })
 }
 
 /// Of a tile of many parts, each sum must be added, waited for, and its flag taken down. Without any of that, something is wrong.
 #[test]
 fn nothing_can_be_left_out_of_many_parts() {
-    let step = runnable().find(|step| has_many_parts(step)).expect("a step with many parts");
+    let step = runnable().find(|step| step.has_many_parts()).expect("a step with many parts");
     let [_, size, ..] = streamed_in_part(step, DEVICES[0].sm_count)[..] else { panic!("{}", step.slug) };
     let text = PtxSource::BuiltIn.module(step).unwrap();
     let lines: Vec<_> = text.lines().collect();

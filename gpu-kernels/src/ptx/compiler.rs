@@ -22,11 +22,7 @@ pub(crate) fn anew(value: u32) -> u32 {
 }
 
 /// A value that was loaded: the load is not moved to where its value is needed.
-#[gpu_only]
 #[inline(always)]
 pub(crate) fn loaded(value: i32) -> i32 {
-    let same: i32;
-    // SAFETY: a move.
-    unsafe { core::arch::asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) value) }
-    same
+    anew(value.cast_unsigned()).cast_signed()
 }

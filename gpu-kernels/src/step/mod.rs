@@ -188,6 +188,12 @@ impl Step {
         Streamed { tiles: tiles % places + whole, blocks: places }
     }
 
+    /// Whether its schedule is [`Schedule::StreamK`] with tiles of many parts.
+    #[must_use]
+    pub const fn has_many_parts(&self) -> bool {
+        matches!(self.schedule, Schedule::StreamK { many_parts: true, .. })
+    }
+
     /// The tile of C that a block computes, alone or with those that differ from it along z: its place among the tiles,
     /// as row and column. `None` for a block that works on the streamed tiles. A block that fills up a cluster may have
     /// one beyond the end of C. Of [`Schedule::Persistent`], it is the block's first.

@@ -118,7 +118,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
             if ring::feeds() {
                 ring::give_registers();
                 if thread::thread_idx_x() == 0 {
-                    for [row, column] in ring::tiles::<BM, CLUSTER>(rows, columns) {
+                    for [row, column] in ring::tiles::<CLUSTER>(rows, columns, BM) {
                         for slice in 0..slices {
                             let (stage, full) = ring.fill();
                             Self::copy(stage, full, [row * BM, column * Self::BN, slice * BK], maps);

@@ -37,8 +37,10 @@ const STEPS: usize = (BK / DEPTH) as usize;
 /// Of BK columns of B.
 const PANEL_BYTES: u32 = BK * ROW_BYTES;
 const PANELS: u32 = BN / BK;
+
 /// A thread's part of 64 columns of a slice of B, for each product.
 type Fragments = [[f32; 4]; STEPS];
+
 /// A kernel for tiles of 2 ACC x 128.
 struct Transposed<const ACC: usize, const STAGES: u32>;
 
@@ -80,8 +82,7 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                 ring::give_registers();
                 let [rows, columns, pairs] = counts();
                 if thread::thread_idx_x() == 0 {
-                    for number in ring::numbers::<1>(rows, columns) {
-                        let [row, column] = persistent_tile(number, [rows, columns], Self::BM, 1);
+                    for [row, column] in ring::tiles::<1>(rows, columns, Self::BM) {
                         for slice in 0..2 * pairs {
                             let (stage, full) = ring.fill();
                             Self::copy(stage, full, [row * Self::BM, column * BN, slice * BK], maps);
@@ -100,11 +101,8 @@ impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
                     wgmma::wait::<0, ACC>(&mut acc);
                     wgmma::keep(&fragments);
                     ring.release_before(last);
-                    staging.store::<Columns, f32, ACC>(
-                        g,
-                        [row * Self::BM, column * BN + ring::consumer() * ROWS],
-                        &acc,
-                    );
+                    let place = [row * Self::BM, column * BN + ring::consumer() * ROWS];
+                    staging.store::<Columns, f32, ACC>(g, place, &acc);
                 }
             }
             ring::finish();
@@ -200,6 +198,7 @@ struct Columns;
 impl Layout for Columns {
     const ROWS: u32 = 2;
     const COLUMNS: u32 = 0;
+
     #[inline(always)]
     fn part(acc: u32) -> [[u32; 2]; 2] {
         [[0, first_column()], [2 * acc, 24]]
