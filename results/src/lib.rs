@@ -23,13 +23,16 @@ mod ladder;
 mod measurement;
 mod number;
 mod run;
+mod shown;
 
 pub use accuracy::{Accuracy, Verdict};
 pub use counters::Counters;
 pub use error::Error;
 pub use ladder::{Ladder, Line, Peers, SIZES};
 pub use measurement::Measurement;
+pub use number::{grouped, significant};
 pub use run::Run;
+pub use shown::{SHOWN, Shown};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
