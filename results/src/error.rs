@@ -1,0 +1,25 @@
+//! What can be wrong with files of results.
+
+use std::path::PathBuf;
+
+use crate::SCHEMA;
+
+/// Why results cannot be read or shown. The text is a line that says what to do.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum Error {
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{name}: line {line} is no record of results ({reason}): give a file that `cargo xtask bench` wrote")]
+    Line { name: String, line: usize, reason: serde_json::Error },
+    #[error("{name}: line {line} has schema {schema}, and this program knows those up to {SCHEMA}: use a newer one")]
+    Newer { name: String, line: usize, schema: u32 },
+    #[error("{name} holds no records")]
+    Empty { name: String },
+    #[error("{name}: {kernel} at {m}x{n}x{k} is not verified, so it is not shown")]
+    NotVerified { name: String, kernel: String, m: u32, n: u32, k: u32 },
+    #[error("{name} has no measurements at {}", sizes.map(|size| size.to_string()).join(" or "))]
+    NoSuchSize { name: String, sizes: [u32; 2] },
+    #[error("{path}: {source}")]
+    Peers { path: PathBuf, source: serde_json::Error },
+}

@@ -1,0 +1,86 @@
+//! What a run leaves, as data: [`Record`]s, one JSON object a line, with a version ([`SCHEMA`]) and a schema ([`schema`]).
+//!
+//! `host` writes them. All that shows results reads them here, so that the README, the book and the report cannot differ:
+//! [`Ladder`] is the table of the steps.
+//!
+//! ```
+//! use results::Run;
+//!
+//! let line = r#"{"record": "accuracy", "schema": 1, "kernel": "naive", "precision": "fp32", "inputs": "uniform",
+//!     "m": 128, "n": 128, "k": 64, "seed": 1, "rows_compared": 128, "rel_error": 1.4e-7, "max_error": 2.8e-7,
+//!     "compared_with": "naive", "rel_error_ratio": 1, "max_error_ratio": 1, "promises": false, "verdict": "same",
+//!     "backend": "emulator", "device": "NVIDIA H200", "compute_capability": "9.0", "driver": "", "cuda": "",
+//!     "date": "2026-05-04T03:02:01Z", "commit": "unknown"}"#;
+//! let run = Run::parse("example", &line.replace('\n', " "))?;
+//! assert_eq!(run.accuracy[0].rel_error, 1.4e-7);
+//! # Ok::<(), results::Error>(())
+//! ```
+
+mod accuracy;
+mod counters;
+mod error;
+mod ladder;
+mod measurement;
+mod number;
+mod run;
+
+pub use accuracy::{Accuracy, Verdict};
+pub use counters::Counters;
+pub use error::Error;
+pub use ladder::{Ladder, Line, Peers, SIZES};
+pub use measurement::Measurement;
+pub use run::Run;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the records. It grows where a key changes its meaning or goes; keys may be added without.
+pub const SCHEMA: u32 = 1;
+
+/// A line of a file of results. `record` says which kind it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    /// One kernel on one problem, verified and timed.
+    Measurement(Box<Measurement>),
+    /// What one step does on one problem, counted in the emulator.
+    Counters(Box<Counters>),
+    /// The errors of one kernel on one kind of inputs.
+    Accuracy(Box<Accuracy>),
+}
+
+impl Record {
+    /// The version that wrote it.
+    #[must_use]
+    pub fn schema(&self) -> u32 {
+        match self {
+            Self::Measurement(record) => record.schema,
+            Self::Counters(record) => record.schema,
+            Self::Accuracy(record) => record.schema,
+        }
+    }
+}
+
+impl From<Measurement> for Record {
+    fn from(record: Measurement) -> Self {
+        Self::Measurement(Box::new(record))
+    }
+}
+
+impl From<Counters> for Record {
+    fn from(record: Counters) -> Self {
+        Self::Counters(Box::new(record))
+    }
+}
+
+impl From<Accuracy> for Record {
+    fn from(record: Accuracy) -> Self {
+        Self::Accuracy(Box::new(record))
+    }
+}
+
+/// The JSON Schema of [`Record`]: every key, its type and what it means.
+#[must_use]
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Record).to_value()
+}

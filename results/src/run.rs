@@ -1,0 +1,109 @@
+//! A file of results.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Accuracy, Counters, Error, Measurement, Record, SCHEMA};
+
+/// All records of one file, in its order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Run {
+    /// What to call it: the file's path, as it was given.
+    pub name: String,
+    /// Kernels on problems, verified and timed.
+    pub measurements: Vec<Measurement>,
+    /// What was counted of steps.
+    pub counters: Vec<Counters>,
+    /// Errors on kinds of inputs.
+    pub accuracy: Vec<Accuracy>,
+}
+
+impl Run {
+    /// Reads a file of JSON lines.
+    ///
+    /// # Errors
+    /// [`Error::Read`], and those of [`Self::parse`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        Self::parse(&path.display().to_string(), &text)
+    }
+
+    /// Reads JSON lines; empty ones count for nothing.
+    ///
+    /// # Errors
+    /// [`Error::Line`] and [`Error::Newer`] name the line; [`Error::Empty`].
+    pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
+        let mut run = Self { name: name.to_owned(), ..Self::default() };
+        for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+            let record: Record =
+                serde_json::from_str(text).map_err(|reason| Error::Line { name: name.to_owned(), line, reason })?;
+            let schema = record.schema();
+            if schema > SCHEMA {
+                return Err(Error::Newer { name: name.to_owned(), line, schema });
+            }
+            run.add(record);
+        }
+        if run.is_empty() { Err(Error::Empty { name: name.to_owned() }) } else { Ok(run) }
+    }
+
+    /// Adds a record after those of its kind.
+    pub fn add(&mut self, record: Record) {
+        match record {
+            Record::Measurement(record) => self.measurements.push(*record),
+            Record::Counters(record) => self.counters.push(*record),
+            Record::Accuracy(record) => self.accuracy.push(*record),
+        }
+    }
+
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.measurements.is_empty() && self.counters.is_empty() && self.accuracy.is_empty()
+    }
+
+    /// The file in `folder` whose measurements have the latest date; folders in it do not count. `None` without any.
+    ///
+    /// # Errors
+    /// [`Error::Read`], and those of [`Self::parse`].
+    pub fn newest_in(folder: &Path) -> Result<Option<PathBuf>, Error> {
+        let failed = |source| Error::Read { path: folder.to_owned(), source };
+        let mut newest: Option<(String, PathBuf)> = None;
+        for entry in fs::read_dir(folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.extension().is_none_or(|extension| extension != "jsonl") {
+                continue;
+            }
+            let date = Self::read(&path)?.measurements.into_iter().map(|row| row.date).max();
+            newest = newest.max(date.map(|date| (date, path)));
+        }
+        Ok(newest.map(|(_, path)| path))
+    }
+
+    /// The measurement of a step or baseline, or of the variant of it that ran, on that problem.
+    #[must_use]
+    pub fn of(&self, step: &str, precision: &str, shape: [u32; 3]) -> Option<&Measurement> {
+        self.measurements.iter().find(|row| row.step() == step && row.precision == precision && row.shape() == shape)
+    }
+
+    /// What was counted of a step; of several problems, the first one's.
+    #[must_use]
+    pub fn counters_of(&self, step: &str) -> Option<&Counters> {
+        self.counters.iter().find(|counters| counters.kernel.split('/').next() == Some(step))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_line_is_named() {
+        let error = Run::parse("x.jsonl", "\n{\"record\": 1}\n").unwrap_err().to_string();
+        assert!(error.starts_with("x.jsonl: line 2 is no record of results"), "{error}");
+    }
+
+    #[test]
+    fn nothing_is_an_error() {
+        assert!(matches!(Run::parse("x", "\n \n"), Err(Error::Empty { .. })));
+    }
+}
