@@ -73,7 +73,7 @@ pub fn measure(folder: &str, fixed: &[&str], defaults: &[(&str, &str)], host: &[
     if !names(host, "--json") {
         command.arg("--json").arg(&json);
     }
-    let status = workspace::status(command.args(host))?;
+    let status = workspace::status_despite_interrupts(command.args(host))?;
     if json.metadata().is_ok_and(|file| file.len() > 0) {
         println!("rows: {}", relative(&json));
     }
