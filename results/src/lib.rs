@@ -1,7 +1,7 @@
 //! What a run leaves, as data: [`Record`]s, one JSON object a line, with a version ([`SCHEMA`]) and a schema ([`schema`]).
 //!
 //! `host` writes them. All that shows results reads them here, so that the README, the book and the report cannot differ:
-//! [`Ladder`] is the table of the steps.
+//! [`Ladder`] is the table of the steps, [`METRICS`] what Nsight Compute calls the counters.
 //!
 //! ```
 //! use results::Run;
@@ -21,6 +21,7 @@ mod counters;
 mod error;
 mod ladder;
 mod measurement;
+mod metric;
 mod number;
 mod run;
 
@@ -29,6 +30,7 @@ pub use counters::Counters;
 pub use error::Error;
 pub use ladder::{Ladder, Line, Peers, SIZES};
 pub use measurement::Measurement;
+pub use metric::{METRICS, Metric, Profiled, Source, Tolerance};
 pub use run::Run;
 
 use schemars::JsonSchema;
