@@ -93,7 +93,7 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         key: "registers",
-        name: "registers per thread",
+        name: "registers per thread, estimated",
         meaning: "Registers of a thread, which are handed out eight at a time: estimated from the PTX, and by how many blocks fit.",
         source: Source::metrics(&["launch__registers_per_thread"]),
         tolerance: Tolerance::Units(8),
@@ -109,15 +109,15 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         key: "occupancy",
-        name: "occupancy",
+        name: "occupancy, %",
         meaning: "Warps that fit on a multiprocessor at once, as a share of what it could hold.",
-        source: Source::metrics(&["sm__maximum_warps_per_active_cycle_pct"]).in_units_of(0.01),
+        source: Source::metrics(&["sm__maximum_warps_per_active_cycle_pct"]),
         tolerance: COUNTED,
-        of: |counters| counters.occupancy,
+        of: |counters| 100.0 * counters.occupancy,
     },
     Metric {
         key: "warps_per_sm",
-        name: "warps on a multiprocessor",
+        name: "  warps on a multiprocessor",
         meaning: "Those that fit; the hardware's are those that were there, on average, which grids of few blocks leave far below.",
         source: Source::metrics(&["sm__warps_active.avg.per_cycle_active"]),
         tolerance: Tolerance::Comparable,
@@ -125,7 +125,7 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         key: "machine_instructions",
-        name: "machine instructions",
+        name: "machine instructions, estimated",
         meaning: "Instructions of the GPU's own code that warps execute: estimated from the PTX, for its compiler adds and drops some.",
         source: Source::metrics(&["smsp__inst_executed.sum"]),
         tolerance: Tolerance::Within(0.05),
@@ -149,7 +149,7 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         key: "global_loads",
-        name: "loads from global memory",
+        name: "global loads",
         meaning: "Warps that load from global memory, copies by `cp.async` included.",
         source: Source::metrics(&["smsp__sass_inst_executed_op_global_ld.sum"]).with(&["LDGSTS"]),
         tolerance: COUNTED,
@@ -176,7 +176,7 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         key: "global_stores",
-        name: "stores to global memory",
+        name: "global stores",
         meaning: "Warps that store to global memory: C.",
         source: Source::metrics(&["smsp__sass_inst_executed_op_global_st.sum"]),
         tolerance: COUNTED,
@@ -192,7 +192,7 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         key: "global_wavefronts",
-        name: "passes through the L1 cache",
+        name: "  passes through the L1 cache",
         meaning: "Passes of these loads and stores: ours are those of the slower of two stages, tags and data; the hardware's those of the second.",
         source: Source::metrics(&["l1tex__data_pipe_lsu_wavefronts_mem_lgds.sum"]),
         tolerance: Tolerance::Comparable,
@@ -200,7 +200,7 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         key: "shared_loads",
-        name: "loads from shared memory",
+        name: "shared loads",
         meaning: "Warps that load from shared memory.",
         source: Source::metrics(&["smsp__sass_inst_executed_op_shared_ld.sum"]),
         tolerance: COUNTED,
@@ -216,7 +216,7 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         key: "shared_stores",
-        name: "stores to shared memory",
+        name: "shared stores",
         meaning: "Warps that store to shared memory, copies by `cp.async` included.",
         source: Source::metrics(&["smsp__sass_inst_executed_op_shared_st.sum"]).with(&["LDGSTS"]),
         tolerance: COUNTED,

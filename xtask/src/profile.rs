@@ -7,7 +7,7 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use gpu_kernels::Step;
-use results::{Counters, METRICS, Metric, Profiled, Run};
+use results::{Counters, METRICS, Metric, Profiled, Run, grouped, significant};
 
 use crate::workspace::{self, parse_step, relative};
 use nsight::Hardware;
@@ -142,14 +142,7 @@ fn difference(metric: &Metric, ours: f64, theirs: f64) -> String {
     text + mark
 }
 
-/// Whole numbers in groups of three digits, others with three significant ones.
+/// Whole numbers and large ones in groups of three digits, others to three significant ones.
 fn figure(value: f64) -> String {
-    if value.fract() != 0.0 && value.abs() < 1000.0 {
-        let decimals = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
-        return format!("{value:.decimals$}");
-    }
-    let digits = format!("{value:.0}");
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(" ")
+    if value.fract() == 0.0 || value >= 1000.0 { grouped(value.round() as u64) } else { significant(value) }
 }
