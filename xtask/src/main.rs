@@ -4,6 +4,7 @@ mod accuracy;
 mod bench;
 mod check;
 mod diff;
+mod profile;
 mod ptx;
 mod results;
 mod sass;
@@ -38,6 +39,7 @@ enum Command {
     Check(check::Args),
     Diff(diff::Args),
     Sass(sass::Args),
+    Profile(profile::Args),
     Tune(tune::Args),
 }
 
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sass(args) => sass::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Profile(args) => profile::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tune(args) => tune::run(&args),
     };
     result.unwrap_or_else(|error| {
