@@ -1,0 +1,229 @@
+//! Pages, opened in a headless Chromium; ignored where there is none, except on CI.
+//!
+//! The first trials hold the examination itself: each bad page has one mistake, and must get the one complaint about it.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context, Result};
+use cuda_builder::tools;
+use libtest_mimic::{Arguments, Failed, Trial};
+use tests::browser::{Browser, Loads, Window, examine, file_url, screenshots};
+
+const WIDE: Window = Window { width: 1400, is_dark: false };
+const NARROW: Window = Window { width: 390, is_dark: false };
+const DARK: Window = Window { width: 390, is_dark: true };
+
+/// A page with a mistake: its name, its body, where it is looked at, and what the complaint says.
+type Bad = (&'static str, &'static str, Window, &'static [&'static str]);
+
+/// One mistake each.
+const BAD: &[Bad] = &[
+    ("console error", "<script>console.error('no', 3, {})</script>", WIDE, &["console: no 3 Object"]),
+    ("failed assertion", "<script>console.assert(false, 'not so')</script>", WIDE, &["console: not so"]),
+    ("exception", "<script>null.length</script>", WIDE, &["exception: TypeError: ", "null"]),
+    ("rejected promise", "<script>Promise.reject(new Error('broken'))</script>", WIDE, &["exception: Error: broken"]),
+    (
+        "request",
+        "<img alt='' src='https://example.com/picture.png'>",
+        WIDE,
+        &["request: https://example.com/picture.png"],
+    ),
+    (
+        "later request",
+        "<script>fetch('http://10.0.0.1/rows').catch(() => 0)</script>",
+        WIDE,
+        &["request: http://10.0.0.1/"],
+    ),
+    (
+        "style",
+        "<style>p { background: url(https://example.com/x.svg) }</style><p>x",
+        WIDE,
+        &["request: https://example.com/x.svg"],
+    ),
+    ("connection", "<link rel=preconnect href='//example.com'>", WIDE, &["request: ", "example.com/"]),
+    ("file beside it", "<link rel=icon href=icon.svg>", WIDE, &["request: file:///", "icon.svg"]),
+    (
+        "wide box",
+        "<div id=box style='width: 500px; height: 9px'></div>",
+        NARROW,
+        &["overflow: <div#box>", " 508 px", " 390 px"],
+    ),
+    (
+        "wide table",
+        "<table id=rows><td><pre>0123456789 0123456789 0123456789 0123456789 0123456789</pre></table>",
+        NARROW,
+        &["overflow: <table#rows>"],
+    ),
+    ("wide margin", "<p style='margin-right: -60px; width: 100px; padding-right: 330px'>x", NARROW, &["overflow: <p>"]),
+    ("left of the window", "<p id=left style='margin-left: -20px'>text", WIDE, &["overflow: <p#left> goes from -12"]),
+    (
+        "text over text",
+        "<div id=here><p style='margin: 0'>one line<p style='margin: -10px 0 0'>another",
+        WIDE,
+        &["overlap: \"one line\" in <div#here> and \"another\" in <div#here> by "],
+    ),
+    (
+        "labels over each other",
+        "<svg width=300 height=99><text x=9 y=50>first label<tspan x=60>second</tspan></text></svg>",
+        WIDE,
+        &["overlap: \"first label\" and \"second\" by "],
+    ),
+    (
+        "slanted labels over each other",
+        "<svg width=300 height=200><text transform='rotate(-45 99 99)' x=90 y=99>first</text>\
+         <text transform='rotate(-45 99 99)' x=110 y=99>second</text></svg>",
+        WIDE,
+        &["overlap: \"second\" and \"first\" by "],
+    ),
+    (
+        "cut by its drawing",
+        "<svg id=chart width=120 height=40><text x=60 y=20>a long label</text></svg>",
+        WIDE,
+        &["cut: \"a long label\" in <svg#chart> sticks out of <svg#chart> by "],
+    ),
+    (
+        "outside of its drawing",
+        "<svg style='overflow: visible' width=90 height=40><text x=9 y=120>lost</text></svg>",
+        WIDE,
+        &["cut: \"lost\" sticks out of <svg> by "],
+    ),
+    (
+        "cut by its box",
+        "<p class=box style='overflow: hidden; white-space: nowrap; width: 60px'>a long text",
+        WIDE,
+        &["cut: \"a long text\" sticks out of <p.box> by "],
+    ),
+    ("tiny text", "<p style='font-size: 8px'>small print", WIDE, &["tiny: \"small print\" is 8.0 px"]),
+    (
+        "a drawing made small",
+        "<svg viewBox='0 0 800 99' width='100%'><text x=9 y=50 font-size=16>label</text></svg>",
+        NARROW,
+        &["tiny: \"label\" is 7.5 px"],
+    ),
+    ("grey text", "<p style='color: #808080'>pale", WIDE, &["contrast: \"pale\" is 3.9 : 1, #808080 on #ffffff"]),
+    (
+        "faded text",
+        "<div style='opacity: 0.5; background: #fff'><p style='background: #eee'>pale",
+        WIDE,
+        &["contrast: \"pale\" is 3.7 : 1, #808080 on #f7f7f7"],
+    ),
+    (
+        "text for daylight",
+        "<meta name=color-scheme content='light dark'><p style='color: #222'>pale",
+        DARK,
+        &["contrast: \"pale\" is ", "#222222 on #121212"],
+    ),
+    (
+        "label on its bar",
+        "<svg width=300 height=99><rect width=300 height=99 fill='#1f5fa8'/><text x=9 y=50>label</text></svg>",
+        WIDE,
+        &["contrast: \"label\" is ", "#000000 on #1f5fa8"],
+    ),
+];
+
+/// The browser of all trials, started by the first that needs it, or why it does not start.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Option<Result<Browser, String>>>>);
+
+impl Shared {
+    /// Runs `test` with the browser. After a failure the next one gets a new browser.
+    fn with(&self, test: impl FnOnce(&mut Browser) -> Result<()>) -> Result<(), Failed> {
+        let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut browser = slot.take().unwrap_or_else(|| start().map_err(|error| format!("{error:#}")));
+        let result = match &mut browser {
+            Ok(browser) => test(browser).map_err(|error| format!("{error:#}")),
+            Err(error) => Err(error.clone()),
+        };
+        if result.is_ok() || browser.is_err() {
+            *slot = Some(browser);
+        }
+        Ok(result?)
+    }
+}
+
+fn start() -> Result<Browser> {
+    Browser::start(&tools::browser().context("no Chromium: run `cargo xtask setup --browser`")?)
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let is_ignored = tools::browser().is_none() && std::env::var_os("CI").is_none_or(|ci| ci != "true");
+    if is_ignored {
+        eprintln!("no page is opened: no Chromium (`cargo xtask setup --browser`)");
+    }
+    let shared = Shared::default();
+    let browser = &shared;
+    let trial = |name: &str, test: fn(&mut Browser) -> Result<()>| {
+        let browser = browser.clone();
+        Trial::test(name, move || browser.with(test))
+    };
+    let mut trials = vec![
+        trial("a good page", a_good_page_is_let_pass),
+        trial("many complaints of a kind", many_complaints_are_counted),
+        trial("a script that fails", a_failing_script_is_an_error),
+    ];
+    for bad in BAD {
+        let browser = browser.clone();
+        let test = move || browser.with(|browser| gets_its_complaint(browser, bad));
+        trials.push(Trial::test(bad.0, test).with_kind("bad"));
+    }
+    let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(is_ignored)).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Nobody complains about `page` in any window.
+fn is_fine(browser: &mut Browser, page: &Path, name: &str, loads: Loads) -> Result<()> {
+    let complaints = examine(browser, page, name, loads)?;
+    anyhow::ensure!(complaints.is_empty(), "{} complaints\n{}", complaints.len(), complaints.join("\n"));
+    Ok(())
+}
+
+fn a_good_page_is_let_pass(browser: &mut Browser) -> Result<()> {
+    let page: &Path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/page.html").as_ref();
+    is_fine(browser, page, "good", Loads::Nothing)?;
+    // A picture has 2 dots to the pixel where a phone has.
+    for (name, dots) in [("1400-light", 1400), ("1400-dark", 1400), ("390-light", 780), ("390-dark", 780)] {
+        let picture = fs::read(screenshots().join(format!("good-{name}.png")))?;
+        assert_eq!(picture[16..20], u32::to_be_bytes(dots), "{name}");
+    }
+    Ok(())
+}
+
+fn many_complaints_are_counted(browser: &mut Browser) -> Result<()> {
+    let complaints = complaints(browser, &"<p style='font-size: 8px'>small".repeat(12), WIDE)?;
+    assert_eq!(complaints.len(), 6, "{complaints:?}");
+    assert_eq!(complaints[5], "tiny: and 7 more");
+    Ok(())
+}
+
+fn a_failing_script_is_an_error(browser: &mut Browser) -> Result<()> {
+    let mut page = browser.open("data:text/html,", WIDE, Loads::Nothing)?;
+    assert_eq!(page.evaluate::<u32>("Promise.resolve(6 * 7)")?, 42);
+    let error = page.evaluate::<u32>("nothing + 1").unwrap_err();
+    assert!(error.to_string().starts_with("ReferenceError"), "{error:#}");
+    Ok(())
+}
+
+fn gets_its_complaint(browser: &mut Browser, (_, body, window, expected): &Bad) -> Result<()> {
+    let complaints = complaints(browser, body, *window)?;
+    let is_it =
+        |complaint: &String| complaint.starts_with(expected[0]) && expected.iter().all(|part| complaint.contains(part));
+    anyhow::ensure!(
+        complaints.len() == 1 && complaints.iter().all(is_it),
+        "{expected:?} was expected, alone\n{}",
+        complaints.join("\n")
+    );
+    Ok(())
+}
+
+/// The complaints about a page with that body, which is a file of its own.
+fn complaints(browser: &mut Browser, body: &str, window: Window) -> Result<Vec<String>> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("bad page.html");
+    let head = "<!DOCTYPE html><meta charset=utf-8><meta name=viewport content='width=device-width'>";
+    fs::write(&file, format!("{head}<title>Bad</title>{body}"))?;
+    browser.open(&file_url(&file)?, window, Loads::Nothing)?.complaints()
+}
