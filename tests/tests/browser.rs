@@ -163,6 +163,7 @@ fn main() -> ExitCode {
     let mut trials = vec![
         trial("a good page", a_good_page_is_let_pass),
         trial("many complaints of a kind", many_complaints_are_counted),
+        trial("a note under the pointer", a_note_comes_up_under_the_pointer),
         trial("a script that fails", a_failing_script_is_an_error),
     ];
     for bad in BAD {
@@ -196,6 +197,19 @@ fn many_complaints_are_counted(browser: &mut Browser) -> Result<()> {
     let complaints = complaints(browser, &"<p style='font-size: 8px'>small".repeat(12), WIDE)?;
     assert_eq!(complaints.len(), 6, "{complaints:?}");
     assert_eq!(complaints[5], "tiny: and 7 more");
+    Ok(())
+}
+
+fn a_note_comes_up_under_the_pointer(browser: &mut Browser) -> Result<()> {
+    let url = file_url(concat!(env!("CARGO_MANIFEST_DIR"), "/data/page.html").as_ref())?;
+    let mut page = browser.open(&url, NARROW, Loads::Nothing)?;
+    page.point_at("#chart rect:nth-of-type(2)")?;
+    assert_eq!(page.evaluate::<String>("document.querySelector('#note').innerText")?, "coalesced: 6363");
+    // It covers what is behind it, and is no text over text.
+    assert_eq!(page.complaints()?, Vec::<String>::new());
+    page.evaluate::<bool>("document.querySelector('#note').style.background = 'none', true")?;
+    let complaints = page.complaints()?;
+    assert!(complaints.iter().any(|complaint| complaint.starts_with("overlap: ")), "{complaints:?}");
     Ok(())
 }
 

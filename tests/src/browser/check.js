@@ -171,6 +171,14 @@
         });
         return Math.min(...each);
     };
+    // Whether a text stands in a box of its own above the other, such as a note that the pointer brings up.
+    const coverOf = cached((element) => {
+        if (!element || element === document.body) return null;
+        const { position, backgroundColor } = styleOf(element);
+        const isCover = position !== 'static' && colourOf(backgroundColor)[3] > 0.9;
+        return isCover ? element : coverOf(element.parentElement);
+    });
+    const covers = (line, other) => coverOf(line.element) && !coverOf(line.element).contains(other.element);
     const boxes = seenLines.map((line) => ({ line, box: boundsOf(line.corners) })).sort((a, b) => a.box.top - b.box.top);
     let open = [];
     const pairs = new Set();
@@ -180,7 +188,7 @@
             const isBeside = Math.min(box.right, next.box.right) - Math.max(box.left, next.box.left) <= SLACK;
             // A turned text's box is all of its element's.
             const isSame = line.node === next.line.node || (line.matrix?.b && line.element.contains(next.line.element));
-            if (isBeside || isSame) continue;
+            if (isBeside || isSame || covers(line, next.line) || covers(next.line, line)) continue;
             const depth = shared(line.corners, next.line.corners);
             const pair = `${line.name} and ${next.line.name}`;
             if (depth > SLACK && !pairs.has(pair)) complain('overlap', `${pair} by ${Math.round(depth)} px`);
@@ -195,11 +203,16 @@
         if (size < LEAST_SIZE - 0.05) complain('tiny', `${name} is ${size.toFixed(1)} px`);
     }
 
+    const pale = new Map();
     for (const line of firstOfEach(seenLines)) {
         const contrast = contrastOf(line);
-        if (contrast && contrast.ratio < LEAST_CONTRAST - 0.005) {
-            complain('contrast', `${line.name} is ${contrast.ratio.toFixed(1)} : 1, ${contrast.colours}`);
-        }
+        if (!contrast || contrast.ratio >= LEAST_CONTRAST - 0.005) continue;
+        const { colours, ratio } = contrast;
+        pale.set(colours, { ratio, names: [...(pale.get(colours)?.names ?? []), line.name] });
+    }
+    for (const [colours, { ratio, names }] of pale) {
+        const others = names.length > 1 ? ` (and ${names.length - 1} more)` : '';
+        complain('contrast', `${names[0]} is ${ratio.toFixed(1)} : 1, ${colours}${others}`);
     }
 
     return [...found.values()].flatMap((all) =>
@@ -296,12 +309,16 @@
         return colourOf.known(colour);
     }
     function canvasColour() {
+        canvasColour.known ??= colourOf(canvasName());
+        return canvasColour.known;
+    }
+    function canvasName() {
         const probe = document.createElement('div');
         probe.style.color = 'Canvas';
         document.documentElement.append(probe);
-        const colour = getComputedStyle(probe).color;
+        const name = getComputedStyle(probe).color;
         probe.remove();
-        return colourOf(colour);
+        return name;
     }
     function faded([red, green, blue, alpha], opacity) {
         return [red, green, blue, alpha * opacity];

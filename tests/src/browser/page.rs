@@ -99,6 +99,22 @@ impl<'b> Page<'b> {
         Ok(serde_json::from_value(result["result"]["value"].clone())?)
     }
 
+    /// Moves the pointer onto the first element that `selector` names, scrolled to where it can be seen, and waits until
+    /// what that brings up stands.
+    pub fn point_at(&mut self, selector: &str) -> Result<()> {
+        let [x, y]: [f64; 2] = self.evaluate(&format!(
+            "(element => {{
+                element.scrollIntoView({{ block: 'center', inline: 'center', behavior: 'instant' }});
+                const box = element.getBoundingClientRect();
+                return [box.x + box.width / 2, box.y + box.height / 2];
+            }})(document.querySelector({}))",
+            json!(selector)
+        ))?;
+        self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }))?;
+        self.evaluate::<bool>(SETTLED)?;
+        Ok(())
+    }
+
     /// What a reader would complain about, so far.
     pub fn complaints(&mut self) -> Result<Vec<String>> {
         let layout: Vec<String> = self.evaluate(&format!("({CHECK})({})", self.window.width))?;
