@@ -3,7 +3,7 @@
 //! The first trials hold the examination itself: each bad page has one mistake, and must get the one complaint about it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
@@ -164,6 +164,7 @@ fn main() -> ExitCode {
         trial("a good page", a_good_page_is_let_pass),
         trial("many complaints of a kind", many_complaints_are_counted),
         trial("a note under the pointer", a_note_comes_up_under_the_pointer),
+        trial("what is folded away", what_is_folded_away_counts_too),
         trial("a script that fails", a_failing_script_is_an_error),
     ];
     for bad in BAD {
@@ -200,10 +201,19 @@ fn many_complaints_are_counted(browser: &mut Browser) -> Result<()> {
     Ok(())
 }
 
+fn what_is_folded_away_counts_too(browser: &mut Browser) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = write(folder.path(), "<details><summary>More</summary><p style='font-size: 8px'>small print</details>")?;
+    let complaints = examine(browser, &file, "folded", Loads::Nothing)?;
+    assert_eq!(complaints.len(), Window::ALL.len(), "{complaints:?}");
+    assert_eq!(complaints[2], "folded-390-light: unfolded, tiny: \"small print\" is 8.0 px");
+    Ok(())
+}
+
 fn a_note_comes_up_under_the_pointer(browser: &mut Browser) -> Result<()> {
     let url = file_url(concat!(env!("CARGO_MANIFEST_DIR"), "/data/page.html").as_ref())?;
     let mut page = browser.open(&url, NARROW, Loads::Nothing)?;
-    page.point_at("#chart rect:nth-of-type(2)")?;
+    page.point_at("document.querySelectorAll('#chart rect')[1]")?;
     assert_eq!(page.evaluate::<String>("document.querySelector('#note').innerText")?, "coalesced: 6363");
     // It covers what is behind it, and is no text over text.
     assert_eq!(page.complaints()?, Vec::<String>::new());
@@ -236,8 +246,14 @@ fn gets_its_complaint(browser: &mut Browser, (_, body, window, expected): &Bad) 
 /// The complaints about a page with that body, which is a file of its own.
 fn complaints(browser: &mut Browser, body: &str, window: Window) -> Result<Vec<String>> {
     let folder = tempfile::tempdir()?;
-    let file = folder.path().join("bad page.html");
+    let file = write(folder.path(), body)?;
+    browser.open(&file_url(&file)?, window, Loads::Nothing)?.complaints()
+}
+
+/// Writes a page with that body into `folder`.
+fn write(folder: &Path, body: &str) -> Result<PathBuf> {
+    let file = folder.join("bad page.html");
     let head = "<!DOCTYPE html><meta charset=utf-8><meta name=viewport content='width=device-width'>";
     fs::write(&file, format!("{head}<title>Bad</title>{body}"))?;
-    browser.open(&file_url(&file)?, window, Loads::Nothing)?.complaints()
+    Ok(file)
 }

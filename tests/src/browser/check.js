@@ -21,9 +21,16 @@
         return (key) => (known.has(key) || known.set(key, compute(key)), known.get(key));
     };
     const styleOf = cached((element) => getComputedStyle(element));
+    // In a drawing, Chromium takes for visible what stands in an element that is not displayed.
+    const isDrawn = cached(
+        (element) =>
+            !(element instanceof SVGElement) ||
+            (styleOf(element).display !== 'none' && isDrawn(element.parentElement)),
+    );
     const isShown = cached(
         (element) =>
             element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) &&
+            isDrawn(element) &&
             !element.closest('defs, symbol, clipPath, mask, marker, pattern, option'),
     );
 

@@ -76,7 +76,8 @@ pub fn screenshots() -> PathBuf {
 }
 
 /// Opens the HTML file `page` in each window, saves a picture of each as `NAME-WIDTH-THEME.png` in [`screenshots`], and
-/// returns the complaints. A page too long for one picture continues in `NAME-WIDTH-THEME-2.png` and so on.
+/// returns the complaints, also those about what is folded away at first. A page too long for one picture continues in
+/// `NAME-WIDTH-THEME-2.png` and so on.
 pub fn examine(browser: &mut Browser, page: &Path, name: &str, loads: Loads) -> Result<Vec<String>> {
     let folder = screenshots();
     fs::create_dir_all(&folder)?;
@@ -84,13 +85,17 @@ pub fn examine(browser: &mut Browser, page: &Path, name: &str, loads: Loads) -> 
     let mut complaints = Vec::new();
     for window in Window::ALL {
         let mut opened = browser.open(&url, window, loads)?;
-        let found = opened.complaints()?;
         let look = format!("{}-{}", window.width, window.theme());
-        complaints.extend(found.into_iter().map(|complaint| format!("{name}-{look}: {complaint}")));
+        let mut found = opened.complaints()?;
         for (picture, number) in opened.pictures()?.into_iter().zip(1..) {
             let part = if number == 1 { String::new() } else { format!("-{number}") };
             fs::write(folder.join(format!("{name}-{look}{part}.png")), picture)?;
         }
+        opened.unfold()?;
+        let mut unfolded = opened.complaints()?;
+        unfolded.retain(|complaint| !found.contains(complaint));
+        found.extend(unfolded.into_iter().map(|complaint| format!("unfolded, {complaint}")));
+        complaints.extend(found.into_iter().map(|complaint| format!("{name}-{look}: {complaint}")));
     }
     Ok(complaints)
 }

@@ -99,18 +99,24 @@ impl<'b> Page<'b> {
         Ok(serde_json::from_value(result["result"]["value"].clone())?)
     }
 
-    /// Moves the pointer onto the first element that `selector` names, scrolled to where it can be seen, and waits until
-    /// what that brings up stands.
-    pub fn point_at(&mut self, selector: &str) -> Result<()> {
+    /// Moves the pointer onto the element that the expression `element` gives, scrolled to where it can be seen, and waits
+    /// until what that brings up stands.
+    pub fn point_at(&mut self, element: &str) -> Result<()> {
         let [x, y]: [f64; 2] = self.evaluate(&format!(
             "(element => {{
                 element.scrollIntoView({{ block: 'center', inline: 'center', behavior: 'instant' }});
                 const box = element.getBoundingClientRect();
                 return [box.x + box.width / 2, box.y + box.height / 2];
-            }})(document.querySelector({}))",
-            json!(selector)
+            }})({element})"
         ))?;
         self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }))?;
+        self.evaluate::<bool>(SETTLED)?;
+        Ok(())
+    }
+
+    /// Opens everything that is folded away.
+    pub fn unfold(&mut self) -> Result<()> {
+        self.evaluate::<bool>("document.querySelectorAll('details').forEach(part => part.open = true), true")?;
         self.evaluate::<bool>(SETTLED)?;
         Ok(())
     }
