@@ -2,6 +2,7 @@
 //!
 //! A browser that is started with `--remote-debugging-pipe` reads commands from file 3 and writes answers and events to
 //! file 4, each as JSON with a zero behind it. It needs no port, and ends when this process does, however that ends.
+//! Crates that speak the protocol generate code for all of it, which would take longer to compile than the other tests.
 //! Methods, their parameters and events: <https://chromedevtools.github.io/devtools-protocol/tot/>.
 
 use std::fs::{self, File};

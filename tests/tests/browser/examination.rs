@@ -1,16 +1,13 @@
-//! Pages, opened in a headless Chromium; ignored where there is none, except on CI.
-//!
-//! The first trials hold the examination itself: each bad page has one mistake, and must get the one complaint about it.
+//! The examination itself: a good page gets no complaint, and each bad one, which has one mistake, the one about it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
 
-use anyhow::{Context, Result};
-use cuda_builder::tools;
-use libtest_mimic::{Arguments, Failed, Trial};
+use anyhow::{Result, ensure};
+use libtest_mimic::Trial;
 use tests::browser::{Browser, Loads, Window, examine, file_url, screenshots};
+
+use crate::{Shared, is_fine};
 
 const WIDE: Window = Window { width: 1400, is_dark: false };
 const NARROW: Window = Window { width: 390, is_dark: false };
@@ -124,68 +121,25 @@ const BAD: &[Bad] = &[
     ),
 ];
 
-/// The browser of all trials, started by the first that needs it, or why it does not start.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Option<Result<Browser, String>>>>);
+/// The page that nobody complains about.
+const GOOD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/page.html");
 
-impl Shared {
-    /// Runs `test` with the browser. After a failure the next one gets a new browser.
-    fn with(&self, test: impl FnOnce(&mut Browser) -> Result<()>) -> Result<(), Failed> {
-        let mut slot = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut browser = slot.take().unwrap_or_else(|| start().map_err(|error| format!("{error:#}")));
-        let result = match &mut browser {
-            Ok(browser) => test(browser).map_err(|error| format!("{error:#}")),
-            Err(error) => Err(error.clone()),
-        };
-        if result.is_ok() || browser.is_err() {
-            *slot = Some(browser);
-        }
-        Ok(result?)
-    }
-}
-
-fn start() -> Result<Browser> {
-    Browser::start(&tools::browser().context("no Chromium: run `cargo xtask setup --browser`")?)
-}
-
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    let is_ignored = tools::browser().is_none() && std::env::var_os("CI").is_none_or(|ci| ci != "true");
-    if is_ignored {
-        eprintln!("no page is opened: no Chromium (`cargo xtask setup --browser`)");
-    }
-    let shared = Shared::default();
-    let browser = &shared;
-    let trial = |name: &str, test: fn(&mut Browser) -> Result<()>| {
-        let browser = browser.clone();
-        Trial::test(name, move || browser.with(test))
-    };
+/// The trials of this file.
+pub fn trials(browser: &Shared) -> Vec<Trial> {
     let mut trials = vec![
-        trial("a good page", a_good_page_is_let_pass),
-        trial("many complaints of a kind", many_complaints_are_counted),
-        trial("a note under the pointer", a_note_comes_up_under_the_pointer),
-        trial("what is folded away", what_is_folded_away_counts_too),
-        trial("a script that fails", a_failing_script_is_an_error),
+        browser.trial("a good page", a_good_page_is_let_pass),
+        browser.trial("many complaints of a kind", many_complaints_are_counted),
+        browser.trial("a note under the pointer", a_note_comes_up_under_the_pointer),
+        browser.trial("what is folded away", what_is_folded_away_counts_too),
+        browser.trial("a script that fails", a_failing_script_is_an_error),
     ];
-    for bad in BAD {
-        let browser = browser.clone();
-        let test = move || browser.with(|browser| gets_its_complaint(browser, bad));
-        trials.push(Trial::test(bad.0, test).with_kind("bad"));
-    }
-    let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(is_ignored)).collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-/// Nobody complains about `page` in any window.
-fn is_fine(browser: &mut Browser, page: &Path, name: &str, loads: Loads) -> Result<()> {
-    let complaints = examine(browser, page, name, loads)?;
-    anyhow::ensure!(complaints.is_empty(), "{} complaints\n{}", complaints.len(), complaints.join("\n"));
-    Ok(())
+    let bad = |bad: &'static Bad| browser.trial(bad.0, |browser| gets_its_complaint(browser, bad)).with_kind("bad");
+    trials.extend(BAD.iter().map(bad));
+    trials
 }
 
 fn a_good_page_is_let_pass(browser: &mut Browser) -> Result<()> {
-    let page: &Path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/page.html").as_ref();
-    is_fine(browser, page, "good", Loads::Nothing)?;
+    is_fine(browser, GOOD.as_ref(), "good", Loads::Nothing)?;
     // A picture has 2 dots to the pixel where a phone has.
     for (name, dots) in [("1400-light", 1400), ("1400-dark", 1400), ("390-light", 780), ("390-dark", 780)] {
         let picture = fs::read(screenshots().join(format!("good-{name}.png")))?;
@@ -211,7 +165,7 @@ fn what_is_folded_away_counts_too(browser: &mut Browser) -> Result<()> {
 }
 
 fn a_note_comes_up_under_the_pointer(browser: &mut Browser) -> Result<()> {
-    let url = file_url(concat!(env!("CARGO_MANIFEST_DIR"), "/data/page.html").as_ref())?;
+    let url = file_url(GOOD.as_ref())?;
     let mut page = browser.open(&url, NARROW, Loads::Nothing)?;
     page.point_at("document.querySelectorAll('#chart rect')[1]")?;
     assert_eq!(page.evaluate::<String>("document.querySelector('#note').innerText")?, "coalesced: 6363");
@@ -235,7 +189,7 @@ fn gets_its_complaint(browser: &mut Browser, (_, body, window, expected): &Bad) 
     let complaints = complaints(browser, body, *window)?;
     let is_it =
         |complaint: &String| complaint.starts_with(expected[0]) && expected.iter().all(|part| complaint.contains(part));
-    anyhow::ensure!(
+    ensure!(
         complaints.len() == 1 && complaints.iter().all(is_it),
         "{expected:?} was expected, alone\n{}",
         complaints.join("\n")
