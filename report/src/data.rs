@@ -118,8 +118,14 @@ impl<'a> Data<'a> {
         view.row(entry, self.size?)
     }
 
+    /// Whether no more than one run has measurements.
     pub(crate) fn is_single(&self) -> bool {
-        self.views.len() == 1
+        self.measured().count() < 2
+    }
+
+    /// The runs that have measurements, with their places among all.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = (usize, &View)> {
+        self.views.iter().enumerate().filter(|(_, view)| !view.run.measurements.is_empty())
     }
 
     /// Whether any figure that is shown comes out of a model.
@@ -186,7 +192,7 @@ impl View {
 
 /// What all runs have of the usual size, or their largest; where they have none in common, the first one's largest.
 fn common_size(views: &[View]) -> Option<u32> {
-    let mut all = views.iter().map(View::sizes);
+    let mut all = views.iter().map(View::sizes).filter(|sizes| !sizes.is_empty());
     let first = all.next()?;
     let common = all.fold(first.clone(), |common, sizes| &common & &sizes);
     let sizes = if common.is_empty() { first } else { common };
@@ -209,12 +215,17 @@ fn labels(runs: &[Run]) -> Vec<String> {
     stems.iter().enumerate().map(label).collect()
 }
 
+/// How the parts of a picture name a run: A, B, C.
+pub(crate) fn run_mark(view: usize) -> String {
+    let letter = u8::try_from(view % 26).map_or('?', |i| char::from(b'A' + i));
+    letter.to_string()
+}
+
 /// What a measurement has to tell.
-pub(crate) fn tip(row: &Measurement, view: Option<&View>) -> Vec<String> {
+pub(crate) fn tip(row: &Measurement) -> Vec<String> {
     let [m, n, k] = row.shape();
     let shape = row.size().map_or_else(|| format!("{m} x {n} x {k}"), |size| size.to_string());
     let mut lines = vec![format!("{} ({})", row.kernel, row.precision)];
-    lines.extend(view.map(|view| view.label.clone()));
     lines.push(format!("{} GFLOPS at {shape}", thousands(row.gflops)));
     let shares = [(row.percent_of_cublas, "of cuBLAS"), (row.percent_of_peak, "of FMA peak")];
     let shares: Vec<_> = shares.iter().filter_map(|(share, what)| Some(format!("{:.1} % {what}", (*share)?))).collect();

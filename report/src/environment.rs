@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use results::Run;
 
-use crate::data::{Data, View};
+use crate::data::{Data, View, run_mark};
 use crate::number::thousands;
-use crate::pictures::ladder::run_mark;
 use crate::table::Table;
 
 /// The table of all runs.
 pub(crate) fn table(data: &Data) -> Table {
     let heads = data.views.iter().enumerate().map(|(i, view)| {
-        if data.is_single() { view.label.clone() } else { format!("{}: {}", run_mark(i), view.label) }
+        if data.views.len() == 1 { view.label.clone() } else { format!("{}: {}", run_mark(i), view.label) }
     });
     let mut table = Table::new(1 + data.views.len(), std::iter::once(String::new()).chain(heads));
     let facts: Vec<Vec<(&str, String)>> = data.views.iter().map(facts).collect();

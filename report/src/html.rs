@@ -3,10 +3,9 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::canvas::Layout;
-use crate::data::{Data, View};
+use crate::data::{Data, View, run_mark};
 use crate::picture::Picture;
 use crate::pictures::LeftOut;
-use crate::pictures::ladder::run_mark;
 use crate::table::Table;
 use crate::{Report, environment, theme};
 
@@ -84,7 +83,7 @@ fn byline(data: &Data, i: usize, view: &View) -> Markup {
     let date = rows.iter().map(|row| row.date.as_str()).max().unwrap_or_default();
     html! {
         p.byline {
-            @if !data.is_single() { b { (run_mark(i)) ": " (view.label) } " · " }
+            @if data.views.len() > 1 { b { (run_mark(i)) ": " (view.label) } " · " }
             @if let Some(row) = first {
                 (row.device) " · " @if row.modelled { "modelled" } @else { "measured" } " "
                 time datetime=(date) { (date.get(..16).unwrap_or(date).replace('T', " ")) " UTC" }

@@ -1,6 +1,8 @@
 //! Numbers as texts.
 
-/// With commas: whole from 100 on, with up to three digits below.
+use results::grouped;
+
+/// Digits in groups, and whole, from 100 on, up to three digits below.
 pub(crate) fn thousands(value: f64) -> String {
     if !value.is_finite() {
         return "-".into();
@@ -8,15 +10,8 @@ pub(crate) fn thousands(value: f64) -> String {
     if value.abs() < 99.95 {
         return short(value);
     }
-    let digits = format!("{:.0}", value.abs());
-    let mut text = if value < 0.0 { "-".to_owned() } else { String::new() };
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    let sign = if value < 0.0 { "-" } else { "" };
+    format!("{sign}{}", grouped(value.abs().round() as u64))
 }
 
 /// Three digits, no zeros behind them.
@@ -56,7 +51,7 @@ mod tests {
     #[test]
     fn digits_are_grouped() {
         let texts = [756_090.4, 499.0, 99.96, 12.345, 0.5, -1234.0, f64::NAN].map(thousands);
-        assert_eq!(texts, ["756,090", "499", "100", "12.3", "0.5", "-1,234", "-"]);
+        assert_eq!(texts, ["756 090", "499", "100", "12.3", "0.5", "-1 234", "-"]);
         assert_eq!([50_000.0, 1e6, 0.2, 20.0].map(axis), ["50k", "1M", "0.2", "20"]);
         assert_eq!([1.1e-6, 0.0].map(short), ["1.1e-6", "0"]);
     }

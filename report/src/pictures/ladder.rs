@@ -6,7 +6,7 @@ use results::Measurement;
 
 use super::{LeftOut, vertical_grid};
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
-use crate::data::{Data, Entry, View, tip};
+use crate::data::{Data, Entry, View, run_mark, tip};
 use crate::legend::{self, Swatch};
 use crate::number::{axis, thousands};
 use crate::picture::Picture;
@@ -75,7 +75,7 @@ fn note(data: &Data, panels: &[Panel]) -> String {
 }
 
 fn panels<'a>(data: &'a Data, size: u32) -> Vec<Panel<'a>> {
-    let peak = data.views.iter().enumerate().filter_map(|(i, view)| Some((i, view.fma_peak()?)));
+    let peak = data.measured().filter_map(|(i, view)| Some((i, view.fma_peak()?)));
     let mut peaks: Vec<(f64, String, &'static str)> = Vec::new();
     for (_, peak) in peak {
         // Shares are rounded differently in different rows.
@@ -84,7 +84,7 @@ fn panels<'a>(data: &'a Data, size: u32) -> Vec<Panel<'a>> {
         }
     }
     let mut lines: Vec<_> =
-        data.views.iter().enumerate().filter_map(|(i, view)| cublas_line(data, i, view, size)).collect();
+        data.measured().filter_map(|(i, view)| cublas_line(data, i, view, size)).collect();
     lines.extend(peaks);
     let steps = |is_on_tensor_cores: bool| -> Vec<Step> {
         let entries = data.steps().filter(|entry| entry.is_on_tensor_cores() == is_on_tensor_cores);
@@ -107,14 +107,8 @@ fn cublas_line(data: &Data, i: usize, view: &View, size: u32) -> Option<(f64, St
     Some((row.gflops, format!("cuBLAS{which} {}{how}", thousands(row.gflops)), "s-ink"))
 }
 
-/// How the parts of a picture name a run: A, B, C.
-pub(crate) fn run_mark(view: usize) -> String {
-    let letter = u8::try_from(view % 26).map_or('?', |i| char::from(b'A' + i));
-    letter.to_string()
-}
-
 fn bars<'a>(data: &'a Data, entry: &Entry) -> Vec<Bar<'a>> {
-    let first = data.views.first().and_then(|view| data.row(view, entry)).map(|row| row.gflops);
+    let first = data.measured().next().and_then(|(_, view)| data.row(view, entry)).map(|row| row.gflops);
     let bar = |(i, view): (usize, &'a View)| {
         let row = data.row(view, entry)?;
         let colour = match entry.precision.as_str() {
@@ -132,7 +126,7 @@ fn bars<'a>(data: &'a Data, entry: &Entry) -> Vec<Bar<'a>> {
             colour,
         })
     };
-    data.views.iter().enumerate().filter_map(bar).collect()
+    data.measured().filter_map(bar).collect()
 }
 
 impl Panel<'_> {
@@ -160,7 +154,7 @@ impl Columns {
         let look = Type { size: layout.font(), class: "" };
         let names = panels.iter().flat_map(|panel| &panel.steps).map(|step| look.width(&step.entry.name()));
         let name = names.fold(0.0, f64::max) + layout.pick(4.0, 0.0);
-        let ratio = if data.is_single() { "over base" } else { "of A" };
+        let ratio = if data.is_single() { "over base" } else { "of the first" };
         let values =
             layout.pick(vec![(770.0, "GFLOPS"), (860.0, "of cuBLAS"), (958.0, ratio)], vec![(359.0, "GFLOPS")]);
         let bar_distance = if data.is_single() { 0.0 } else { layout.font() + 3.0 };
@@ -180,7 +174,7 @@ fn draw(data: &Data, panels: &[Panel], layout: Layout) -> Drawing {
     let columns = Columns::new(data, panels, layout);
     let mut y = legend::draw(&mut canvas, 0.0, &legend(data, panels));
     for panel in panels {
-        y = draw_panel(&mut canvas, panel, &columns, data.views.len(), y + 14.0);
+        y = draw_panel(&mut canvas, panel, &columns, !data.is_single(), y + 14.0);
     }
     canvas.finish(y + 8.0)
 }
@@ -199,7 +193,7 @@ fn legend(data: &Data, panels: &[Panel]) -> Vec<(Swatch, String)> {
             }
         }
     } else {
-        for (i, view) in data.views.iter().enumerate() {
+        for (i, view) in data.measured() {
             let is_modelled = bars().any(|bar| bar.view == i && bar.row.modelled);
             let how = if is_modelled { ", modelled" } else { "" };
             items.push((Swatch::Bar(i, is_modelled), format!("{}: {}{how}", run_mark(i), view.label)));
@@ -217,7 +211,7 @@ fn legend(data: &Data, panels: &[Panel]) -> Vec<(Swatch, String)> {
     items
 }
 
-fn draw_panel(canvas: &mut Canvas, panel: &Panel, columns: &Columns, runs: usize, top: f64) -> f64 {
+fn draw_panel(canvas: &mut Canvas, panel: &Panel, columns: &Columns, has_runs: bool, top: f64) -> f64 {
     let layout = canvas.layout;
     let small = Type { size: layout.font() - 1.0, class: "f-muted" };
     canvas.text(0.0, top + 8.0, Anchor::Start, Type { size: layout.font() + 1.0, class: "b f-ink" }, &panel.title);
@@ -236,7 +230,7 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel, columns: &Columns, runs: usize
 
     let mut y = plot + 2.0;
     for step in &panel.steps {
-        draw_step(canvas, step, columns, &scale, panel.has_ticks, runs, y);
+        draw_step(canvas, step, columns, &scale, panel.has_ticks, has_runs, y);
         y += height(step);
     }
     for ((value, label, class), row) in panel.lines.iter().zip(&rows) {
@@ -273,7 +267,7 @@ fn draw_step(
     columns: &Columns,
     scale: &Scale,
     has_ticks: bool,
-    runs: usize,
+    has_runs: bool,
     top: f64,
 ) {
     let layout = canvas.layout;
@@ -285,8 +279,8 @@ fn draw_step(
     canvas.text(columns.name, middle, Anchor::End, name, &step.entry.name());
     for (i, bar) in step.bars.iter().enumerate() {
         let y = first + columns.bar_distance * i as f64;
-        let mut lines = tip(bar.row, None);
-        if runs > 1 {
+        let mut lines = tip(bar.row);
+        if has_runs {
             lines.insert(1, format!("run {}", run_mark(bar.view)));
         }
         lines.extend(bar.peer.map(|peer| format!("the same idea in CUDA C++: {} GFLOPS", thousands(peer))));
@@ -312,15 +306,16 @@ fn draw_step(
 
 /// Of one run the table of the README, of several a column for each.
 fn table(data: &Data, size: u32) -> Table {
-    if let [view] = &data.views[..] {
+    if let (true, Some((_, view))) = (data.is_single(), data.measured().next()) {
         return view.ladder(data.peers).as_ref().map(Table::of_ladder).unwrap_or_default();
     }
-    let speeds = (0..data.views.len()).map(|i| format!("{}: GFLOPS at {size}", run_mark(i)));
-    let ratios = (1..data.views.len()).map(|i| format!("{} over A", run_mark(i)));
+    let first = data.measured().next().map(|(i, _)| run_mark(i)).unwrap_or_default();
+    let speeds = data.measured().map(|(i, _)| format!("{}: GFLOPS at {size}", run_mark(i)));
+    let ratios = data.measured().skip(1).map(|(i, _)| format!("{} over {first}", run_mark(i)));
     let names = ["Step", "Precision"].map(str::to_owned);
     let mut table = Table::new(2, names.into_iter().chain(speeds).chain(ratios));
     for entry in &data.entries {
-        let rows: Vec<_> = data.views.iter().map(|view| data.row(view, entry)).collect();
+        let rows: Vec<_> = data.measured().map(|(_, view)| data.row(view, entry)).collect();
         if rows.iter().all(Option::is_none) {
             continue;
         }

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use maud::{Markup, PreEscaped, html};
 use results::Measurement;
 
-use super::ladder::run_mark;
 use super::{LeftOut, horizontal_grid};
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
-use crate::data::{Data, Entry, View, tip};
+use crate::data::{Data, Entry, View, run_mark, tip};
 use crate::number::{pixel, thousands};
 use crate::picture::Picture;
 use crate::place::spread;
@@ -157,13 +156,13 @@ struct Frame {
 impl Sheet<'_> {
     fn draw(&self, layout: Layout) -> Drawing {
         let mut canvas = Canvas::new(NAME, layout);
-        let views = &self.data.views;
+        let views: Vec<_> = self.data.measured().collect();
         let columns = if views.len() > 1 { layout.pick(2, 1) } else { 1 };
         let width = (layout.width() - 24.0 * (columns - 1) as f64) / columns as f64;
         let height = layout.pick(if columns == 1 { 600.0 } else { 520.0 }, 560.0);
         let titles = if views.len() > 1 { 26.0 } else { 0.0 };
-        for (i, view) in views.iter().enumerate() {
-            let (left, top) = ((width + 24.0) * (i % columns) as f64, (height + 20.0) * (i / columns) as f64);
+        for (place, &(i, view)) in views.iter().enumerate() {
+            let (left, top) = ((width + 24.0) * (place % columns) as f64, (height + 20.0) * (place / columns) as f64);
             if views.len() > 1 {
                 let look = Type { size: layout.font() + 1.0, class: "b f-ink" };
                 let title = crate::font::wrap(&format!("{}: {}", run_mark(i), view.label), look.size, true, width);
@@ -234,7 +233,7 @@ impl Sheet<'_> {
         canvas.path(&points, 1.8, &format!("line {}", line_class(entry, is_modelled)));
         let radius = canvas.layout.pick(3.6, 3.2);
         for row in &rows {
-            canvas.mark(&tip(row.1, None), |canvas| match (entry.is_baseline, row.1.modelled) {
+            canvas.mark(&tip(row.1), |canvas| match (entry.is_baseline, row.1.modelled) {
                 (false, is_modelled) => canvas.point(place(row), radius, entry.series(), is_modelled),
                 (true, true) => canvas.shape(place(row), radius - 0.6, 0, "m f-paper s-ink", 1.0),
                 (true, false) => canvas.shape(place(row), radius - 0.6, 0, "m f-ink s-paper", 1.0),
@@ -287,15 +286,15 @@ fn table(data: &Data, sizes: &BTreeSet<u32>) -> Table {
             columns.push(format!("{size}"));
             continue;
         }
-        columns.extend((0..data.views.len()).map(|i| format!("{size}: {}", run_mark(i))));
-        columns.extend((1..data.views.len()).map(|i| format!("{} over A", run_mark(i))));
+        columns.extend(data.measured().map(|(i, _)| format!("{size}: {}", run_mark(i))));
+        columns.extend(data.measured().skip(1).map(|(i, _)| format!("{} over the first", run_mark(i))));
     }
     let mut table = Table::new(2, columns);
     for entry in &data.entries {
         let name = if entry.is_baseline { "cuBLAS".to_owned() } else { entry.slug.clone() };
         let mut line = vec![name, entry.precision.clone()];
         for size in sizes {
-            let rows: Vec<_> = data.views.iter().map(|view| view.row(entry, *size)).collect();
+            let rows: Vec<_> = data.measured().map(|(_, view)| view.row(entry, *size)).collect();
             let text = |row: &Measurement| {
                 format!("{}{}", thousands(row.gflops), if row.modelled { " (modelled)" } else { "" })
             };
