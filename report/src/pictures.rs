@@ -1,7 +1,12 @@
 //! The pictures, one module each.
 
-pub(crate) mod ladder;
-pub(crate) mod sizes;
+mod counted;
+mod ladder;
+mod occupancy;
+mod precision;
+mod roofline;
+mod sizes;
+mod traffic;
 
 use crate::canvas::{Anchor, Canvas, Type};
 use crate::data::Data;
@@ -13,7 +18,8 @@ use crate::scale::Scale;
 type Draw = fn(&Data) -> Result<Picture, LeftOut>;
 
 /// All of them, in the order of the page.
-pub(crate) const ALL: [Draw; 2] = [ladder::picture, sizes::picture];
+pub(crate) const ALL: [Draw; 6] =
+    [ladder::picture, sizes::picture, precision::picture, roofline::picture, occupancy::picture, traffic::picture];
 
 /// A picture that is not there, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -78,7 +78,7 @@ impl Placer {
             for (dx, dy, anchor) in DIRECTIONS {
                 let (left, middle) = (x + dx * distance, y + dy * (distance + 1.0));
                 let area = look.area(left, middle, anchor, text);
-                if self.is_inside(&area) && !self.taken.iter().any(|taken| taken.overlaps(&area)) {
+                if self.is_free(&area) {
                     self.taken.push(area);
                     return Some((left, middle, anchor));
                 }
@@ -87,9 +87,14 @@ impl Placer {
         None
     }
 
-    fn is_inside(&self, area: &Area) -> bool {
+    /// Whether a text may be put there.
+    pub(crate) fn is_free(&self, area: &Area) -> bool {
         let bounds = &self.bounds;
-        area.left >= bounds.left && area.right <= bounds.right && area.top >= bounds.top && area.bottom <= bounds.bottom
+        let is_inside = area.left >= bounds.left
+            && area.right <= bounds.right
+            && area.top >= bounds.top
+            && area.bottom <= bounds.bottom;
+        is_inside && !self.taken.iter().any(|taken| taken.overlaps(area))
     }
 }
 

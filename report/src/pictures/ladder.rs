@@ -83,8 +83,7 @@ fn panels<'a>(data: &'a Data, size: u32) -> Vec<Panel<'a>> {
             peaks.push((peak, format!("FMA peak {}", thousands(peak)), "s-muted dash"));
         }
     }
-    let mut lines: Vec<_> =
-        data.measured().filter_map(|(i, view)| cublas_line(data, i, view, size)).collect();
+    let mut lines: Vec<_> = data.measured().filter_map(|(i, view)| cublas_line(data, i, view, size)).collect();
     lines.extend(peaks);
     let steps = |is_on_tensor_cores: bool| -> Vec<Step> {
         let entries = data.steps().filter(|entry| entry.is_on_tensor_cores() == is_on_tensor_cores);

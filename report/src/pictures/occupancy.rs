@@ -49,8 +49,11 @@ fn draw(all: &[Counted], layout: Layout) -> Drawing {
     let bars = layout.pick((names + 16.0, 500.0), (0.0, 196.0));
     let scale = Scale::linear(most, bars);
 
-    let mut items: Vec<_> =
-        all.iter().enumerate().map(|(i, counted)| (Swatch::Bar(i, true), format!("{}: estimated", counted.mark()))).collect();
+    let mut items: Vec<_> = all
+        .iter()
+        .enumerate()
+        .map(|(i, counted)| (Swatch::Bar(i, true), format!("{}: estimated", counted.mark())))
+        .collect();
     if all.len() == 1 {
         items = vec![(Swatch::Bar(0, true), "warps, estimated by the emulator".into())];
     }
@@ -117,7 +120,12 @@ fn significant_kib(bytes: u32) -> String {
 fn tip(slug: &str, counters: &Counters, counted: &Counted) -> Vec<String> {
     vec![
         format!("{slug} ({})", counted.mark()),
-        format!("{} of {} warps, {} %", counters.warps_per_sm, most_warps(counters), significant(100.0 * counters.occupancy)),
+        format!(
+            "{} of {} warps, {} %",
+            counters.warps_per_sm,
+            most_warps(counters),
+            significant(100.0 * counters.occupancy)
+        ),
         format!("limited by {}", counters.occupancy_limit),
         format!("{} blocks of {} threads", counters.blocks_per_sm, counters.threads),
         format!("{} registers of a thread, estimated", counters.registers),
@@ -127,7 +135,14 @@ fn tip(slug: &str, counters: &Counters, counted: &Counted) -> Vec<String> {
 
 fn table(all: &[Counted]) -> Table {
     let heads = [
-        "Step", "Limited by", "Warps", "of", "Occupancy, %", "Blocks", "Threads of a block", "Registers, estimated",
+        "Step",
+        "Limited by",
+        "Warps",
+        "of",
+        "Occupancy, %",
+        "Blocks",
+        "Threads of a block",
+        "Registers, estimated",
         "Shared memory of a block, bytes",
     ];
     let mut table = Table::new(2, heads);

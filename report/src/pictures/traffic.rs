@@ -21,8 +21,6 @@ struct Measure {
     value: fn(&Counters) -> Option<f64>,
     /// Why a step has none.
     none: &'static str,
-    /// Steps differ so much that they are points on a logarithmic axis.
-    is_log: bool,
 }
 
 const MEASURES: [Measure; 3] = [
@@ -30,19 +28,18 @@ const MEASURES: [Measure; 3] = [
         title: ["Sectors", "of a global load"],
         value: |counters| (counters.warp_loads() > 0).then(|| counters.sectors_per_load()),
         none: "bulk copies",
-        is_log: false,
     },
     Measure {
         title: ["Bank conflicts,", "% of wavefronts"],
-        value: |counters| (counters.shared_loads + counters.shared_stores > 0).then(|| 100.0 * counters.conflict_share()),
+        value: |counters| {
+            (counters.shared_loads + counters.shared_stores > 0).then(|| 100.0 * counters.conflict_share())
+        },
         none: "none",
-        is_log: false,
     },
     Measure {
         title: ["FMAs", "for a load"],
-        value: |counters| (counters.fmas_per_load() > 0.0).then(|| counters.fmas_per_load()),
-        none: "no loads",
-        is_log: true,
+        value: |counters| (counters.tensor_core_fmas == 0).then(|| counters.fmas_per_load()),
+        none: "tensor cores",
     },
 ];
 
@@ -54,8 +51,8 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     }
     let note = "A sector has 32 bytes; a load of 32 lanes touches 4 of them at the least if each lane reads 4 bytes, and 16 if it \
                 reads 16 bytes. Bank conflicts are the passes through shared memory beyond what the bytes need. What a load \
-                brings should feed many FMAs; points, since that axis is logarithmic. Steps that copy in bulk load no sectors by \
-                warps, and tensor cores may read shared memory without loads.";
+                brings should feed many FMAs. Steps that copy in bulk load no sectors by warps, and tensor cores read shared \
+                memory without loads.";
     Ok(Picture {
         name: NAME,
         title,
@@ -80,13 +77,8 @@ fn columns(all: &[Counted], layout: Layout, first: f64) -> Vec<Column<'static>> 
     let width = (layout.width() - first - 2.0 * gap) / 3.0;
     let column = |(i, measure): (usize, &'static Measure)| {
         let left = first + (width + gap) * i as f64;
-        let range = (left + if measure.is_log { 6.0 } else { 0.0 }, left + width - room);
         let values = all.iter().flat_map(|counted| &counted.steps).filter_map(|step| (measure.value)(step.1));
-        let scale = if measure.is_log {
-            Scale::log(values, 1.15, range)
-        } else {
-            Scale::linear(round_up(values.fold(0.0, f64::max)), range)
-        };
+        let scale = Scale::linear(round_up(values.fold(0.0, f64::max)), (left, left + width - room));
         Column { measure, scale, left, value: left + width }
     };
     MEASURES.iter().enumerate().map(column).collect()
@@ -117,7 +109,8 @@ fn draw(all: &[Counted], layout: Layout) -> Drawing {
     }
     for (place, slug) in slugs.iter().enumerate() {
         let y = top + row * place as f64;
-        let (x, middle, anchor) = layout.pick((names + 6.0, y + row / 2.0, Anchor::End), (0.0, y + 10.0, Anchor::Start));
+        let (x, middle, anchor) =
+            layout.pick((names + 6.0, y + row / 2.0, Anchor::End), (0.0, y + 10.0, Anchor::Start));
         canvas.text(x, middle, anchor, name, slug);
         for (i, counted) in all.iter().enumerate() {
             let Some(counters) = counted.of(slug) else { continue };
@@ -139,14 +132,8 @@ fn cell(canvas: &mut Canvas, column: &Column, slug: &str, counters: &Counters, (
     };
     let lines = [slug.to_owned(), format!("{} {}: {}", measure.title[0], measure.title[1], significant(value))];
     canvas.mark(&lines, |canvas| {
-        let x = column.scale.at(value);
-        if measure.is_log {
-            canvas.line([column.left, y], [x, y], 1.0, &format!("s-c{i}"));
-            canvas.point([x, y], layout.pick(4.5, 4.0), i, false);
-        } else {
-            let height = layout.pick(13.0, 11.0);
-            canvas.bar([column.left, y - height / 2.0, x - column.left, height], i, false);
-        }
+        let (width, height) = (column.scale.at(value) - column.left, layout.pick(13.0, 11.0));
+        canvas.bar([column.left, y - height / 2.0, width, height], i, false);
     });
     let text = if value.abs() < 0.05 { "0".to_owned() } else { short(value) };
     canvas.text(column.value, y, Anchor::End, Type { size: layout.font(), class: "f-ink" }, &text);
@@ -154,8 +141,15 @@ fn cell(canvas: &mut Canvas, column: &Column, slug: &str, counters: &Counters, (
 
 fn table(all: &[Counted]) -> Table {
     let heads = [
-        "Step", "Sectors per global load", "Bulk copies", "Bytes per copy", "Wavefronts per shared load", "Bank conflicts, %",
-        "FMAs per load", "Global bytes per FMA", "FLOPs per L2 byte",
+        "Step",
+        "Sectors per global load",
+        "Bulk copies",
+        "Bytes per copy",
+        "Wavefronts per shared load",
+        "Bank conflicts, %",
+        "FMAs per load",
+        "Global bytes per FMA",
+        "FLOPs per L2 byte",
     ];
     let mut table = Table::new(1, heads);
     for slug in counted::slugs(all) {
