@@ -2,10 +2,10 @@
 
 mod accuracy;
 mod bench;
+mod book;
 mod check;
 mod diff;
 mod ptx;
-mod results;
 mod sass;
 mod setup;
 mod test;
@@ -36,6 +36,7 @@ enum Command {
     Accuracy(accuracy::Args),
     Test(test::Args),
     Check(check::Args),
+    Book(book::Args),
     Diff(diff::Args),
     Sass(sass::Args),
     Tune(tune::Args),
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Book(args) => book::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sass(args) => sass::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tune(args) => tune::run(&args),
