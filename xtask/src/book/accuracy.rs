@@ -22,12 +22,23 @@ fn tables(file: &str, run: &Run) -> Vec<String> {
         }
     }
     let rows_of = |step: &str| run.accuracy.iter().filter(|row| row.kernel == step).collect::<Vec<_>>();
-    steps.into_iter().filter_map(|step| table(file, &rows_of(step))).collect()
+    let tables = steps.into_iter().filter_map(|step| table(&rows_of(step)));
+    tables.chain(caption(file, run)).collect()
+}
+
+/// How the figures of a file came about.
+fn caption(file: &str, run: &Run) -> Option<String> {
+    let Accuracy { compared_with, device, date, .. } = run.accuracy.first()?;
+    let date: String = date.chars().take(10).collect();
+    Some(format!(
+        "The relative error against f64; in parentheses, as multiples of what `{compared_with}` has, that error and the largest \
+        error of an element. Bold: larger than is allowed. {device}, {date}; every row: `{file}`.\n"
+    ))
 }
 
 /// The table of one step's rows.
-fn table(file: &str, rows: &[&Accuracy]) -> Option<String> {
-    let Accuracy { kernel, m, n, compared_with, device, date, .. } = rows.first()?;
+fn table(rows: &[&Accuracy]) -> Option<String> {
+    let Accuracy { kernel, m, n, .. } = rows.first()?;
     let depths: BTreeSet<u32> = rows.iter().map(|row| row.k).collect();
     let mut inputs: Vec<&str> = Vec::new();
     for row in rows {
@@ -43,11 +54,6 @@ fn table(file: &str, rows: &[&Accuracy]) -> Option<String> {
             depths.iter().map(|k| format!(" {} |", at(k).map_or("-".into(), |row| cell(row)))).collect();
         text += &format!("| {inputs} |{cells}\n");
     }
-    let date: String = date.chars().take(10).collect();
-    text += &format!(
-        "\nThe relative error against f64 and, as multiples of what `{compared_with}` has, that error and the largest error of an element. \
-        Bold: larger than promised. {device}, {date}; every row: `{file}`.\n"
-    );
     Some(text)
 }
 

@@ -123,3 +123,56 @@ fn read(path: &Path) -> Result<Option<String>> {
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A workspace with these files, the README among them.
+    fn workspace(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let file = folder.path().join(path);
+            fs::create_dir_all(file.with_file_name("")).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        folder
+    }
+
+    const README: (&str, &str) = ("README.md", "# T\n<!-- generated: ladder -->\nold\n<!-- /generated -->\nend\n");
+
+    #[test]
+    fn what_is_stale_is_found_and_what_is_written_is_not() {
+        let chapter = "<!-- generated: facts -->\n<!-- /generated -->\n<!-- generated: tile -->\n<!-- /generated -->\n";
+        let files = [README, ("docs/src/steps/01_naive.md", chapter), ("docs/src/figures/old.svg", "<svg/>")];
+        let workspace = workspace(&files);
+        let sources = Sources::read(crate::workspace::root()).unwrap();
+        let made = || Made::of(workspace.path(), &sources, Mode::Compare).unwrap();
+        let stale = made().stale(workspace.path()).unwrap().join("\n");
+        for place in
+            ["README.md:2: the block `ladder`", "01_naive.md:1: the block `facts`", "figures/01_naive.svg", "old.svg"]
+        {
+            assert!(stale.contains(place), "{place}: {stale}");
+        }
+        assert_eq!(stale.lines().count(), 5, "{stale}");
+
+        assert_eq!(made().write(workspace.path()).unwrap(), 4);
+        assert_eq!(made().stale(workspace.path()).unwrap(), Vec::<String>::new());
+        assert_eq!(made().write(workspace.path()).unwrap(), 0);
+        let readme = fs::read_to_string(workspace.path().join("README.md")).unwrap();
+        assert!(readme.contains("| `naive` | fp32 |") && readme.ends_with("<!-- /generated -->\nend\n"), "{readme}");
+    }
+
+    #[test]
+    fn blocks_that_nothing_can_fill_are_named_and_kept() {
+        let page =
+            "<!-- generated: nonsense -->\nkept\n<!-- /generated -->\n<!-- generated: facts -->\n<!-- /generated -->\n";
+        let workspace = workspace(&[README, ("docs/src/a.md", page)]);
+        let sources = Sources::read(crate::workspace::root()).unwrap();
+        let made = Made::of(workspace.path(), &sources, Mode::Compare).unwrap();
+        assert_eq!(made.files["docs/src/a.md"], page);
+        let has = |text: &str| made.complaints.iter().any(|complaint| complaint.starts_with(text));
+        assert!(has("docs/src/a.md:1: the block `nonsense`: there is no such block"), "{:?}", made.complaints);
+        assert!(has("docs/src/a.md:4: the block `facts`: this block belongs to the chapter"), "{:?}", made.complaints);
+    }
+}

@@ -50,15 +50,15 @@ fn caption(rows: &[&Measurement], file: &str) -> String {
     };
     let device = distinct(|row| row.device.clone());
     let date = distinct(|row| row.date.chars().take(10).collect());
-    let precision = distinct(|row| row.precision.clone());
+    let cublas = distinct(|row| match row.precision.as_str() {
+        "fp32" | "fp16x3" | "tf32x3" => "cuBLAS SGEMM".into(),
+        other => format!("cuBLAS in {other}"),
+    });
     match rows.iter().all(|row| row.modelled) {
         true => format!("Modelled by the emulator for {device}, not measured; {date}. Every row: `{file}`."),
         false => {
             let l2 = distinct(|row| row.l2.clone());
-            format!(
-                "Measured on {device}, {date}, L2 {l2}; \"of cuBLAS\" is that of cuBLAS in the same run, as accurate as {precision}. \
-                Every row: `{file}`."
-            )
+            format!("Measured on {device}, {date}, L2 {l2}, beside {cublas} in the same run. Every row: `{file}`.")
         }
     }
 }

@@ -38,7 +38,8 @@ impl Page {
         let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let [mut from, mut to] = [folder, path].map(|path| path.split('/').filter(|part| !part.is_empty()).peekable());
         while from.peek().is_some() && from.peek() == to.peek() {
-            (from.next(), to.next());
+            from.next();
+            to.next();
         }
         from.map(|_| "..").chain(to).collect::<Vec<_>>().join("/")
     }

@@ -25,7 +25,7 @@ pub fn facts(step: &'static Step) -> Result<String> {
         ("idea", cell(step.summary)),
         ("from", cell(step.source)),
         ("base", base(step)),
-        ("runs on", format!("{} (`{}`)", step.target.devices(), step.target.name())),
+        ("runs on", format!("{}; PTX for `{}`", step.target.devices(), step.target.name())),
         ("arithmetic", arithmetic(step)),
         ("tile of a block", format!("BM x BN = {} x {}", tile.bm, tile.bn)),
         ("slice along k", if tile.bk == 1 { "none, no shared memory".into() } else { format!("BK = {}", tile.bk) }),
@@ -41,13 +41,13 @@ pub fn facts(step: &'static Step) -> Result<String> {
         rows.push(("schedule", schedule));
     }
     if !step.prepasses.is_empty() {
-        rows.push(("runs before it", step.prepasses.iter().map(prepass).collect::<Vec<_>>().join("; ")));
+        rows.push(("before it", prepasses(step.prepasses)));
     }
     if !step.variants.is_empty() {
         let slugs: Vec<_> = step.variants.iter().map(|variant| format!("`{}`", variant.slug)).collect();
         rows.push(("variants", slugs.join(", ")));
     }
-    Ok(texts(["", ""], rows.into_iter().map(|(name, value)| [name.to_owned(), value])))
+    Ok(texts(["Step", &format!("`{}`", step.slug)], rows.into_iter().map(|(name, value)| [name.to_owned(), value])))
 }
 
 /// The block `diff`: what the step changes in its base's file, folded away.
@@ -102,19 +102,29 @@ fn schedule(schedule: Schedule) -> Option<String> {
     }
 }
 
-/// What a pre-pass does, in words.
-fn prepass(prepass: &Prepass) -> String {
-    let operand = match prepass.operand {
-        Operand::A => "A",
-        Operand::B => "B",
-    };
+/// What the pre-passes do, in words: once for operands to which the same happens.
+fn prepasses(prepasses: &[Prepass]) -> String {
+    let mut happens: Vec<(String, Vec<&str>)> = Vec::new();
+    for prepass in prepasses {
+        let operand = if prepass.operand == Operand::A { "A" } else { "B" };
+        let what = what_happens(prepass);
+        match happens.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, operands)) => operands.push(operand),
+            None => happens.push((what, vec![operand])),
+        }
+    }
+    let words = happens.iter().map(|(what, operands)| format!("{} {what}", operands.join(" and ")));
+    words.collect::<Vec<_>>().join("; ")
+}
+
+fn what_happens(prepass: &Prepass) -> String {
     let what = match (prepass.split, prepass.transposes) {
-        (Some(split), true) => format!("{operand} is transposed and taken apart into {} parts", split.part.name()),
-        (Some(split), false) => format!("{operand} is taken apart into {} parts", split.part.name()),
-        (None, true) => format!("{operand} is transposed"),
-        (None, false) => format!("{operand} is copied to aligned rows"),
+        (Some(split), true) => format!("transposed, taken apart into {} parts", split.part.name()),
+        (Some(split), false) => format!("taken apart into {} parts", split.part.name()),
+        (None, true) => "transposed".into(),
+        (None, false) => "copied to aligned rows".into(),
     };
-    let when = if prepass.only_unaligned { ", where its rows do not start at multiples of 16 bytes" } else { "" };
+    let when = if prepass.only_unaligned { ", where rows do not start at multiples of 16 bytes" } else { "" };
     format!("{what}{when}")
 }
 
