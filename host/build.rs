@@ -19,6 +19,7 @@ fn main() {
         std::process::exit(1);
     }
     println!("cargo::rustc-env=HOST_COMMIT={}", commit().as_deref().unwrap_or("unknown"));
+    println!("cargo::rustc-env=HOST_RUSTC={}", rustc().as_deref().unwrap_or("unknown"));
 }
 
 fn build_modules() -> Result<()> {
@@ -51,6 +52,13 @@ fn list_tables() -> Result<()> {
     }
     fs::write(PathBuf::from(env::var("OUT_DIR")?).join("tuned.rs"), text + "]\n")?;
     Ok(())
+}
+
+/// The compiler's name and version, such as `rustc 1.95.0`.
+fn rustc() -> Option<String> {
+    let output = Command::new(env::var_os("RUSTC")?).arg("--version").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
 }
 
 /// The commit of this checkout; `None` outside of one, as in a source archive.

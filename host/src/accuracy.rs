@@ -1,22 +1,24 @@
 //! How accurate kernels are: their errors against f64 on inputs of many kinds, beside those of SGEMM on the same inputs.
 
 use gpu_kernels::{Element, Precision, STEPS};
-use jiff::{Timestamp, Unit};
 use rand::{SeedableRng, rngs::SmallRng};
-use serde::Serialize;
+use results::SCHEMA;
 
 use crate::backend::{Backend, Coverage, Device};
 use crate::baseline::class;
 use crate::bench::{Progress, check_memory};
+use crate::ptx::toolchain;
 use crate::reference::{Reference, choose_rows};
+use crate::report::now;
 use crate::verify::{Allowance, Fault, within};
 use crate::{Error, Kernel, Matrix, Operands, Problem};
 
 mod errors;
 mod inputs;
 
-pub use errors::{Errors, Verdict};
+pub use errors::Errors;
 pub use inputs::Inputs;
+pub use results::{Accuracy as AccuracyRow, Verdict};
 
 /// Rows and columns of C, and lengths of the sums, where nothing else is asked for: C is so large that SGEMM has sums in one
 /// piece, as it has in large problems.
@@ -27,57 +29,6 @@ pub const EMULATED: (u32, &[u32]) = (128, &[64, 1000]);
 
 /// The step that stands for SGEMM where cuBLAS is not there: one sum for each element, from the first product to the last.
 const PLAIN: &str = "vectorized";
-
-/// The error of one kernel on one kind of inputs. The fields' names are the keys of JSON and CSV.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AccuracyRow {
-    /// A step's slug, or a baseline's name.
-    pub kernel: &'static str,
-    /// The arithmetic, such as `fp16x3`.
-    pub precision: &'static str,
-    /// What A and B are: [`Inputs::name`].
-    pub inputs: &'static str,
-    /// Rows of A and C.
-    pub m: u32,
-    /// Columns of B and C.
-    pub n: u32,
-    /// Length of the sums.
-    pub k: u32,
-    /// What the operands were drawn from.
-    pub seed: u64,
-    /// Rows of C that were compared: all, or where that takes long those at borders between tiles and random ones.
-    pub rows_compared: usize,
-    /// ||C - reference|| / ||reference||, Frobenius, against f64.
-    pub rel_error: f64,
-    /// The largest |C - reference| / (|A|\*|B|) of an element.
-    pub max_error: f64,
-    /// The kernel that it is compared with: cuBLAS SGEMM, or where that is not there a step in single precision.
-    pub compared_with: &'static str,
-    /// `rel_error` as a multiple of the other kernel's.
-    pub rel_error_ratio: f64,
-    /// `max_error` as a multiple of the other kernel's.
-    pub max_error_ratio: f64,
-    /// Whether the kernel promises that its errors are not larger: [`promises`].
-    pub promises: bool,
-    /// Whether they are.
-    pub verdict: Verdict,
-    /// `cuda` or `emulator`.
-    pub backend: &'static str,
-    /// The device's name.
-    pub device: String,
-    /// Such as `9.0`.
-    pub compute_capability: String,
-    /// The driver's version.
-    pub driver: String,
-    /// The newest CUDA version that the driver supports.
-    pub cuda: String,
-    /// cuBLAS's version, where it is there.
-    pub cublas: Option<String>,
-    /// When the row was made: UTC, RFC 3339.
-    pub date: String,
-    /// The commit that this program was built from, or `unknown`.
-    pub commit: &'static str,
-}
 
 /// The kernels on one problem and one kind of inputs.
 #[derive(Debug)]
@@ -158,16 +109,17 @@ pub fn measure(
 /// The kernels that promise SGEMM's accuracy, and whose errors are larger in some of the rows.
 #[must_use]
 pub fn broken_promises(rows: &[AccuracyRow]) -> Vec<Error> {
-    let mut kernels: Vec<(&'static str, &'static str)> = Vec::new();
+    let mut kernels: Vec<(&str, &str)> = Vec::new();
     for row in rows.iter().filter(|row| row.promises && row.verdict == Verdict::Larger) {
-        if !kernels.contains(&(row.kernel, row.compared_with)) {
-            kernels.push((row.kernel, row.compared_with));
+        let pair = (&*row.kernel, &*row.compared_with);
+        if !kernels.contains(&pair) {
+            kernels.push(pair);
         }
     }
-    let broken = |(kernel, other)| {
-        let own = || rows.iter().filter(|row| (row.kernel, row.compared_with) == (kernel, other));
+    let broken = |(kernel, other): (&str, &str)| {
+        let own = || rows.iter().filter(|row| (&*row.kernel, &*row.compared_with) == (kernel, other));
         let larger = own().filter(|row| row.verdict == Verdict::Larger).count();
-        Error::LessAccurate { kernel, other, larger, cases: own().count() }
+        Error::LessAccurate { kernel: kernel.to_owned(), other: other.to_owned(), larger, cases: own().count() }
     };
     kernels.into_iter().map(broken).collect()
 }
@@ -213,12 +165,13 @@ fn row(
     (kernel, errors): &(Kernel, Errors),
     (other, others): &(Kernel, Errors),
 ) -> AccuracyRow {
-    let (now, device) = (Timestamp::now(), backend.device());
+    let device = backend.device();
     let [rel_error_ratio, max_error_ratio] = errors.ratios(others);
     AccuracyRow {
-        kernel: kernel.name(),
-        precision: kernel.precision().name(),
-        inputs: inputs.name(),
+        schema: SCHEMA,
+        kernel: kernel.name().to_owned(),
+        precision: kernel.precision().name().to_owned(),
+        inputs: inputs.name().to_owned(),
         m: problem.m,
         n: problem.n,
         k: problem.k,
@@ -226,18 +179,19 @@ fn row(
         rows_compared,
         rel_error: errors.rel_error,
         max_error: errors.max_error,
-        compared_with: other.name(),
+        compared_with: other.name().to_owned(),
         rel_error_ratio,
         max_error_ratio,
         promises: promises(*kernel),
         verdict: if kernel == other { Verdict::Same } else { errors.verdict(others) },
-        backend: backend.name(),
+        backend: backend.name().to_owned(),
         device: device.name.clone(),
         compute_capability: format!("{}.{}", device.compute_capability.0, device.compute_capability.1),
         driver: device.driver.clone(),
         cuda: device.cuda.clone(),
         cublas: device.cublas.clone(),
-        date: now.round(Unit::Second).unwrap_or(now).to_string(),
-        commit: env!("HOST_COMMIT"),
+        date: now(),
+        commit: env!("HOST_COMMIT").to_owned(),
+        toolchain: Some(toolchain()),
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use crate::backend::{Backend, Conditions, Coverage, Device, workspace_bytes};
 use crate::kernels::baselines;
-use crate::report::Row;
+use crate::report::{self, Row};
 use crate::verify::verify_sample;
 use crate::{Error, Kernel, Operands, Problem, Verification, Verifier, memory};
 
@@ -46,8 +46,15 @@ impl Samples {
     /// The middle sample, or the mean of the two in the middle.
     #[must_use]
     pub fn median(&self) -> f64 {
-        let last = self.sorted.len() - 1;
-        (self.sorted[last / 2] + self.sorted[last.div_ceil(2)]) / 2.0
+        self.quantile(0.5)
+    }
+
+    /// The time that a `share` of the samples, 0 to 1, does not exceed: between two samples, in proportion.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> f64 {
+        let place = share.clamp(0.0, 1.0) * (self.sorted.len() - 1) as f64;
+        let [below, above] = [place.floor(), place.ceil()].map(|place| self.sorted[place as usize]);
+        below + (above - below) * place.fract()
     }
 
     /// The fastest sample.
@@ -174,7 +181,7 @@ pub fn compare(
         }
     }
     comparison.failures.extend(measurements.iter().filter_map(|measurement| not_verified(measurement, problem)));
-    comparison.rows = Row::table(backend, problem, timing, &measurements);
+    comparison.rows = report::rows(backend, problem, timing, &measurements);
     comparison.baselines = comparison.rows.split_off(asked);
     Ok(comparison)
 }
@@ -256,6 +263,12 @@ mod tests {
         assert_eq!((samples.min(), samples.median(), samples.max()), (1.0, 2.0, 3.0));
         assert_eq!(Samples::new(&[4.0, 1.0, 2.0, 3.0]).median(), 2.5);
         assert_eq!(Samples::new(&[7.0]).median(), 7.0);
+    }
+
+    #[test]
+    fn quantiles_lie_between_samples() {
+        let samples = Samples::new(&[5.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!([0.0, 0.25, 0.5, 0.6, 1.0].map(|share| samples.quantile(share)), [1.0, 2.0, 3.0, 3.4, 5.0]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use gpu_kernels::{MAX_SIZE, Step};
@@ -19,6 +20,9 @@ const DEFAULT_KERNEL: &str = "auto";
 /// The size where none is given.
 const DEFAULT_SIZE: u32 = 4096;
 
+/// How long each kernel runs that --counters counts.
+const COUNTERS_BUDGET: Duration = Duration::from_millis(500);
+
 /// More launches than this are a slip of the finger.
 const MAX_LAUNCHES: u32 = 1_000_000;
 
@@ -33,6 +37,7 @@ Examples:
   host --m 1000 --n 7 --k 64 --beta -0.5     any shape: C = A*B - 0.5*C
   host --backend emulator --full --size 512  every block, without a GPU
   host --explain 2d-tiling --size 1024       why a step is fast: its counters beside those of its base
+  host --counters --size 1024                the same for all steps, side by side
   host --accuracy                            errors against f64 on hard inputs, beside those of SGEMM
   host --tune                                measure which kernel is the fastest for which shape
   host --list                                the names that --kernel takes
@@ -135,6 +140,10 @@ pub struct Args {
     /// lengths of the sums; --size N stands for m = n = N then, 2048 by default, and --kernel for what to compare instead
     #[arg(long, conflicts_with_all = ["alpha", "beta", "iterations", "warmup", "graphs", "full", "explain", "tune", "tuned"])]
     pub accuracy: bool,
+
+    /// Show what the emulator counts for each of the kernels, by default for all steps
+    #[arg(long, conflicts_with_all = ["alpha", "beta", "iterations", "warmup", "graphs", "backend", "explain", "accuracy", "tune", "tuned", "precision"])]
+    pub counters: bool,
 
     /// The kinds of inputs of --accuracy [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = inputs, requires = "accuracy")]
@@ -263,8 +272,8 @@ impl Args {
             ptx,
             graphs: self.graphs,
             model,
-            // Accuracy is that of all of C.
-            budget: (!self.full && !self.accuracy).then_some(BUDGET),
+            // Accuracy is that of all of C; what blocks of one kind do, few of them tell.
+            budget: (!self.full && !self.accuracy).then_some(if self.counters { COUNTERS_BUDGET } else { BUDGET }),
         })
     }
 

@@ -250,9 +250,9 @@ pub enum Error {
     )]
     LessAccurate {
         /// The kernel.
-        kernel: &'static str,
+        kernel: String,
         /// What it was compared with.
-        other: &'static str,
+        other: String,
         /// In how many cases its errors are larger.
         larger: usize,
         /// In how many it was compared.

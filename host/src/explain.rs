@@ -1,49 +1,24 @@
 //! Why a step is fast: what the emulator counts for it, beside the same for the step that it changes, and in words.
 
 use gpu_kernels::Step;
-use ptx_emu::model::Prediction;
-use ptx_emu::occupancy::Resources;
-use ptx_emu::{Class, Counters, TensorCoreFmas};
+use results::{Counters, significant};
 use serde::Serialize;
 
 use crate::backend::emulator::EmulatorBackend;
-use crate::backend::{Backend, Kernel};
-use crate::report::significant;
-use crate::{Error, Operands, Problem};
+use crate::{Error, Problem};
 
 /// Changes below this share are not worth a sentence.
 const NOTABLE: f64 = 0.05;
 
-/// What one step does on the problem.
-#[derive(Debug, Clone, Serialize)]
-pub struct Facts {
-    /// The step's slug.
-    pub kernel: &'static str,
-    /// What was counted, for the whole grid of the step's own kernel.
-    pub counters: Counters,
-    /// What a block takes of a multiprocessor; its registers are estimated.
-    pub needs: Resources,
-    /// What the model says of that kernel; its time includes what runs before.
-    pub prediction: Prediction,
-    /// Blocks that ran, of so many.
-    pub blocks_run: u64,
-    /// Blocks of the grid.
-    pub blocks: u64,
-}
-
 /// A step beside the one that it changes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
-    /// The device that is modelled.
-    pub device: String,
-    /// Rows of A and C, columns of B and C, columns of A.
-    pub shape: [u32; 3],
     /// The step's idea.
     pub summary: &'static str,
     /// The step that it changes, if it is not the first.
-    pub base: Option<Facts>,
+    pub base: Option<Counters>,
     /// The step.
-    pub step: Facts,
+    pub step: Counters,
     /// What the change did, in sentences.
     pub words: Vec<String>,
 }
@@ -54,147 +29,42 @@ pub struct Explanation {
 /// Where the emulator cannot run one of them, finds a mistake in it, or there is nothing to run: m, n or k is 0.
 pub fn explain(backend: &mut EmulatorBackend, step: &'static Step, problem: &Problem) -> Result<Explanation, Error> {
     let base = match step.base.and_then(gpu_kernels::find) {
-        Some(base) => Some(Facts::of(backend, base, problem)?),
+        Some(base) => Some(backend.count(base, problem)?),
         None => None,
     };
-    let facts = Facts::of(backend, step, problem)?;
-    let words = base.as_ref().map_or_else(Vec::new, |base| words(base, &facts));
-    Ok(Explanation {
-        device: backend.device().name.clone(),
-        shape: [problem.m, problem.n, problem.k],
-        summary: step.summary,
-        base,
-        step: facts,
-        words,
-    })
-}
-
-impl Facts {
-    fn of(backend: &mut EmulatorBackend, step: &'static Step, problem: &Problem) -> Result<Self, Error> {
-        let kernel = Kernel::Step(step);
-        let problem = problem.for_kernel(kernel)?;
-        backend.prepare(kernel)?;
-        backend.upload(&Operands::random(&problem)?)?;
-        backend.run(kernel, &problem)?;
-        let nothing = || Error::Emulator { what: format!("explain {}", step.slug), reason: "it has no work".into() };
-        let launched = backend.launches(step).first().ok_or_else(nothing)?;
-        let report = &launched.report;
-        let counters = Counters { lines: vec![], ..report.counters.clone() };
-        if multiply_adds(&counters) == 0 {
-            return Err(nothing());
-        }
-        let before: f64 = backend.prepasses(step).iter().map(|prepass| prepass.prediction.time_ms).sum();
-        Ok(Self {
-            kernel: step.slug,
-            counters,
-            needs: launched.needs,
-            prediction: Prediction { time_ms: launched.prediction.time_ms + before, ..launched.prediction },
-            blocks_run: report.blocks_run,
-            blocks: report.blocks,
-        })
-    }
-
-    /// FMAs of whole warps, or as many of the tensor cores.
-    fn fmas(&self) -> f64 {
-        multiply_adds(&self.counters) as f64 / 32.0
-    }
-
-    /// Loads from global memory by warps, copies in bulk left out.
-    #[must_use]
-    pub fn global_loads(&self) -> u64 {
-        self.counters.global_loads.requests - self.counters.copies.requests
-    }
-
-    /// Sectors that a load from global memory by a warp touches.
-    #[must_use]
-    pub fn sectors_per_load(&self) -> f64 {
-        let Counters { global_loads, copies, .. } = self.counters;
-        ratio(global_loads.sectors - copies.sectors, self.global_loads())
-    }
-
-    /// Bytes of sectors that a copy in bulk moves.
-    #[must_use]
-    pub fn bytes_per_copy(&self) -> f64 {
-        ratio(self.counters.copies.bytes, self.counters.copies.requests)
-    }
-
-    /// Bytes that come from global memory and its caches for an FMA of one thread.
-    #[must_use]
-    pub fn global_bytes_per_fma(&self) -> f64 {
-        32.0 * ratio(self.counters.global_loads.sectors, multiply_adds(&self.counters))
-    }
-
-    /// Wavefronts that a load from shared memory takes.
-    #[must_use]
-    pub fn wavefronts_per_shared_load(&self) -> f64 {
-        ratio(self.counters.shared_loads.wavefronts, self.counters.shared_loads.requests)
-    }
-
-    /// Wavefronts of the first-level cache and of shared memory together, for an FMA of a warp.
-    #[must_use]
-    pub fn wavefronts_per_fma(&self) -> f64 {
-        let Counters { global_loads, global_stores, shared_loads, shared_stores, .. } = self.counters;
-        let global = global_loads.wavefronts + global_stores.wavefronts;
-        (global + shared_loads.wavefronts + shared_stores.wavefronts) as f64 / self.fmas()
-    }
-
-    /// FMAs that a load, from whichever memory, feeds; 0 where nothing is loaded.
-    #[must_use]
-    pub fn fmas_per_load(&self) -> f64 {
-        let loads = self.global_loads() + self.counters.shared_loads.requests;
-        if loads == 0 { 0.0 } else { self.fmas() / loads as f64 }
-    }
-
-    /// FMAs among all instructions of the machine code, estimated, as a share.
-    #[must_use]
-    pub fn fma_share(&self) -> f64 {
-        ratio(self.counters.of(Class::Fma), self.counters.machine_instructions)
-    }
-}
-
-/// Those of the tensor cores.
-fn tensor_core_fmas(counters: &Counters) -> u64 {
-    let TensorCoreFmas { f16, bf16, tf32 } = counters.tensor_core_fmas;
-    f16 + bf16 + tf32
-}
-
-/// Multiply-adds of threads and of the tensor cores.
-fn multiply_adds(counters: &Counters) -> u64 {
-    counters.thread_fmas + tensor_core_fmas(counters)
-}
-
-fn ratio(a: u64, b: u64) -> f64 {
-    if b == 0 { 0.0 } else { a as f64 / b as f64 }
+    let counted = backend.count(step, problem)?;
+    let words = base.as_ref().map_or_else(Vec::new, |base| words(base, &counted));
+    Ok(Explanation { summary: step.summary, base, step: counted, words })
 }
 
 /// What changed from `base` to `step`, as far as it is notable.
-fn words(base: &Facts, step: &Facts) -> Vec<String> {
+fn words(base: &Counters, step: &Counters) -> Vec<String> {
     let mut words = Vec::new();
-    let mut say = |get: fn(&Facts) -> f64, sentence: &dyn Fn(&str, &str, bool) -> String| {
+    let mut say = |get: fn(&Counters) -> f64, sentence: &dyn Fn(&str, &str, bool) -> String| {
         let (old, new) = (get(base), get(step));
         if old > 0.0 && new > 0.0 && (new / old - 1.0).abs() > NOTABLE {
             words.push(sentence(&significant(new), &significant(old), new < old));
         }
     };
-    say(Facts::sectors_per_load, &|new, old, less| {
+    say(Counters::sectors_per_load, &|new, old, less| {
         let closer = if less { "closer together" } else { "further apart, or more at once" };
         format!("A load from global memory touches {new} sectors instead of {old}: the lanes of a warp read {closer}.")
     });
-    say(Facts::global_bytes_per_fma, &|new, old, less| {
+    say(Counters::global_bytes_per_fma, &|new, old, less| {
         let why = if less { "more is used again before the next load" } else { "less is used again" };
         format!("An FMA needs {new} bytes from global memory instead of {old}: {why}.")
     });
-    say(Facts::wavefronts_per_shared_load, &|new, old, _| {
+    say(Counters::wavefronts_per_shared_load, &|new, old, _| {
         format!(
             "A load from shared memory takes {new} wavefronts instead of {old}, wider loads and conflicts included."
         )
     });
-    say(Facts::fmas_per_load, &|new, old, _| format!("A load feeds {new} FMAs instead of {old}."));
-    say(Facts::wavefronts_per_fma, &|new, old, less| {
+    say(Counters::fmas_per_load, &|new, old, _| format!("A load feeds {new} FMAs instead of {old}."));
+    say(Counters::wavefronts_per_fma, &|new, old, less| {
         let what = if less { "The pipe for loads and stores has less to do" } else { "It has more to do" };
         format!("{what}: {new} wavefronts for each FMA of a warp instead of {old}.")
     });
-    say(|facts| 100.0 * facts.fma_share(), &|new, old, _| {
+    say(|counted| 100.0 * counted.fma_share(), &|new, old, _| {
         format!("FMAs are {new} % of all instructions instead of {old} %.")
     });
     words.extend(shared_memory(base, step));
@@ -205,49 +75,41 @@ fn words(base: &Facts, step: &Facts) -> Vec<String> {
     words
 }
 
-fn shared_memory(base: &Facts, step: &Facts) -> Option<String> {
-    let loads = |facts: &Facts| facts.counters.shared_loads.requests;
-    (loads(base) == 0 && loads(step) > 0).then(|| {
-        let share = loads(step) as f64 / (loads(step) + step.global_loads()) as f64;
+fn shared_memory(base: &Counters, step: &Counters) -> Option<String> {
+    (base.shared_loads == 0 && step.shared_loads > 0).then(|| {
+        let share = step.shared_loads as f64 / (step.shared_loads + step.warp_loads()) as f64;
         format!("{} % of all loads are from shared memory, which the base does not use.", significant(100.0 * share))
     })
 }
 
-fn copies(base: &Facts, step: &Facts) -> Option<String> {
-    let Counters { copies, global_loads, .. } = step.counters;
-    (base.counters.copies.requests == 0 && copies.requests > 0).then(|| {
-        let share = significant(100.0 * ratio(copies.sectors, global_loads.sectors));
+fn copies(base: &Counters, step: &Counters) -> Option<String> {
+    (base.copies == 0 && step.copies > 0).then(|| {
+        let share = significant(100.0 * step.copy_sectors as f64 / step.global_load_sectors as f64);
         format!("{share} % of what comes from global memory is copied in bulk, by no instruction of a whole warp.")
     })
 }
 
-fn tensor_cores(base: &Facts, step: &Facts) -> Option<String> {
-    let [old, new] = [base, step].map(|facts| tensor_core_fmas(&facts.counters));
-    (old == 0 && new > 0).then(|| {
-        let share = 100.0 * ratio(new, multiply_adds(&step.counters));
+fn tensor_cores(base: &Counters, step: &Counters) -> Option<String> {
+    (base.tensor_core_fmas == 0 && step.tensor_core_fmas > 0).then(|| {
+        let share = 100.0 * step.tensor_core_fmas as f64 / step.multiply_adds() as f64;
         format!("{share:.0} % of the multiply-adds are done by the tensor cores, and by no thread.")
     })
 }
 
-fn occupancy(base: &Facts, step: &Facts) -> Option<String> {
-    let (old, new) = (base.prediction.occupancy, step.prediction.occupancy);
-    (old.warps != new.warps).then(|| {
-        format!(
-            "A multiprocessor holds {} warps instead of {}: its {} do not suffice for more.",
-            new.warps,
-            old.warps,
-            new.limit.name()
-        )
+fn occupancy(base: &Counters, step: &Counters) -> Option<String> {
+    let (old, new) = (base.warps_per_sm, step.warps_per_sm);
+    (old != new).then(|| {
+        let limit = &step.occupancy_limit;
+        format!("A multiprocessor holds {new} warps instead of {old}: its {limit} do not suffice for more.")
     })
 }
 
-fn time(base: &Facts, step: &Facts) -> String {
-    let (old, new) = (base.prediction, step.prediction);
-    let bound = match old.bound == new.bound {
-        true => format!("still bound by {}", new.bound.name()),
-        false => format!("bound by {}, and no longer by {}", new.bound.name(), old.bound.name()),
+fn time(base: &Counters, step: &Counters) -> String {
+    let bound = match base.bound == step.bound {
+        true => format!("still bound by {}", step.bound),
+        false => format!("bound by {}, and no longer by {}", step.bound, base.bound),
     };
-    let (faster, than) = (significant(old.time_ms / new.time_ms), base.kernel);
+    let (faster, than) = (significant(base.modelled_ms / step.modelled_ms), &base.kernel);
     format!("The model expects {faster} times the speed of {than}, {bound}.")
 }
 

@@ -9,9 +9,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use gpu_kernels::{STEPS, Step};
 use host::accuracy::Inputs;
-use host::backend::emulator::{EmulatorBackend, Estimator};
+use host::backend::emulator::{EmulatorBackend, Estimator, Model, model_for};
 use host::backend::{self, Backend, BackendChoice, Opened, Options};
-use host::bench::{self, Comparison};
+use host::bench::{self, Comparison, Progress};
 use host::kernels::Resolved;
 use host::tuned::Table;
 use host::{BASELINES, Error, Kernel, accuracy, explain, kernels, report, tune};
@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Ok(args) if args.list => output::print(&list()).map(|()| 0),
         Ok(args) if args.tune => tune(&args),
         Ok(args) if args.accuracy => accuracy(&args),
+        Ok(args) if args.counters => counters(&args),
         Ok(args) => args.explain().and_then(|step| match step {
             Some(step) => explain(&args, step),
             None => run(&args),
@@ -216,6 +217,45 @@ fn explain(args: &Args, step: &'static Step) -> Result<u8, Error> {
         })?;
     }
     Ok(0)
+}
+
+/// `--counters`: what the emulator counts of steps, side by side. Returns the exit code: 1 where a step failed.
+fn counters(args: &Args) -> Result<u8, Error> {
+    let selection = args.selection()?;
+    let problems = args.problems()?;
+    let options = args.options()?;
+    let steps: Vec<_> =
+        if args.names_kernels() { selection.steps().collect() } else { STEPS.iter().collect::<Vec<&Step>>() };
+    let mut json = args.json.as_deref().map(JsonFile::open).transpose()?;
+    let mut display = Display::new();
+    let mut exit_code = 0;
+    for problem in &problems {
+        let mut counted = Vec::new();
+        for step in &steps {
+            display.show(Progress::Emulating(Kernel::Step(step)));
+            // A step that the device does not run is counted on one that does.
+            let runs = |model: &&Model| step.target.runs_on(model.compute_capability.0, model.compute_capability.1);
+            let model = Some(options.model).filter(runs).or_else(|| model_for(step)).unwrap_or(options.model);
+            let mut emulator = EmulatorBackend::new(options.ptx.clone(), model, options.budget);
+            match emulator.count(step, problem) {
+                Ok(counters) => counted.push(counters),
+                Err(error) => {
+                    output::complain(&format!("error: {error}"));
+                    exit_code = exit_code.max(error.exit_code());
+                }
+            }
+        }
+        display.clear();
+        output::print(&match args.format {
+            Format::Table => report::counters(&counted),
+            Format::Json => report::json_lines(&counted),
+            Format::Csv => report::csv(&counted, true),
+        })?;
+        if let Some(json) = &mut json {
+            json.write(&report::json_lines(&counted))?;
+        }
+    }
+    Ok(exit_code)
 }
 
 fn format(comparison: &Comparison, format: Format, first: bool) -> String {

@@ -73,6 +73,14 @@ impl PtxSource {
     }
 }
 
+/// The compilers of the built-in kernels and of this program, for records.
+pub(crate) fn toolchain() -> String {
+    // The header of a module that `cuda_builder` made.
+    let header = |(_, ptx): &(_, &'static str)| ptx.lines().find_map(|line| line.strip_prefix("// compiler: "));
+    let kernels = MODULES.iter().find_map(header).unwrap_or("unknown");
+    format!("kernels: {kernels}; program: {}", env!("HOST_RUSTC"))
+}
+
 /// What every PTX module has: PTX ISA, "PTX Module Directives".
 fn check(text: &str) -> Result<(), &'static str> {
     if text.contains('\0') {

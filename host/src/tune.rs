@@ -11,9 +11,9 @@ use crate::backend::emulator::Estimator;
 use crate::backend::{Backend, Device, Kernel};
 use crate::bench::{self, Progress, Samples, Timing};
 use crate::choose::AUTOTUNED;
-use crate::report::significant;
 use crate::tuned::{Entry, Header, Table, Timed};
 use crate::{Baseline, Error, Problem, Promise, Verifier};
+use results::significant;
 
 /// The shapes that are tuned for unless others are asked for: m, n, k.
 pub const SHAPES: [[u32; 3]; 24] = [

@@ -6,7 +6,7 @@ use crate::lanes::lanes_of;
 use crate::registers::{ALL_LANES, LANES, Mask};
 
 /// Bytes of a sector: what global memory is read and written in.
-pub(crate) const SECTOR_BYTES: u64 = 32;
+pub const SECTOR_BYTES: u64 = 32;
 
 /// Bytes that a pass through shared memory delivers at most.
 pub(crate) const WAVEFRONT_BYTES: u64 = 128;

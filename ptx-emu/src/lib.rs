@@ -61,6 +61,7 @@ mod types;
 mod waits;
 
 pub use check::Checks;
+pub use coalesce::SECTOR_BYTES;
 pub use counters::{Class, Counters, GlobalCounters, LineCounters, SharedCounters, TensorCoreFmas};
 pub use finding::{Finding, FindingKind, Thread};
 pub use kernel::{Error, Kernel, Launch, MAX_SHARED_BYTES, MAX_THREADS, Module, Report};

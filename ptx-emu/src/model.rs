@@ -35,7 +35,7 @@ const CROWDED_WORD_SLOTS: f64 = 1.0;
 
 /// Multiply-adds of 16 bits that the tensor cores of a multiprocessor do in a cycle, twice as many as of TF32: NVIDIA's white
 /// paper on GH100, which alone has `wgmma`. At the device's boost clock, which a card at its power limit does not keep.
-const TENSOR_CORE_FMAS: f64 = 2048.0;
+pub const TENSOR_CORE_FMAS: f64 = 2048.0;
 
 /// Cycles that the first-level cache spends on a request beside its wavefronts. Measured.
 const REQUEST_CYCLES: f64 = 0.2;

@@ -1,7 +1,7 @@
 //! What a run leaves, as data: [`Record`]s, one JSON object a line, with a version ([`SCHEMA`]) and a schema ([`schema`]).
 //!
 //! `host` writes them. All that shows results reads them here, so that the README, the book and the report cannot differ:
-//! [`Ladder`] is the table of the steps.
+//! [`Ladder`] is the table of the steps, and [`compare`] says what is faster or slower than in an earlier run.
 //!
 //! ```
 //! use results::Run;
@@ -17,19 +17,24 @@
 //! ```
 
 mod accuracy;
+mod compare;
 mod counters;
 mod error;
 mod ladder;
 mod measurement;
 mod number;
 mod run;
+mod shown;
 
 pub use accuracy::{Accuracy, Verdict};
+pub use compare::{Change, Judgement, StepChange, compare};
 pub use counters::Counters;
 pub use error::Error;
 pub use ladder::{Ladder, Line, Peers, SIZES};
 pub use measurement::Measurement;
+pub use number::{grouped, significant};
 pub use run::Run;
+pub use shown::{SHOWN, Shown};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

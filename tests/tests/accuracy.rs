@@ -90,7 +90,7 @@ fn right_kernels_keep_their_promise_on_all_inputs() {
         assert!(failures.is_empty(), "{}: {failures:?}", inputs.name());
         assert!(no_baseline.unwrap().contains("this is a CPU"));
         assert_eq!(verdicts(&rows), [Verdict::Same, Verdict::NoLarger]);
-        assert_eq!((rows[1].compared_with, rows[1].rel_error_ratio, rows[1].promises), ("vectorized", 1.0, true));
+        assert_eq!((&*rows[1].compared_with, rows[1].rel_error_ratio, rows[1].promises), ("vectorized", 1.0, true));
         assert!(rows.iter().all(|row| row.inputs == inputs.name() && row.max_error > 0.0));
         assert!(accuracy::broken_promises(&rows).is_empty());
     }

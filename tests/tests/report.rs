@@ -3,6 +3,7 @@
 use host::backend::Kernel;
 use host::bench::{Comparison, Timing, compare};
 use host::{Error, Problem, report};
+use results::Run;
 use serde_json::Value;
 use tests::cpu::{CpuBackend, Mistake};
 use tests::launches::ALL;
@@ -41,11 +42,30 @@ fn json_has_the_fixed_keys() {
 }
 
 #[test]
+fn records_are_read_as_they_were_written_and_every_key_is_documented() {
+    let mut rows = comparison(&steps(), None).rows;
+    rows[0].rel_error = f64::NAN;
+    let lines = report::json_lines(&rows);
+    let run = Run::parse("rows", &lines).unwrap();
+    assert_eq!(run.measurements[1..], rows[1..]);
+    assert!(run.measurements[0].rel_error.is_nan());
+
+    let schema = results::schema();
+    let documented = |key: &str| schema["$defs"]["Measurement"]["properties"][key]["description"].is_string();
+    let row: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    for key in row.as_object().unwrap().keys().filter(|key| *key != "record") {
+        assert!(documented(key), "{key}");
+    }
+    let newer = lines.replacen("\"schema\":1", "\"schema\":99", 1);
+    assert!(matches!(Run::parse("rows", &newer), Err(results::Error::Newer { line: 1, schema: 99, .. })));
+}
+
+#[test]
 fn csv_has_one_header() {
     let rows = comparison(&steps(), None).rows;
     let text = report::csv(&rows, true) + &report::csv(&rows, false);
     assert_eq!(text.lines().count(), 1 + 2 * rows.len());
-    assert!(text.starts_with("kernel,precision,backend,device,"));
+    assert!(text.starts_with("schema,kernel,precision,backend,device,"));
     let columns = text.lines().next().unwrap().split(',').count();
     assert!(text.lines().all(|line| line.split(',').count() >= columns));
 }
@@ -88,7 +108,7 @@ fn a_workspace_that_does_not_fit_is_one_kernels_failure() {
     let timing = Timing { warmup: 0, iterations: Some(1) };
     let kernels = ["plain", "transposed-a"].map(|slug| Kernel::Step(step(slug)));
     let comparison = compare(&mut backend, &kernels, &problem, timing, &mut |_| ()).unwrap();
-    let bytes: Vec<_> = comparison.rows.iter().map(|row| (row.kernel, row.workspace_bytes)).collect();
+    let bytes: Vec<_> = comparison.rows.iter().map(|row| (&*row.kernel, row.workspace_bytes)).collect();
     assert_eq!(bytes, [("plain", Some(0))]);
     assert!(!report::table(&comparison).contains("workspace"));
     // Beside A's transpose, B is copied: 50 columns are no whole number of 16 bytes.

@@ -1,6 +1,6 @@
 //! The errors of one result, and whether they are larger than another's.
 
-use serde::Serialize;
+use results::Verdict;
 
 use crate::Matrix;
 use crate::reference::Reference;
@@ -20,30 +20,6 @@ pub struct Errors {
     pub max_error: f64,
     /// The row and column of that element, where there is an error; that of the first NaN, where there is one.
     pub largest_at: Option<(usize, usize)>,
-}
-
-/// Whether errors are larger than those of SGEMM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It is SGEMM.
-    Same,
-    /// Neither of the two errors is larger; where SGEMM's is below 2.5e-7, it is at most 1.2 times as large.
-    NoLarger,
-    /// One of them is.
-    Larger,
-}
-
-impl Verdict {
-    /// In words, for the table.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Same => "-",
-            Self::NoLarger => "no larger",
-            Self::Larger => "LARGER",
-        }
-    }
 }
 
 impl Errors {

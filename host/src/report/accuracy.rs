@@ -24,7 +24,7 @@ pub fn accuracy(rows: &[AccuracyRow]) -> String {
     else {
         return String::new();
     };
-    let on = match (*backend, cublas) {
+    let on = match (&**backend, cublas) {
         ("emulator", _) => {
             format!("No GPU: run by the emulator, as on {device} (compute capability {compute_capability})")
         }
@@ -48,7 +48,7 @@ pub fn accuracy(rows: &[AccuracyRow]) -> String {
     let mut last = "";
     let lines = rows.iter().map(|row| {
         // Each kind of inputs is named once.
-        let inputs = if std::mem::replace(&mut last, row.inputs) == row.inputs { "" } else { row.inputs };
+        let inputs = if std::mem::replace(&mut last, &row.inputs) == row.inputs { "" } else { &row.inputs };
         vec![
             inputs.to_owned(),
             row.kernel.to_owned(),
@@ -72,7 +72,7 @@ pub fn accuracy_summary(rows: &[AccuracyRow]) -> String {
     let mut kernels: Vec<(&str, &str)> = Vec::new();
     for row in rows.iter().filter(|row| row.verdict != Verdict::Same) {
         if !kernels.iter().any(|(kernel, _)| *kernel == row.kernel) {
-            kernels.push((row.kernel, row.compared_with));
+            kernels.push((&row.kernel, &row.compared_with));
         }
     }
     let line = |(kernel, other): (&str, &str)| {

@@ -1,13 +1,14 @@
 //! JSON: one object per line.
 
-use serde::Serialize;
+use results::Record;
 
 use crate::explain::Explanation;
 
-/// The rows as JSON Lines. Numbers that are not finite, such as the error of a result that holds NaN, are `null`.
+/// The rows as JSON Lines: [`Record`]s. Numbers that are not finite, such as the error of a result that holds NaN, are `null`.
 #[must_use]
-pub fn json_lines(rows: &[impl Serialize]) -> String {
-    rows.iter().filter_map(|row| serde_json::to_string(row).ok()).map(|line| line + "\n").collect()
+pub fn json_lines<R: Into<Record> + Clone>(rows: &[R]) -> String {
+    let records = rows.iter().cloned().map(Into::into);
+    records.filter_map(|record: Record| serde_json::to_string(&record).ok()).map(|line| line + "\n").collect()
 }
 
 /// An explanation as one line of JSON.

@@ -9,8 +9,8 @@ mod table;
 
 pub use accuracy::{accuracy, accuracy_summary};
 pub use csv::csv;
-pub use explanation::explanation;
+pub use explanation::{counters, explanation};
 pub use json::{explanation_json, json_lines};
-pub use row::Row;
-pub(crate) use table::significant;
+pub use results::Measurement as Row;
+pub(crate) use row::{now, rows};
 pub use table::table;

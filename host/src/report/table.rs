@@ -2,6 +2,8 @@
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
+use results::significant;
+
 use super::Row;
 use crate::bench::Comparison;
 
@@ -118,7 +120,7 @@ fn setting(rows: &[&Row]) -> String {
         parts.push(format!("driver {}, CUDA {}", row.driver, row.cuda));
     }
     if let Some(version) = &row.cublas {
-        let mut maths: Vec<_> = rows.iter().filter_map(|row| row.cublas_math).collect();
+        let mut maths: Vec<_> = rows.iter().filter_map(|row| row.cublas_math.as_deref()).collect();
         maths.dedup();
         parts.push(format!("cuBLAS {version} ({})", maths.join("; ")));
     }
@@ -155,26 +157,4 @@ fn workspace_mib(row: &Row) -> f64 {
 
 fn or_dash(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), significant)
-}
-
-/// Whole numbers from 1000 on, one decimal from 10 on, three significant digits below.
-pub(crate) fn significant(value: f64) -> String {
-    let decimals = match value.abs() {
-        0.0 => 0,
-        x if x >= 1000.0 => 0,
-        x if x >= 10.0 => 1,
-        x => (2.0 - x.log10().floor()).min(9.0) as usize,
-    };
-    format!("{value:.decimals$}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::significant;
-
-    #[test]
-    fn digits_follow_the_magnitude() {
-        let texts = [31413.4, 512.34, 99.96, 5.678, 0.5678, 0.005678, 0.0].map(significant);
-        assert_eq!(texts, ["31413", "512.3", "100.0", "5.68", "0.568", "0.00568", "0"]);
-    }
 }

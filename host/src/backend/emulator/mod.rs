@@ -10,6 +10,7 @@ use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
 use crate::ptx::PtxSource;
 use crate::{Error, Operands, Problem};
 
+mod count;
 mod estimate;
 mod launch;
 mod model;

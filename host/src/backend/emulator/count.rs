@@ -1,0 +1,103 @@
+//! What the emulator counted of a step, as a record.
+
+use gpu_kernels::{Precision, Step};
+use ptx_emu::device::Device as Model;
+use ptx_emu::{Class, SECTOR_BYTES, TensorCoreFmas, model};
+use results::{Counters, SCHEMA};
+
+use super::{EmulatorBackend, Launched};
+use crate::backend::{Backend, Kernel};
+use crate::ptx::toolchain;
+use crate::report::now;
+use crate::{Error, Operands, Problem};
+
+impl EmulatorBackend {
+    /// Runs the step on the problem, as many of its blocks as the budget allows, and counts what it does.
+    ///
+    /// # Errors
+    /// Where the step cannot run, the emulator finds a mistake in it, or there is nothing to run: m, n or k is 0.
+    pub fn count(&mut self, step: &'static Step, problem: &Problem) -> Result<Counters, Error> {
+        let kernel = Kernel::Step(step);
+        let problem = problem.for_kernel(kernel)?;
+        self.prepare(kernel)?;
+        self.upload(&Operands::random(&problem)?)?;
+        self.run(kernel, &problem)?;
+        let nothing = || Error::Emulator { what: format!("explain {}", step.slug), reason: "it has no work".into() };
+        let launched = self.launches(step).first().ok_or_else(nothing)?;
+        let before_ms: f64 = self.prepasses(step).iter().map(|prepass| prepass.prediction.time_ms).sum();
+        let counters = record(self.model, step, &problem, launched, before_ms);
+        if counters.multiply_adds() == 0 { Err(nothing()) } else { Ok(counters) }
+    }
+}
+
+/// The record of a launch; `before_ms` is what its pre-passes take.
+fn record(model: &Model, step: &Step, problem: &Problem, launched: &Launched, before_ms: f64) -> Counters {
+    let Launched { report, needs, prediction, .. } = launched;
+    let counted = &report.counters;
+    let ptx_emu::Counters { global_loads, global_stores, copies, shared_loads, shared_stores, .. } = *counted;
+    let TensorCoreFmas { f16, bf16, tf32 } = counted.tensor_core_fmas;
+    let occupancy = prediction.occupancy;
+    Counters {
+        schema: SCHEMA,
+        kernel: step.slug.to_owned(),
+        base: step.base.map(str::to_owned),
+        precision: step.precision.name().to_owned(),
+        device: model.name.to_owned(),
+        m: problem.m,
+        n: problem.n,
+        k: problem.k,
+        blocks_run: report.blocks_run,
+        blocks: report.blocks,
+        threads: needs.threads,
+        registers: needs.registers,
+        shared_bytes: needs.shared_bytes,
+        blocks_per_sm: occupancy.blocks,
+        warps_per_sm: occupancy.warps,
+        occupancy: occupancy.share,
+        occupancy_limit: occupancy.limit.name().to_owned(),
+        ptx_instructions: counted.warp_instructions(),
+        machine_instructions: counted.machine_instructions,
+        fma_instructions: counted.of(Class::Fma),
+        thread_fmas: counted.thread_fmas,
+        tensor_core_fmas: f16 + bf16 + tf32,
+        global_loads: global_loads.requests,
+        global_load_sectors: global_loads.sectors,
+        global_stores: global_stores.requests,
+        global_store_sectors: global_stores.sectors,
+        global_wavefronts: global_loads.wavefronts + global_stores.wavefronts,
+        copies: copies.requests,
+        copy_sectors: copies.sectors,
+        copy_bytes: copies.bytes,
+        shared_loads: shared_loads.requests,
+        shared_load_wavefronts: shared_loads.wavefronts,
+        shared_load_bytes: shared_loads.bytes,
+        shared_stores: shared_stores.requests,
+        shared_store_wavefronts: shared_stores.wavefronts,
+        shared_store_bytes: shared_stores.bytes,
+        barriers: counted.barriers,
+        divergent_branches: counted.divergent_branches,
+        l2_bytes: counted.block_sectors * SECTOR_BYTES,
+        touched_bytes: counted.touched_bytes,
+        modelled_ms: prediction.time_ms + before_ms,
+        bound: prediction.bound.name().to_owned(),
+        peak_gflops: peak_gflops(model, step.precision),
+        l2_gb_per_s: f64::from(model.l2_bytes_per_cycle) * f64::from(model.clock_mhz) / 1e3,
+        dram_gb_per_s: f64::from(model.memory_gb_per_s),
+        date: now(),
+        commit: env!("HOST_COMMIT").to_owned(),
+        toolchain: Some(toolchain()),
+    }
+}
+
+/// What the units for an arithmetic do at best, in 10^9 operations per second at the highest clock. Of three products, a third
+/// counts.
+fn peak_gflops(model: &Model, precision: Precision) -> f64 {
+    let fmas = match precision {
+        Precision::Fp32 => f64::from(model.fp32_lanes),
+        Precision::F16 | Precision::Bf16 => model::TENSOR_CORE_FMAS,
+        Precision::Tf32 => model::TENSOR_CORE_FMAS / 2.0,
+        Precision::Fp16x3 => model::TENSOR_CORE_FMAS / 3.0,
+        Precision::Tf32x3 => model::TENSOR_CORE_FMAS / 6.0,
+    };
+    2.0 * fmas * f64::from(model.sm_count) * f64::from(model.clock_mhz) / 1e3
+}
