@@ -1,0 +1,88 @@
+//! The second panel: which lane of a warp has which elements of C.
+
+use std::collections::BTreeMap;
+
+use gpu_kernels::Step;
+
+use super::accesses::{columns, rows};
+use super::heading;
+use super::placement::{Place, computing, elements};
+use super::svg::{Anchor, Svg, WIDTH};
+use super::{MARGIN, notes};
+
+const WARP: u32 = 32;
+
+/// The size of a lane's cell.
+const CELL: [f64; 2] = [21.0, 20.0];
+
+/// The part of a warp's elements in which each lane is once, in cells of so many rows and columns.
+struct Map {
+    /// The lanes, by row and column of cells.
+    cells: BTreeMap<Place, u32>,
+    /// Rows and columns of a cell: neighbours that a lane has.
+    cell: [u32; 2],
+    /// Rows and columns of cells.
+    shape: [u32; 2],
+}
+
+impl Map {
+    fn of(step: &Step) -> Self {
+        let first = computing(step).start;
+        let lanes: Vec<Vec<Place>> = (first..first + WARP).map(|thread| elements(step, thread)).collect();
+        let run = |values: std::collections::BTreeSet<u32>| {
+            let start = values.first().copied().unwrap_or_default();
+            (start..).zip(&values).take_while(|(expected, value)| expected == *value).count() as u32
+        };
+        let cell = [run(rows(&lanes[0])), run(columns(&lanes[0]))];
+        // Each lane's first cell.
+        let cells: BTreeMap<Place, u32> = (0..)
+            .zip(&lanes)
+            .filter_map(|(lane, places)| places.iter().min().map(|[row, col]| ([row / cell[0], col / cell[1]], lane)))
+            .collect();
+        let shape = [0, 1].map(|axis| cells.keys().map(|place| place[axis] + 1).max().unwrap_or_default());
+        Self { cells, cell, shape }
+    }
+}
+
+/// Draws the panel under `top`, and gives its lower end.
+pub fn panel(svg: &mut Svg, step: &Step, top: f64) -> f64 {
+    let Map { cells, cell, shape } = Map::of(step);
+    if step.tile.bk == 1 {
+        return top;
+    }
+    let top = heading(svg, top, "a warp: which lane has which elements of C");
+    let [left, top] = [MARGIN, top];
+    for (&[row, column], &lane) in &cells {
+        let [x, y] = [left + f64::from(column) * CELL[0], top + f64::from(row) * CELL[1]];
+        svg.rect(if lane % 2 == 0 { "c1" } else { "c2" }, [x, y, CELL[0], CELL[1]]);
+        svg.text("", Anchor::Middle, [x + CELL[0] / 2.0, y + 14.5], &lane.to_string());
+    }
+    let [height, width] = [f64::from(shape[0]) * CELL[1], f64::from(shape[1]) * CELL[0]];
+    svg.rect("edge", [left, top, width, height]);
+    let text = words(step, cell, shape);
+    let is_wide = width > WIDTH / 2.0;
+    if is_wide {
+        svg.hanging([left, top + height + 20.0], 0.0, WIDTH - 2.0 * MARGIN, &text)
+    } else {
+        let end = svg.hanging([left + width + 20.0, top + 14.0], 0.0, WIDTH - 2.0 * MARGIN - width - 20.0, &text);
+        end.max(top + height + 14.0)
+    }
+}
+
+fn words(step: &Step, cell: [u32; 2], shape: [u32; 2]) -> String {
+    let [rows, columns] = [0, 1].map(|axis| cell[axis] * shape[axis]);
+    let count = elements(step, computing(step).start).len() as u32 / (cell[0] * cell[1]);
+    let of = match cell {
+        [1, 1] => "one element".into(),
+        [rows, columns] => format!("{rows} x {columns} elements"),
+    };
+    let again = match count {
+        1 => String::new(),
+        _ => format!(
+            " So it is again {} times, {rows} rows or {columns} columns on: {count} such parts a lane.",
+            count - 1
+        ),
+    };
+    let _ = notes::COPIER;
+    format!("A number is a lane, its cell {of}: {rows} x {columns} of C.{again}")
+}
