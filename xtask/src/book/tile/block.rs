@@ -3,19 +3,19 @@
 use gpu_kernels::{Operand, Precision, Step};
 
 use super::accesses::{columns, rectangles, rows, sectors};
+use super::heading;
 use super::notes::{self, Example, TOUCHED};
 use super::placement::{Place, Share};
 use super::svg::{Anchor, LINE, Svg};
-use super::{MARGIN, heading};
 
 /// Where the picture ends and the notes begin.
-const NOTES: f64 = 492.0;
-const NOTES_WIDTH: f64 = 212.0;
+const NOTES: f64 = 464.0;
+const NOTES_WIDTH: f64 = 244.0;
 
 /// From A to C and from B to C: labels stand between.
 const GAP: f64 = 30.0;
-const LEFT: f64 = 74.0;
-const TALLEST: f64 = 330.0;
+const LEFT: f64 = 88.0;
+const TALLEST: f64 = 350.0;
 
 /// Where the matrices are, and how large an element is.
 struct Frame {
@@ -195,5 +195,4 @@ fn labels(svg: &mut Svg, step: &Step, frame: &Frame) {
     svg.text("bold", Anchor::Middle, [ax + drawn / 2.0, ay - 8.0], "A");
     svg.text("bold", Anchor::Start, [bx + size(tile.bn) + 6.0, by + (drawn / 2.0).min(20.0) + 4.0], "B");
     svg.text("bold", Anchor::Middle, [cx + size(tile.bn) / 2.0, cy + size(tile.bm) + LINE], "C");
-    let _ = MARGIN;
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use gpu_kernels::Step;
 
+use super::MARGIN;
 use super::accesses::{columns, rows};
 use super::heading;
 use super::placement::{Place, computing, elements};
 use super::svg::{Anchor, Svg, WIDTH};
-use super::{MARGIN, notes};
 
 const WARP: u32 = 32;
 
@@ -54,7 +54,7 @@ pub fn panel(svg: &mut Svg, step: &Step, top: f64) -> f64 {
     let [left, top] = [MARGIN, top];
     for (&[row, column], &lane) in &cells {
         let [x, y] = [left + f64::from(column) * CELL[0], top + f64::from(row) * CELL[1]];
-        svg.rect(if lane % 2 == 0 { "c1" } else { "c2" }, [x, y, CELL[0], CELL[1]]);
+        svg.rect(if (row + column) % 2 == 0 { "c1" } else { "c2" }, [x, y, CELL[0], CELL[1]]);
         svg.text("", Anchor::Middle, [x + CELL[0] / 2.0, y + 14.5], &lane.to_string());
     }
     let [height, width] = [f64::from(shape[0]) * CELL[1], f64::from(shape[1]) * CELL[0]];
@@ -69,20 +69,19 @@ pub fn panel(svg: &mut Svg, step: &Step, top: f64) -> f64 {
     }
 }
 
+/// What the map shows.
 fn words(step: &Step, cell: [u32; 2], shape: [u32; 2]) -> String {
-    let [rows, columns] = [0, 1].map(|axis| cell[axis] * shape[axis]);
-    let count = elements(step, computing(step).start).len() as u32 / (cell[0] * cell[1]);
-    let of = match cell {
+    let first = computing(step).start;
+    let warp: Vec<_> = (first..first + WARP).flat_map(|thread| elements(step, thread)).collect();
+    let [rows_of, columns_of] = [rows(&warp).len(), columns(&warp).len()];
+    let shown = cell[0] * cell[1] * shape[0] * shape[1];
+    let cell = match cell {
         [1, 1] => "one element".into(),
         [rows, columns] => format!("{rows} x {columns} elements"),
     };
-    let again = match count {
-        1 => String::new(),
-        _ => format!(
-            " So it is again {} times, {rows} rows or {columns} columns on: {count} such parts a lane.",
-            count - 1
-        ),
+    let times = match warp.len() as u32 / shown {
+        1 => "this is all of it".into(),
+        times => format!("this is there {times} times, side by side and one under the other"),
     };
-    let _ = notes::COPIER;
-    format!("A number is a lane, its cell {of}: {rows} x {columns} of C.{again}")
+    format!("Each number is a lane, and its cell {cell}. The warp has {rows_of} x {columns_of} of C: {times}.")
 }

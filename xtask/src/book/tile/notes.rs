@@ -141,10 +141,7 @@ fn registers(step: &Step) -> Vec<Note> {
         Note::new(&["c3"], format!("Thread {number} computes {what}.")),
         Note::new(
             &["a3", "b3"],
-            format!(
-                "Of each column of A's slice and row of B's it reads {tm} + {tn} values, for {} FMAs.",
-                plural(tm * tn)
-            ),
+            format!("Of each column of A's slice and row of B's it reads {tm} + {tn} values, for {}.", fmas(tm * tn)),
         ),
         Note::new(
             &["c2", "a2", "b2"],
@@ -215,8 +212,8 @@ fn engine(step: &Step) -> Vec<Note> {
     notes
 }
 
-fn plural(count: u32) -> String {
-    count.to_string()
+fn fmas(count: u32) -> String {
+    if count == 1 { "one FMA".into() } else { format!("{count} FMAs") }
 }
 
 /// The sizes of what some elements cover.

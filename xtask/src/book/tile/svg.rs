@@ -9,7 +9,7 @@ pub const WIDTH: f64 = 720.0;
 const TEXT: f64 = 13.0;
 
 /// About how wide a character is.
-pub const CHARACTER: f64 = 6.6;
+pub const CHARACTER: f64 = 7.1;
 
 /// A line of text and what follows it.
 pub const LINE: f64 = 18.0;
@@ -115,14 +115,7 @@ impl Svg {
         for y in [y1, y2] {
             self.line("edge", [x - 3.0, y], [x + 3.0, y]);
         }
-        let (name, size) = label.split_once(" = ").map_or((label, ""), |(name, size)| (name, size));
-        let y = (y1 + y2) / 2.0;
-        if size.is_empty() || y2 - y1 < 2.0 * LINE {
-            self.text("", Anchor::End, [x - 7.0, y + 4.5], label);
-        } else {
-            self.text("", Anchor::End, [x - 7.0, y - 4.0], &format!("{name} ="));
-            self.text("", Anchor::End, [x - 7.0, y - 4.0 + LINE], size);
-        }
+        self.text("", Anchor::End, [x - 7.0, (y1 + y2) / 2.0 + 4.5], label);
     }
 
     /// The whole file, so high, with what a reader hears who does not see it.
