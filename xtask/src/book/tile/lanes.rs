@@ -7,6 +7,7 @@ use gpu_kernels::Step;
 use super::MARGIN;
 use super::accesses::{columns, rows};
 use super::heading;
+use super::notes::by;
 use super::placement::{Place, computing, elements};
 use super::svg::{Anchor, Svg, WIDTH};
 
@@ -73,15 +74,15 @@ pub fn panel(svg: &mut Svg, step: &Step, top: f64) -> f64 {
 fn words(step: &Step, cell: [u32; 2], shape: [u32; 2]) -> String {
     let first = computing(step).start;
     let warp: Vec<_> = (first..first + WARP).flat_map(|thread| elements(step, thread)).collect();
-    let [rows_of, columns_of] = [rows(&warp).len(), columns(&warp).len()];
+    let all = [rows(&warp).len(), columns(&warp).len()].map(|count| count as u32);
     let shown = cell[0] * cell[1] * shape[0] * shape[1];
     let cell = match cell {
         [1, 1] => "one element".into(),
-        [rows, columns] => format!("{rows} x {columns} elements"),
+        _ => format!("{} elements", by(cell)),
     };
     let times = match warp.len() as u32 / shown {
         1 => "this is all of it".into(),
         times => format!("this is there {times} times, side by side and one under the other"),
     };
-    format!("Each number is a lane, and its cell {cell}. The warp has {rows_of} x {columns_of} of C: {times}.")
+    format!("Each number is a lane, and its cell {cell}. The warp has {} of C: {times}.", by(all))
 }

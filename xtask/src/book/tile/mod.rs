@@ -1,6 +1,7 @@
 //! The drawing of a step's tile: what a block multiplies, which thread has what, and who loads it. All from the step's constants.
 
 mod accesses;
+mod banks;
 mod block;
 mod lanes;
 mod notes;
@@ -31,7 +32,7 @@ pub fn block(step: &Step, page: &Page, figures: &mut Figures) -> Result<String> 
 fn drawing(step: &Step) -> String {
     let mut svg = Svg::default();
     let mut bottom = 0.0;
-    for panel in [block::panel, lanes::panel, stages::panel, schedule::panel] {
+    for panel in [block::panel, lanes::panel, banks::panel, stages::panel, schedule::panel] {
         bottom = panel(&mut svg, step, bottom);
     }
     svg.finish(bottom + MARGIN / 2.0, &title(step), &caption(step))
@@ -59,7 +60,7 @@ fn caption(step: &Step) -> String {
     };
     let notes = notes::of(step).into_iter().map(|note| note.text);
     let all = std::iter::once(format!("A block computes {} x {} of C from {operands}, to scale.", tile.bm, tile.bn));
-    all.chain(notes).collect::<Vec<_>>().join(" ")
+    all.chain(notes).collect::<Vec<_>>().join(" ").replace('\u{a0}', " ")
 }
 
 #[cfg(test)]

@@ -103,6 +103,7 @@ pub fn of(step: &Step) -> Vec<Note> {
     } else {
         tensor_cores(step)
     };
+    notes.extend(before(step));
     notes.extend(copies(step));
     notes.extend(engine(step));
     notes
@@ -136,7 +137,11 @@ fn registers(step: &Step) -> Vec<Note> {
     let Example { number, thread, group } = Example::of(step);
     let [tm, tn] = [step.tile.tm, step.tile.tn];
     let (rows_of, columns_of) = (rows(&group).len(), columns(&group).len());
-    let what = if thread.len() == 1 { "one element of C".into() } else { format!("TM x TN = {tm} x {tn} of C") };
+    let what = if thread.len() == 1 {
+        "one element of C".into()
+    } else {
+        format!("TM\u{a0}x\u{a0}TN\u{a0}=\u{a0}{} of C", by([tm, tn]))
+    };
     vec![
         Note::new(&["c3"], format!("Thread {number} computes {what}.")),
         Note::new(
@@ -191,13 +196,25 @@ fn copies(step: &Step) -> Option<Note> {
     Some(Note::new(&["copy3", "copy2"], what))
 }
 
+/// What has happened to the operands before, wherever they lie.
+fn before(step: &Step) -> Vec<Note> {
+    let always = step.prepasses.iter().filter(|prepass| !prepass.only_unaligned);
+    let words = always.map(|prepass| {
+        let operand = if prepass.operand == Operand::A { "A" } else { "B" };
+        match prepass.split {
+            Some(split) => format!("Before, a kernel takes {operand} apart into {} parts.", split.part.name()),
+            None => format!("Before, a kernel transposes {operand}."),
+        }
+    });
+    words.map(|words| Note::new(&[], words)).collect()
+}
+
 /// What the copy engine brings.
 fn engine(step: &Step) -> Vec<Note> {
     let Some([a, b]) = boxes(step) else { return vec![] };
-    let extent = |[rows, columns]: [u32; 2]| format!("{rows} x {columns}");
     let mut notes = vec![Note::new(
         &["dash"],
-        format!("The copy engine brings boxes of {} of A and {} of B; one thread asks for them.", extent(a), extent(b)),
+        format!("The copy engine brings boxes of {} of A and {} of B; one thread asks for them.", by(a), by(b)),
     )];
     if step.cluster[0] > 1 {
         let blocks = step.cluster[0];
@@ -216,9 +233,14 @@ fn fmas(count: u32) -> String {
     if count == 1 { "one FMA".into() } else { format!("{count} FMAs") }
 }
 
+/// Two sizes, which stay on one line.
+pub fn by([rows, columns]: [u32; 2]) -> String {
+    format!("{rows} x {columns}").replace(' ', "\u{a0}")
+}
+
 /// The sizes of what some elements cover.
 fn extent(places: &[Place]) -> String {
-    format!("{} x {}", rows(places).len(), columns(places).len())
+    by([rows(places).len() as u32, columns(places).len() as u32])
 }
 
 /// Draws notes under each other; gives where the next would be.

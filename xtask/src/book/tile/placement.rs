@@ -4,7 +4,7 @@
 use gpu_kernels::{Operand, Precision, Step};
 
 /// Values of a 128-bit access.
-const VEC: u32 = 4;
+pub const VEC: u32 = 4;
 const WARP: u32 = 32;
 const WARPGROUP: u32 = 128;
 
@@ -100,6 +100,26 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
             let col = group * 64 + warp / 2 * 32 + warp % 2 * 8 + lane / 16 * 16 + lane / 4 % 4;
             products(tile.bm).map(|[half, row]| [row + lane % 4 * 2, col + half * 4]).collect()
         }
+    }
+}
+
+/// The words of A's and of B's slice in shared memory that a thread's first loads of 128 bits begin with, rows of both along m and n
+/// there; `None` where fragments are not read so.
+pub fn first_words(step: &Step, thread: u32) -> Option<[u32; 2]> {
+    let order = Order::of(step);
+    let is_wide = step.vector_loads || step.dynamic_smem_bytes > 0;
+    if step.precision != Precision::Fp32 || !is_wide {
+        return None;
+    }
+    let [row, col] = *elements(step, thread).first()?;
+    let swizzled = |col: u32| col ^ (col / WARP % 2 * VEC);
+    let lane = thread % WARP;
+    match order {
+        Order::Pairs => Some([row, swizzled(col)]),
+        // Neighbours load different pieces, and those 16 further on another row.
+        Order::Corners => Some([row, lane / 16 * step.tile.bn + swizzled(col + lane % 2 * VEC)]),
+        Order::SpreadDiagonals => Some([row + (VEC - 1) * (lane % LANES[0]), col]),
+        _ => Some([row, col]),
     }
 }
 

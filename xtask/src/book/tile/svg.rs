@@ -93,7 +93,7 @@ impl Svg {
     /// Lines of text under each other, the first so far indented; gives where the next line would be.
     pub fn hanging(&mut self, [x, mut y]: [f64; 2], indent: f64, width: f64, text: &str) -> f64 {
         for (index, line) in wrap(text, indent, width).iter().enumerate() {
-            self.text("", Anchor::Start, [if index == 0 { x + indent } else { x }, y], line);
+            self.text("", Anchor::Start, [if index == 0 { x + indent } else { x }, y], &line.replace('\u{a0}', " "));
             y += LINE;
         }
         y
@@ -135,7 +135,8 @@ impl Svg {
 /// Words in lines of at most so wide, the first so far indented, by how wide characters are about.
 pub fn wrap(text: &str, indent: f64, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    // Not `split_whitespace`: spaces that do not break are whitespace, too.
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
         let room = if lines.len() > 1 { width } else { width - indent };
         match lines.last_mut() {
             Some(line) if (line.chars().count() + 1 + word.chars().count()) as f64 * CHARACTER <= room => {
