@@ -2,11 +2,11 @@
 
 mod accuracy;
 mod bench;
+mod book;
 mod check;
 mod diff;
 mod profile;
 mod ptx;
-mod results;
 mod sass;
 mod setup;
 mod test;
@@ -37,6 +37,7 @@ enum Command {
     Accuracy(accuracy::Args),
     Test(test::Args),
     Check(check::Args),
+    Book(book::Args),
     Diff(diff::Args),
     Sass(sass::Args),
     Profile(profile::Args),
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Book(args) => book::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sass(args) => sass::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Profile(args) => profile::run(&args).map(|()| ExitCode::SUCCESS),
