@@ -76,11 +76,13 @@
         if (!cuts && !isDrawing) return outer;
         const box = element.getBoundingClientRect();
         const hides = ['hidden', 'clip'].some((value) => value === overflowX || value === overflowY);
-        // Text must not leave a drawing, even where it would be seen.
+        // Text must not leave a drawing, even where it would be seen. What scrolls can be brought to where it is seen.
         const isHiding = isDrawing || (hides && textOverflow !== 'ellipsis');
+        const scrolls = ['auto', 'scroll'].some((value) => value === overflowX || value === overflowY);
+        const around = scrolls ? [] : outer.hidden;
         return {
             seen: cuts ? meet(outer.seen, box) : outer.seen,
-            hidden: isHiding ? [...outer.hidden, { element, box }] : outer.hidden,
+            hidden: isHiding ? [...around, { element, box }] : around,
         };
     });
 
@@ -219,7 +221,7 @@
     }
     for (const [colours, { ratio, names }] of pale) {
         const others = names.length > 1 ? ` (and ${names.length - 1} more)` : '';
-        complain('contrast', `${names[0]} is ${ratio.toFixed(1)} : 1, ${colours}${others}`);
+        complain('contrast', `${names[0]} is ${ratio.toFixed(2)} : 1, ${colours}${others}`);
     }
 
     return [...found.values()].flatMap((all) =>

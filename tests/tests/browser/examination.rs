@@ -100,12 +100,12 @@ const BAD: &[Bad] = &[
         NARROW,
         &["tiny: \"label\" is 7.5 px"],
     ),
-    ("grey text", "<p style='color: #808080'>pale", WIDE, &["contrast: \"pale\" is 3.9 : 1, #808080 on #ffffff"]),
+    ("grey text", "<p style='color: #808080'>pale", WIDE, &["contrast: \"pale\" is 3.95 : 1, #808080 on #ffffff"]),
     (
         "faded text",
         "<div style='opacity: 0.5; background: #fff'><p style='background: #eee'>pale",
         WIDE,
-        &["contrast: \"pale\" is 3.7 : 1, #808080 on #f7f7f7"],
+        &["contrast: \"pale\" is 3.70 : 1, #808080 on #f7f7f7"],
     ),
     (
         "text for daylight",
