@@ -10,13 +10,10 @@ use crate::results;
 use crate::workspace::{self, relative};
 
 /// What `host` runs unless its own arguments say otherwise.
-const DEFAULTS: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "1024,2048,4092,4096")];
+const DEFAULTS: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "ladder")];
 
 /// How speed grows with the size, and where it stops.
-const GROWTH_SIZES: (&str, &str) = (
-    "--size",
-    "128,256,384,512,768,1024,1280,1536,1792,2048,2560,3072,3584,4096,5120,6144,7168,8192,10240,12288,14336,16384",
-);
+const GROWTH_SIZES: (&str, &str) = ("--size", "growth");
 
 /// Measure every step beside cuBLAS
 ///
@@ -27,6 +24,9 @@ pub struct Args {
     /// Measure `auto` beside cuBLAS at sizes from 128 to 16384, instead of every step at a few
     #[arg(long, conflicts_with = "write_readme")]
     growth: bool,
+    /// Take a quick look: every step at one size, with few launches, or few blocks in the emulator
+    #[arg(long, conflicts_with_all = ["growth", "write_readme"])]
+    quick: bool,
     /// Measure nothing: write the README's table of results from FILE, by default the newest in docs/results/
     #[arg(long, value_name = "FILE.jsonl", conflicts_with = "host")]
     write_readme: Option<Option<PathBuf>>,
@@ -39,6 +39,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     match &args.write_readme {
         Some(file) => results::write_readme(file.as_deref()).map(|()| ExitCode::SUCCESS),
+        None if args.quick => measure("bench", &["--quick"], &[], &args.host),
         None if !args.growth => measure("bench", &[], &DEFAULTS, &args.host),
         None => {
             let kernels = growth_kernels(&args.host);
