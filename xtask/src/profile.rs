@@ -146,3 +146,52 @@ fn difference(metric: &Metric, ours: f64, theirs: f64) -> String {
 fn figure(value: f64) -> String {
     if value.fract() == 0.0 || value >= 1000.0 { grouped(value.round() as u64) } else { significant(value) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counters of `smem-tiling` at 500, as far as the table needs them.
+    fn counters() -> Counters {
+        let text = include_str!("profile/data/counters.json");
+        Run::parse("counters.json", text).unwrap().counters.remove(0)
+    }
+
+    fn line<'a>(table: &'a str, name: &str) -> &'a str {
+        table
+            .lines()
+            .find(|line| line.trim_start().starts_with(name))
+            .unwrap_or_else(|| panic!("no {name} in\n{table}"))
+    }
+
+    #[test]
+    fn sizes_are_those_of_host() {
+        assert_eq!(parse_size("512").as_deref(), Ok("512x512x512"));
+        assert_eq!(parse_size("1x2x3").as_deref(), Ok("1x2x3"));
+        assert!(["", "0", "2x3", "x", "-1"].iter().all(|text| parse_size(text).is_err()));
+    }
+
+    #[test]
+    fn the_emulators_counters_stand_alone_where_there_is_no_gpu() {
+        let text = table(&counters(), None);
+        assert!(!text.contains("Nsight Compute") || !text.contains("difference"), "{text}");
+        assert!(line(&text, "global loads").contains("256 000"), "{text}");
+        assert!(line(&text, "global loads").contains("smsp__sass_inst_executed_op_global_ld.sum + LDGSTS"), "{text}");
+        assert!(!text.contains("copies in bulk"), "what is zero everywhere is left out:\n{text}");
+    }
+
+    #[test]
+    fn the_hardwares_counters_stand_beside_the_emulators() {
+        let mut counters = counters();
+        counters.barriers = 262_000;
+        counters.shared_loads = 5_300_000;
+        let text = table(&counters, Some(&nsight::tests::smem_tiling()));
+        let cells =
+            |name| line(&text, name).split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect::<Vec<_>>();
+        assert_eq!(cells("global loads")[1..4], ["256 000", "256 000", "equal"], "{text}");
+        assert_eq!(cells("barriers")[1..4], ["262 000", "262 144", "-0.1 %"], "{text}");
+        assert_eq!(cells("shared loads")[1..4], ["5 300 000", "5 242 880", "+1.1 % !"], "{text}");
+        assert_eq!(cells("occupancy")[2..4], ["100", "equal"], "{text}");
+        assert_eq!(cells("time")[2], "0.0366", "{text}");
+    }
+}

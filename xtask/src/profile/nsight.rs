@@ -187,3 +187,84 @@ fn tool(ncu: &Path) -> String {
     let version = version.and_then(|text| text.split_whitespace().next()).unwrap_or_default();
     format!("Nsight Compute {version}").trim_end().to_owned()
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// What Nsight Compute 2025.3 exported of two steps at 500 on an H200, the columns that are of use here.
+    const RAW: &str = include_str!("data/raw.csv");
+    const SOURCE: &str = include_str!("data/source.csv");
+
+    fn step(slug: &str) -> &'static Step {
+        gpu_kernels::find(slug).unwrap()
+    }
+
+    /// The counts of `smem-tiling`.
+    pub fn smem_tiling() -> Profiled {
+        let step = step("smem-tiling");
+        let launches: Vec<_> =
+            launches(RAW).unwrap().into_iter().filter(|launch| launch.kernel == step.kernel).collect();
+        let (ran, profiled) = launch(&launches, step).unwrap();
+        Profiled { opcodes: opcodes(SOURCE, ran.kernel).unwrap(), ..profiled }
+    }
+
+    #[test]
+    fn exported_counts_are_read() {
+        let profiled = smem_tiling();
+        assert_eq!(profiled.metrics["smsp__inst_executed.sum"], 12_505_312.0);
+        assert_eq!(profiled.metrics[DURATION], 36_640.0);
+        assert!(!profiled.metrics.contains_key("Kernel Name"));
+        assert_eq!(profiled.opcodes["BAR.SYNC.DEFER_BLOCKING"], 262_144);
+        let instructions: u64 = profiled.opcodes.values().sum();
+        assert_eq!(instructions, 12_505_312, "each instruction is counted once, with its guard or without");
+        let missing = METRICS.iter().find(|metric| metric.of_hardware(&profiled).is_none());
+        assert!(missing.is_none(), "{missing:?}");
+    }
+
+    #[test]
+    fn the_time_is_that_of_all_launches_up_to_the_steps_first() {
+        let step = step("transposed");
+        let of = |kernel: &str, nanoseconds: f64| Launch {
+            kernel: kernel.to_owned(),
+            metrics: [(DURATION.to_owned(), nanoseconds)].into(),
+        };
+        let prepass = step.prepasses[0].kernel;
+        let launched = [of(prepass, 5.0), of(step.kernel, 20.0), of(prepass, 7.0), of(step.kernel, 21.0)];
+        let (ran, profiled) = launch(&launched, step).unwrap();
+        assert_eq!((ran.slug, profiled.metrics[DURATION]), ("transposed", 25.0));
+        assert!(launch(&launched[..1], step).unwrap_err().to_string().contains("no launch of sgemm_transposed"));
+    }
+
+    #[test]
+    fn a_variant_that_ran_is_named() {
+        let step = step("autotuned");
+        let variant = &step.variants[1];
+        let launched = [Launch { kernel: variant.kernel.to_owned(), metrics: BTreeMap::new() }];
+        assert_eq!(launch(&launched, step).unwrap().0.slug, variant.slug);
+    }
+
+    #[test]
+    fn a_failure_is_one_line() {
+        let of = |said: &str| failure(said).to_string();
+        let refused = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance \
+                       Counters on the target device 0.";
+        assert!(of(refused).contains("NVreg_RestrictProfilingToAdminUsers=0"));
+        let no_gpu =
+            "==PROF== Connected to process 7\nerror: there is no CUDA device\n==WARNING== No kernels were profiled.";
+        assert_eq!(of(no_gpu), "there is no CUDA device");
+        assert_eq!(of("==WARNING== No kernels were profiled.\n"), "No kernels were profiled.");
+        assert_eq!(of(""), "ncu wrote no report");
+        assert!([refused, no_gpu].iter().all(|said| !of(said).contains('\n')));
+    }
+
+    #[test]
+    fn the_profiler_runs_the_step_and_what_comes_before_it_through_cargo() {
+        let command = command(Path::new("ncu"), step("transposed"), "512x512x512", Path::new("report.ncu-rep"));
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+        let text = words.join(" ");
+        assert!(text.contains("--kernel-name regex:^(sgemm_transposed|transpose)$"), "{text}");
+        assert!(text.contains("--export report.ncu-rep"), "{text}");
+        assert!(text.ends_with("--kernel transposed --size 512x512x512 --iterations 1 --warmup 0"), "{text}");
+    }
+}
