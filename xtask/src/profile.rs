@@ -27,6 +27,9 @@ pub struct Args {
     /// The emulator runs every block, however long that takes, instead of a sample of a large grid
     #[arg(long)]
     full: bool,
+    /// Show what Nsight Compute calls each of them, too
+    #[arg(long)]
+    names: bool,
 }
 
 /// Runs `profile`.
@@ -40,12 +43,12 @@ pub fn run(args: &Args) -> Result<()> {
     match &hardware {
         Ok(hardware) => {
             println!("{}", setting(&counters, hardware));
-            println!("{}", table(&counters, Some(&hardware.profiled)));
+            println!("{}", table(&counters, Some(&hardware.profiled), args.names));
             println!("{}", footnote(&counters, hardware));
         }
         Err(reason) => {
             println!("No hardware counters: {reason:#}");
-            println!("{}", table(&counters, None));
+            println!("{}", table(&counters, None, args.names));
         }
     }
     Ok(())
@@ -100,18 +103,18 @@ fn footnote(counters: &Counters, hardware: &Hardware) -> String {
 }
 
 /// The counters of both, or of the emulator alone; what is zero everywhere is left out.
-fn table(counters: &Counters, hardware: Option<&Profiled>) -> String {
+fn table(counters: &Counters, hardware: Option<&Profiled>, names: bool) -> String {
     const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
     const STYLE: TableStyle = TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
-    let columns = if hardware.is_some() { 5 } else { 3 };
+    let figures = if hardware.is_some() { 3 } else { 1 };
     let aligned = |texts: Vec<String>| {
         texts.into_iter().enumerate().map(move |(column, text)| {
-            let is_text = column == 0 || column == columns - 1;
+            let is_text = column == 0 || column > figures;
             Cell::new(text).set_alignment(if is_text { CellAlignment::Left } else { CellAlignment::Right })
         })
     };
-    let both = ["Nsight Compute", "emulator beside it"].into_iter().filter(|_| hardware.is_some());
-    let header = ["", "emulator"].into_iter().chain(both).chain(["in Nsight Compute"]);
+    let both = ["Nsight Compute", "difference"].into_iter().filter(|_| hardware.is_some());
+    let header = ["", "emulator"].into_iter().chain(both).chain(names.then_some("there called"));
     let mut table = Table::new();
     table.load_style(STYLE).set_header(aligned(header.map(str::to_owned).collect()));
     for metric in METRICS {
@@ -125,7 +128,7 @@ fn table(counters: &Counters, hardware: Option<&Profiled>) -> String {
             row.push(theirs.map_or("-".into(), figure));
             row.push(theirs.map_or("-".into(), |theirs| difference(metric, ours, theirs)));
         }
-        row.push(metric.of_nsight());
+        row.extend(names.then(|| metric.of_nsight()));
         table.add_row(aligned(row));
     }
     table.to_string()
@@ -173,10 +176,11 @@ mod tests {
 
     #[test]
     fn the_emulators_counters_stand_alone_where_there_is_no_gpu() {
-        let text = table(&counters(), None);
-        assert!(!text.contains("Nsight Compute") || !text.contains("difference"), "{text}");
-        assert!(line(&text, "global loads").contains("256 000"), "{text}");
-        assert!(line(&text, "global loads").contains("smsp__sass_inst_executed_op_global_ld.sum + LDGSTS"), "{text}");
+        let text = table(&counters(), None, false);
+        assert!(!text.contains("Nsight Compute") && !text.contains("smsp__"), "{text}");
+        assert!(line(&text, "global loads").trim_end().ends_with("256 000"), "{text}");
+        let named = table(&counters(), None, true);
+        assert!(line(&named, "global loads").contains("smsp__sass_inst_executed_op_global_ld.sum + LDGSTS"), "{named}");
         assert!(!text.contains("copies in bulk"), "what is zero everywhere is left out:\n{text}");
     }
 
@@ -185,7 +189,7 @@ mod tests {
         let mut counters = counters();
         counters.barriers = 262_000;
         counters.shared_loads = 5_300_000;
-        let text = table(&counters, Some(&nsight::tests::smem_tiling()));
+        let text = table(&counters, Some(&nsight::tests::smem_tiling()), false);
         let cells =
             |name| line(&text, name).split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect::<Vec<_>>();
         assert_eq!(cells("global loads")[1..4], ["256 000", "256 000", "equal"], "{text}");

@@ -38,7 +38,7 @@ struct Launch {
 
 /// Profiles one launch of the step, and of what runs before it. An error is a line that says what is missing.
 pub fn profile(step: &'static Step, size: &str) -> Result<Hardware> {
-    let ncu = find().context("ncu is neither in PATH nor where CUDA and Nsight Compute are usually installed")?;
+    let ncu = find().context("ncu, which the CUDA toolkit contains, is neither in PATH nor at its usual places")?;
     let report = workspace::root().join(format!("target/profile/{}-{size}.ncu-rep", step.slug.replace('/', "-")));
     fs::create_dir_all(report.with_file_name(""))?;
     let _ = fs::remove_file(&report);
@@ -123,13 +123,14 @@ fn launches(page: &str) -> Result<Vec<Launch>> {
     Ok(launches.iter().map(launch).collect())
 }
 
-/// The first launch of the step or of one of its variants: which it was, and its metrics, the time of what ran before included.
+/// The first launch of the step or of one of its variants: which it was, and its metrics, its pre-passes' time included.
 fn launch(launches: &[Launch], step: &'static Step) -> Result<(&'static Step, Profiled)> {
     let ran = |launch: &Launch| std::iter::once(step).chain(step.variants).find(|step| step.kernel == launch.kernel);
     let found = launches.iter().enumerate().find_map(|(index, launch)| Some((index, ran(launch)?)));
     let (index, ran) = found.with_context(|| format!("ncu saw no launch of {}", step.kernel))?;
     let mut metrics = launches[index].metrics.clone();
-    let durations: Option<f64> = launches[..=index].iter().map(|launch| launch.metrics.get(DURATION)).sum();
+    let its_own = launches[..=index].iter().filter(|launch| ran.kernels().any(|kernel| kernel == launch.kernel));
+    let durations: Option<f64> = its_own.map(|launch| launch.metrics.get(DURATION)).sum();
     metrics.extend(durations.map(|duration| (DURATION.to_owned(), duration)));
     Ok((ran, Profiled { metrics, ..Profiled::default() }))
 }
@@ -203,9 +204,7 @@ pub mod tests {
     /// The counts of `smem-tiling`.
     pub fn smem_tiling() -> Profiled {
         let step = step("smem-tiling");
-        let launches: Vec<_> =
-            launches(RAW).unwrap().into_iter().filter(|launch| launch.kernel == step.kernel).collect();
-        let (ran, profiled) = launch(&launches, step).unwrap();
+        let (ran, profiled) = launch(&launches(RAW).unwrap(), step).unwrap();
         Profiled { opcodes: opcodes(SOURCE, ran.kernel).unwrap(), ..profiled }
     }
 
