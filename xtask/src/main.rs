@@ -2,14 +2,17 @@
 
 mod accuracy;
 mod bench;
+mod book;
 mod check;
 mod diff;
 mod profile;
 mod ptx;
-mod results;
+mod regressions;
+mod report;
 mod sass;
 mod setup;
 mod test;
+mod text_table;
 mod tidy;
 mod tune;
 mod workspace;
@@ -34,9 +37,11 @@ enum Command {
     Setup(setup::Args),
     Ptx(ptx::Args),
     Bench(bench::Args),
+    Report(report::Args),
     Accuracy(accuracy::Args),
     Test(test::Args),
     Check(check::Args),
+    Book(book::Args),
     Diff(diff::Args),
     Sass(sass::Args),
     Profile(profile::Args),
@@ -48,9 +53,11 @@ fn main() -> ExitCode {
         Command::Setup(args) => setup::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Ptx(args) => ptx::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Bench(args) => bench::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Book(args) => book::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sass(args) => sass::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Profile(args) => profile::run(&args).map(|()| ExitCode::SUCCESS),
