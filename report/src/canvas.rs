@@ -160,12 +160,6 @@ impl Canvas {
         });
     }
 
-    pub(crate) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, class: &str) {
-        self.add(&html! {
-            rect x=(pixel(x)) y=(pixel(y)) width=(pixel(width.max(0.0))) height=(pixel(height)) class=(class) {}
-        });
-    }
-
     /// A bar in the colour of a series: full where it was measured, hatched in a dashed frame where it was modelled.
     pub(crate) fn bar(&mut self, [x, y, width, height]: [f64; 4], colour: usize, is_modelled: bool) {
         let width = width.max(0.0);

@@ -4,7 +4,7 @@
 
 use results::Measurement;
 
-use super::{LeftOut, vertical_grid};
+use super::{GROUPS, LeftOut, group, vertical_grid};
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, Entry, View, run_mark, tip};
 use crate::legend::{self, Swatch};
@@ -112,9 +112,7 @@ fn bars<'a>(data: &'a Data, entry: &Entry) -> Vec<Bar<'a>> {
         let row = data.row(view, entry)?;
         let colour = match entry.precision.as_str() {
             _ if !data.is_single() => i,
-            "fp32" => 0,
-            precision if precision.ends_with("x3") => 2,
-            _ => 1,
+            precision => group(precision),
         };
         Some(Bar {
             row,
@@ -182,9 +180,7 @@ fn legend(data: &Data, panels: &[Panel]) -> Vec<(Swatch, String)> {
     let bars = || panels.iter().flat_map(|panel| &panel.steps).flat_map(|step| &step.bars);
     let mut items = Vec::new();
     if data.is_single() {
-        let groups: [(usize, &str); 3] =
-            [(0, "fp32"), (2, "tensor cores, fp32's accuracy"), (1, "tensor cores, less accuracy")];
-        for (colour, what) in groups {
+        for (colour, what) in GROUPS {
             for (is_modelled, how) in [(false, ""), (true, ", modelled")] {
                 if bars().any(|bar| bar.colour == colour && bar.row.modelled == is_modelled) {
                     items.push((Swatch::Bar(colour, is_modelled), format!("{what}{how}")));

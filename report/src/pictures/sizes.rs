@@ -8,7 +8,7 @@ use results::Measurement;
 use super::{LeftOut, horizontal_grid};
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, Entry, View, run_mark, tip};
-use crate::number::{pixel, thousands};
+use crate::number::{axis, pixel, thousands};
 use crate::picture::Picture;
 use crate::place::spread;
 use crate::scale::Scale;
@@ -197,7 +197,7 @@ impl Sheet<'_> {
         let frame = self.frame(layout, place);
         let small = Type { size: layout.font() - 1.0, class: "f-muted" };
         canvas.text(place[0], frame.top - 14.0, Anchor::Start, small, "GFLOPS");
-        horizontal_grid(canvas, &frame.y, [frame.left, frame.right], &frame.y.ticks(8.0));
+        horizontal_grid(canvas, &frame.y, [frame.left, frame.right], &frame.y.ticks(8.0), axis);
         let mut free = f64::MIN;
         for size in self.sizes {
             let (x, text) = (frame.x.at(f64::from(*size)), size.to_string());
