@@ -135,12 +135,27 @@ impl Panel<'_> {
     }
 }
 
+/// A column of values: its heading, and the text of a bar.
+type Column = (&'static str, fn(&Bar) -> String);
+
+fn speed(bar: &Bar) -> String {
+    thousands(bar.row.gflops)
+}
+
+fn share(bar: &Bar) -> String {
+    bar.row.percent_of_cublas.map_or_else(|| "-".into(), |share| format!("{share:.1} %"))
+}
+
+fn times(bar: &Bar) -> String {
+    bar.ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2} x"))
+}
+
 /// Where the parts of a line are, in pixels from the left.
 struct Columns {
     name: f64,
     bars: (f64, f64),
     /// The right ends of the columns of values, with their headings.
-    values: Vec<(f64, &'static str)>,
+    values: Vec<(f64, Column)>,
     bar_height: f64,
     bar_distance: f64,
     step_distance: f64,
@@ -152,8 +167,16 @@ impl Columns {
         let names = panels.iter().flat_map(|panel| &panel.steps).map(|step| look.width(&step.entry.name()));
         let name = names.fold(0.0, f64::max) + layout.pick(4.0, 0.0);
         let ratio = if data.is_single() { "over base" } else { "of the first" };
-        let values =
-            layout.pick(vec![(770.0, "GFLOPS"), (860.0, "of cuBLAS"), (958.0, ratio)], vec![(359.0, "GFLOPS")]);
+        let has_cublas = panels
+            .iter()
+            .flat_map(|panel| &panel.steps)
+            .flat_map(|step| &step.bars)
+            .any(|bar| bar.row.percent_of_cublas.is_some());
+        let mut values: Vec<(f64, Column)> = layout.pick(
+            vec![(770.0, ("GFLOPS", speed)), (860.0, ("of cuBLAS", share)), (958.0, (ratio, times))],
+            vec![(359.0, ("GFLOPS", speed))],
+        );
+        values.retain(|(_, (heading, _))| has_cublas || *heading != "of cuBLAS");
         let bar_distance = if data.is_single() { 0.0 } else { layout.font() + 3.0 };
         Self {
             name,
@@ -195,7 +218,7 @@ fn legend(data: &Data, panels: &[Panel]) -> Vec<(Swatch, String)> {
         }
     }
     if bars().any(|bar| bar.peer.is_some()) {
-        items.push((Swatch::Shape(FORM_OF_PEERS, "f-c1 s-paper"), "the same idea in CUDA C++".into()));
+        items.push((Swatch::Shape(FORM_OF_PEERS, "f-ink s-paper"), "the same idea in CUDA C++".into()));
     }
     if panels
         .iter()
@@ -215,7 +238,7 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel, columns: &Columns, has_runs: b
     let rows = label_rows(panel, &scale, small);
     let count = rows.iter().copied().max().map_or(1, |row| row + 1);
     let plot = top + 24.0 + line_height * count as f64;
-    for &(right, heading) in &columns.values {
+    for &(right, (heading, _)) in &columns.values {
         canvas.text(right, plot - line_height / 2.0 - 2.0, Anchor::End, small, heading);
     }
     let height = |step: &Step| columns.step_distance + columns.bar_distance * (step.bars.len().max(1) - 1) as f64;
@@ -267,8 +290,6 @@ fn draw_step(
 ) {
     let layout = canvas.layout;
     let name = Type { size: layout.font(), class: "f-ink" };
-    let value = Type { size: layout.font(), class: "f-ink" };
-    let share = Type { size: layout.font(), class: "f-muted" };
     let first = top + columns.step_distance / 2.0;
     let middle = first + columns.bar_distance * (step.bars.len() - 1) as f64 / 2.0;
     canvas.text(columns.name, middle, Anchor::End, name, &step.entry.name());
@@ -287,14 +308,12 @@ fn draw_step(
                 canvas.line([x, y - half - 3.0], [x, y + half + 3.0], 2.0, "s-ink");
             }
             if let Some(peer) = bar.peer {
-                canvas.shape([scale.at(peer), y], 4.5, FORM_OF_PEERS, "f-c1 s-paper", 1.5);
+                canvas.shape([scale.at(peer), y], 4.5, FORM_OF_PEERS, "f-ink s-paper", 1.5);
             }
         });
-        let percent = bar.row.percent_of_cublas.map_or_else(|| "-".into(), |share| format!("{share:.1} %"));
-        let ratio = bar.ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2} x"));
-        let texts = [(value, thousands(bar.row.gflops)), (share, percent), (share, ratio)];
-        for ((right, _), (look, text)) in columns.values.iter().zip(texts) {
-            canvas.text(*right, y, Anchor::End, look, &text);
+        for (right, (heading, text)) in &columns.values {
+            let class = if *heading == "GFLOPS" { "f-ink" } else { "f-muted" };
+            canvas.text(*right, y, Anchor::End, Type { class, ..name }, &text(bar));
         }
     }
 }

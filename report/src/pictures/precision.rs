@@ -146,14 +146,14 @@ fn draw_cloud(canvas: &mut Canvas, all: &[Cloud], cloud: &Cloud, top: f64) -> f6
     let layout = canvas.layout;
     let small = Type { size: layout.font() - 1.0, class: "f-muted" };
     let (left, right) = (small.width("1.0e-7") + 8.0, layout.width() - 4.0);
-    let (top, bottom) = (top + 24.0, top + layout.pick(440.0, 400.0));
+    let (top, bottom) = (top + 28.0, top + layout.pick(440.0, 400.0));
     let points = || all.iter().flat_map(|cloud| &cloud.points);
     // Slow steps would leave no room for the others.
     let most = points().map(|(_, row, _)| row.gflops).fold(0.0, f64::max);
     let named = points().filter(|point| point.2).map(|(_, row, _)| row.gflops).fold(most, f64::min);
     let x = Scale::log([named, most], layout.pick(1.6, 1.7), (left, right));
     let y = Scale::log(points().map(|(_, row, _)| row.rel_error), 2.0, (bottom, top));
-    canvas.text(0.0, top - 14.0, Anchor::Start, small, "relative error, lower is better");
+    canvas.text(0.0, top - 18.0, Anchor::Start, small, "relative error, lower is better");
     horizontal_grid(canvas, &y, [left, right], &y.ticks(8.0), short);
     vertical_grid(canvas, &x, [top, bottom], &x.ticks(layout.pick(8.0, 6.0)), axis);
     canvas.text((left + right) / 2.0, bottom + 34.0, Anchor::Middle, small, "GFLOPS, further right is better");
@@ -220,8 +220,7 @@ fn draw_ranges(canvas: &mut Canvas, ranges: &[Range], top: f64) -> f64 {
         canvas.text(names + 2.0, y, Anchor::End, name, &range.kernel);
         let least = range.ratios().fold(f64::INFINITY, f64::min);
         let most = range.ratios().fold(0.0, f64::max);
-        let promises = range.all.iter().any(|row| row.promises);
-        let series = if promises { 2 } else { 1 };
+        let series = group(&range.all[0].precision);
         canvas.line([scale.at(least), y], [scale.at(most), y], 5.0, &format!("s-c{series} soft"));
         for row in range.all.iter().filter(|row| row.rel_error_ratio.is_finite() && row.rel_error_ratio > 0.0) {
             canvas.mark(&accuracy_tip(row), |canvas| {

@@ -177,12 +177,12 @@ fn draw_panel(canvas: &mut Canvas, all: &[Panel], panel: &Panel, top: f64) -> f6
     let layout = canvas.layout;
     let small = Type { size: layout.font() - 1.0, class: "f-muted" };
     let (left, right) = (small.width("500k") + 8.0, layout.width() - 4.0);
-    let (top, bottom) = (top + 24.0, top + layout.pick(560.0, 470.0));
+    let (top, bottom) = (top + 28.0, top + layout.pick(560.0, 470.0));
     let points = || all.iter().flat_map(|panel| &panel.points);
     let peaks = all.iter().flat_map(|panel| &panel.peaks).map(|peak| peak.0);
     let x = Scale::log(points().map(|point| point.intensity), layout.pick(1.7, 1.5), (left, right));
     let y = Scale::log(points().map(|point| point.gflops).chain(peaks), 1.5, (bottom, top));
-    canvas.text(0.0, top - 14.0, Anchor::Start, small, "GFLOPS");
+    canvas.text(0.0, top - 18.0, Anchor::Start, small, "GFLOPS");
     horizontal_grid(canvas, &y, [left, right], &y.ticks(layout.pick(10.0, 8.0)), axis);
     vertical_grid(canvas, &x, [top, bottom], &x.ticks(8.0), short);
     let what = "FLOPs for each byte between L2 and the multiprocessors";

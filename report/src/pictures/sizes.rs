@@ -178,7 +178,7 @@ impl Sheet<'_> {
         let label = Type { size: layout.font() - 1.0, class: "" };
         let names = self.data.entries.iter().map(|entry| label.width(&entry.name()));
         let (left, right) = (left + label.width("500k") + 8.0, right - names.fold(0.0, f64::max) - 30.0);
-        let (top, bottom) = (top + 22.0, bottom - 40.0);
+        let (top, bottom) = (top + 26.0, bottom - 40.0);
         let speeds = self.data.views.iter().flat_map(|view| view.run.measurements.iter());
         let speeds = speeds.filter(|row| row.size().is_some()).map(|row| row.gflops);
         let sizes = self.sizes.iter().map(|size| f64::from(*size));
@@ -196,7 +196,7 @@ impl Sheet<'_> {
         let layout = canvas.layout;
         let frame = self.frame(layout, place);
         let small = Type { size: layout.font() - 1.0, class: "f-muted" };
-        canvas.text(place[0], frame.top - 14.0, Anchor::Start, small, "GFLOPS");
+        canvas.text(place[0], frame.top - 18.0, Anchor::Start, small, "GFLOPS");
         horizontal_grid(canvas, &frame.y, [frame.left, frame.right], &frame.y.ticks(8.0), axis);
         let mut free = f64::MIN;
         for size in self.sizes {
