@@ -39,6 +39,8 @@ pub struct Measured {
     pub no_baseline: Option<String>,
     /// Kernels that could not run, or whose errors their arithmetic does not explain.
     pub failures: Vec<Error>,
+    /// Whether [`crate::Stop`] was raised: kernels that had not run by then are missing.
+    pub is_interrupted: bool,
 }
 
 /// What is compared where nothing is named: SGEMM, a step in single precision, and each step that promises as much with
@@ -84,7 +86,7 @@ pub fn measure(
     let fresh = inputs.operands(problem)?;
     let rows = choose_rows(problem, &mut SmallRng::seed_from_u64(problem.seed));
     let reference = Reference::new(problem, &fresh, rows, 0..problem.n as usize);
-    let mut measured = Measured { rows: Vec::new(), no_baseline: None, failures: Vec::new() };
+    let mut measured = Measured { rows: Vec::new(), no_baseline: None, failures: Vec::new(), is_interrupted: false };
     let mut found = Vec::new();
     for &kernel in kernels {
         watch(if backend.is_modelled() { Progress::Emulating(kernel) } else { Progress::Verifying(kernel) });
@@ -94,9 +96,14 @@ pub fn measure(
                 measured.failures.extend(wrong(kernel, problem, &reference, &errors, &c));
                 found.push((kernel, errors));
             }
+            Err(Error::Interrupted) => {
+                measured.is_interrupted = true;
+                break;
+            }
             Err(error @ Error::NoCublas { .. }) => measured.no_baseline = Some(error.to_string()),
             Err(error) => measured.failures.push(error),
         }
+        watch(Progress::Finished(kernel, None));
     }
     let yardstick = found.iter().find(|(kernel, _)| kernel.precision() == Precision::Fp32);
     if let Some(yardstick) = yardstick {

@@ -15,13 +15,25 @@ const AUTO_TIME_MS: f32 = 500.0;
 /// The least and the most launches that are chosen automatically.
 const AUTO_ITERATIONS: (u32, u32) = (10, 200);
 
+/// The least where those take longer than so many milliseconds.
+const SLOW_ITERATIONS: (u32, f32) = (5, 2000.0);
+
 /// How to time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// Untimed launches before the timed ones.
     pub warmup: u32,
-    /// Timed launches; `None` chooses 10 to 200, for about half a second.
+    /// Timed launches; `None` chooses 10 to 200, for about half a second, or 5 to 10 where a launch takes over 200 ms.
     pub iterations: Option<u32>,
+}
+
+impl Timing {
+    /// All launches of a kernel that takes so long: the verified one, those that warm it up, those that are timed.
+    #[must_use]
+    pub fn launches(&self, launch_ms: f64) -> u32 {
+        let timed = self.iterations.unwrap_or_else(|| 1 + automatic_iterations(launch_ms as f32));
+        timed.saturating_add(self.warmup).saturating_add(1)
+    }
 }
 
 /// Times of one kernel, in milliseconds.
@@ -93,6 +105,9 @@ pub struct Measurement {
     pub workspace_bytes: Option<u64>,
 }
 
+/// A kernel, and what came of it.
+type Attempt = (Kernel, Result<Measurement, Error>);
+
 /// What is going on, for a progress display.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Progress {
@@ -102,12 +117,16 @@ pub enum Progress {
     Modelling(Kernel),
     /// The kernel runs where that takes long: in the emulator.
     Emulating(Kernel),
+    /// The kernel runs in the emulator, which counts what it does on the problem.
+    Counting(Problem, Kernel),
     /// The kernel's result is being checked.
     Verifying(Kernel),
     /// So many launches of the kernel will be timed.
     Timing(Kernel, u32),
     /// One more launch is done.
     Launched,
+    /// The kernel is done with. A launch of it takes so many milliseconds, where that was measured.
+    Finished(Kernel, Option<f64>),
 }
 
 /// The kernels of one problem, side by side.
@@ -121,10 +140,13 @@ pub struct Comparison {
     pub no_baseline: Option<String>,
     /// Kernels that could not run, or whose result is wrong.
     pub failures: Vec<Error>,
+    /// Whether [`crate::Stop`] was raised: what had not run by then is missing.
+    pub is_interrupted: bool,
 }
 
 /// Verifies and times the kernels on one problem, each with matrices of the elements that it takes, and cuBLAS in the
-/// arithmetic of each in any case. A kernel that fails does not stop the others.
+/// arithmetic of each in any case. A kernel that fails does not stop the others; where the backend is stopped, what ran before
+/// is compared.
 ///
 /// # Errors
 /// What concerns all kernels: [`Error::OutOfMemory`] and [`Error::OutOfHostMemory`].
@@ -136,31 +158,11 @@ pub fn compare(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, Error> {
     let baselines: Vec<_> = baselines(kernels.iter().copied()).collect();
-    let is_library = |kernel: &Kernel| matches!(kernel, Kernel::Cublas(_));
-    let mut left: Vec<_> =
-        baselines.iter().chain(kernels.iter().filter(|kernel| !is_library(kernel))).copied().collect();
-    let mut measured = Vec::new();
-    while let Some(&first) = left.first() {
-        // Those whose matrices are made of the same elements share them.
-        let problem = match problem.for_kernel(first) {
-            Ok(problem) => problem,
-            Err(error) => {
-                measured.push((left.remove(0), Err(error)));
-                continue;
-            }
-        };
-        let fresh = operands(backend.device(), &problem, watch)?;
-        // Where blocks are sampled, nobody asks for the reference of the whole problem.
-        let verifier = LazyCell::new(|| Verifier::new(&problem, &fresh));
-        for kernel in left.extract_if(.., |kernel| problem.check_kernel(*kernel).is_ok()) {
-            measured.push((kernel, measure(backend, kernel, &problem, &fresh, &verifier, timing, watch)));
-        }
-    }
-
+    let (mut measured, is_interrupted) = measure_all(backend, &in_order(kernels), problem, timing, watch)?;
     let mut comparison =
-        Comparison { rows: Vec::new(), baselines: Vec::new(), no_baseline: None, failures: Vec::new() };
+        Comparison { rows: Vec::new(), baselines: Vec::new(), no_baseline: None, failures: Vec::new(), is_interrupted };
     let mut measurements = Vec::new();
-    let is_alone = kernels.iter().all(is_library);
+    let is_alone = kernels.iter().all(Kernel::is_library);
     // Those that were asked for, in that order, and then the others.
     let unasked: Vec<_> = baselines.into_iter().filter(|baseline| !kernels.contains(baseline)).collect();
     let mut asked = 0;
@@ -174,7 +176,7 @@ pub fn compare(
                 asked += usize::from(is_asked);
             }
             // The comparison goes on without it, unless nothing else was asked for.
-            Err(error) if is_library(kernel) && !is_alone => {
+            Err(error) if kernel.is_library() && !is_alone => {
                 comparison.no_baseline = comparison.no_baseline.or(Some(error.to_string()));
             }
             Err(error) => comparison.failures.push(error),
@@ -184,6 +186,47 @@ pub fn compare(
     comparison.rows = report::rows(backend, problem, timing, &measurements);
     comparison.baselines = comparison.rows.split_off(asked);
     Ok(comparison)
+}
+
+/// What [`compare`] runs, in order: cuBLAS in the arithmetic of each kernel, and the other kernels.
+#[must_use]
+pub fn in_order(kernels: &[Kernel]) -> Vec<Kernel> {
+    let steps = kernels.iter().copied().filter(|kernel| !kernel.is_library());
+    baselines(kernels.iter().copied()).chain(steps).collect()
+}
+
+/// What each of these kernels did, or why it did not; and whether the backend was stopped before it came to the last of them.
+fn measure_all(
+    backend: &mut dyn Backend,
+    kernels: &[Kernel],
+    problem: &Problem,
+    timing: Timing,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(Vec<Attempt>, bool), Error> {
+    let (mut left, mut measured) = (kernels.to_vec(), Vec::new());
+    while let Some(&first) = left.first() {
+        // Those whose matrices are made of the same elements share them.
+        let problem = match problem.for_kernel(first) {
+            Ok(problem) => problem,
+            Err(error) => {
+                measured.push((left.remove(0), Err(error)));
+                continue;
+            }
+        };
+        let fresh = operands(backend.device(), &problem, watch)?;
+        // Where blocks are sampled, nobody asks for the reference of the whole problem.
+        let verifier = LazyCell::new(|| Verifier::new(&problem, &fresh));
+        for kernel in left.extract_if(.., |kernel| problem.check_kernel(*kernel).is_ok()) {
+            let result = measure(backend, kernel, &problem, &fresh, &verifier, timing, watch);
+            if matches!(result, Err(Error::Interrupted)) {
+                return Ok((measured, true));
+            }
+            let time_ms = result.as_ref().ok().map(|measured| measured.samples.median());
+            watch(Progress::Finished(kernel, time_ms.filter(|_| !backend.is_modelled())));
+            measured.push((kernel, result));
+        }
+    }
+    Ok((measured, false))
 }
 
 /// Draws the operands, if they fit into both memories.
@@ -244,7 +287,9 @@ pub(crate) fn check_memory(device: &Device, problem: &Problem, workspace_bytes: 
 }
 
 fn automatic_iterations(launch_ms: f32) -> u32 {
-    ((AUTO_TIME_MS / launch_ms) as u32).clamp(AUTO_ITERATIONS.0, AUTO_ITERATIONS.1)
+    let ((least, most), (least_of_slow, slow_ms)) = (AUTO_ITERATIONS, SLOW_ITERATIONS);
+    let least = ((slow_ms / launch_ms) as u32).clamp(least_of_slow, least);
+    ((AUTO_TIME_MS / launch_ms) as u32).clamp(least, most)
 }
 
 pub(crate) fn not_verified(measurement: &Measurement, problem: &Problem) -> Option<Error> {
@@ -274,7 +319,9 @@ mod tests {
     #[test]
     fn automatic_iterations_have_bounds() {
         assert_eq!(automatic_iterations(5.0), 100);
-        assert_eq!(automatic_iterations(2000.0), 10);
+        assert_eq!(automatic_iterations(150.0), 10);
+        assert_eq!(automatic_iterations(250.0), 8);
+        assert_eq!(automatic_iterations(2000.0), 5);
         assert_eq!(automatic_iterations(0.001), 200);
         assert_eq!(automatic_iterations(0.0), 200);
     }

@@ -12,7 +12,7 @@ use host::bench::Timing;
 use host::kernels::{self, Selection};
 use host::tune::SHAPES;
 use host::tuned::Table;
-use host::{Error, Problem, Promise, PtxSource};
+use host::{Error, Problem, Promise, PtxSource, Stop};
 
 /// The kernel where none is given.
 const DEFAULT_KERNEL: &str = "auto";
@@ -272,6 +272,7 @@ impl Args {
             ptx,
             graphs: self.graphs,
             model,
+            stop: Stop::default(),
             // Accuracy is that of all of C; what blocks of one kind do, few of them tell.
             budget: (!self.full && !self.accuracy).then_some(if self.counters { COUNTERS_BUDGET } else { BUDGET }),
         })

@@ -259,6 +259,10 @@ pub enum Error {
         cases: usize,
     },
 
+    /// [`crate::Stop`] was raised while this went on.
+    #[error("interrupted")]
+    Interrupted,
+
     /// Output that cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Output {
@@ -285,7 +289,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// The program's exit code for this error: 2 where the command line is at fault, 1 otherwise.
+    /// The program's exit code for this error: 2 where the command line is at fault, 130 after Ctrl-C as shells have it, 1
+    /// otherwise.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -298,6 +303,7 @@ impl Error {
             | Self::Scalars { .. }
             | Self::UnknownModel { .. }
             | Self::NotComparable { .. } => 2,
+            Self::Interrupted => 130,
             _ => 1,
         }
     }

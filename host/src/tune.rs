@@ -97,8 +97,8 @@ impl fmt::Display for Found {
 /// Searches the fastest kernel that keeps the promise for one problem.
 ///
 /// # Errors
-/// What concerns all kernels: [`Error::NoStep`], [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], or the last failure where
-/// nothing ran.
+/// What concerns all kernels: [`Error::NoStep`], [`Error::OutOfMemory`], [`Error::OutOfHostMemory`], [`Error::Interrupted`], or
+/// the last failure where nothing ran.
 pub fn search(
     backend: &mut dyn Backend,
     estimator: &mut Estimator,
@@ -130,6 +130,7 @@ pub fn search(
             (Kernel::Step(step), Ok(ms)) => timed.push(Timed { step, ms }),
             (Kernel::Cublas(_), Ok(ms)) => cublas_ms = Some(ms),
             (Kernel::Cublas(_), Err(Error::NoCublas { .. })) => {}
+            (_, Err(Error::Interrupted)) => return Err(Error::Interrupted),
             (_, Err(error)) => failures.push(error),
         }
     }

@@ -1,5 +1,6 @@
 //! The public face: modules, kernels, launches.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::check::{Checks, GlobalRaces};
@@ -115,6 +116,8 @@ pub struct Launch {
     pub max_instructions: u64,
     /// Multiprocessors of the device, which kernels can ask for.
     pub sm_count: u32,
+    /// Ends the launch as soon as it is set, in the midst of blocks.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Launch {
@@ -132,6 +135,7 @@ impl Launch {
             threads: 0,
             max_instructions: 1 << 30,
             sm_count: 132,
+            stop: None,
         }
     }
 
@@ -158,6 +162,8 @@ pub struct Report {
     pub blocks_run: u64,
     /// How many blocks the grid has.
     pub blocks: u64,
+    /// Whether it was told to stop: what was computed and counted is a part of no use then.
+    pub stopped: bool,
 }
 
 impl Report {
@@ -225,6 +231,7 @@ impl Kernel {
             global_races: launch.checks.global_races.then(|| GlobalRaces::new(self.program.global_granule)),
             wide_atomics: Mutex::new(()),
             max_instructions: launch.max_instructions,
+            stop: launch.stop.as_deref(),
         };
         // Clusters are drawn, run and counted whole.
         let clusters = std::array::from_fn(|dimension| launch.grid[dimension] / cluster[dimension]);
@@ -251,7 +258,8 @@ impl Kernel {
         let mut findings = outcome.findings;
         sort(&mut findings);
         let sample = if is_sample { outcome.blocks } else { vec![] };
-        Ok(Report { counters, findings, fault: outcome.fault, sample, blocks_run, blocks })
+        let stopped = launch.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Acquire));
+        Ok(Report { counters, findings, fault: outcome.fault, sample, blocks_run, blocks, stopped })
     }
 
     /// The bytes of the parameters and the blocks of a cluster, if the launch fits the kernel.

@@ -1,12 +1,10 @@
-//! `bench`: measures all steps at the default sizes, and writes the README's table from what was measured.
+//! `bench`: measures all steps at the default sizes.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::results;
 use crate::workspace::{self, relative};
 
 /// What `host` runs unless its own arguments say otherwise.
@@ -25,11 +23,8 @@ const GROWTH_SIZES: (&str, &str) = (
 #[derive(clap::Args)]
 pub struct Args {
     /// Measure `auto` beside cuBLAS at sizes from 128 to 16384, instead of every step at a few
-    #[arg(long, conflicts_with = "write_readme")]
+    #[arg(long)]
     growth: bool,
-    /// Measure nothing: write the README's table of results from FILE, by default the newest in docs/results/
-    #[arg(long, value_name = "FILE.jsonl", conflicts_with = "host")]
-    write_readme: Option<Option<PathBuf>>,
     /// Arguments of `host`, after `--`; they replace the defaults of the same name
     #[arg(last = true)]
     host: Vec<String>,
@@ -37,13 +32,11 @@ pub struct Args {
 
 /// Runs `bench`.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    match &args.write_readme {
-        Some(file) => results::write_readme(file.as_deref()).map(|()| ExitCode::SUCCESS),
-        None if !args.growth => measure("bench", &[], &DEFAULTS, &args.host),
-        None => {
-            let kernels = growth_kernels(&args.host);
-            measure("bench", &[], &[("--kernel", &kernels), GROWTH_SIZES], &args.host)
-        }
+    if args.growth {
+        let kernels = growth_kernels(&args.host);
+        measure("bench", &[], &[("--kernel", &kernels), GROWTH_SIZES], &args.host)
+    } else {
+        measure("bench", &[], &DEFAULTS, &args.host)
     }
 }
 
@@ -73,7 +66,7 @@ pub fn measure(folder: &str, fixed: &[&str], defaults: &[(&str, &str)], host: &[
     if !names(host, "--json") {
         command.arg("--json").arg(&json);
     }
-    let status = workspace::status(command.args(host))?;
+    let status = workspace::status_despite_interrupts(command.args(host))?;
     if json.metadata().is_ok_and(|file| file.len() > 0) {
         println!("rows: {}", relative(&json));
     }

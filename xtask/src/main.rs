@@ -2,10 +2,11 @@
 
 mod accuracy;
 mod bench;
+mod book;
 mod check;
 mod diff;
+mod profile;
 mod ptx;
-mod results;
 mod sass;
 mod setup;
 mod test;
@@ -36,8 +37,10 @@ enum Command {
     Accuracy(accuracy::Args),
     Test(test::Args),
     Check(check::Args),
+    Book(book::Args),
     Diff(diff::Args),
     Sass(sass::Args),
+    Profile(profile::Args),
     Tune(tune::Args),
 }
 
@@ -49,8 +52,10 @@ fn main() -> ExitCode {
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Book(args) => book::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sass(args) => sass::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Profile(args) => profile::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tune(args) => tune::run(&args),
     };
     result.unwrap_or_else(|error| {

@@ -30,5 +30,5 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     for (name, value) in [("--size", &args.size), ("--precision", &args.precision), ("--output", &args.output)] {
         command.args(value.iter().flat_map(|value| [name, value.as_str()]));
     }
-    Ok(workspace::exit_code(workspace::status(&mut command)?))
+    Ok(workspace::exit_code(workspace::status_despite_interrupts(&mut command)?))
 }

@@ -72,6 +72,13 @@ pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("cannot run `{}`", text(command)))
 }
 
+/// Runs `command` as [`status`] does, and waits for it to end where Ctrl-C interrupts both: it has results to write.
+pub fn status_despite_interrupts(command: &mut Command) -> Result<ExitStatus> {
+    // Where there are no such signals, Ctrl-C ends this process alone.
+    let _ = ctrlc::set_handler(|| ());
+    status(command)
+}
+
 /// Runs `command` as [`status`] does, and fails if it does.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;

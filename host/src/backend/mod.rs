@@ -27,6 +27,12 @@ pub enum Kernel {
 impl Kernel {
     /// cuBLAS SGEMM in its default math mode: fp32 on the CUDA cores, no TF32.
     pub const CUBLAS: Self = Self::Cublas(&BASELINES[0]);
+
+    /// Whether it is one that steps are measured against.
+    #[must_use]
+    pub fn is_library(&self) -> bool {
+        matches!(self, Self::Cublas(_))
+    }
 }
 
 /// The device that a backend runs on.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Backend;
 use super::cuda::CudaBackend;
 use super::emulator::{BUDGET, EmulatorBackend, MODELS, Model};
-use crate::{Error, PtxSource};
+use crate::{Error, PtxSource, Stop};
 
 /// A backend as the command line names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,11 +31,20 @@ pub struct Options {
     pub model: &'static Model,
     /// How long the emulator may run one kernel on one problem before it leaves blocks out; `None` runs all of them.
     pub budget: Option<Duration>,
+    /// Once it is raised, nothing is prepared, run or timed any more, and what goes on then ends with [`Error::Interrupted`].
+    pub stop: Stop,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { device_ordinal: 0, ptx: PtxSource::BuiltIn, graphs: false, model: &MODELS[0], budget: Some(BUDGET) }
+        Self {
+            device_ordinal: 0,
+            ptx: PtxSource::BuiltIn,
+            graphs: false,
+            model: &MODELS[0],
+            budget: Some(BUDGET),
+            stop: Stop::default(),
+        }
     }
 }
 
@@ -57,13 +66,16 @@ pub fn open(choice: BackendChoice, options: Options) -> Result<Opened, Error> {
         BackendChoice::Emulator => None,
         BackendChoice::Auto | BackendChoice::Cuda => {
             match CudaBackend::new(options.device_ordinal, options.ptx.clone(), options.graphs) {
-                Ok(backend) => return Ok(Opened { backend: Box::new(backend), no_cuda: None }),
+                Ok(backend) => {
+                    let backend = Box::new(backend.with_stop(options.stop));
+                    return Ok(Opened { backend, no_cuda: None });
+                }
                 Err(error) if choice == BackendChoice::Cuda => return Err(error),
                 Err(error @ Error::NoDevice { count: 1.., .. }) => return Err(error),
                 Err(error) => Some(error),
             }
         }
     };
-    let Options { ptx, model, budget, .. } = options;
-    Ok(Opened { backend: Box::new(EmulatorBackend::new(ptx, model, budget)), no_cuda })
+    let Options { ptx, model, budget, stop, .. } = options;
+    Ok(Opened { backend: Box::new(EmulatorBackend::new(ptx, model, budget).with_stop(stop)), no_cuda })
 }

@@ -65,7 +65,7 @@ impl Team {
         self.blocks.iter_mut()
     }
 
-    /// Runs the cluster of that place among the clusters to its end; `note` says whether to note what its blocks touch of global
+    /// Runs the cluster of that place among the clusters to its end, or until the launch is told to stop; `note` says whether to note what its blocks touch of global
     /// memory.
     pub(super) fn run(
         &mut self,
@@ -81,6 +81,10 @@ impl Team {
         }
         let (mut in_vain, mut favours) = (0, 0);
         loop {
+            if grid.is_told_to_stop() {
+                workers.stop();
+                return Ok(());
+            }
             let epoch = workers.epoch();
             let (mut is_done, mut round) = (true, Round::Nothing);
             for rank in 0..self.blocks.len() {

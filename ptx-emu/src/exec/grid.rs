@@ -1,7 +1,7 @@
 //! A launch: which blocks run, on how many cores, and what comes of it.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::cluster::Team;
 use super::workers::Workers;
@@ -33,9 +33,16 @@ pub(crate) struct Grid<'a> {
     pub wide_atomics: Mutex<()>,
     /// Instructions that the warps of one block may run.
     pub max_instructions: u64,
+    /// Ends the launch once it is set.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 impl Grid<'_> {
+    /// Whether the launch is to end before its time.
+    pub(super) fn is_told_to_stop(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Relaxed))
+    }
+
     pub(super) fn threads(&self) -> u32 {
         self.block.iter().product()
     }
@@ -113,7 +120,7 @@ pub(crate) fn run(
         let (mut own, mut ran) = (vec![ClassCounts::default(); classes], Vec::new());
         let unit = || {
             let index = next.fetch_add(1, Relaxed);
-            units(index).filter(|_| !workers.has_stopped() && go_on(index))
+            units(index).filter(|_| !workers.has_stopped() && !grid.is_told_to_stop() && go_on(index))
         };
         let clusters = std::iter::from_fn(unit).flat_map(|unit| unit.clusters().map(move |place| (place, unit.class)));
         for (place, class) in clusters.take_while(|_| !workers.has_stopped()) {

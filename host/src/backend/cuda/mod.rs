@@ -8,7 +8,7 @@ use gpu_kernels::Step;
 
 use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
 use crate::ptx::PtxSource;
-use crate::{Error, Matrix, Operands, Problem};
+use crate::{Error, Matrix, Operands, Problem, Stop};
 
 mod cublas;
 mod device;
@@ -44,6 +44,7 @@ pub struct CudaBackend {
     cublas: Option<Cublas>,
     modules: Modules,
     graphs: bool,
+    stop: Stop,
     stream: Stream,
     device: Device,
     monitor: Option<Monitor>,
@@ -71,11 +72,18 @@ impl CudaBackend {
             cublas: None,
             modules: Modules::new(ptx),
             graphs,
+            stop: Stop::default(),
             stream,
             device,
             monitor,
             _context: context,
         })
+    }
+
+    /// The same, but it ends what it does once the flag is raised, between two launches.
+    #[must_use]
+    pub fn with_stop(self, stop: Stop) -> Self {
+        Self { stop, ..self }
     }
 
     /// Loads cuBLAS where it is not loaded yet, and notes its version.
@@ -147,6 +155,7 @@ impl Backend for CudaBackend {
     }
 
     fn prepare(&mut self, kernel: Kernel) -> Result<(), Error> {
+        self.stop.check()?;
         match kernel {
             Kernel::Step(step) => self.load_step(step),
             Kernel::Cublas(_) => self.load_cublas(),
@@ -184,11 +193,14 @@ impl Backend for CudaBackend {
         iterations: u32,
         launched: &mut dyn FnMut(),
     ) -> Result<Vec<f32>, Error> {
+        let stop = self.stop.clone();
         let (launch, timer, stream) = self.launch(kernel, problem)?;
         for _ in 0..warmup {
+            stop.check()?;
             timer.time(&launch, stream)?;
         }
         let timed = (0..iterations).map(|_| {
+            stop.check()?;
             let time_ms = timer.time(&launch, stream)?;
             launched();
             Ok(time_ms)

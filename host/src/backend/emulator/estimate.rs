@@ -13,7 +13,7 @@ use super::operands::EmulatedOperands;
 use crate::backend::Device;
 use crate::backend::plan::Plan;
 use crate::ptx::PtxSource;
-use crate::{Error, Operands, Problem};
+use crate::{Error, Operands, Problem, Stop};
 
 /// How long a sample of one launch runs.
 const BUDGET: Duration = Duration::from_millis(50);
@@ -54,7 +54,8 @@ impl Estimator {
             // A few tiles fill one multiprocessor, and are not cut into parts for others.
             let small = Model { sm_count: 1, ..**model };
             let model = if step.has_many_parts() { &small } else { *model };
-            let runner = Runner { modules, step, problem: &part, model, budget: Some(BUDGET), checks: false };
+            let stop = &Stop::default();
+            let runner = Runner { modules, step, problem: &part, model, budget: Some(BUDGET), checks: false, stop };
             let run = runner.run(&mut EmulatedOperands::upload(&Operands::random(&part)?))?;
             counted.push((step.kernel, part, run.before.into_iter().chain(run.launches).collect()));
         }

@@ -16,7 +16,7 @@ use super::operands::EmulatedOperands;
 use crate::backend::plan::{self, Argument, Plan};
 use crate::backend::slabs::Slab;
 use crate::backend::{Coverage, Region};
-use crate::{Error, Problem};
+use crate::{Error, Problem, Stop};
 
 /// Bytes of memory up to which races in it are looked for: noting who accessed what takes about twelve
 /// times as much.
@@ -55,6 +55,8 @@ pub(super) struct Runner<'a> {
     pub(super) budget: Option<Duration>,
     /// Whether the checkers look on.
     pub(super) checks: bool,
+    /// What ends it early.
+    pub(super) stop: &'a Stop,
 }
 
 impl Runner<'_> {
@@ -132,10 +134,14 @@ impl Runner<'_> {
             blocks,
             max_instructions: max_instructions(step, problem.k),
             sm_count: model.sm_count,
+            stop: Some(self.stop.flag()),
             ..Launch::new(shape.grid, shape.block)
         };
         let what = |error: ptx_emu::Error| Error::Emulator { what: format!("run {name}"), reason: error.to_string() };
         let report = kernel.launch(&mut operands.memory, &launch).map_err(what)?;
+        if report.stopped {
+            return Err(Error::Interrupted);
+        }
         if let Some(finding) = worst(&report) {
             let kernel = if name == step.kernel { step.slug } else { name };
             return Err(Error::Emulated { kernel, finding: finding.to_string() });

@@ -8,7 +8,7 @@ pub use ptx_emu::device::{DEVICES as MODELS, Device as Model};
 
 use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
 use crate::ptx::PtxSource;
-use crate::{Error, Operands, Problem};
+use crate::{Error, Operands, Problem, Stop};
 
 mod count;
 mod estimate;
@@ -36,6 +36,7 @@ pub struct EmulatorBackend {
     device: Device,
     modules: Modules,
     budget: Option<Duration>,
+    stop: Stop,
     operands: Option<EmulatedOperands>,
     /// What the last run of each step did, and on which problem.
     runs: Vec<(&'static Step, Problem, Run)>,
@@ -51,9 +52,16 @@ impl EmulatorBackend {
             device: model::describe(model),
             modules: Modules::new(ptx),
             budget,
+            stop: Stop::default(),
             operands: None,
             runs: Vec::new(),
         }
+    }
+
+    /// The same, but it ends what it does once the flag is raised, in the midst of blocks.
+    #[must_use]
+    pub fn with_stop(self, stop: Stop) -> Self {
+        Self { stop, ..self }
     }
 
     /// What the last run of the step did, launch by launch: one, but for problems that are taller than a grid. Empty
@@ -75,8 +83,15 @@ impl EmulatorBackend {
         self.load(step)?;
         let operands = operands::uploaded(self.operands.as_mut(), problem)?;
         self.runs.retain(|(ran, ..)| ran.slug != step.slug);
-        let runner =
-            Runner { modules: &self.modules, step, problem, model: self.model, budget: self.budget, checks: true };
+        let runner = Runner {
+            modules: &self.modules,
+            step,
+            problem,
+            model: self.model,
+            budget: self.budget,
+            checks: true,
+            stop: &self.stop,
+        };
         let run = runner.run(operands)?;
         let coverage = launch::coverage(step, problem, &run.launches, self.model.sm_count);
         self.runs.push((step, *problem, run));
@@ -112,6 +127,7 @@ impl Backend for EmulatorBackend {
     }
 
     fn prepare(&mut self, kernel: Kernel) -> Result<(), Error> {
+        self.stop.check()?;
         match kernel {
             Kernel::Step(step) => self.load(step),
             Kernel::Cublas(_) => Err(no_cublas()),
