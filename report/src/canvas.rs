@@ -98,6 +98,15 @@ impl Type {
         font::width(text, self.size, self.is_bold())
     }
 
+    /// The text, or as much of its beginning as fits.
+    pub(crate) fn fit(self, text: &str, most: f64) -> String {
+        if self.width(text) <= most {
+            return text.to_owned();
+        }
+        let ends = text.char_indices().map(|(end, _)| format!("{}…", &text[..end]));
+        ends.take_while(|part| self.width(part) <= most).last().unwrap_or_default()
+    }
+
     /// The area of a text whose middle is at height `y`.
     pub(crate) fn area(self, x: f64, y: f64, anchor: Anchor, text: &str) -> Area {
         let width = self.width(text);

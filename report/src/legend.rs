@@ -24,12 +24,13 @@ pub(crate) fn draw(canvas: &mut Canvas, top: f64, items: &[(Swatch, String)]) ->
     let line_height = look.size + 8.0;
     let (mut x, mut y) = (0.0, top + line_height / 2.0);
     for (swatch, text) in items {
-        let width = 26.0 + look.width(text);
+        let text = look.fit(text, canvas.layout.width() - 26.0);
+        let width = 26.0 + look.width(&text);
         if x > 0.0 && x + width > canvas.layout.width() {
             (x, y) = (0.0, y + line_height);
         }
         sample(canvas, [x, y], *swatch);
-        canvas.text(x + 24.0, y, Anchor::Start, look, text);
+        canvas.text(x + 24.0, y, Anchor::Start, look, &text);
         x += width + 18.0;
     }
     y + line_height / 2.0 + 6.0

@@ -2,6 +2,8 @@
 //!
 //! The tensor cores are ten times as fast, so that they have a panel and an axis of their own.
 
+mod table;
+
 use results::Measurement;
 
 use super::{GROUPS, LeftOut, group, vertical_grid};
@@ -11,7 +13,6 @@ use crate::legend::{self, Swatch};
 use crate::number::{axis, thousands};
 use crate::picture::Picture;
 use crate::scale::{Scale, round_up};
-use crate::table::Table;
 
 const NAME: &str = "ladder";
 const FORM_OF_PEERS: usize = 3;
@@ -57,7 +58,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         title: format!("{title}: GFLOPS at {size}{}", data.how()),
         source: data.source(),
         note: note(data, &panels),
-        table: table(data, size),
+        table: table::table(data, size),
         controls: None,
         drawings,
     })
@@ -68,7 +69,7 @@ fn note(data: &Data, panels: &[Panel]) -> String {
     if panels.len() > 1 {
         note += "The tensor cores have an axis of their own, below. ";
     }
-    if data.steps().any(|entry| entry.precision.ends_with("x3")) {
+    if data.steps().any(|entry| entry.precision.ends_with("x3")) && data.baselines().next().is_some() {
         note += "fp16x3 and tf32x3 compute with fp32's accuracy, and are compared with cuBLAS in fp32. ";
     }
     note
@@ -172,15 +173,19 @@ impl Columns {
             .flat_map(|panel| &panel.steps)
             .flat_map(|step| &step.bars)
             .any(|bar| bar.row.percent_of_cublas.is_some());
-        let mut values: Vec<(f64, Column)> = layout.pick(
-            vec![(770.0, ("GFLOPS", speed)), (860.0, ("of cuBLAS", share)), (958.0, (ratio, times))],
-            vec![(359.0, ("GFLOPS", speed))],
-        );
-        values.retain(|(_, (heading, _))| has_cublas || *heading != "of cuBLAS");
+        let values: Vec<(f64, Column)> = match (layout, has_cublas) {
+            (Layout::Narrow, _) => vec![(359.0, ("GFLOPS", speed))],
+            (Layout::Wide, true) => {
+                vec![(770.0, ("GFLOPS", speed)), (860.0, ("of cuBLAS", share)), (958.0, (ratio, times))]
+            }
+            (Layout::Wide, false) => vec![(860.0, ("GFLOPS", speed)), (958.0, (ratio, times))],
+        };
+        let bars =
+            layout.pick(if has_cublas { (name + 12.0, 690.0) } else { (name + 12.0, 780.0) }, (name + 8.0, 298.0));
         let bar_distance = if data.is_single() { 0.0 } else { layout.font() + 3.0 };
         Self {
             name,
-            bars: layout.pick((name + 12.0, 690.0), (name + 8.0, 298.0)),
+            bars,
             values,
             bar_height: if data.is_single() { layout.pick(15.0, 13.0) } else { 10.0 },
             bar_distance,
@@ -316,31 +321,4 @@ fn draw_step(
             canvas.text(*right, y, Anchor::End, Type { class, ..name }, &text(bar));
         }
     }
-}
-
-/// Of one run the table of the README, of several a column for each.
-fn table(data: &Data, size: u32) -> Table {
-    if let (true, Some((_, view))) = (data.is_single(), data.measured().next()) {
-        return view.ladder(data.peers).as_ref().map(Table::of_ladder).unwrap_or_default();
-    }
-    let first = data.measured().next().map(|(i, _)| run_mark(i)).unwrap_or_default();
-    let speeds = data.measured().map(|(i, _)| format!("{}: GFLOPS at {size}", run_mark(i)));
-    let ratios = data.measured().skip(1).map(|(i, _)| format!("{} over {first}", run_mark(i)));
-    let names = ["Step", "Precision"].map(str::to_owned);
-    let mut table = Table::new(2, names.into_iter().chain(speeds).chain(ratios));
-    for entry in &data.entries {
-        let rows: Vec<_> = data.measured().map(|(_, view)| data.row(view, entry)).collect();
-        if rows.iter().all(Option::is_none) {
-            continue;
-        }
-        let text = |row: &Measurement| format!("{:.0}{}", row.gflops, if row.modelled { " (modelled)" } else { "" });
-        let speeds = rows.iter().map(|row| row.map_or_else(|| "-".into(), text));
-        let ratios = rows.iter().skip(1).map(|row| {
-            let ratio = row.zip(rows[0]).map(|(row, first)| format!("{:.2} x", row.gflops / first.gflops));
-            ratio.unwrap_or_else(|| "-".into())
-        });
-        let name = if entry.is_baseline { "cuBLAS".to_owned() } else { entry.slug.clone() };
-        table.lines.push([name, entry.precision.clone()].into_iter().chain(speeds).chain(ratios).collect());
-    }
-    table
 }

@@ -110,7 +110,8 @@ fn draw(clouds: &[Cloud], ranges: &[Range], layout: Layout) -> Drawing {
     for cloud in clouds {
         if clouds.len() > 1 {
             let look = Type { size: layout.font() + 1.0, class: "b f-ink" };
-            canvas.text(0.0, y + 12.0, Anchor::Start, look, &format!("{}: {}", run_mark(cloud.view), cloud.label));
+            let title = look.fit(&format!("{}: {}", run_mark(cloud.view), cloud.label), layout.width());
+            canvas.text(0.0, y + 12.0, Anchor::Start, look, &title);
             y += 24.0;
         }
         y = draw_cloud(&mut canvas, clouds, cloud, y);

@@ -151,7 +151,8 @@ fn draw(panels: &[Panel], layout: Layout) -> Drawing {
     for panel in panels {
         if panels.len() > 1 {
             let look = Type { size: layout.font() + 1.0, class: "b f-ink" };
-            canvas.text(0.0, y + 12.0, Anchor::Start, look, &format!("{}: {}", run_mark(panel.view), panel.label));
+            let title = look.fit(&format!("{}: {}", run_mark(panel.view), panel.label), layout.width());
+            canvas.text(0.0, y + 12.0, Anchor::Start, look, &title);
             y += 26.0;
         }
         y = draw_panel(&mut canvas, panels, panel, y);

@@ -165,8 +165,8 @@ impl Sheet<'_> {
             let (left, top) = ((width + 24.0) * (place % columns) as f64, (height + 20.0) * (place / columns) as f64);
             if views.len() > 1 {
                 let look = Type { size: layout.font() + 1.0, class: "b f-ink" };
-                let title = crate::font::wrap(&format!("{}: {}", run_mark(i), view.label), look.size, true, width);
-                canvas.text(left, top + 8.0, Anchor::Start, look, title.first().map_or("", String::as_str));
+                let title = look.fit(&format!("{}: {}", run_mark(i), view.label), width);
+                canvas.text(left, top + 8.0, Anchor::Start, look, &title);
             }
             self.panel(&mut canvas, view, [left, left + width, top + titles, top + height]);
         }
