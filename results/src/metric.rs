@@ -269,9 +269,9 @@ impl Metric {
     /// Where Nsight Compute has it, in words: its metrics, and opcodes of its source view.
     #[must_use]
     pub fn of_nsight(&self) -> String {
-        let opcodes = self.source.opcodes.iter().map(|opcode| format!("{opcode} in the source view"));
-        let metrics = self.source.metrics.iter().map(|&metric| metric.to_owned());
-        metrics.chain(opcodes).collect::<Vec<_>>().join(" + ")
+        let Source { metrics, opcodes, .. } = self.source;
+        let listed = (!opcodes.is_empty()).then(|| format!("{} in the source view", opcodes.join(", ")));
+        metrics.iter().map(|&metric| metric.to_owned()).chain(listed).collect::<Vec<_>>().join(" + ")
     }
 
     /// The hardware's figure; `None` where a metric is not there.
