@@ -49,7 +49,7 @@ impl Layout {
     pub(crate) const fn font(self) -> f64 {
         match self {
             Self::Wide => 13.0,
-            Self::Narrow => 12.0,
+            Self::Narrow => 12.5,
         }
     }
 }

@@ -166,9 +166,10 @@ fn draw_cloud(canvas: &mut Canvas, all: &[Cloud], cloud: &Cloud, top: f64) -> f6
         placer.block(Area::around(*x, *y, if *is_named { 6.5 } else { 3.5 }));
     }
     let look = Type { size: layout.font(), class: "f-ink halo s-paper" };
-    // cuBLAS first: it is often beside a step.
-    let (baselines, steps): (Vec<_>, Vec<_>) = seen.iter().copied().partition(|((entry, ..), _)| entry.is_baseline);
-    for ((entry, row, is_named), place) in baselines.into_iter().chain(steps) {
+    // Those without a name first, then cuBLAS, which is often beside a step.
+    let mut order = seen.clone();
+    order.sort_by_key(|((entry, _, is_named), _)| (*is_named, !entry.is_baseline));
+    for ((entry, row, is_named), place) in order {
         let radius = if *is_named { 5.5 } else { 2.8 };
         canvas.mark(&precision_tip(row), |canvas| {
             if entry.is_baseline {

@@ -106,6 +106,9 @@ fn controls(data: &Data, shown: &BTreeSet<String>) -> Markup {
                 }
             }
             label { input type="checkbox" id="sizes-others" checked; span { "the others in grey" } }
+            @for (value, text) in [("all", "all"), ("none", "none"), ("first", "as at first")] {
+                button type="button" value=(value) { (text) }
+            }
         }
     }
 }
