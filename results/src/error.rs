@@ -22,4 +22,8 @@ pub enum Error {
     NoSuchSize { name: String, sizes: [u32; 2] },
     #[error("{path}: {source}")]
     Peers { path: PathBuf, source: serde_json::Error },
+    #[error("{} was {}, and {} was {}: times of one device are compared, both measured or both modelled", names[0], what[0], names[1], what[1])]
+    NotComparable { names: [String; 2], what: [String; 2] },
+    #[error("{} and {} have no kernel at the same size in common", names[0], names[1])]
+    NothingInCommon { names: [String; 2] },
 }

@@ -110,10 +110,10 @@ impl Ladder {
         Ok(Self { sizes, columns, lines, caption: caption(&rows, last), peers })
     }
 
-    /// The table in Markdown, names as code, with the caption under it. `file` is where every row can be found, `peers` where
-    /// the kernels beside the steps are: both as links of the document.
+    /// The table in Markdown, names as code, with the caption under it. `file` is where every row can be found, `peers` what
+    /// [`Self::peers`] is and where: both in Markdown, such as links of the document.
     #[must_use]
-    pub fn markdown(&self, file: &str, peers: &str) -> String {
+    pub fn markdown(&self, file: &str, peers: Option<&str>) -> String {
         let rule = (0..self.columns.len()).map(|column| if column < Self::TEXTS { "---" } else { "---:" });
         let mut text = format!("| {} |\n|{}|\n", self.columns.join(" | "), rule.collect::<Vec<_>>().join("|"));
         for line in &self.lines {
@@ -122,8 +122,8 @@ impl Ladder {
                 if line.is_baseline { name.clone() } else { name.replacen(&line.step, &format!("`{}`", line.step), 1) };
             text += &format!("| {name} | {} |\n", line.cells[1..].join(" | "));
         }
-        let beside = self.peers.as_ref().map(|what| format!(" CUDA C++ is [{what}]({peers}).")).unwrap_or_default();
-        format!("{text}\n{}{beside} Every row: [{file}]({file}).\n", self.caption)
+        let beside = peers.map(|peers| format!(" CUDA C++ is {peers}.")).unwrap_or_default();
+        format!("{text}\n{}{beside} Every row: {file}.\n", self.caption)
     }
 }
 
@@ -245,7 +245,8 @@ mod tests {
 
     #[test]
     fn the_table_has_a_line_for_each_kernel_and_a_caption() {
-        let text = Ladder::new(&ladder(), &peers()).unwrap().markdown("x.jsonl", "peers.json");
+        let text =
+            Ladder::new(&ladder(), &peers()).unwrap().markdown("[x.jsonl](x.jsonl)", Some("[theirs](peers.json)"));
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[1], "|---|---|---:|---:|---:|---:|---:|---:|---:|");
         assert_eq!(lines[2], "| `naive` | fp32 | 480 | 499 | 50.0 % | - | 100.0 % | - | 1.5e-7 |");
@@ -255,7 +256,7 @@ mod tests {
             "{}",
             lines[5]
         );
-        assert!(lines[5].ends_with("CUDA C++ is [theirs, measured once](peers.json). Every row: [x.jsonl](x.jsonl)."));
+        assert!(lines[5].ends_with("CUDA C++ is [theirs](peers.json). Every row: [x.jsonl](x.jsonl)."));
         let named = |kernel| Ladder::new(&run(&[line(kernel, 4096, 1.0)]), &peers()).unwrap().lines[0].cells[0].clone();
         assert_eq!(["cublas-tf32", "cublas-f16-f32"].map(named), ["cuBLAS", "cuBLAS, C of f32"]);
     }
@@ -291,7 +292,7 @@ mod tests {
     fn modelled_rows_are_labelled_and_unverified_ones_refused() {
         let mut run = ladder();
         run.measurements[1].modelled = true;
-        let text = Ladder::new(&run, &peers()).unwrap().markdown("x", "y");
+        let text = Ladder::new(&run, &peers()).unwrap().markdown("x", None);
         assert!(text.contains("| `naive` (modelled) |") && text.contains("but for the rows labelled modelled"));
         run.measurements[1].verified = false;
         let error = Ladder::new(&run, &peers()).unwrap_err().to_string();

@@ -1,7 +1,8 @@
 //! What a run leaves, as data: [`Record`]s, one JSON object a line, with a version ([`SCHEMA`]) and a schema ([`schema`]).
 //!
 //! `host` writes them. All that shows results reads them here, so that the README, the book and the report cannot differ:
-//! [`Ladder`] is the table of the steps.
+//! [`Ladder`] is the table of the steps, [`METRICS`] what Nsight Compute calls the counters, and [`compare`] says what is
+//! faster or slower than in an earlier run.
 //!
 //! ```
 //! use results::Run;
@@ -17,19 +18,23 @@
 //! ```
 
 mod accuracy;
+mod compare;
 mod counters;
 mod error;
 mod ladder;
 mod measurement;
+mod metric;
 mod number;
 mod run;
 mod shown;
 
 pub use accuracy::{Accuracy, Verdict};
+pub use compare::{Change, Judgement, StepChange, compare};
 pub use counters::Counters;
 pub use error::Error;
 pub use ladder::{Ladder, Line, Peers, SIZES};
 pub use measurement::Measurement;
+pub use metric::{METRICS, Metric, Profiled, Source, Tolerance};
 pub use number::{grouped, significant};
 pub use run::Run;
 pub use shown::{SHOWN, Shown};

@@ -6,6 +6,7 @@ use gpu_kernels::{Schedule, Step};
 use host::PtxSource;
 use host::backend::emulator::{EmulatorBackend, MODELS, Model, model_for};
 
+pub mod browser;
 pub mod conformance;
 pub mod contract;
 pub mod cpu;

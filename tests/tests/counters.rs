@@ -1,23 +1,16 @@
 //! What the emulator counts and predicts, beside what was measured on an H200.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use gpu_kernels::{STEPS, Step};
-use host::backend::emulator::{EmulatorBackend, Launched, MODELS, Model};
+use host::backend::emulator::{EmulatorBackend, MODELS, Model};
 use host::backend::{Backend, Kernel};
 use host::{Operands, Problem, PtxSource};
-use ptx_emu::occupancy::estimate_registers;
-use ptx_emu::{Class, Counters, Module};
+use results::{Counters, Metric};
 use serde::Deserialize;
 use serde_json::Value;
-
-/// How far a count may be from the hardware's.
-const COUNT_TOLERANCE: f64 = 0.01;
-
-/// How far the estimate of all machine instructions may be: the GPU's compiler adds and drops some around those that the
-/// PTX decides.
-const ESTIMATE_TOLERANCE: f64 = 0.05;
 
 /// How far a predicted time may be from the measured one.
 const TIME_TOLERANCE: f64 = 0.25;
@@ -25,110 +18,82 @@ const TIME_TOLERANCE: f64 = 0.25;
 /// How far apart two measured times must be for the predicted ones to be in their order.
 const ORDER_TOLERANCE: f64 = 0.05;
 
-/// Counts of one kernel at one size, by the hardware's counters.
+/// Counts of one kernel at one size, by the hardware's counters: by the keys of [`METRICS`].
 #[derive(Debug, Deserialize)]
 struct Counted {
     kernel: String,
     size: u32,
-    instructions: u64,
-    thread_fmas: u64,
-    global_loads: u64,
-    global_stores: u64,
-    global_load_sectors: u64,
-    global_store_sectors: u64,
-    shared_loads: u64,
-    shared_stores: u64,
-    shared_load_wavefronts: u64,
-    shared_store_wavefronts: u64,
-    barriers: u64,
-    registers: u32,
+    #[serde(flatten)]
+    counts: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Profile {
+    metrics: BTreeMap<String, String>,
     rows: Vec<Counted>,
 }
 
-fn profile() -> Vec<Counted> {
+fn profile() -> Profile {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/ncu-h200.json");
     let text = std::fs::read_to_string(path).expect("the hardware's counters");
-    serde_json::from_str::<Profile>(&text).expect("rows").rows
+    serde_json::from_str(&text).expect("rows")
 }
 
 fn h200() -> &'static Model {
     &MODELS[0]
 }
 
-/// Runs the step on a square problem, and hands on what the launch did.
-fn launch(step: &'static Step, size: u32, budget: Option<Duration>, check: impl FnOnce(&Launched)) {
+/// Counts what the step does on a square problem.
+fn count(step: &'static Step, size: u32, budget: Option<Duration>) -> Counters {
     let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, h200(), budget);
-    let kernel = Kernel::Step(step);
-    let problem = Problem::new(size, size, size).unwrap().with_seed(7).for_kernel(kernel).unwrap();
-    backend.upload(&Operands::random(&problem).unwrap()).unwrap();
-    backend.run(kernel, &problem).unwrap_or_else(|error| panic!("{error}"));
-    check(&backend.launches(step)[0]);
-}
-
-fn close(what: &str, got: u64, measured: u64, tolerance: f64) {
-    let error = (got as f64 - measured as f64).abs();
-    assert!(error <= tolerance * measured as f64, "{what}: {got} in the emulator, {measured} on the H200");
+    let problem = Problem::new(size, size, size).unwrap().with_seed(7);
+    backend.count(step, &problem).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn compare(counters: &Counters, measured: &Counted) {
-    let Counters { global_loads, global_stores, shared_loads, shared_stores, .. } = counters;
-    for (what, got, expected) in [
-        ("FMAs", counters.thread_fmas, measured.thread_fmas),
-        ("loads from global memory", counters.of(Class::GlobalLoad), measured.global_loads),
-        ("stores to global memory", counters.of(Class::GlobalStore), measured.global_stores),
-        ("sectors loaded", global_loads.sectors, measured.global_load_sectors),
-        ("sectors stored", global_stores.sectors, measured.global_store_sectors),
-        ("loads from shared memory", counters.of(Class::SharedLoad), measured.shared_loads),
-        ("stores to shared memory", counters.of(Class::SharedStore), measured.shared_stores),
-        ("wavefronts of loads", shared_loads.wavefronts, measured.shared_load_wavefronts),
-        ("wavefronts of stores", shared_stores.wavefronts, measured.shared_store_wavefronts),
-        ("barriers", counters.barriers, measured.barriers),
-    ] {
-        close(&format!("{} at {}: {what}", measured.kernel, measured.size), got, expected, COUNT_TOLERANCE);
+    for (key, &theirs) in &measured.counts {
+        let metric = Metric::find(key).unwrap_or_else(|| panic!("{key} is no metric"));
+        let (ours, theirs) = ((metric.of)(counters), theirs as f64);
+        let Counted { kernel, size, .. } = measured;
+        assert!(metric.agrees(ours, theirs), "{kernel} at {size}: {key}: {ours} in the emulator, {theirs} on the H200");
     }
-    let what = format!("{} at {}: machine instructions", measured.kernel, measured.size);
-    close(&what, counters.machine_instructions, measured.instructions, ESTIMATE_TOLERANCE);
 }
 
 /// The rows of one size, each with its step. A step that is new has none until it is profiled: CONTRIBUTING.md says how.
 fn profiled(size: u32) -> Vec<(&'static Step, Counted)> {
-    let rows: Vec<Counted> = profile().into_iter().filter(|row| row.size == size).collect();
+    let rows: Vec<Counted> = profile().rows.into_iter().filter(|row| row.size == size).collect();
     assert!(!rows.is_empty(), "nothing was profiled at {size}");
     let step = |row: &Counted| gpu_kernels::find(&row.kernel).unwrap_or_else(|| panic!("{} is no step", row.kernel));
     rows.into_iter().map(|row| (step(&row), row)).collect()
+}
+
+/// Every row has all that the file names, by the names that `cargo xtask profile` asks Nsight Compute for.
+#[test]
+fn the_hardwares_counters_are_the_metrics_that_are_named() {
+    let Profile { metrics, rows } = profile();
+    assert!(metrics.len() > 10, "{metrics:?}");
+    for (key, source) in &metrics {
+        assert_eq!(Metric::find(key).map(Metric::of_nsight).as_ref(), Some(source), "{key}");
+    }
+    for Counted { kernel, size, counts } in rows {
+        assert!(counts.keys().eq(metrics.keys()), "{kernel} at {size}: {counts:?}");
+    }
 }
 
 /// Every step at two sizes, the second of which has edges.
 #[test]
 fn counters_are_those_of_the_hardware() {
     for (step, measured) in [256, 500].into_iter().flat_map(profiled) {
-        launch(step, measured.size, None, |launched| compare(&launched.report.counters, &measured));
+        compare(&count(step, measured.size, None), &measured);
     }
 }
 
 #[test]
 fn a_sample_scales_up_to_the_whole() {
     for (step, measured) in profiled(500) {
-        launch(step, 500, Some(Duration::ZERO), |launched| {
-            let is_sample = launched.report.blocks_run < launched.report.blocks;
-            assert!(is_sample || launched.report.blocks <= 17, "{}", step.slug);
-            compare(&launched.report.counters, &measured);
-        });
-    }
-}
-
-#[test]
-fn estimated_registers_are_those_that_the_compiler_takes() {
-    for (step, measured) in profiled(256) {
-        let module = Module::parse(&PtxSource::BuiltIn.module(step).unwrap()).unwrap();
-        let kernel = module.kernel(step.kernel).unwrap();
-        let estimate = estimate_registers(h200(), kernel.live_registers(), step.threads(), kernel.bounds());
-        // They are given out eight at a time.
-        assert_eq!(estimate.next_multiple_of(8), measured.registers.next_multiple_of(8), "{}", step.slug);
+        let counters = count(step, 500, Some(Duration::ZERO));
+        assert!(counters.blocks_run < counters.blocks || counters.blocks <= 17, "{}", step.slug);
+        compare(&counters, &measured);
     }
 }
 

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{ptx, results, tidy, workspace};
+use crate::{book, ptx, tidy, workspace};
 
-/// Check all but the tests: format, lints, documentation, house rules, committed PTX, README table
+/// Check all but the tests: format, lints, documentation, house rules, committed PTX, book and README
 #[derive(clap::Args)]
 pub struct Args {
     /// The parts to run [default: all]
@@ -26,7 +26,7 @@ const PARTS: [Part; 6] = [
     }),
     ("tidy", tidy::check),
     ("ptx", ptx::check),
-    ("readme", results::check_readme),
+    ("book", book::check),
 ];
 
 /// Runs `check`: every part, whatever became of the one before.

@@ -9,6 +9,9 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::workspace::{parse_step, relative, step_file};
 
+/// Lines around a change.
+const AROUND: usize = 3;
+
 /// Show what a step changes in its base or in another step: `diff 2d-tiling vectorized`
 #[derive(clap::Args)]
 pub struct Args {
@@ -33,19 +36,36 @@ pub fn run(args: &Args) -> Result<()> {
     let [from, to] = [from, to].map(step_file);
     let [old, new] = [&from, &to].map(fs::read_to_string);
     let (old, new) = (old?, new?);
-    let diff = TextDiff::from_lines(&old, &new);
-    for line in diff.unified_diff().header(&relative(&from), &relative(&to)).to_string().lines() {
+    let Diff { text, removed, added } = Diff::new([(&relative(&from), &old), (&relative(&to), &new)], AROUND);
+    for line in text.lines() {
         let style = style(line);
         anstream::println!("{style}{line}{style:#}");
     }
-    println!("{}", summary(&diff));
+    println!("{removed} lines removed, {added} added");
     Ok(())
 }
 
-/// How many lines went and how many came.
-fn summary<'a>(diff: &TextDiff<'a, 'a, str>) -> String {
-    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
-    format!("{} lines removed, {} added", count(ChangeTag::Delete), count(ChangeTag::Insert))
+/// What changes from one text to another.
+pub struct Diff {
+    /// The changes, as a unified diff.
+    pub text: String,
+    /// Lines that go.
+    pub removed: usize,
+    /// Lines that come.
+    pub added: usize,
+}
+
+impl Diff {
+    /// Compares two texts with their names; so many lines stand around a change.
+    pub fn new([from, to]: [(&str, &str); 2], around: usize) -> Self {
+        let diff = TextDiff::from_lines(from.1, to.1);
+        let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+        Self {
+            text: diff.unified_diff().context_radius(around).header(from.0, to.0).to_string(),
+            removed: count(ChangeTag::Delete),
+            added: count(ChangeTag::Insert),
+        }
+    }
 }
 
 fn style(line: &str) -> Style {
@@ -63,7 +83,8 @@ mod tests {
 
     #[test]
     fn changed_lines_are_counted() {
-        let diff = TextDiff::from_lines("a\nb\nc\n", "a\nx\ny\nc\n");
-        assert_eq!(summary(&diff), "1 lines removed, 2 added");
+        let diff = Diff::new([("old", "a\nb\nc\n"), ("new", "a\nx\ny\nc\n")], 0);
+        assert_eq!((diff.removed, diff.added), (1, 2));
+        assert_eq!(diff.text, "--- old\n+++ new\n@@ -2 +2,2 @@\n-b\n+x\n+y\n");
     }
 }

@@ -2,13 +2,17 @@
 
 mod accuracy;
 mod bench;
+mod book;
 mod check;
 mod diff;
+mod profile;
 mod ptx;
-mod results;
+mod regressions;
+mod report;
 mod sass;
 mod setup;
 mod test;
+mod text_table;
 mod tidy;
 mod tune;
 mod workspace;
@@ -33,11 +37,14 @@ enum Command {
     Setup(setup::Args),
     Ptx(ptx::Args),
     Bench(bench::Args),
+    Report(report::Args),
     Accuracy(accuracy::Args),
     Test(test::Args),
     Check(check::Args),
+    Book(book::Args),
     Diff(diff::Args),
     Sass(sass::Args),
+    Profile(profile::Args),
     Tune(tune::Args),
 }
 
@@ -46,11 +53,14 @@ fn main() -> ExitCode {
         Command::Setup(args) => setup::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Ptx(args) => ptx::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Bench(args) => bench::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Book(args) => book::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sass(args) => sass::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Profile(args) => profile::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tune(args) => tune::run(&args),
     };
     result.unwrap_or_else(|error| {

@@ -1,9 +1,9 @@
-//! `setup`: makes the device toolchain present, and on request NVIDIA's assembler.
+//! `setup`: makes the device toolchain present, and on request NVIDIA's assembler and a browser.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use cuda_builder::toolchain::{Toolchain, pinned_version};
 use cuda_builder::tools;
 
@@ -25,12 +25,18 @@ pub struct Args {
     /// Also install ptxas and nvdisasm under target/, with pip: for `sass` and the tests of registers and spills
     #[arg(long)]
     ptxas: bool,
+    /// Also install Chromium, with apt (Debian as root): for the tests of the report's page
+    #[arg(long)]
+    browser: bool,
 }
 
 /// Runs `setup`.
 pub fn run(args: &Args) -> Result<()> {
     toolchain()?;
-    if args.ptxas { ptxas() } else { Ok(()) }
+    if args.ptxas {
+        ptxas()?;
+    }
+    if args.browser { browser() } else { Ok(()) }
 }
 
 /// Makes the device toolchain present.
@@ -74,6 +80,18 @@ pub fn ptxas() -> Result<()> {
     Ok(())
 }
 
+/// Makes a browser present.
+pub fn browser() -> Result<()> {
+    if tools::browser().is_none() {
+        ensure!(has_apt(), "no Chromium on the PATH; install it, or name its program in the variable CHROMIUM");
+        update();
+        apt_get(["install", "-y", "--no-install-recommends", "chromium"])?;
+    }
+    let browser = tools::browser().context("installed, but Chromium is not where it was expected")?;
+    println!("browser: {}", browser.display());
+    Ok(())
+}
+
 /// How the device toolchain can be installed here.
 enum Way {
     /// Debian's packages, as root.
@@ -85,7 +103,7 @@ enum Way {
 impl Way {
     /// apt before rustup: a root shell with apt is a container or a CI machine, where it is the quicker one.
     fn choose(version: &str) -> Option<Self> {
-        if Path::new("/etc/debian_version").exists() && is_root() && apt_offers(version) {
+        if has_apt() && apt_offers(version) {
             Some(Self::Apt)
         } else {
             succeeds(Command::new("rustup").arg("--version")).then_some(Self::Rustup)
@@ -95,11 +113,16 @@ impl Way {
 
 /// Whether apt, with fresh lists, offers `version` of the compiler.
 fn apt_offers(version: &str) -> bool {
+    update();
+    let policy = workspace::capture(Command::new("apt-cache").args(["policy", DEBIAN_PACKAGES[0]]));
+    policy.is_ok_and(|(text, _)| candidate(&text).is_some_and(|offered| is_release(offered, version)))
+}
+
+/// Renews apt's lists; old ones may still do.
+fn update() {
     if let Err(error) = apt_get(["update", "--quiet"]) {
         eprintln!("warning: {error:#}");
     }
-    let policy = workspace::capture(Command::new("apt-cache").args(["policy", DEBIAN_PACKAGES[0]]));
-    policy.is_ok_and(|(text, _)| candidate(&text).is_some_and(|offered| is_release(offered, version)))
 }
 
 /// Runs `apt-get`: no questions, several tries, and patience with another that holds its lock.
@@ -116,6 +139,11 @@ fn candidate(policy: &str) -> Option<&str> {
 /// Whether a Debian version such as `1.96.0+dfsg1-1` packages the upstream release `release`.
 fn is_release(debian: &str, release: &str) -> bool {
     debian.strip_prefix(release).is_some_and(|rest| rest.starts_with(['+', '-', '~']))
+}
+
+/// Whether this is Debian, and this process may install its packages.
+fn has_apt() -> bool {
+    Path::new("/etc/debian_version").exists() && is_root()
 }
 
 /// Whether this process is root's.

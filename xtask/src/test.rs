@@ -8,7 +8,8 @@ use crate::{setup, workspace};
 
 /// Run every test of the workspace
 ///
-/// Sets up the device toolchain and ptxas first, as `setup --ptxas` does; where that cannot be done, a line says so.
+/// Sets up the device toolchain, ptxas and a browser first, as `setup --ptxas --browser` does; where that cannot be done,
+/// a line says so.
 /// Tests that need a GPU are ignored where there is none.
 #[derive(clap::Args)]
 pub struct Args {
@@ -22,6 +23,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     for (set_up, consequence) in [
         (setup::toolchain as fn() -> Result<()>, "the tests that compile kernels will fail"),
         (setup::ptxas, "registers and spills are not tested"),
+        (setup::browser, "the report's page is not opened"),
     ] {
         if let Err(error) = set_up() {
             eprintln!("warning: {consequence}: {error:#}");

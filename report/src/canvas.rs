@@ -1,0 +1,252 @@
+//! SVG, piece by piece.
+
+use maud::{Markup, PreEscaped, Render, html};
+
+use crate::font;
+use crate::number::pixel;
+
+/// How wide a picture is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// For pages: 960 pixels.
+    Wide,
+    /// For phones: 360 pixels.
+    Narrow,
+}
+
+impl Layout {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Wide, Self::Narrow];
+
+    /// In file names and classes.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wide => "wide",
+            Self::Narrow => "narrow",
+        }
+    }
+
+    /// In pixels.
+    #[must_use]
+    pub const fn width(self) -> f64 {
+        match self {
+            Self::Wide => 960.0,
+            Self::Narrow => 360.0,
+        }
+    }
+
+    pub(crate) const fn is_wide(self) -> bool {
+        matches!(self, Self::Wide)
+    }
+
+    /// One of the two.
+    pub(crate) fn pick<T>(self, wide: T, narrow: T) -> T {
+        if self.is_wide() { wide } else { narrow }
+    }
+
+    /// The size of its texts.
+    pub(crate) const fn font(self) -> f64 {
+        match self {
+            Self::Wide => 13.0,
+            Self::Narrow => 12.0,
+        }
+    }
+}
+
+/// Where a text stands: left, top, right and bottom, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) right: f64,
+    pub(crate) bottom: f64,
+}
+
+impl Area {
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
+    }
+
+    /// The area around a point.
+    pub(crate) fn around(x: f64, y: f64, radius: f64) -> Self {
+        Self { left: x - radius, top: y - radius, right: x + radius, bottom: y + radius }
+    }
+}
+
+/// Which end of a text its place is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// A text's look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Type {
+    pub(crate) size: f64,
+    pub(crate) class: &'static str,
+}
+
+impl Type {
+    pub(crate) fn is_bold(self) -> bool {
+        self.class.split(' ').any(|class| class == "b")
+    }
+
+    pub(crate) fn width(self, text: &str) -> f64 {
+        font::width(text, self.size, self.is_bold())
+    }
+
+    /// The area of a text whose middle is at height `y`.
+    pub(crate) fn area(self, x: f64, y: f64, anchor: Anchor, text: &str) -> Area {
+        let width = self.width(text);
+        let left = match anchor {
+            Anchor::Start => x,
+            Anchor::Middle => x - width / 2.0,
+            Anchor::End => x - width,
+        };
+        Area { left, top: y - 0.6 * self.size, right: left + width, bottom: y + 0.6 * self.size }
+    }
+}
+
+/// Collects what is drawn.
+#[derive(Debug)]
+pub(crate) struct Canvas {
+    pub(crate) layout: Layout,
+    id: String,
+    body: String,
+    hatches: Vec<usize>,
+}
+
+/// A finished picture, without a title.
+#[derive(Debug, Clone)]
+pub(crate) struct Drawing {
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    pub(crate) body: Markup,
+}
+
+impl Canvas {
+    /// Nothing yet. The name makes ids differ within a page.
+    pub(crate) fn new(name: &str, layout: Layout) -> Self {
+        Self { layout, id: format!("{name}-{}", layout.name()), body: String::new(), hatches: Vec::new() }
+    }
+
+    pub(crate) fn finish(self, height: f64) -> Drawing {
+        let patterns = html! {
+            @if !self.hatches.is_empty() {
+                defs { @for &colour in &self.hatches { (hatch(&self.id, colour)) } }
+            }
+        };
+        let body = PreEscaped(patterns.into_string() + &self.body);
+        Drawing { width: self.layout.width(), height, body }
+    }
+
+    pub(crate) fn add(&mut self, markup: &Markup) {
+        markup.render_to(&mut self.body);
+    }
+
+    /// A text of which all is known; its middle is at height `y`.
+    pub(crate) fn text(&mut self, x: f64, y: f64, anchor: Anchor, look: Type, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => None,
+            Anchor::Middle => Some("middle"),
+            Anchor::End => Some("end"),
+        };
+        self.add(&html! {
+            text x=(pixel(x)) y=(pixel(y + 0.35 * look.size)) font-size=(pixel(look.size)) class=(look.class)
+                text-anchor=[anchor] { (text) }
+        });
+    }
+
+    pub(crate) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, class: &str) {
+        self.add(&html! {
+            rect x=(pixel(x)) y=(pixel(y)) width=(pixel(width.max(0.0))) height=(pixel(height)) class=(class) {}
+        });
+    }
+
+    /// A bar in the colour of a series: full where it was measured, hatched in a dashed frame where it was modelled.
+    pub(crate) fn bar(&mut self, [x, y, width, height]: [f64; 4], colour: usize, is_modelled: bool) {
+        let width = width.max(0.0);
+        if !is_modelled {
+            return self.add(&html! {
+                rect x=(pixel(x)) y=(pixel(y)) width=(pixel(width)) height=(pixel(height)) rx="1.5"
+                    class={ "bar f-c" (colour) } {}
+            });
+        }
+        if !self.hatches.contains(&colour) {
+            self.hatches.push(colour);
+        }
+        let fill = format!("url(#{}-hatch-{colour})", self.id);
+        self.add(&html! {
+            rect x=(pixel(x)) y=(pixel(y)) width=(pixel(width)) height=(pixel(height)) rx="1.5"
+                class={ "bar modelled dash s-c" (colour) } fill=(fill) stroke-width="1" {}
+        });
+    }
+
+    pub(crate) fn line(&mut self, from: [f64; 2], to: [f64; 2], width: f64, class: &str) {
+        self.add(&html! {
+            line x1=(pixel(from[0])) y1=(pixel(from[1])) x2=(pixel(to[0])) y2=(pixel(to[1])) class=(class)
+                stroke-width=(pixel(width)) {}
+        });
+    }
+
+    pub(crate) fn path(&mut self, points: &[[f64; 2]], width: f64, class: &str) {
+        let d: Vec<_> = points.iter().map(|[x, y]| format!("{} {}", pixel(*x), pixel(*y))).collect();
+        self.add(&html! {
+            path d={ "M" (d.join("L")) } class={ "l " (class) } stroke-width=(pixel(width)) stroke-linejoin="round" {}
+        });
+    }
+
+    /// A group of some class.
+    pub(crate) fn group(&mut self, class: &str, draw: impl FnOnce(&mut Self)) {
+        let outer = std::mem::take(&mut self.body);
+        draw(self);
+        let inner = std::mem::replace(&mut self.body, outer);
+        self.add(&html! { g class=(class) { (PreEscaped(inner)) } });
+    }
+
+    /// Something that has values to tell: the first line of them is what it is.
+    pub(crate) fn mark(&mut self, tip: &[String], draw: impl FnOnce(&mut Self)) {
+        let outer = std::mem::take(&mut self.body);
+        draw(self);
+        let inner = std::mem::replace(&mut self.body, outer);
+        self.add(&html! { g class="mark" { title { (tip.join("\n")) } (PreEscaped(inner)) } });
+    }
+
+    /// A shape of the colour and form of a series, full or hollow.
+    pub(crate) fn point(&mut self, [x, y]: [f64; 2], radius: f64, series: usize, is_hollow: bool) {
+        let colour = series % crate::theme::SERIES;
+        let class = if is_hollow { format!("m f-paper s-c{colour}") } else { format!("m f-c{colour} s-paper") };
+        self.shape([x, y], radius, series, &class, if is_hollow { 1.8 } else { 1.0 });
+    }
+
+    /// A shape of one of five forms.
+    pub(crate) fn shape(&mut self, [x, y]: [f64; 2], radius: f64, form: usize, class: &str, stroke: f64) {
+        let corners: &[[f64; 2]] = match form % 5 {
+            0 => {
+                return self.add(&html! {
+                    circle cx=(pixel(x)) cy=(pixel(y)) r=(pixel(radius)) class=(class) stroke-width=(pixel(stroke)) {}
+                });
+            }
+            1 => &[[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]],
+            2 => &[[0.0, -1.2], [1.1, 0.8], [-1.1, 0.8]],
+            3 => &[[0.0, -1.3], [1.3, 0.0], [0.0, 1.3], [-1.3, 0.0]],
+            _ => &[[0.0, 1.2], [1.1, -0.8], [-1.1, -0.8]],
+        };
+        let corner = |[dx, dy]: &[f64; 2]| format!("{} {}", pixel(x + radius * dx), pixel(y + radius * dy));
+        let d = corners.iter().map(corner).collect::<Vec<_>>().join("L");
+        self.add(&html! { path d={ "M" (d) "Z" } class=(class) stroke-width=(pixel(stroke)) {} });
+    }
+}
+
+fn hatch(id: &str, colour: usize) -> Markup {
+    html! {
+        pattern id={ (id) "-hatch-" (colour) } width="5" height="5" patternUnits="userSpaceOnUse"
+            patternTransform="rotate(45)" {
+            rect width="5" height="5" class="f-paper" {}
+            rect width="2" height="5" class={ "f-c" (colour) } {}
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The page.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::canvas::Layout;
+use crate::data::{Data, View, run_mark};
+use crate::picture::Picture;
+use crate::pictures::LeftOut;
+use crate::table::Table;
+use crate::{Report, environment, theme};
+
+const STYLE: &str = include_str!("../assets/report.css");
+const SCRIPT: &str = include_str!("../assets/report.js");
+
+pub(crate) fn page(report: &Report) -> String {
+    let data = &report.data;
+    let title = title(data);
+    let style = format!("{}{}{STYLE}", theme::variables(), theme::page_rules());
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "rust-sgemm " (env!("CARGO_PKG_VERSION")) };
+                link rel="icon" href="data:,";
+                title { (title) }
+                style { (PreEscaped(style)) }
+            }
+            body {
+                (header(report, &title))
+                main {
+                    (failed(data))
+                    @for picture in &report.pictures { (section(picture, data)) }
+                    @if !report.left_out.is_empty() { (left_out(&report.left_out)) }
+                    (environment(data))
+                }
+                footer {
+                    p { "Made by rust-sgemm out of " (data.views.iter().map(|view| view.run.name.as_str()).collect::<Vec<_>>().join(", ")) "." }
+                }
+                div #tip role="status" hidden {}
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+    .into_string()
+}
+
+fn title(data: &Data) -> String {
+    let devices = data.views.iter().filter_map(|view| view.run.measurements.first().map(|row| row.device.as_str()));
+    let mut devices: Vec<_> = devices.collect();
+    devices.dedup();
+    if devices.is_empty() { "SGEMM in Rust".into() } else { format!("SGEMM in Rust on {}", devices.join(" and ")) }
+}
+
+fn header(report: &Report, title: &str) -> Markup {
+    let data = &report.data;
+    html! {
+        header {
+            div.bar {
+                h1 { (title) }
+                button #theme type="button" aria-label="Light or dark" title="Light or dark" { span aria-hidden="true" { "◐" } }
+            }
+            @for (i, view) in data.views.iter().enumerate() { (byline(data, i, view)) }
+            @if data.has_modelled() {
+                p.modelled {
+                    b { "Modelled. " }
+                    @if data.has_measured() { "Hatched bars, hollow points and dotted lines" } @else { "All times in this report" }
+                    " come out of the emulator's model, and were not measured."
+                }
+            }
+            nav aria-label="Pictures" {
+                @for picture in &report.pictures { a href={ "#" (picture.name) } { (short_title(picture)) } " " }
+                a href="#environment" { "Environment" }
+            }
+        }
+    }
+}
+
+fn byline(data: &Data, i: usize, view: &View) -> Markup {
+    let rows = &view.run.measurements;
+    let first = rows.first();
+    let date = rows.iter().map(|row| row.date.as_str()).max().unwrap_or_default();
+    html! {
+        p.byline {
+            @if data.views.len() > 1 { b { (run_mark(i)) ": " (view.label) } " · " }
+            @if let Some(row) = first {
+                (row.device) " · " @if row.modelled { "modelled" } @else { "measured" } " "
+                time datetime=(date) { (date.get(..16).unwrap_or(date).replace('T', " ")) " UTC" }
+                " · commit " code { (row.commit) }
+                @if let Some(cublas) = &row.cublas { " · cuBLAS " (cublas) }
+            } @else { "no measurements" }
+        }
+    }
+}
+
+/// Without what comes behind a colon or a bracket.
+fn short_title(picture: &Picture) -> &str {
+    picture.title.split([':', '(']).next().unwrap_or_default().trim()
+}
+
+fn section(picture: &Picture, data: &Data) -> Markup {
+    html! {
+        section id=(picture.name) class={ "picture " (picture.name) } {
+            h2 { (picture.title) }
+            @if !picture.note.is_empty() { p.note { (picture.note) } }
+            @if let Some(controls) = &picture.controls { (controls) }
+            figure { @for layout in Layout::ALL { (picture.inline(layout)) } }
+            @if picture.name == "ladder" { (ladder_tables(picture, data)) } @else {
+                details { summary { "The figures" } (picture.table.html(&picture.title)) }
+            }
+        }
+    }
+}
+
+/// The table itself is what a reader wants of the ladder; of several runs, each one's follows.
+fn ladder_tables(picture: &Picture, data: &Data) -> Markup {
+    let ladder = |view: &View| view.ladder(data.peers).map(|ladder| (Table::of_ladder(&ladder), ladder));
+    html! {
+        details open { summary { "The figures" }
+            (picture.table.html(&picture.title))
+            @if data.is_single() {
+                @for (_, ladder) in data.views.iter().filter_map(ladder) {
+                    p.note { (ladder.caption) @if let Some(peers) = &ladder.peers { " CUDA C++ is " (peers) "." } }
+                }
+            }
+        }
+        @if !data.is_single() {
+            @for (i, view) in data.views.iter().enumerate() {
+                @if let Some((table, ladder)) = ladder(view) {
+                    details { summary { "All columns of " (run_mark(i)) ": " (view.label) }
+                        (table.html(&view.label))
+                        p.note { (ladder.caption) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn environment(data: &Data) -> Markup {
+    html! {
+        section #environment {
+            h2 { "Environment" }
+            (environment::table(data).html("Environment"))
+        }
+    }
+}
+
+/// Rows whose results are wrong: nothing else says how fast they were.
+fn failed(data: &Data) -> Markup {
+    let rows = || data.views.iter().flat_map(|view| view.failed.iter().map(move |row| (view, row)));
+    html! {
+        @if rows().next().is_some() {
+            section #failed role="alert" {
+                h2 { "Failed" }
+                p { "These results are wrong, or were not verified. They are in no picture and no table." }
+                ul {
+                    @for (view, row) in rows() {
+                        li { b { (row.kernel) } " (" (row.precision) ") at " (row.m) " x " (row.n) " x " (row.k)
+                            @if !data.is_single() { ", " (view.label) }
+                            ": error " (format!("{:.1e}", row.rel_error)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn left_out(all: &[LeftOut]) -> Markup {
+    html! {
+        section #left-out {
+            h2 { "Not shown" }
+            dl { @for one in all { dt { (one.title) } dd { (one.reason) } } }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What runs left, for people to look at: pictures, as SVG and PNG, and one page of HTML that needs nothing else.
+//!
+//! [`Report`] takes one or several [`Run`]s and shows them side by side; [`write`] puts everything into a folder. All
+//! figures are those of the [`results`] crate, so that the page, the README and the book cannot differ.
+//!
+//! ```
+//! use report::{Layout, Report, Theme};
+//! use results::{Peers, Run};
+//!
+//! let run = Run::parse("example", r#"{"record": "accuracy", "schema": 1, "kernel": "naive", "precision": "fp32", "inputs": "uniform", "m": 128, "n": 128, "k": 64, "seed": 1, "rows_compared": 128, "rel_error": 1.4e-7, "max_error": 2.8e-7, "compared_with": "naive", "rel_error_ratio": 1, "max_error_ratio": 1, "promises": false, "verdict": "same", "backend": "emulator", "device": "NVIDIA H200", "compute_capability": "9.0", "driver": "", "cuda": "", "date": "2026-05-04T03:02:01Z", "commit": "unknown"}"#)?;
+//! let (runs, peers) = ([run], Peers::default());
+//! let report = Report::new(&runs, &peers);
+//! assert!(report.html().starts_with("<!DOCTYPE html>"));
+//! for picture in report.pictures() {
+//!     assert!(picture.svg(Layout::Wide, Theme::Auto).starts_with("<svg"));
+//! }
+//! # Ok::<(), results::Error>(())
+//! ```
+
+mod canvas;
+mod data;
+mod environment;
+mod error;
+mod font;
+mod html;
+mod legend;
+mod number;
+mod picture;
+mod pictures;
+mod place;
+mod scale;
+mod table;
+mod theme;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use canvas::Layout;
+pub use error::Error;
+pub use picture::Picture;
+pub use pictures::LeftOut;
+use results::{Peers, Run};
+pub use table::Table;
+pub use theme::Theme;
+
+use crate::data::Data;
+
+/// One or several runs as pictures and tables. Of several, the first one is what the others are compared with.
+#[derive(Debug)]
+pub struct Report<'a> {
+    data: Data<'a>,
+    pictures: Vec<Picture>,
+    left_out: Vec<LeftOut>,
+}
+
+impl<'a> Report<'a> {
+    /// Draws everything that the runs have figures for. `peers` are kernels of others, which stand beside the steps.
+    #[must_use]
+    pub fn new(runs: &[Run], peers: &'a Peers) -> Self {
+        let data = Data::new(runs, peers);
+        let (mut pictures, mut left_out) = (Vec::new(), Vec::new());
+        for picture in pictures::ALL {
+            match picture(&data) {
+                Ok(picture) => pictures.push(picture),
+                Err(reason) => left_out.push(reason),
+            }
+        }
+        Self { data, pictures, left_out }
+    }
+
+    /// The pictures, in the order of the page.
+    #[must_use]
+    pub fn pictures(&self) -> &[Picture] {
+        &self.pictures
+    }
+
+    /// A picture by its name, such as `ladder`.
+    #[must_use]
+    pub fn picture(&self, name: &str) -> Option<&Picture> {
+        self.pictures.iter().find(|picture| picture.name == name)
+    }
+
+    /// The pictures that the runs have no figures for.
+    #[must_use]
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// The page: one file that needs no network.
+    #[must_use]
+    pub fn html(&self) -> String {
+        html::page(self)
+    }
+}
+
+/// Writes report.html, and each picture as NAME.svg and NAME.png, into a folder, and says which files these are.
+///
+/// # Errors
+/// [`Error::Nothing`] without runs, [`Error::Write`], [`Error::Png`].
+pub fn write(folder: &Path, runs: &[Run], peers: &Peers) -> Result<Vec<PathBuf>, Error> {
+    if runs.is_empty() {
+        return Err(Error::Nothing);
+    }
+    let report = Report::new(runs, peers);
+    let mut files = vec![("report.html".to_owned(), report.html().into_bytes())];
+    for picture in report.pictures() {
+        files.push((format!("{}.svg", picture.name), picture.svg(Layout::Wide, Theme::Auto).into_bytes()));
+        files.push((format!("{}.png", picture.name), picture.png(Layout::Wide, Theme::Light)?));
+    }
+    let mut written = Vec::new();
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        fs::write(&path, bytes).map_err(|source| Error::Write { path: path.clone(), source })?;
+        written.push(path);
+    }
+    Ok(written)
+}

@@ -1,0 +1,94 @@
+//! The runs' counters, step by step; runs that count the same are shown once.
+
+use gpu_kernels::STEPS;
+use results::{Counters, Run};
+
+use crate::data::{Data, number, run_mark};
+
+/// What one or several runs counted.
+pub(crate) struct Counted<'a> {
+    /// The places of these runs among all.
+    pub(crate) views: Vec<usize>,
+    /// In the order of the registry.
+    pub(crate) steps: Vec<(String, &'a Counters)>,
+}
+
+impl<'a> Counted<'a> {
+    /// What one step does.
+    pub(crate) fn of(&self, slug: &str) -> Option<&'a Counters> {
+        self.steps.iter().find(|step| step.0 == slug).map(|step| step.1)
+    }
+
+    /// The runs' letters.
+    pub(crate) fn mark(&self) -> String {
+        self.views.iter().map(|view| run_mark(*view)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The counters of all runs.
+pub(crate) fn counted<'a>(data: &'a Data) -> Vec<Counted<'a>> {
+    let mut all: Vec<Counted> = Vec::new();
+    for (i, view) in data.views.iter().enumerate() {
+        let steps = steps(&view.run);
+        if steps.is_empty() {
+            continue;
+        }
+        match all.iter_mut().find(|other| is_same(&other.steps, &steps)) {
+            Some(other) => other.views.push(i),
+            None => all.push(Counted { views: vec![i], steps }),
+        }
+    }
+    all
+}
+
+fn steps(run: &Run) -> Vec<(String, &Counters)> {
+    let mut steps: Vec<(String, &Counters)> = Vec::new();
+    for counters in &run.counters {
+        let slug = counters.kernel.split('/').next().unwrap_or_default();
+        if steps.iter().all(|step| step.0 != slug) {
+            steps.push((slug.to_owned(), counters));
+        }
+    }
+    steps.sort_by_key(|step| number(&step.0).unwrap_or(STEPS.len() + 1));
+    steps
+}
+
+/// Whether two runs counted the same, whenever that was.
+fn is_same(a: &[(String, &Counters)], b: &[(String, &Counters)]) -> bool {
+    let undated = |counters: &Counters| Counters {
+        date: String::new(),
+        commit: String::new(),
+        toolchain: None,
+        schema: 0,
+        ..counters.clone()
+    };
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && undated(a.1) == undated(b.1))
+}
+
+/// The steps that any of them has, in the order of the registry.
+pub(crate) fn slugs(all: &[Counted]) -> Vec<String> {
+    let mut slugs: Vec<String> = Vec::new();
+    for (slug, _) in all.iter().flat_map(|counted| &counted.steps) {
+        if !slugs.contains(slug) {
+            slugs.push(slug.clone());
+        }
+    }
+    slugs.sort_by_key(|slug| number(slug).unwrap_or(STEPS.len() + 1));
+    slugs
+}
+
+/// Where they come from: what was counted for which device, at which size.
+pub(crate) fn source(all: &[Counted]) -> String {
+    let of = |counted: &Counted| {
+        let (_, counters) = counted.steps.first()?;
+        let (m, n, k) = (counters.m, counters.n, counters.k);
+        let size = if m == n && n == k { format!("at {m}") } else { format!("at {m} x {n} x {k}") };
+        Some(format!("Counted in the emulator {size}, for {}", counters.device))
+    };
+    let mut texts: Vec<_> = all.iter().filter_map(of).collect();
+    texts.dedup();
+    texts.join("; ")
+}
+
+/// Why there is no picture without them.
+pub(crate) const MISSING: &str = "The results hold no counters: `cargo xtask bench` adds them.";

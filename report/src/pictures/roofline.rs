@@ -1,0 +1,324 @@
+//! The roofline: speed against the operations that a byte from the L2 cache is good for, below what the device can do.
+
+use std::collections::BTreeSet;
+
+use results::{Counters, significant};
+
+use super::counted::{self, Counted, counted};
+use super::{LeftOut, horizontal_grid, vertical_grid};
+use crate::canvas::{Anchor, Area, Canvas, Drawing, Layout, Type};
+use crate::data::{Data, View, number, run_mark};
+use crate::legend::{self, Swatch};
+use crate::number::{axis, short, thousands};
+use crate::picture::Picture;
+use crate::place::Placer;
+use crate::scale::Scale;
+use crate::table::Table;
+
+const NAME: &str = "roofline";
+
+/// A step on one run.
+struct Point<'a> {
+    slug: String,
+    counters: &'a Counters,
+    /// Operations of the problem for each byte between L2 and the multiprocessors.
+    intensity: f64,
+    gflops: f64,
+    is_modelled: bool,
+}
+
+/// The steps of one run, on one device.
+struct Panel<'a> {
+    view: usize,
+    label: String,
+    /// The size of the speeds.
+    size: u32,
+    points: Vec<Point<'a>>,
+    /// GB/s of the L2 cache and of device memory.
+    bandwidths: [f64; 2],
+    /// Peaks, each with the arithmetics that have it.
+    peaks: Vec<(f64, String)>,
+}
+
+pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
+    let title = "Roofline".to_owned();
+    let all = counted(data);
+    let panels: Vec<_> = all.iter().flat_map(|counted| panels(data, counted)).collect();
+    if panels.is_empty() {
+        return Err(LeftOut { name: NAME, title, reason: counted::MISSING.into() });
+    }
+    let sizes: BTreeSet<_> = panels.iter().map(|panel| panel.size).collect();
+    let sizes = sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let is_any =
+        |is_modelled| panels.iter().flat_map(|panel| &panel.points).any(|point| point.is_modelled == is_modelled);
+    let how = match (is_any(true), is_any(false)) {
+        (true, false) => " (modelled)",
+        (true, true) => " (hollow: modelled)",
+        _ => "",
+    };
+    let note = format!(
+        "Each point is a step at {sizes}: to the right, it does more with each byte that comes from the L2 cache; the lines \
+         are what the device can do. A product of fp16x3 or tf32x3 is one multiply-add here, though the tensor cores do \
+         three. Device memory is slower than the L2 cache: its line holds where nothing is found in that."
+    );
+    Ok(Picture {
+        name: NAME,
+        title: format!("{title}: GFLOPS at {sizes} against FLOPs for a byte from L2{how}"),
+        source: format!("{}. {}", data.source(), counted::source(&all)),
+        note,
+        table: table(&panels),
+        controls: None,
+        drawings: Layout::ALL.map(|layout| draw(&panels, layout)),
+    })
+}
+
+fn panels<'a>(data: &Data, counted: &Counted<'a>) -> Vec<Panel<'a>> {
+    counted.views.iter().filter_map(|&i| panel(&data.views[i], i, counted)).collect()
+}
+
+/// Steps that were counted for another device than the first one have no place among its roofs.
+fn panel<'a>(view: &View, i: usize, counted: &Counted<'a>) -> Option<Panel<'a>> {
+    let first = counted.steps.first()?.1;
+    let size = size(view, first)?;
+    let here = || counted.steps.iter().filter(|step| step.1.device == first.device);
+    let points: Vec<_> = here().filter_map(|(slug, counters)| point(view, slug, counters, size)).collect();
+    let mut peaks: Vec<(f64, String)> = Vec::new();
+    for (_, counters) in here().filter(|step| step.1.peak_gflops > 0.0) {
+        match peaks.iter_mut().find(|peak| peak.0 == counters.peak_gflops) {
+            Some((_, names)) if names.split(", ").any(|name| name == counters.precision) => {}
+            Some((_, names)) => *names += &format!(", {}", counters.precision),
+            None => peaks.push((counters.peak_gflops, counters.precision.clone())),
+        }
+    }
+    let bandwidths = [first.l2_gb_per_s, first.dram_gb_per_s];
+    let label = view.label.clone();
+    (!points.is_empty()).then_some(Panel { view: i, label, size, points, bandwidths, peaks })
+}
+
+/// The size of the counters if the run has it, and else the nearest.
+fn size(view: &View, counters: &Counters) -> Option<u32> {
+    if [counters.m, counters.n] != [counters.k; 2] {
+        return None;
+    }
+    let distance = |size: &u32| (f64::from(*size) / f64::from(counters.m)).ln().abs();
+    Some(view.sizes().into_iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(counters.m))
+}
+
+fn point<'a>(view: &View, slug: &str, counters: &'a Counters, size: u32) -> Option<Point<'a>> {
+    let operations = 2.0 * f64::from(counters.m) * f64::from(counters.n) * f64::from(counters.k);
+    let row = view.run.measurements.iter().find(|row| row.kernel == counters.kernel && row.size() == Some(size));
+    let modelled =
+        || (size == counters.m && counters.modelled_ms > 0.0).then(|| operations / counters.modelled_ms / 1e6);
+    let (gflops, is_modelled) = match row {
+        Some(row) => (row.gflops, row.modelled),
+        None => (modelled()?, true),
+    };
+    let intensity = operations / counters.l2_bytes as f64;
+    let is_sound = intensity.is_finite() && intensity > 0.0 && gflops > 0.0;
+    is_sound.then(|| Point { slug: slug.to_owned(), counters, intensity, gflops, is_modelled })
+}
+
+impl Point<'_> {
+    fn number(&self) -> String {
+        number(&self.slug).map_or_else(|| self.slug.clone(), |number| number.to_string())
+    }
+
+    fn series(&self) -> usize {
+        match self.counters.precision.as_str() {
+            "fp32" => 0,
+            precision if precision.ends_with("x3") => 2,
+            _ => 1,
+        }
+    }
+
+    fn tip(&self, panel: &Panel) -> Vec<String> {
+        let bytes = panel.bandwidths[0] * self.intensity;
+        vec![
+            format!("{} {} ({})", self.number(), self.slug, self.counters.precision),
+            format!(
+                "{} GFLOPS at {}{}",
+                thousands(self.gflops),
+                panel.size,
+                if self.is_modelled { ", modelled" } else { "" }
+            ),
+            format!("{} FLOPs for a byte from L2, counted at {}", short(self.intensity), self.counters.m),
+            format!("{} % of what the L2 cache allows", short(100.0 * self.gflops / bytes)),
+            format!("{} % of the units' peak", short(100.0 * self.gflops / self.counters.peak_gflops)),
+            format!("model: bound by {}", self.counters.bound),
+        ]
+    }
+}
+
+fn draw(panels: &[Panel], layout: Layout) -> Drawing {
+    let mut canvas = Canvas::new(NAME, layout);
+    let mut y = legend::draw(&mut canvas, 0.0, &legend(panels));
+    for panel in panels {
+        if panels.len() > 1 {
+            let look = Type { size: layout.font() + 1.0, class: "b f-ink" };
+            canvas.text(0.0, y + 12.0, Anchor::Start, look, &format!("{}: {}", run_mark(panel.view), panel.label));
+            y += 26.0;
+        }
+        y = draw_panel(&mut canvas, panels, panel, y);
+    }
+    y = key(&mut canvas, panels, y + 6.0);
+    canvas.finish(y)
+}
+
+fn legend(panels: &[Panel]) -> Vec<(Swatch, String)> {
+    let groups = [(0, "fp32"), (2, "tensor cores, fp32's accuracy"), (1, "tensor cores, less accuracy")];
+    let mut items = Vec::new();
+    for (series, what) in groups {
+        for (is_modelled, how) in [(false, ""), (true, ", modelled")] {
+            let is_it = |point: &&Point| point.series() == series && point.is_modelled == is_modelled;
+            if panels.iter().flat_map(|panel| &panel.points).any(|point| is_it(&point)) {
+                items.push((Swatch::Point(series, is_modelled), format!("{what}{how}")));
+            }
+        }
+    }
+    items
+}
+
+fn draw_panel(canvas: &mut Canvas, all: &[Panel], panel: &Panel, top: f64) -> f64 {
+    let layout = canvas.layout;
+    let small = Type { size: layout.font() - 1.0, class: "f-muted" };
+    let (left, right) = (small.width("500k") + 8.0, layout.width() - 4.0);
+    let (top, bottom) = (top + 24.0, top + layout.pick(560.0, 470.0));
+    let points = || all.iter().flat_map(|panel| &panel.points);
+    let peaks = all.iter().flat_map(|panel| &panel.peaks).map(|peak| peak.0);
+    let x = Scale::log(points().map(|point| point.intensity), layout.pick(1.7, 1.5), (left, right));
+    let y = Scale::log(points().map(|point| point.gflops).chain(peaks), 1.5, (bottom, top));
+    canvas.text(0.0, top - 14.0, Anchor::Start, small, "GFLOPS");
+    horizontal_grid(canvas, &y, [left, right], &y.ticks(layout.pick(10.0, 8.0)));
+    vertical_grid(canvas, &x, [top, bottom], &x.ticks(8.0), short);
+    let what = "FLOPs for each byte between L2 and the multiprocessors";
+    canvas.text(
+        (left + right) / 2.0,
+        bottom + 34.0,
+        Anchor::Middle,
+        small,
+        layout.pick(what, "FLOPs for a byte from L2"),
+    );
+
+    let mut placer = Placer::new(Area { left, top, right, bottom });
+    for point in &panel.points {
+        placer.block(Area::around(x.at(point.intensity), y.at(point.gflops), 6.0));
+    }
+    roofs(canvas, panel, &mut placer, &x, &y);
+    numbers(canvas, panel, &mut placer, &x, &y);
+    bottom + 46.0
+}
+
+/// The lines, each with its name.
+fn roofs(canvas: &mut Canvas, panel: &Panel, placer: &mut Placer, x: &Scale, y: &Scale) {
+    let look = Type { size: canvas.layout.font() - 1.0, class: "f-ink halo s-paper" };
+    let (least, most) = x.domain();
+    let top = panel.peaks.iter().map(|peak| peak.0).fold(0.0, f64::max);
+    let mut labels: Vec<([f64; 2], Anchor, String)> = Vec::new();
+    for (bandwidth, name, class) in
+        [(panel.bandwidths[0], "L2 cache", "s-ink"), (panel.bandwidths[1], "device memory", "s-muted dash")]
+    {
+        // From the left edge, or where it comes in from below, to the highest roof or the right edge.
+        let from = least.max(y.domain().0 / bandwidth);
+        let to = most.min(top / bandwidth);
+        if bandwidth > 0.0 && from < to {
+            let ends = [from, to].map(|value| [x.at(value), y.at(value * bandwidth)]);
+            canvas.line(ends[0], ends[1], 1.6, class);
+            let text = format!("{name} {} GB/s", thousands(bandwidth));
+            let middle = [0.12, 0.88].map(|part| ends[0][0] + part * (ends[1][0] - ends[0][0]));
+            let at = if name == "L2 cache" { middle[0] } else { middle[1].min(middle[0] + 60.0) };
+            let part = (at - ends[0][0]) / (ends[1][0] - ends[0][0]);
+            let height = ends[0][1] + part * (ends[1][1] - ends[0][1]);
+            labels.push(if name == "L2 cache" {
+                ([(at - 8.0).max(ends[0][0]), height - 12.0], Anchor::Start, text)
+            } else {
+                ([at + 10.0, height + 12.0], Anchor::Start, text)
+            });
+        }
+    }
+    for (peak, name) in &panel.peaks {
+        let from = (peak / panel.bandwidths[0]).clamp(least, most);
+        canvas.line([x.at(from), y.at(*peak)], [x.at(most), y.at(*peak)], 1.6, "s-ink");
+        let text = format!("{name} peak {}", axis(*peak));
+        labels.push(([x.at(most) - 4.0, y.at(*peak) - 9.0], Anchor::End, text));
+    }
+    for ([x, y], anchor, text) in labels {
+        let area = look.area(x, y, anchor, &text);
+        if placer.is_free(&area) {
+            placer.block(area);
+            canvas.text(x, y, anchor, look, &text);
+        } else if let Some((x, y, anchor)) = placer.put([x, y], look, &text) {
+            canvas.text(x, y, anchor, look, &text);
+        }
+    }
+}
+
+/// The points with their numbers, which lines connect where these are not beside them.
+fn numbers(canvas: &mut Canvas, panel: &Panel, placer: &mut Placer, x: &Scale, y: &Scale) {
+    let look = Type { size: canvas.layout.font() - 0.5, class: "b f-ink halo s-paper" };
+    let mut placed = Vec::new();
+    for point in &panel.points {
+        let place = [x.at(point.intensity), y.at(point.gflops)];
+        if let Some(label) = placer.put(place, look, &point.number()) {
+            let end = [label.0, label.1];
+            if (end[0] - place[0]).hypot(end[1] - place[1]) > 15.0 {
+                canvas.line(place, end, 0.8, "s-muted");
+            }
+            placed.push((label, point.number()));
+        }
+    }
+    for point in &panel.points {
+        let place = [x.at(point.intensity), y.at(point.gflops)];
+        let radius = canvas.layout.pick(4.5, 4.0);
+        canvas.mark(&point.tip(panel), |canvas| canvas.point(place, radius, point.series(), point.is_modelled));
+    }
+    for ((x, y, anchor), text) in placed {
+        canvas.text(x, y, anchor, look, &text);
+    }
+}
+
+/// Which step each number is.
+fn key(canvas: &mut Canvas, panels: &[Panel], top: f64) -> f64 {
+    let layout = canvas.layout;
+    let mut all: Vec<(Option<usize>, &str)> =
+        panels.iter().flat_map(|panel| &panel.points).map(|point| (number(&point.slug), point.slug.as_str())).collect();
+    all.sort_unstable();
+    all.dedup();
+    let name = Type { size: layout.font() - 1.0, class: "f-ink" };
+    let strong = Type { class: "b f-ink", ..name };
+    let columns = layout.pick(6, 3);
+    let rows = all.len().div_ceil(columns);
+    let (width, height) = (layout.width() / columns as f64, name.size + 6.0);
+    let digits = strong.width("00") + 5.0;
+    for (i, (number, slug)) in all.iter().enumerate() {
+        let (x, y) = (width * (i / rows) as f64, top + height * ((i % rows) as f64 + 0.5));
+        canvas.text(x + digits - 5.0, y, Anchor::End, strong, &number.map(|n| n.to_string()).unwrap_or_default());
+        canvas.text(x + digits, y, Anchor::Start, name, slug);
+    }
+    top + height * rows as f64 + 4.0
+}
+
+fn table(panels: &[Panel]) -> Table {
+    let heads =
+        ["Step", "Precision", "Figures", "GFLOPS", "FLOPs per L2 byte", "of the L2 roof, %", "of the units' peak, %"];
+    let mut table = Table::new(3, heads);
+    for panel in panels {
+        for point in &panel.points {
+            let slug = if panels.len() > 1 {
+                format!("{} ({})", point.slug, run_mark(panel.view))
+            } else {
+                point.slug.clone()
+            };
+            let how = if point.is_modelled { "modelled" } else { "measured" };
+            table.lines.push(vec![
+                slug,
+                point.counters.precision.clone(),
+                format!("{how} at {}", panel.size),
+                thousands(point.gflops),
+                significant(point.intensity),
+                significant(100.0 * point.gflops / (panel.bandwidths[0] * point.intensity)),
+                significant(100.0 * point.gflops / point.counters.peak_gflops),
+            ]);
+        }
+    }
+    table
+}

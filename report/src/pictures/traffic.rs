@@ -1,0 +1,174 @@
+//! What memory has to do for a step: sectors of a load, wavefronts lost to bank conflicts, and FMAs that a load feeds.
+
+use results::{Counters, significant};
+
+use super::counted::{self, Counted, counted};
+use super::{LeftOut, vertical_grid};
+use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
+use crate::data::Data;
+use crate::legend::{self, Swatch};
+use crate::number::short;
+use crate::picture::Picture;
+use crate::scale::{Scale, round_up};
+use crate::table::Table;
+
+const NAME: &str = "traffic";
+
+/// One of the figures of each step.
+struct Measure {
+    title: [&'static str; 2],
+    /// `None` where a step has no such accesses.
+    value: fn(&Counters) -> Option<f64>,
+    /// Why a step has none.
+    none: &'static str,
+}
+
+const MEASURES: [Measure; 3] = [
+    Measure {
+        title: ["Sectors", "of a global load"],
+        value: |counters| (counters.warp_loads() > 0).then(|| counters.sectors_per_load()),
+        none: "bulk copies",
+    },
+    Measure {
+        title: ["Bank conflicts,", "% of wavefronts"],
+        value: |counters| {
+            (counters.shared_loads + counters.shared_stores > 0).then(|| 100.0 * counters.conflict_share())
+        },
+        none: "none",
+    },
+    Measure {
+        title: ["FMAs", "for a load"],
+        value: |counters| (counters.tensor_core_fmas == 0).then(|| counters.fmas_per_load()),
+        none: "tensor cores",
+    },
+];
+
+pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
+    let title = "Memory traffic".to_owned();
+    let all = counted(data);
+    if all.is_empty() {
+        return Err(LeftOut { name: NAME, title, reason: counted::MISSING.into() });
+    }
+    let note = "A sector has 32 bytes; a load of 32 lanes touches 4 of them at the least if each lane reads 4 bytes, and 16 if it \
+                reads 16 bytes. Bank conflicts are the passes through shared memory beyond what the bytes need. What a load \
+                brings should feed many FMAs. Steps that copy in bulk load no sectors by warps, and tensor cores read shared \
+                memory without loads.";
+    Ok(Picture {
+        name: NAME,
+        title,
+        source: counted::source(&all),
+        note: note.into(),
+        table: table(&all),
+        controls: None,
+        drawings: Layout::ALL.map(|layout| draw(&all, layout)),
+    })
+}
+
+/// Where a column's axis and its values are.
+struct Column<'a> {
+    measure: &'a Measure,
+    scale: Scale,
+    left: f64,
+    value: f64,
+}
+
+fn columns(all: &[Counted], layout: Layout, first: f64) -> Vec<Column<'static>> {
+    let (gap, room) = layout.pick((28.0, 62.0), (10.0, 40.0));
+    let width = (layout.width() - first - 2.0 * gap) / 3.0;
+    let column = |(i, measure): (usize, &'static Measure)| {
+        let left = first + (width + gap) * i as f64;
+        let values = all.iter().flat_map(|counted| &counted.steps).filter_map(|step| (measure.value)(step.1));
+        let scale = Scale::linear(round_up(values.fold(0.0, f64::max)), (left, left + width - room));
+        Column { measure, scale, left, value: left + width }
+    };
+    MEASURES.iter().enumerate().map(column).collect()
+}
+
+fn draw(all: &[Counted], layout: Layout) -> Drawing {
+    let mut canvas = Canvas::new(NAME, layout);
+    let name = Type { size: layout.font(), class: layout.pick("f-ink", "f-ink b halo s-paper") };
+    let heading = Type { size: layout.pick(13.0, 11.5), class: "b f-ink" };
+    let small = Type { size: layout.font() - 1.0, class: "f-muted" };
+    let slugs = counted::slugs(all);
+    let names = slugs.iter().map(|slug| name.width(slug)).fold(0.0, f64::max);
+    let columns = columns(all, layout, layout.pick(names + 16.0, 0.0));
+    let items: Vec<_> = all.iter().enumerate().map(|(i, counted)| (Swatch::Bar(i, false), counted.mark())).collect();
+    let mut y = legend::draw(&mut canvas, 0.0, if all.len() > 1 { &items } else { &[] }) + 2.0;
+    for column in &columns {
+        let [first, second] = column.measure.title;
+        canvas.text(column.left, y + 8.0, Anchor::Start, heading, first);
+        canvas.text(column.left, y + 24.0, Anchor::Start, heading, second);
+    }
+    y += 40.0;
+    let (top, step) = (y, layout.pick(16.0, 16.0));
+    let row = layout.pick(24.0, 38.0) + step * (all.len() - 1) as f64;
+    let bottom = top + row * slugs.len() as f64 + 4.0;
+    for column in &columns {
+        let ticks = column.scale.ticks(layout.pick(4.0, 2.0));
+        vertical_grid(&mut canvas, &column.scale, [top, bottom], &ticks, short);
+    }
+    for (place, slug) in slugs.iter().enumerate() {
+        let y = top + row * place as f64;
+        let (x, middle, anchor) =
+            layout.pick((names + 6.0, y + row / 2.0, Anchor::End), (0.0, y + 10.0, Anchor::Start));
+        canvas.text(x, middle, anchor, name, slug);
+        for (i, counted) in all.iter().enumerate() {
+            let Some(counters) = counted.of(slug) else { continue };
+            let y = y + layout.pick(12.0, 26.0) + step * i as f64;
+            for column in &columns {
+                cell(&mut canvas, column, slug, counters, (i, y), small);
+            }
+        }
+    }
+    canvas.finish(bottom + 22.0)
+}
+
+fn cell(canvas: &mut Canvas, column: &Column, slug: &str, counters: &Counters, (i, y): (usize, f64), small: Type) {
+    let layout = canvas.layout;
+    let measure = column.measure;
+    let Some(value) = (measure.value)(counters) else {
+        let text = layout.pick(measure.none, "-");
+        return canvas.text(column.value, y, Anchor::End, small, text);
+    };
+    let lines = [slug.to_owned(), format!("{} {}: {}", measure.title[0], measure.title[1], significant(value))];
+    canvas.mark(&lines, |canvas| {
+        let (width, height) = (column.scale.at(value) - column.left, layout.pick(13.0, 11.0));
+        canvas.bar([column.left, y - height / 2.0, width, height], i, false);
+    });
+    let text = if value.abs() < 0.05 { "0".to_owned() } else { short(value) };
+    canvas.text(column.value, y, Anchor::End, Type { size: layout.font(), class: "f-ink" }, &text);
+}
+
+fn table(all: &[Counted]) -> Table {
+    let heads = [
+        "Step",
+        "Sectors per global load",
+        "Bulk copies",
+        "Bytes per copy",
+        "Wavefronts per shared load",
+        "Bank conflicts, %",
+        "FMAs per load",
+        "Global bytes per FMA",
+        "FLOPs per L2 byte",
+    ];
+    let mut table = Table::new(1, heads);
+    for slug in counted::slugs(all) {
+        for counted in all {
+            let Some(counters) = counted.of(&slug) else { continue };
+            let [sectors, conflicts, fmas] =
+                MEASURES.map(|measure| (measure.value)(counters).map_or_else(|| "-".into(), significant));
+            table.lines.push(vec![
+                if all.len() > 1 { format!("{slug} ({})", counted.mark()) } else { slug.clone() },
+                sectors,
+                results::grouped(counters.copies),
+                significant(counters.bytes_per_copy()),
+                significant(counters.wavefronts_per_shared_load()),
+                conflicts,
+                fmas,
+                significant(counters.global_bytes_per_fma()),
+                significant(counters.flops_per_l2_byte()),
+            ]);
+        }
+    }
+    table
+}

@@ -1,0 +1,4 @@
+use anyhow::Result;
+pub fn render(_open: bool) -> Result<()> {
+    Ok(())
+}

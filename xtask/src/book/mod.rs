@@ -1,0 +1,63 @@
+//! `book`: refills the generated blocks of the book and of the README, draws the book's figures, and renders it.
+
+mod accuracy;
+mod blocks;
+mod counters;
+mod html;
+mod links;
+mod made;
+mod markdown;
+mod metrics;
+mod numbers;
+mod pages;
+mod picture;
+mod request;
+mod sass;
+mod schema;
+mod sources;
+mod step;
+mod tile;
+
+use anyhow::{Result, ensure};
+
+use crate::workspace::root;
+use made::Made;
+use sass::Mode;
+pub use sources::PEERS;
+use sources::Sources;
+
+/// Refill the book's and the README's generated blocks, and draw the book's figures
+///
+/// Tables, figures, diffs and machine code come from the steps' source and constants, and from the newest file in docs/results/.
+/// `cargo xtask check book` fails when one of them is not what this command would write.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Render the book to target/book as well, by mdBook, which is installed under target/ if there is none
+    #[arg(long)]
+    html: bool,
+    /// Render it, and open it in the browser
+    #[arg(long)]
+    open: bool,
+}
+
+/// Runs `book`.
+pub fn run(args: &Args) -> Result<()> {
+    let made = Made::of(root(), &Sources::read(root())?, Mode::Assemble)?;
+    let written = made.write(root())?;
+    println!("{written} files written, {} as they were", made.files.len() - written.min(made.files.len()));
+    complain(&made.complaints)?;
+    if args.html || args.open { html::render(args.open) } else { Ok(()) }
+}
+
+/// Fails if the book is not complete, or anything generated is not what [`run`] would write.
+pub fn check() -> Result<()> {
+    let made = Made::of(root(), &Sources::read(root())?, Mode::Compare)?;
+    complain(&[made.complaints.clone(), made.stale(root())?].concat())?;
+    println!("{} pages and figures are as generated", made.files.len());
+    Ok(())
+}
+
+fn complain(complaints: &[String]) -> Result<()> {
+    ensure!(complaints.is_empty(), "{} complaints\n{}", complaints.len(), complaints.join("\n"));
+    Ok(())
+}

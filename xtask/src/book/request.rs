@@ -1,0 +1,72 @@
+//! Which generator writes which block.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use gpu_kernels::Step;
+use results::Ladder;
+
+use super::blocks::Block;
+use super::pages::Page;
+use super::sass::{self, Mode};
+use super::sources::{PEERS, Sources};
+use super::{accuracy, counters, metrics, numbers, picture, schema, step, tile};
+use crate::workspace::parse_step;
+
+/// Figures by name, without an extension.
+pub type Figures = BTreeMap<String, String>;
+
+/// A block of a page that is to be written.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// What the documents show.
+    pub sources: &'a Sources,
+    /// The page that it is in.
+    pub page: &'a Page,
+    /// The block as it stands there.
+    pub block: Block<'a>,
+    /// What may be done to have machine code.
+    pub mode: Mode,
+}
+
+impl Request<'_> {
+    /// The block's content; a figure that it shows is added to `figures`.
+    ///
+    /// # Errors
+    /// One line that says what to do.
+    pub fn answer(&self, figures: &mut Figures) -> Result<String> {
+        let Self { sources, page, block, mode } = *self;
+        let (kind, argument) = block.name.split_once(' ').unwrap_or((block.name, ""));
+        match (kind, argument) {
+            ("facts", "") => step::facts(self.step()?),
+            ("diff", "") => step::diff(self.step()?),
+            ("tile", "") => tile::block(self.step()?, page, figures),
+            ("counters", "") => Ok(counters::block(self.step()?, sources)),
+            ("numbers", "") => numbers::block(self.step()?, sources),
+            ("sass", "") => sass::block(self.step()?, block.content, mode),
+            ("sass", slug) => sass::block(parse_step(slug).map_err(anyhow::Error::msg)?, block.content, mode),
+            ("ladder", "") => self.ladder(),
+            ("picture", name) if !name.is_empty() => picture::block(name, sources, page, figures),
+            ("accuracy", "") => accuracy::block(sources),
+            ("metrics", "") => metrics::block(sources),
+            ("schema", "") => schema::block(),
+            _ => bail!("there is no such block: `cargo xtask book --help` lists them"),
+        }
+    }
+
+    fn step(&self) -> Result<&'static Step> {
+        self.page.step.context("this block belongs to the chapter of a step: move it there")
+    }
+
+    /// The table of results. Its files are links only outside the book, which has no other files.
+    fn ladder(&self) -> Result<String> {
+        let Self { sources: Sources { run, peers, file, .. }, page, .. } = self;
+        let ladder = Ladder::new(run, peers)?;
+        let file_of = |text: &str, path: &str| match page.is_in_book() {
+            true if text == path => format!("`{path}`"),
+            true => format!("{text} (`{path}`)"),
+            false => format!("[{text}]({})", page.link(path)),
+        };
+        Ok(ladder.markdown(&file_of(file, file), ladder.peers.as_ref().map(|what| file_of(what, PEERS)).as_deref()))
+    }
+}

@@ -1,0 +1,198 @@
+//! The first panel: a block's tile of C, and the slices of A and B that it is made of, to scale.
+
+use gpu_kernels::{Operand, Precision, Step};
+
+use super::accesses::{columns, rectangles, rows, sectors};
+use super::heading;
+use super::notes::{self, Example, TOUCHED};
+use super::placement::{Place, Share};
+use super::svg::{Anchor, LINE, Svg};
+
+/// Where the picture ends and the notes begin.
+const NOTES: f64 = 464.0;
+const NOTES_WIDTH: f64 = 244.0;
+
+/// From A to C and from B to C: labels stand between.
+const GAP: f64 = 30.0;
+const LEFT: f64 = 88.0;
+const TALLEST: f64 = 350.0;
+
+/// Where the matrices are, and how large an element is.
+struct Frame {
+    a: [f64; 2],
+    b: [f64; 2],
+    c: [f64; 2],
+    scale: f64,
+    /// Columns of A and rows of B that are drawn.
+    depth: u32,
+}
+
+impl Frame {
+    fn of(step: &Step, top: f64) -> Self {
+        let tile = step.tile;
+        let depth = notes::depth(step);
+        let blocks = step.cluster[0];
+        let width = NOTES - 20.0 - LEFT - GAP - f64::from(blocks - 1) * GAP;
+        let [across, down] = [depth + blocks * tile.bn, depth + tile.bm].map(f64::from);
+        let scale = (width / across).min((TALLEST - GAP) / down);
+        let drawn = f64::from(depth) * scale;
+        let [x, y] = [LEFT + drawn + GAP, top + 26.0 + drawn + GAP];
+        Self { a: [LEFT, y], b: [x, top + 26.0], c: [x, y], scale, depth }
+    }
+
+    /// A rectangle of elements of the matrix whose corner is at `origin`.
+    fn rect(&self, svg: &mut Svg, class: &str, origin: [f64; 2], [row, column, rows, columns]: [u32; 4]) {
+        let [row, column, rows, columns] =
+            [row, column, rows, columns].map(|elements| f64::from(elements) * self.scale);
+        svg.rect(class, [origin[0] + column, origin[1] + row, columns, rows]);
+    }
+
+    fn all(&self, svg: &mut Svg, class: &str, origin: [f64; 2], places: impl IntoIterator<Item = Place>) {
+        for rectangle in rectangles(places) {
+            self.rect(svg, class, origin, rectangle);
+        }
+    }
+}
+
+/// Draws the panel under `top`, and gives its lower end.
+pub fn panel(svg: &mut Svg, step: &Step, top: f64) -> f64 {
+    let top = heading(svg, top, &format!("{}: what a block multiplies, to scale", step.slug));
+    let frame = Frame::of(step, top);
+    matrices(svg, step, &frame);
+    if step.tile.bk == 1 {
+        one_access(svg, step, &frame);
+    } else {
+        parts(svg, step, &frame);
+        copies(svg, step, &frame);
+    }
+    outlines(svg, step, &frame);
+    labels(svg, step, &frame);
+    let picture = frame.c[1] + f64::from(step.tile.bm) * frame.scale + 2.0 * LINE;
+    picture.max(notes::draw(svg, &notes::of(step), [NOTES, top + 14.0], NOTES_WIDTH))
+}
+
+/// The slices and the tile, and the neighbours of a cluster.
+fn matrices(svg: &mut Svg, step: &Step, frame: &Frame) {
+    let (tile, depth) = (step.tile, frame.depth);
+    for block in 1..step.cluster[0] {
+        let x = f64::from(block) * (f64::from(tile.bn) * frame.scale + GAP);
+        frame.rect(svg, "ghost", [frame.b[0] + x, frame.b[1]], [0, 0, depth, tile.bn]);
+        frame.rect(svg, "ghost", [frame.c[0] + x, frame.c[1]], [0, 0, tile.bm, tile.bn]);
+        let middle = frame.c[0] + x + f64::from(tile.bn) * frame.scale / 2.0;
+        svg.text(
+            "mute",
+            Anchor::Middle,
+            [middle, frame.c[1] + f64::from(tile.bm) * frame.scale / 2.0],
+            &format!("block {block}"),
+        );
+    }
+    frame.rect(svg, "a1", frame.a, [0, 0, tile.bm, depth]);
+    frame.rect(svg, "b1", frame.b, [0, 0, depth, tile.bn]);
+    frame.rect(svg, "c1", frame.c, [0, 0, tile.bm, tile.bn]);
+}
+
+/// What one load of each matrix touches, where nothing is kept: elements, and the sectors that they lie in.
+fn one_access(svg: &mut Svg, step: &Step, frame: &Frame) {
+    let Example { group, .. } = Example::of(step);
+    let a = rows(&group).into_iter().map(|row| [row, TOUCHED]);
+    let b = columns(&group).into_iter().map(|column| [TOUCHED, column]);
+    for (shade, origin, places) in
+        [("a", frame.a, a.collect()), ("b", frame.b, b.collect()), ("c", frame.c, group.clone())] as [(_, _, Vec<_>); 3]
+    {
+        frame.all(svg, &format!("{shade}2"), origin, sectors(places.clone()));
+        frame.all(svg, &format!("{shade}3"), origin, places);
+    }
+}
+
+/// What a warp, or a warpgroup, and one of its threads have of C, and what they need of A and B for it.
+fn parts(svg: &mut Svg, step: &Step, frame: &Frame) {
+    let Example { group, thread, .. } = Example::of(step);
+    let band = |svg: &mut Svg, shade: u32, places: &[Place], [in_a, in_b]: [bool; 2]| {
+        if in_a {
+            let a = rows(places).into_iter().flat_map(|row| (0..frame.depth).map(move |d| [row, d]));
+            frame.all(svg, &format!("a{shade}"), frame.a, a);
+        }
+        if in_b {
+            let b = columns(places).into_iter().flat_map(|column| (0..frame.depth).map(move |d| [d, column]));
+            frame.all(svg, &format!("b{shade}"), frame.b, b);
+        }
+        frame.all(svg, &format!("c{shade}"), frame.c, places.iter().copied());
+    };
+    band(svg, 2, &group, [true, true]);
+    // Threads read fragments, but what tensor cores find in shared memory: of TF32, B's come through registers.
+    band(
+        svg,
+        3,
+        &thread,
+        match step.precision {
+            Precision::Fp32 => [true, true],
+            Precision::Tf32 => [false, true],
+            _ => [false, false],
+        },
+    );
+}
+
+/// What a warp and one of its threads copy; or the boxes of the copy engine.
+fn copies(svg: &mut Svg, step: &Step, frame: &Frame) {
+    for (operand, origin) in [(Operand::A, frame.a), (Operand::B, frame.b)] {
+        if let Some(share) = Share::of(step, operand) {
+            let warp =
+                (0..32).filter(|thread| *thread != notes::COPIER).flat_map(|thread| share.elements(step, thread));
+            frame.all(svg, "copy2", origin, warp);
+            frame.all(svg, "copy3", origin, share.elements(step, notes::COPIER));
+        }
+    }
+    let Some([a, b]) = notes::boxes(step) else { return };
+    for (origin, [rows, columns], [height, width]) in
+        [(frame.a, a, [step.tile.bm, frame.depth]), (frame.b, b, [frame.depth, step.tile.bn])]
+    {
+        for row in (0..height).step_by(rows as usize) {
+            for column in (0..width).step_by(columns as usize) {
+                let [x, y, w, h] = [column, row, columns, rows].map(|elements| f64::from(elements) * frame.scale);
+                svg.rect("dash", [origin[0] + x + 1.5, origin[1] + y + 1.5, w - 3.0, h - 3.0]);
+            }
+        }
+    }
+}
+
+/// Frames, and lines between warps.
+fn outlines(svg: &mut Svg, step: &Step, frame: &Frame) {
+    let (tile, depth) = (step.tile, frame.depth);
+    if tile.bk > 1 {
+        for [row, column, rows, columns] in notes::warps(step) {
+            frame.rect(svg, "thin", frame.c, [row, column, rows, columns]);
+        }
+    }
+    if step.splits() {
+        let half = f64::from(depth / 2) * frame.scale;
+        let [height, width] = [tile.bm, tile.bn].map(|elements| f64::from(elements) * frame.scale);
+        svg.line("edge", [frame.a[0] + half, frame.a[1]], [frame.a[0] + half, frame.a[1] + height]);
+        svg.line("edge", [frame.b[0], frame.b[1] + half], [frame.b[0] + width, frame.b[1] + half]);
+    }
+    for (origin, [rows, columns]) in
+        [(frame.a, [tile.bm, depth]), (frame.b, [depth, tile.bn]), (frame.c, [tile.bm, tile.bn])]
+    {
+        frame.rect(svg, "edge", origin, [0, 0, rows, columns]);
+    }
+}
+
+/// Names and sizes.
+fn labels(svg: &mut Svg, step: &Step, frame: &Frame) {
+    let tile = step.tile;
+    let size = |elements: u32| f64::from(elements) * frame.scale;
+    let ([ax, ay], [bx, by], [cx, cy]) = (frame.a, frame.b, frame.c);
+    let drawn = size(frame.depth);
+    svg.across([bx, bx + size(tile.bn)], by - 8.0, &format!("BN = {}", tile.bn), true);
+    svg.down(ax - 8.0, [ay, ay + size(tile.bm)], &format!("BM = {}", tile.bm));
+    let depth = match (tile.bk, step.splits()) {
+        (1, _) => "k".to_owned(),
+        (bk, false) => format!("BK = {bk}"),
+        (bk, true) => format!("2 x BK = {bk}"),
+    };
+    let bottom = ay + size(tile.bm);
+    svg.across([ax, ax + drawn], bottom + 8.0, &depth, false);
+    svg.down(bx - 8.0, [by, by + drawn], &depth);
+    svg.text("bold", Anchor::Middle, [ax + drawn / 2.0, ay - 8.0], "A");
+    svg.text("bold", Anchor::Start, [bx + size(tile.bn) + 6.0, by + (drawn / 2.0).min(20.0) + 4.0], "B");
+    svg.text("bold", Anchor::Middle, [cx + size(tile.bn) / 2.0, cy + size(tile.bm) + LINE], "C");
+}

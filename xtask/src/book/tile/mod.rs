@@ -1,0 +1,92 @@
+//! The drawing of a step's tile: what a block multiplies, which thread has what, and who loads it. All from the step's constants.
+
+mod accesses;
+mod banks;
+mod block;
+mod lanes;
+mod notes;
+mod placement;
+mod schedule;
+mod stages;
+mod svg;
+
+use anyhow::Result;
+use gpu_kernels::Step;
+
+use super::pages::{Page, stem};
+use super::request::Figures;
+use svg::{Anchor, Svg, WIDTH};
+
+/// From the edge of the drawing to what is in it.
+const MARGIN: f64 = 16.0;
+
+/// The block `tile`: the figure, with a caption under it.
+pub fn block(step: &Step, page: &Page, figures: &mut Figures) -> Result<String> {
+    let name = stem(step);
+    let link = page.link(&format!("{}/{name}.svg", super::made::FIGURES));
+    figures.insert(name, drawing(step));
+    Ok(format!("![{}]({link})\n\n*{}*\n", title(step), caption(step)))
+}
+
+/// The whole drawing.
+fn drawing(step: &Step) -> String {
+    let mut svg = Svg::default();
+    let mut bottom = 0.0;
+    for panel in [block::panel, lanes::panel, banks::panel, stages::panel, schedule::panel] {
+        bottom = panel(&mut svg, step, bottom);
+    }
+    svg.finish(bottom + MARGIN / 2.0, &title(step), &caption(step))
+}
+
+/// The heading of a panel, and where what is under it begins.
+fn heading(svg: &mut Svg, top: f64, text: &str) -> f64 {
+    if top > 0.0 {
+        svg.line("thin", [MARGIN, top + 8.0], [WIDTH - MARGIN, top + 8.0]);
+    }
+    svg.text("bold", Anchor::Start, [MARGIN, top + 32.0], text);
+    top + 44.0
+}
+
+fn title(step: &Step) -> String {
+    format!("{}: the tile of a block, and who loads what", step.slug)
+}
+
+/// What the drawing shows, in sentences.
+fn caption(step: &Step) -> String {
+    let tile = step.tile;
+    let operands = match tile.bk {
+        1 => format!("{} rows of A and {} columns of B, of which nothing is kept", tile.bm, tile.bn),
+        bk => format!("slices of {} x {bk} of A and {bk} x {} of B", tile.bm, tile.bn),
+    };
+    let notes = notes::of(step).into_iter().map(|note| note.text);
+    let all = std::iter::once(format!("A block computes {} x {} of C from {operands}, to scale.", tile.bm, tile.bn));
+    all.chain(notes).collect::<Vec<_>>().join(" ").replace('\u{a0}', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_kernels::runnable;
+
+    use super::*;
+
+    #[test]
+    fn every_drawing_is_well_formed_and_has_its_own_numbers() {
+        for step in runnable() {
+            let drawing = drawing(step);
+            let document =
+                roxmltree::Document::parse(&drawing).unwrap_or_else(|error| panic!("{}: {error}", step.slug));
+            let texts: Vec<_> = document.descendants().filter(|node| node.has_tag_name("text")).collect();
+            let all = texts.iter().filter_map(|text| text.text()).collect::<Vec<_>>().join(" ");
+            let tile = step.tile;
+            for (name, size) in [("BM", tile.bm), ("BN", tile.bn), ("BK", tile.bk)] {
+                let is_drawn = name != "BK" || size > 1;
+                assert!(
+                    !is_drawn || all.contains(&format!("{name} = {size}")),
+                    "{}: {name} = {size}: {all}",
+                    step.slug
+                );
+            }
+            assert!(document.descendants().any(|node| node.has_tag_name("desc")), "{}", step.slug);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Which thread computes which elements of a block's tile of C, and copies which of A's and B's slices. A [`Step`] has sizes; the
+//! order of threads is its kernel's own, and is repeated here.
+
+use gpu_kernels::{Operand, Precision, Step};
+
+/// Values of a 128-bit access.
+pub const VEC: u32 = 4;
+const WARP: u32 = 32;
+const WARPGROUP: u32 = 128;
+
+/// Lanes of a warp along m and n, where warps have tiles of their own.
+const LANES: [u32; 2] = [8, 4];
+
+/// A row and a column of a tile or a slice.
+pub type Place = [u32; 2];
+
+/// How the threads of a block stand on its tile of C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// One after another down a column.
+    Down,
+    /// One after another along a row, TM x TN each.
+    Along,
+    /// Two neighbours one above the other, such pairs along a row.
+    Pairs,
+    /// A warp is 4 x 8, neighbours in the four corners of what they share.
+    Corners,
+    /// A warp is 8 x 4, its lanes in squares of 2 x 2; each lane has squares of VEC x VEC.
+    Squares,
+    /// A warp is 8 x 4, no neighbours in one row or column; each lane has squares of VEC x VEC.
+    Diagonals,
+    /// The same, where the warps transpose A: a lane's rows are 8 apart.
+    SpreadDiagonals,
+    /// As the tensor cores give sums to a warpgroup, which has 64 rows.
+    Rows,
+    /// The same, where a warpgroup has 64 columns.
+    Columns,
+}
+
+impl Order {
+    fn of(step: &Step) -> Self {
+        match step.slug.split('/').next().unwrap_or_default() {
+            _ if step.precision == Precision::Tf32 => Self::Columns,
+            _ if step.precision != Precision::Fp32 => Self::Rows,
+            _ if transposes_itself(step) => Self::SpreadDiagonals,
+            _ if step.maps.is_some() => Self::Diagonals,
+            _ if step.block[1] > 1 => Self::Down,
+            "bank-conflicts" | "read-only-cache" | "transposed" | "prefetch" => Self::Pairs,
+            "lane-sharing" => Self::Corners,
+            "warp-tiling" | "async-copy" | "ilp" | "packed-fma" => Self::Squares,
+            _ => Self::Along,
+        }
+    }
+}
+
+/// Whether A lands in shared memory as it lies, and the warps that compute transpose it.
+pub fn transposes_itself(step: &Step) -> bool {
+    step.precision == Precision::Fp32 && step.maps.is_some() && !step.prepasses.iter().any(|prepass| prepass.transposes)
+}
+
+/// Threads that compute: the others feed.
+pub fn computing(step: &Step) -> std::ops::Range<u32> {
+    match step.precision {
+        Precision::Fp32 => 0..step.tile.bm / step.tile.tm * (step.tile.bn / step.tile.tn),
+        _ => WARPGROUP..step.threads(),
+    }
+}
+
+/// The elements of the tile that a thread computes, row by row.
+pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
+    let tile = step.tile;
+    let lane = thread % WARP;
+    let block_of = |row: u32, col: u32| grid(tile.tm, tile.tn).map(move |[i, j]| [row + i, col + j]).collect();
+    match Order::of(step) {
+        Order::Down => vec![[thread % tile.bm, thread / tile.bm]],
+        Order::Along => block_of(thread / (tile.bn / tile.tn) * tile.tm, thread % (tile.bn / tile.tn) * tile.tn),
+        Order::Pairs => {
+            let pairs = tile.bn / tile.tn;
+            block_of((thread / (2 * pairs) * 2 + thread % 2) * tile.tm, thread / 2 % pairs * tile.tn)
+        }
+        Order::Corners => {
+            let row = thread % 2 + thread / 16 % 2 * 2 + thread / 64 * 4;
+            block_of(row * tile.tm, (thread / 2 % 8 + thread / 32 % 2 * 8) * tile.tn)
+        }
+        Order::Squares => {
+            let half = LANES[1] / 2;
+            let place = [lane / 4 / half * 2 + lane / 2 % 2, lane / 4 % half * 2 + lane % 2];
+            vectors(step, thread, place, 1)
+        }
+        Order::Diagonals => vectors(step, thread, [lane % LANES[0], (lane / LANES[0] ^ lane) % LANES[1]], 1),
+        Order::SpreadDiagonals => {
+            vectors(step, thread, [lane % LANES[0], (lane / LANES[0] ^ lane) % LANES[1]], LANES[0])
+        }
+        Order::Rows => {
+            let row = (thread - WARPGROUP) / WARP * 16 + lane / 4;
+            products(tile.bn).map(|[half, col]| [row + half * 8, col + lane % 4 * 2]).collect()
+        }
+        Order::Columns => {
+            let (group, warp) = ((thread - WARPGROUP) / WARPGROUP, thread % WARPGROUP / WARP);
+            let col = group * 64 + warp / 2 * 32 + warp % 2 * 8 + lane / 16 * 16 + lane / 4 % 4;
+            products(tile.bm).map(|[half, row]| [row + lane % 4 * 2, col + half * 4]).collect()
+        }
+    }
+}
+
+/// The words of A's and of B's slice in shared memory that a thread's first loads of 128 bits begin with, rows of both along m and n
+/// there; `None` where fragments are not read so.
+pub fn first_words(step: &Step, thread: u32) -> Option<[u32; 2]> {
+    let order = Order::of(step);
+    let is_wide = step.vector_loads || step.dynamic_smem_bytes > 0;
+    if step.precision != Precision::Fp32 || !is_wide {
+        return None;
+    }
+    let [row, col] = *elements(step, thread).first()?;
+    let swizzled = |col: u32| col ^ (col / WARP % 2 * VEC);
+    let lane = thread % WARP;
+    match order {
+        Order::Pairs => Some([row, swizzled(col)]),
+        // Neighbours load different pieces, and those 16 further on another row.
+        Order::Corners => Some([row, lane / 16 * step.tile.bn + swizzled(col + lane % 2 * VEC)]),
+        Order::SpreadDiagonals => Some([row + (VEC - 1) * (lane % LANES[0]), col]),
+        _ => Some([row, col]),
+    }
+}
+
+/// TM x TN elements of a lane at `place` among the lanes of its warp, in squares of VEC x VEC; the rows of one are so far apart.
+fn vectors(step: &Step, thread: u32, [lane_row, lane_col]: Place, apart: u32) -> Vec<Place> {
+    let tile = step.tile;
+    let warps_n = tile.bn / (LANES[1] * tile.tn);
+    let warp = thread / WARP;
+    let row = warp / warps_n * LANES[0] * tile.tm + if apart == 1 { lane_row * VEC } else { lane_row };
+    let col = warp % warps_n * LANES[1] * tile.tn + lane_col * VEC;
+    let rows = move |i: u32| row + i / VEC * LANES[0] * VEC + i % VEC * apart;
+    let cols = move |j: u32| col + j / VEC * LANES[1] * VEC + j % VEC;
+    grid(tile.tm, tile.tn).map(|[i, j]| [rows(i), cols(j)]).collect()
+}
+
+/// A thread's sums of the tensor cores, in both halves of 8 rows, and two of each 8 columns.
+fn products(columns: u32) -> impl Iterator<Item = Place> {
+    grid(2, columns / 4).map(|[half, j]| [half, j / 2 * 8 + j % 2])
+}
+
+/// All rows and columns of so many.
+pub fn grid(rows: u32, columns: u32) -> impl Iterator<Item = Place> {
+    (0..rows).flat_map(move |row| (0..columns).map(move |column| [row, column]))
+}
+
+/// How the threads of a block copy a slice: a thread takes `width` neighbours, the threads one after another fill rows of `columns`,
+/// and all of them begin again behind that until the slice is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Values that one access moves.
+    pub width: u32,
+    columns: u32,
+    /// Of what is copied: A's slice, or its transpose, or B's.
+    shape: [u32; 2],
+    is_transposed: bool,
+}
+
+impl Share {
+    /// How an operand's slice is copied, if threads copy it.
+    pub fn of(step: &Step, operand: Operand) -> Option<Self> {
+        let tile = step.tile;
+        if tile.bk == 1 || step.maps.is_some() {
+            return None;
+        }
+        let is_transposed = operand == Operand::A && step.prepasses.iter().any(|prepass| prepass.transposes);
+        let shape = match operand {
+            Operand::A if is_transposed => [tile.bk, tile.bm],
+            Operand::A => [tile.bm, tile.bk],
+            Operand::B => [tile.bk, tile.bn],
+        };
+        let is_async = step.dynamic_smem_bytes > 0;
+        let (width, columns) = match operand {
+            Operand::A if is_async => (1, 8),
+            Operand::B if is_async => (VEC, WARP * VEC),
+            _ if step.vector_loads => (VEC, shape[1]),
+            Operand::A => (1, tile.bk),
+            Operand::B => (1, step.threads() / tile.bk),
+        };
+        Some(Self { width, columns, shape, is_transposed })
+    }
+
+    /// What a thread copies of the slice, access by access.
+    pub fn elements(&self, step: &Step, thread: u32) -> Vec<Place> {
+        let Self { width, columns, shape, is_transposed } = *self;
+        let rows = step.threads() * width / columns;
+        let (row, col) = (thread / (columns / width), thread % (columns / width) * width);
+        let turns = grid(shape[0] / rows, shape[1] / columns);
+        let places = turns.flat_map(|[i, j]| (0..width).map(move |v| [row + i * rows, col + j * columns + v]));
+        places.map(|[row, col]| if is_transposed { [col, row] } else { [row, col] }).collect()
+    }
+
+    /// Accesses of a thread for a slice.
+    pub fn accesses(&self, step: &Step) -> u32 {
+        self.shape[0] * self.shape[1] / self.width / step.threads()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use gpu_kernels::runnable;
+
+    use super::*;
+
+    /// All elements that threads have between them; none twice.
+    fn together(places: impl Iterator<Item = Place>) -> BTreeSet<Place> {
+        let mut all = BTreeSet::new();
+        for place in places {
+            assert!(all.insert(place), "{place:?} is there twice");
+        }
+        all
+    }
+
+    #[test]
+    fn the_threads_of_each_step_fill_its_tile() {
+        for step in runnable() {
+            let places = together(computing(step).flat_map(|thread| elements(step, thread)));
+            assert_eq!(places, grid(step.tile.bm, step.tile.bn).collect(), "{}", step.slug);
+            let count = (step.tile.tm * step.tile.tn) as usize;
+            assert_eq!(elements(step, computing(step).end - 1).len(), count, "{}", step.slug);
+        }
+    }
+
+    #[test]
+    fn the_threads_of_each_step_copy_its_slices() {
+        for step in runnable() {
+            for (operand, [rows, columns]) in
+                [(Operand::A, [step.tile.bm, step.tile.bk]), (Operand::B, [step.tile.bk, step.tile.bn])]
+            {
+                let Some(share) = Share::of(step, operand) else { continue };
+                let places = together((0..step.threads()).flat_map(|thread| share.elements(step, thread)));
+                assert_eq!(places, grid(rows, columns).collect(), "{} {operand:?}", step.slug);
+                assert_eq!(share.elements(step, 0).len() as u32, share.accesses(step) * share.width, "{}", step.slug);
+            }
+        }
+    }
+}

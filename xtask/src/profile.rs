@@ -1,0 +1,148 @@
+//! `profile`: what Nsight Compute counts of a step, under our names and beside what the emulator counts.
+
+mod nsight;
+
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use gpu_kernels::Step;
+use results::{Counters, METRICS, Metric, Profiled, Run, grouped, significant};
+
+use crate::workspace::{self, parse_step, relative};
+use nsight::Hardware;
+
+/// Show a step's counters: the hardware's, by Nsight Compute, beside the emulator's
+///
+/// Needs an NVIDIA GPU, and `ncu` of the CUDA toolkit, whose report is kept under target/profile/. Where one of them is
+/// missing, a line says so, and the emulator's counters stand alone.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The step, or a variant of one
+    #[arg(value_parser = parse_step)]
+    step: &'static Step,
+    /// The size, in elements: N for m = n = k, or MxNxK
+    #[arg(long, value_name = "N", default_value = "1024", value_parser = parse_size)]
+    size: String,
+    /// The emulator runs every block, however long that takes, instead of a sample of a large grid
+    #[arg(long)]
+    full: bool,
+}
+
+/// Runs `profile`.
+pub fn run(args: &Args) -> Result<()> {
+    workspace::run(&mut workspace::cargo(["build", "--package", "host"]))?;
+    let hardware = nsight::profile(args.step, &args.size);
+    // A step with variants runs the one that suits the device and the size: the emulator counts the same.
+    let slug = hardware.as_ref().map_or(args.step.slug, |hardware| hardware.slug);
+    let counters = count(slug, &args.size, args.full)?;
+    println!("{}", title(&counters, args.step.summary));
+    match &hardware {
+        Ok(hardware) => {
+            println!("{}", setting(&counters, hardware));
+            println!("{}", table(&counters, Some(&hardware.profiled)));
+            println!("{}", footnote(&counters, hardware));
+        }
+        Err(reason) => {
+            println!("No hardware counters: {reason:#}");
+            println!("{}", table(&counters, None));
+        }
+    }
+    Ok(())
+}
+
+/// What the emulator counts of a step.
+fn count(slug: &str, size: &str, full: bool) -> Result<Counters> {
+    let mut host = workspace::cargo(["run", "--quiet", "--package", "host", "--", "--counters", "--format", "json"]);
+    host.args(["--kernel", slug, "--size", size]).args(full.then_some("--full"));
+    // Complaints and progress are the user's to see; the records are ours.
+    let output = host.stderr(Stdio::inherit()).output().context("cannot run host")?;
+    ensure!(output.status.success(), "the emulator cannot count {slug} ({})", output.status);
+    let records = Run::parse("host --counters", &String::from_utf8_lossy(&output.stdout))?;
+    records.counters.into_iter().next().context("host --counters wrote no counters")
+}
+
+/// Reads `N` or `MxNxK` into `MxNxK`.
+fn parse_size(text: &str) -> Result<String, String> {
+    let sizes: Option<Vec<u32>> = text.split('x').map(|size| size.parse().ok().filter(|&size| size > 0)).collect();
+    match sizes.as_deref() {
+        Some([size]) => Ok(format!("{size}x{size}x{size}")),
+        Some([m, n, k]) => Ok(format!("{m}x{n}x{k}")),
+        _ => Err("give a size such as 1024, or 64x8192x8192 for m, n and k".into()),
+    }
+}
+
+fn title(counters: &Counters, summary: &str) -> String {
+    let Counters { kernel, m, n, k, device, blocks, blocks_run, .. } = counters;
+    let part = if blocks_run == blocks { "all blocks".into() } else { format!("{blocks_run} of {blocks} blocks") };
+    format!("{kernel}: {summary}\nm = {m}, n = {n}, k = {k}; emulator: {part}, as {device}")
+}
+
+fn setting(counters: &Counters, hardware: &Hardware) -> String {
+    let mut text = format!("hardware: {}, by {}", hardware.device, hardware.tool);
+    if hardware.device != counters.device {
+        text += &format!("\nThe emulator stands for {}: occupancy and time are that device's", counters.device);
+    }
+    text
+}
+
+/// What the marks in the table mean, where there are any, and where to look on.
+fn footnote(counters: &Counters, hardware: &Hardware) -> String {
+    let is_off = |metric: &&Metric| {
+        let theirs = metric.of_hardware(&hardware.profiled);
+        theirs.is_some_and(|theirs| !metric.agrees((metric.of)(counters), theirs))
+    };
+    let report = format!("All that Nsight Compute has of it: ncu-ui {}", relative(&hardware.report));
+    match METRICS.iter().find(is_off) {
+        Some(_) => format!("! further apart than where the emulator is held to the hardware\n{report}"),
+        None => report,
+    }
+}
+
+/// The counters of both, or of the emulator alone; what is zero everywhere is left out.
+fn table(counters: &Counters, hardware: Option<&Profiled>) -> String {
+    const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
+    const STYLE: TableStyle = TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
+    let columns = if hardware.is_some() { 5 } else { 3 };
+    let aligned = |texts: Vec<String>| {
+        texts.into_iter().enumerate().map(move |(column, text)| {
+            let is_text = column == 0 || column == columns - 1;
+            Cell::new(text).set_alignment(if is_text { CellAlignment::Left } else { CellAlignment::Right })
+        })
+    };
+    let both = ["Nsight Compute", "emulator beside it"].into_iter().filter(|_| hardware.is_some());
+    let header = ["", "emulator"].into_iter().chain(both).chain(["in Nsight Compute"]);
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(aligned(header.map(str::to_owned).collect()));
+    for metric in METRICS {
+        let ours = (metric.of)(counters);
+        let theirs = hardware.map(|profiled| metric.of_hardware(profiled));
+        if ours == 0.0 && theirs.flatten().unwrap_or(0.0) == 0.0 {
+            continue;
+        }
+        let mut row = vec![metric.name.to_owned(), figure(ours)];
+        if let Some(theirs) = theirs {
+            row.push(theirs.map_or("-".into(), figure));
+            row.push(theirs.map_or("-".into(), |theirs| difference(metric, ours, theirs)));
+        }
+        row.push(metric.of_nsight());
+        table.add_row(aligned(row));
+    }
+    table.to_string()
+}
+
+/// How far ours is from the hardware's, marked where that is too far.
+fn difference(metric: &Metric, ours: f64, theirs: f64) -> String {
+    let mark = if metric.agrees(ours, theirs) { "  " } else { " !" };
+    let text = match 100.0 * (ours / theirs - 1.0) {
+        _ if ours == theirs => "equal".to_owned(),
+        percent if percent.is_finite() => format!("{percent:+.1} %"),
+        _ => "-".to_owned(),
+    };
+    text + mark
+}
+
+/// Whole numbers and large ones in groups of three digits, others to three significant ones.
+fn figure(value: f64) -> String {
+    if value.fract() == 0.0 || value >= 1000.0 { grouped(value.round() as u64) } else { significant(value) }
+}
