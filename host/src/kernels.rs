@@ -97,6 +97,24 @@ impl fmt::Display for Chosen {
 }
 
 /// What was asked for: kernels, and perhaps `auto`, which depends on the device.
+///
+/// ```
+/// use host::Problem;
+/// use host::backend::{BackendChoice, Options, open};
+/// use host::kernels::Selection;
+/// use host::tuned::Table;
+///
+/// let backend = open(BackendChoice::Emulator, Options::default())?.backend;
+/// let device = backend.device(); // the emulator stands for an H200
+/// let selection = Selection::parse(&["naive", "auto", "cublas"])?;
+/// let resolved = selection.resolve(device, &Problem::new(4096, 4096, 4096)?, Table::of(device));
+/// assert_eq!(resolved.kernels.len(), 3);
+/// println!("{}", resolved.chosen[0]); // what `auto` stands for, and why
+///
+/// let error = Selection::parse(&["vectorised"]).unwrap_err();
+/// assert_eq!(error.to_string(), "unknown kernel 'vectorised': did you mean 'vectorized'? --list shows all");
+/// # Ok::<(), host::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     choices: Vec<Choice>,

@@ -60,7 +60,7 @@ pub(crate) fn horizontal_grid(
     }
 }
 
-/// Lines upright from `top` to `bottom` at the ticks of `scale`, with their values below, as many as fit.
+/// Lines upright from `top` to `bottom` at the ticks of `scale`, with their values below, inside of the picture, as many as fit.
 pub(crate) fn vertical_grid(
     canvas: &mut Canvas,
     scale: &Scale,
@@ -74,9 +74,10 @@ pub(crate) fn vertical_grid(
         let (x, text) = (scale.at(tick), text(tick));
         canvas.line([x, top], [x, bottom], 1.0, "s-faint");
         let half = look.width(&text) / 2.0;
-        if x - half >= free {
-            canvas.text(x, bottom + look.size, Anchor::Middle, look, &text);
-            free = x + half + 4.0;
+        let middle = x.clamp(half, canvas.layout.width() - half);
+        if middle - half >= free {
+            canvas.text(middle, bottom + look.size, Anchor::Middle, look, &text);
+            free = middle + half + 4.0;
         }
     }
 }
