@@ -55,10 +55,7 @@ fn compare(counters: &Counters, measured: &Counted) {
         let metric = Metric::find(key).unwrap_or_else(|| panic!("{key} is no metric"));
         let (ours, theirs) = ((metric.of)(counters), theirs as f64);
         let Counted { kernel, size, .. } = measured;
-        assert!(
-            metric.agrees(ours, theirs),
-            "{kernel} at {size}: {key}: {ours} in the emulator, {theirs} on the H200"
-        );
+        assert!(metric.agrees(ours, theirs), "{kernel} at {size}: {key}: {ours} in the emulator, {theirs} on the H200");
     }
 }
 
