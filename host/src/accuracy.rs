@@ -72,6 +72,22 @@ pub fn check_comparable(kernel: Kernel) -> Result<(), Error> {
 /// blocks. A kernel that fails does not stop the others. The first one in single precision is what the others are compared
 /// with; without one, there are no rows.
 ///
+/// ```
+/// use host::accuracy::{Inputs, Verdict, measure};
+/// use host::backend::{BackendChoice, Options, open};
+/// use host::{Kernel, Problem, kernels};
+///
+/// let problem = Problem::new(32, 32, 64)?.with_seed(5);
+/// let kernels = [Kernel::Step(kernels::find("vectorized")?), Kernel::Step(kernels::find("fp16x3")?)];
+/// let mut backend = open(BackendChoice::Emulator, Options { budget: None, ..Options::default() })?.backend;
+///
+/// let measured = measure(&mut *backend, &kernels, Inputs::Uniform, &problem, &mut |_| {})?;
+/// let [fp32, tensor_cores] = &measured.rows[..] else { panic!("both ran") };
+/// assert_eq!((fp32.verdict, tensor_cores.verdict), (Verdict::Same, Verdict::NoLarger));
+/// assert!(tensor_cores.rel_error_ratio < 1.2, "three products of f16 parts lose no more than fp32");
+/// # Ok::<(), host::Error>(())
+/// ```
+///
 /// # Errors
 /// What concerns all kernels: [`Error::OutOfMemory`] and [`Error::OutOfHostMemory`].
 pub fn measure(

@@ -148,6 +148,27 @@ pub struct Comparison {
 /// arithmetic of each in any case. A kernel that fails does not stop the others; where the backend is stopped, what ran before
 /// is compared.
 ///
+/// ```
+/// use host::backend::{BackendChoice, Options, open};
+/// use host::bench::{Timing, compare};
+/// use host::{Kernel, Problem, kernels, report};
+///
+/// let problem = Problem::new(64, 64, 64)?.with_seed(1);
+/// let steps = ["naive", "coalesced"].map(|slug| kernels::find(slug).map(Kernel::Step));
+/// let kernels = steps.into_iter().collect::<Result<Vec<_>, _>>()?;
+/// let mut backend = open(BackendChoice::Emulator, Options::default())?.backend;
+/// let timing = Timing { warmup: 0, iterations: None };
+///
+/// let comparison = compare(&mut *backend, &kernels, &problem, timing, &mut |_| {})?;
+/// let [naive, coalesced] = &comparison.rows[..] else { panic!("two kernels ran") };
+/// assert!(naive.verified && coalesced.verified && comparison.failures.is_empty());
+/// assert!(naive.modelled, "the emulator has no clock: this is what the model says of an H200");
+/// assert!(coalesced.speedup_over_base > Some(1.0) && coalesced.time_ms < naive.time_ms);
+/// assert!(comparison.no_baseline.is_some(), "cuBLAS runs on GPUs only");
+/// println!("{}", report::table(&comparison));
+/// # Ok::<(), host::Error>(())
+/// ```
+///
 /// # Errors
 /// What concerns all kernels: [`Error::OutOfMemory`] and [`Error::OutOfHostMemory`].
 pub fn compare(

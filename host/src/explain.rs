@@ -25,6 +25,20 @@ pub struct Explanation {
 
 /// Runs the step, and the one that it changes, on the problem.
 ///
+/// ```
+/// use host::backend::emulator::{EmulatorBackend, MODELS};
+/// use host::explain::explain;
+/// use host::{Problem, PtxSource, kernels, report};
+///
+/// let mut emulator = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], None);
+/// let explanation = explain(&mut emulator, kernels::find("coalesced")?, &Problem::new(64, 64, 64)?)?;
+/// let base = explanation.base.as_ref().expect("it changes `naive`");
+/// assert_eq!((base.sectors_per_load(), explanation.step.sectors_per_load()), (16.5, 2.5));
+/// assert!(explanation.words[0].starts_with("A load from global memory touches 2.50 sectors instead of 16.5"));
+/// println!("{}", report::explanation(&explanation));
+/// # Ok::<(), host::Error>(())
+/// ```
+///
 /// # Errors
 /// Where the emulator cannot run one of them, finds a mistake in it, or there is nothing to run: m, n or k is 0.
 pub fn explain(backend: &mut EmulatorBackend, step: &'static Step, problem: &Problem) -> Result<Explanation, Error> {

@@ -97,6 +97,24 @@ impl fmt::Display for Chosen {
 }
 
 /// What was asked for: kernels, and perhaps `auto`, which depends on the device.
+///
+/// ```
+/// use host::Problem;
+/// use host::backend::{BackendChoice, Options, open};
+/// use host::kernels::Selection;
+/// use host::tuned::Table;
+///
+/// let backend = open(BackendChoice::Emulator, Options::default())?.backend;
+/// let device = backend.device(); // the emulator stands for an H200
+/// let selection = Selection::parse(&["naive", "auto", "cublas"])?;
+/// let resolved = selection.resolve(device, &Problem::new(4096, 4096, 4096)?, Table::of(device));
+/// assert_eq!(resolved.kernels.len(), 3);
+/// println!("{}", resolved.chosen[0]); // what `auto` stands for, and why
+///
+/// let error = Selection::parse(&["vectorised"]).unwrap_err();
+/// assert_eq!(error.to_string(), "unknown kernel 'vectorised': did you mean 'vectorized'? --list shows all");
+/// # Ok::<(), host::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     choices: Vec<Choice>,
@@ -166,6 +184,16 @@ impl Selection {
             Choice::Kernel(kernel) => Some(*kernel),
             Choice::Auto | Choice::All => None,
         })
+    }
+
+    /// How many steps there are to run on one problem, at the most.
+    #[must_use]
+    pub fn most(&self) -> usize {
+        let steps = |choice: &Choice| match choice {
+            Choice::Kernel(_) | Choice::Auto => 1,
+            Choice::All => self.all().count(),
+        };
+        self.choices.iter().map(steps).sum()
     }
 
     /// The kernels to run on this device and problem, each once, in the order in which they were named. `table` is what was
@@ -271,6 +299,7 @@ mod tests {
     #[test]
     fn all_is_the_ladder_and_the_baseline() {
         assert_eq!(names(&["all"]), all());
+        assert_eq!(Selection::parse(&["all", "auto", "naive"]).unwrap().most(), STEPS.len() + 2);
     }
 
     #[test]

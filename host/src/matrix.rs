@@ -30,6 +30,23 @@ pub struct Shape {
 /// The host has all elements as f32; those of a matrix of 16 bits are such that they stay the same on the way to a device and
 /// back. One buffer holds a guard band, `rows * ld` elements and another guard band. The bands and the padding between
 /// `columns` and `ld` hold a sentinel: see [`Matrix::damage`].
+///
+/// ```
+/// use gpu_kernels::Element;
+/// use host::Matrix;
+/// use host::matrix::Damage;
+///
+/// let mut matrix = Matrix::new(Element::F16, 3, 4, 6)?; // 3 x 4, rows 6 elements apart
+/// matrix.set(2, 3, 1.0 / 3.0);
+/// assert_eq!(matrix.get(2, 3), 0.333_251_95, "the nearest number of 16 bits");
+/// assert_eq!(matrix.damage(), None);
+///
+/// // Whoever writes beyond the last column is found out.
+/// let start = matrix.interior_offset();
+/// matrix.as_mut_slice()[start + 6 + 4] = 0.0;
+/// assert_eq!(matrix.damage(), Some(Damage::Padding { row: 1, column: 4 }));
+/// # Ok::<(), host::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Matrix {
     element: Element,

@@ -6,6 +6,16 @@ use crate::matrix::Shape;
 use crate::{Error, Matrix, Problem};
 
 /// A, B and C of one problem, with guard bands around each.
+///
+/// ```
+/// use host::{Operands, Problem};
+///
+/// let operands = Operands::random(&Problem::new(4, 5, 6)?.with_seed(7))?;
+/// assert_eq!((operands.a.rows(), operands.a.columns()), (4, 6));
+/// assert!(operands.b.row(5).iter().all(|x| (-1.0..1.0).contains(x)));
+/// assert!(operands.c.get(3, 4).is_nan(), "beta is 0: C must not be read");
+/// # Ok::<(), host::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Operands {
     /// m x k.

@@ -4,6 +4,16 @@ use crate::backend::Device;
 
 /// The device's fp32 FMA peak in GFLOPS, at its highest clock: SMs x fp32 lanes per SM x 2 x clock. `None` for a
 /// compute capability whose lanes are not known.
+///
+/// ```
+/// use host::backend::{BackendChoice, Options, open};
+/// use host::peak::fma_gflops;
+///
+/// let backend = open(BackendChoice::Emulator, Options::default())?.backend; // stands for an H200
+/// // 132 SMs x 128 lanes x 2 operations x 1.98 GHz
+/// assert_eq!(fma_gflops(backend.device()).map(f64::round), Some(66908.0));
+/// # Ok::<(), host::Error>(())
+/// ```
 #[must_use]
 pub fn fma_gflops(device: &Device) -> Option<f64> {
     let lanes = fp32_lanes_per_sm(device.compute_capability)?;

@@ -8,6 +8,21 @@ use crate::{Error, Kernel, element};
 /// One matrix product: C = alpha\*A\*B + beta\*C, where A is m x k, B is k x n and C is m x n.
 ///
 /// All three are row-major: element (i, j) of A lies at `i * lda + j`. Sizes and leading dimensions count elements.
+///
+/// ```
+/// use host::{Error, Problem};
+///
+/// // C = 2*A*B - 0.5*C with C a part, 100 x 20, of a matrix of 64 columns.
+/// let problem = Problem::new(100, 20, 30)?.with_scalars(2.0, -0.5)?.with_leading_dimensions(30, 20, 64)?;
+/// assert_eq!(problem.flops(), 2.0 * 100.0 * 20.0 * 30.0);
+/// assert!(problem.reads_inputs() && problem.reads_c());
+/// assert_eq!(problem.shapes().map(|shape| (shape.rows, shape.columns, shape.ld)), [(100, 30, 30), (30, 20, 20), (100, 20, 64)]);
+///
+/// // A row of C has 20 elements.
+/// let error = problem.with_leading_dimensions(30, 20, 16).unwrap_err();
+/// assert!(matches!(error, Error::LeadingDimension { name: "ldc", .. }));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Problem {
     /// Rows of A and C.

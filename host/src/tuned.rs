@@ -27,6 +27,28 @@ const FAR: f64 = 9.0;
 const UNNAMED: Promise = Promise::Fp32Strict;
 
 /// The fastest kernels of one device, by shape.
+///
+/// ```
+/// use host::Problem;
+/// use host::tuned::Table;
+///
+/// let text = r#"
+///     device = "Test GPU"
+///     driver = "580"
+///     cublas = ""
+///     date = "2026-05-04T03:02:01Z"
+///     commit = "unknown"
+///     how = "by hand"
+///     shapes = [
+///         { m = 64, n = 64, k = 64, kernel = "coalesced", ms = 0.005 },
+///         { m = 2048, n = 2048, k = 2048, kernel = "vectorized", ms = 0.5 },
+///     ]"#;
+/// let table = Table::parse(text, "example.toml")?;
+/// let (entry, step) = table.nearest(&Problem::new(1000, 2000, 3000)?, |entry| Some(entry.first.step)).expect("one is near");
+/// assert_eq!((entry.shape, step.slug), ([2048; 3], "vectorized"));
+/// assert_eq!(Table::parse(&table.to_text(), "itself")?, table);
+/// # Ok::<(), host::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// Where and how it came about.

@@ -21,6 +21,30 @@ pub use sample::verify_sample;
 pub const UNIT_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
 
 /// Checks results of one problem. Building it costs much more than a check.
+///
+/// ```
+/// use gpu_kernels::Precision;
+/// use host::backend::{BackendChoice, Options, open};
+/// use host::verify::Fault;
+/// use host::{Kernel, Operands, Problem, Verifier, kernels};
+///
+/// let problem = Problem::new(40, 40, 40)?.with_seed(3);
+/// let fresh = Operands::random(&problem)?;
+/// let mut backend = open(BackendChoice::Emulator, Options::default())?.backend;
+/// backend.upload(&fresh)?;
+/// backend.run(Kernel::Step(kernels::find("2d-tiling")?), &problem)?;
+/// let mut result = backend.download()?;
+///
+/// let verifier = Verifier::new(&problem, &fresh);
+/// let verification = verifier.verify(&result, Precision::Fp32);
+/// assert!(verification.passed() && verification.rel_error < 1e-6);
+///
+/// // One element that is off by a thousandth is found, wherever it is.
+/// result.c.set(39, 7, result.c.get(39, 7) + 1e-3);
+/// let verification = verifier.verify(&result, Precision::Fp32);
+/// assert!(matches!(verification.fault, Some(Fault::Element { row: 39, column: 7, .. })));
+/// # Ok::<(), host::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Verifier<'a> {
     problem: Problem,

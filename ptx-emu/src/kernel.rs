@@ -89,6 +89,38 @@ impl Module {
 }
 
 /// A kernel of a [`Module`].
+///
+/// ```
+/// use ptx_emu::{Class, FindingKind, GlobalMemory, Launch, Module};
+///
+/// // Each thread adds 1 to the same word, without a care for the others.
+/// let module = Module::parse(
+///     ".version 7.0
+///      .target sm_80
+///      .address_size 64
+///      .visible .entry count(.param .u64 total)
+///      {
+///          .reg .b32 %r<3>;
+///          .reg .b64 %rd<2>;
+///          ld.param.u64 %rd1, [total];
+///          ld.global.u32 %r1, [%rd1];
+///          add.s32 %r2, %r1, 1;
+///          st.global.u32 [%rd1], %r2;
+///          ret;
+///      }",
+/// )?;
+/// let kernel = module.kernel("count")?;
+/// assert_eq!((kernel.params().len(), kernel.shared_bytes()), (1, 0));
+///
+/// let mut memory = GlobalMemory::default();
+/// let total = memory.allocate_words([0]);
+/// let report = kernel.launch(&mut memory, &Launch::new([1, 1, 1], [64, 1, 1]).argument(total.to_le_bytes()))?;
+/// let race = &report.findings[0];
+/// assert_eq!((race.kind, race.line), (FindingKind::Race, 11));
+/// println!("{race}");
+/// assert_eq!(report.counters.of(Class::GlobalLoad), 2); // by two warps
+/// # Ok::<(), ptx_emu::Error>(())
+/// ```
 pub struct Kernel {
     pub(crate) program: Program,
 }
@@ -287,11 +319,14 @@ impl Kernel {
             Ok(cluster) => cluster,
             Err(text) => return fail(text),
         };
-        if let Blocks::Sample { grouping: Grouping::Streamed { blocks, places, columns }, .. } = launch.blocks {
+        if let Blocks::Sample { grouping: Grouping::Streamed { blocks, groups, places, columns }, .. } = launch.blocks {
             let [x, y, z] = launch.grid;
             let tiles = x.checked_sub(blocks).and_then(|others| others.checked_add(places)).unwrap_or(0);
             if tiles == 0 || columns == 0 || tiles % columns != 0 || y * z != 1 || cluster != [1; 3] {
                 return fail(format!("{blocks} blocks, then rows of {columns}, are no grid of {x} x {y} x {z}"));
+            }
+            if groups == 0 || blocks % groups != 0 {
+                return fail(format!("{blocks} blocks are not {groups} groups of equal size"));
             }
         }
         if launch.dynamic_shared_bytes > MAX_SHARED_BYTES {

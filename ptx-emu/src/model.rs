@@ -207,6 +207,45 @@ fn norm<const N: usize>(degree: f64, values: [f64; N]) -> f64 {
 
 /// Predicts the time of a launch of `blocks` blocks with these needs, that counted this. `None` where no block fits on a
 /// multiprocessor.
+///
+/// ```
+/// use ptx_emu::device::Device;
+/// use ptx_emu::model::{Bound, predict};
+/// use ptx_emu::occupancy::{Resources, estimate_registers};
+/// use ptx_emu::{GlobalMemory, Launch, Module};
+///
+/// let module = Module::parse(
+///     ".version 7.0
+///      .target sm_80
+///      .address_size 64
+///      .visible .entry fill(.param .u64 data)
+///      {
+///          .reg .b32 %r<5>;
+///          .reg .b64 %rd<4>;
+///          ld.param.u64 %rd1, [data];
+///          mov.u32 %r1, %ctaid.x;
+///          mov.u32 %r2, %ntid.x;
+///          mov.u32 %r3, %tid.x;
+///          mad.lo.s32 %r4, %r1, %r2, %r3;
+///          mul.wide.u32 %rd2, %r4, 4;
+///          add.s64 %rd3, %rd1, %rd2;
+///          st.global.u32 [%rd3], %r4;
+///          ret;
+///      }",
+/// )?;
+/// let kernel = module.kernel("fill")?;
+/// let mut memory = GlobalMemory::default();
+/// let data = memory.allocate(4 << 18); // 1 MiB
+/// let report = kernel.launch(&mut memory, &Launch::new([1024, 1, 1], [256, 1, 1]).argument(data.to_le_bytes()))?;
+///
+/// let h200 = Device::find("h200").expect("it is known");
+/// let registers = estimate_registers(h200, kernel.live_registers(), 256, kernel.bounds());
+/// let needs = Resources { threads: 256, registers, shared_bytes: kernel.shared_bytes() };
+/// let prediction = predict(h200, &report.counters, report.blocks, &needs).expect("a block fits");
+/// assert_eq!(prediction.bound, Bound::Latency, "1 MiB is little: the launch itself takes most of the time");
+/// assert!(prediction.time_ms > prediction.parts.dram && prediction.time_ms < 0.01);
+/// # Ok::<(), ptx_emu::Error>(())
+/// ```
 #[must_use]
 pub fn predict(device: &Device, counters: &Counters, blocks: u64, needs: &Resources) -> Option<Prediction> {
     let occupancy = Occupancy::new(device, needs);

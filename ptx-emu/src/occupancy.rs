@@ -73,6 +73,17 @@ impl Limit {
 
 impl Occupancy {
     /// Of blocks with these needs on this device. 0 blocks where not even one fits.
+    ///
+    /// ```
+    /// use ptx_emu::device::Device;
+    /// use ptx_emu::occupancy::{Limit, Occupancy, Resources};
+    ///
+    /// let h200 = Device::find("h200").expect("it is known");
+    /// let needs = Resources { threads: 256, registers: 128, shared_bytes: 16 << 10 };
+    /// let occupancy = Occupancy::new(h200, &needs);
+    /// // 65536 registers are enough for 512 threads, of 2048.
+    /// assert_eq!((occupancy.blocks, occupancy.share, occupancy.limit), (2, 0.25, Limit::Registers));
+    /// ```
     #[must_use]
     pub fn new(device: &Device, needs: &Resources) -> Self {
         let warps = needs.threads.div_ceil(32).max(1);

@@ -101,6 +101,23 @@ impl StepChange {
 
 /// Compares two runs, for each step and arithmetic that both have, at the sizes that both have.
 ///
+/// ```
+/// use std::path::Path;
+///
+/// use results::{Judgement, Run, compare};
+///
+/// let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/results"));
+/// let before = Run::read(&Run::newest_in(folder)?.expect("results are published"))?;
+/// let mut after = before.clone();
+/// for row in after.measurements.iter_mut().filter(|row| row.step() == "naive") {
+///     row.time_ms *= 1.5;
+/// }
+/// let steps = compare(&before, &after)?;
+/// let of = |step| steps.iter().find(|change| change.step == step).map(|change| change.verdict());
+/// assert_eq!((of("naive"), of("vectorized")), (Some(Judgement::Slower), Some(Judgement::Same)));
+/// # Ok::<(), results::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NotComparable`] where they ran on different devices, or one is modelled and the other measured;
 /// [`Error::NothingInCommon`].

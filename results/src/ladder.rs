@@ -78,6 +78,19 @@ impl Ladder {
 
     /// The table of a run, kernels of others beside it.
     ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// use results::{Ladder, Peers, Run};
+    ///
+    /// let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/results"));
+    /// let newest = Run::newest_in(folder)?.expect("results are published");
+    /// let ladder = Ladder::new(&Run::read(&newest)?, &Peers::read(&folder.join("peers.json"))?)?;
+    /// assert_eq!((ladder.sizes.last(), ladder.lines[0].step.as_str()), (Some(&4096), "naive"));
+    /// assert!(ladder.markdown("every row", None).starts_with("| Step | Precision | GFLOPS at "));
+    /// # Ok::<(), results::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotVerified`] where a row would be shown whose result is wrong, [`Error::NoSuchSize`] where there is none.
     pub fn new(run: &Run, peers: &Peers) -> Result<Self, Error> {

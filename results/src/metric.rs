@@ -5,6 +5,18 @@ use std::collections::BTreeMap;
 use crate::Counters;
 
 /// A figure of [`Counters`] that the hardware's profiler has too.
+///
+/// ```
+/// use results::{Metric, Profiled};
+///
+/// let barriers = Metric::find("barriers").expect("it is one of them");
+/// assert_eq!(barriers.of_nsight(), "BAR.SYNC, BAR.ARV, UCGABAR_WAIT in the source view");
+///
+/// let mut profiled = Profiled::default();
+/// profiled.opcodes.insert("BAR.SYNC.DEFER_BLOCKING".into(), 2048);
+/// assert_eq!(barriers.of_hardware(&profiled), Some(2048.0));
+/// assert!(barriers.agrees(2050.0, 2048.0) && !barriers.agrees(4096.0, 2048.0));
+/// ```
 #[derive(Debug)]
 pub struct Metric {
     /// The key of [`Counters`].
@@ -269,9 +281,9 @@ impl Metric {
     /// Where Nsight Compute has it, in words: its metrics, and opcodes of its source view.
     #[must_use]
     pub fn of_nsight(&self) -> String {
-        let opcodes = self.source.opcodes.iter().map(|opcode| format!("{opcode} in the source view"));
-        let metrics = self.source.metrics.iter().map(|&metric| metric.to_owned());
-        metrics.chain(opcodes).collect::<Vec<_>>().join(" + ")
+        let Source { metrics, opcodes, .. } = self.source;
+        let listed = (!opcodes.is_empty()).then(|| format!("{} in the source view", opcodes.join(", ")));
+        metrics.iter().map(|&metric| metric.to_owned()).chain(listed).collect::<Vec<_>>().join(" + ")
     }
 
     /// The hardware's figure; `None` where a metric is not there.

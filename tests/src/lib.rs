@@ -6,6 +6,7 @@ use gpu_kernels::{Schedule, Step};
 use host::PtxSource;
 use host::backend::emulator::{EmulatorBackend, MODELS, Model, model_for};
 
+#[allow(clippy::missing_errors_doc, reason = "a test fails with what went wrong in the browser")]
 pub mod browser;
 pub mod conformance;
 pub mod contract;

@@ -1,30 +1,46 @@
-//! `bench`: measures all steps at the default sizes.
+//! `bench`: measures all steps at the default sizes, and makes a report of it.
 
 use std::fs;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use results::Run;
 
 use crate::workspace::{self, relative};
+use crate::{regressions, report};
 
 /// What `host` runs unless its own arguments say otherwise.
-const DEFAULTS: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "1024,2048,4092,4096")];
+const LADDER: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "ladder")];
 
-/// How speed grows with the size, and where it stops.
-const GROWTH_SIZES: (&str, &str) = (
-    "--size",
-    "128,256,384,512,768,1024,1280,1536,1792,2048,2560,3072,3584,4096,5120,6144,7168,8192,10240,12288,14336,16384",
-);
+/// The size at which the emulator counts what each step does.
+const COUNTED_SIZE: &str = "1024";
 
-/// Measure every step beside cuBLAS
+/// The exit code of `host` where Ctrl-C ended it.
+const INTERRUPTED: i32 = 130;
+
+/// The file of records, in the folder of a run.
+const ROWS: &str = "rows.jsonl";
+
+/// Measure every step beside cuBLAS, and make a report of it
 ///
-/// Prints the table and keeps its rows as JSON lines under target/bench/. Measure on a GPU that does nothing else. Where
-/// there is none, the emulator runs the steps on the CPU, a sample of blocks of each, and the times are modelled.
+/// Prints the tables, and keeps in a folder under target/bench/ the records as JSON lines, a page of pictures and tables
+/// (report.html), and each picture as SVG and PNG. Measure on a GPU that does nothing else. Where there is none, the emulator
+/// runs the steps on the CPU, a sample of blocks of each, and the times are modelled. Ctrl-C ends the measuring; the report is
+/// of what there is.
 #[derive(clap::Args)]
 pub struct Args {
     /// Measure `auto` beside cuBLAS at sizes from 128 to 16384, instead of every step at a few
-    #[arg(long)]
+    #[arg(long, conflicts_with = "quick")]
     growth: bool,
+    /// Take a quick look: every step at one size, a few launches of each, or a few blocks in the emulator
+    #[arg(long)]
+    quick: bool,
+    /// Compare with the records of an earlier run, and fail where a step is slower by more than noise: than 3 % (2 % if
+    /// modelled), and three times the spread between the quartiles of both runs' times. Times are taken as multiples of those
+    /// of cuBLAS in the same run, so that a drift of clocks does not count
+    #[arg(long, value_name = "FILE.jsonl")]
+    baseline: Option<PathBuf>,
     /// Arguments of `host`, after `--`; they replace the defaults of the same name
     #[arg(last = true)]
     host: Vec<String>,
@@ -32,57 +48,97 @@ pub struct Args {
 
 /// Runs `bench`.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    if args.growth {
-        let kernels = growth_kernels(&args.host);
-        measure("bench", &[], &[("--kernel", &kernels), GROWTH_SIZES], &args.host)
-    } else {
-        measure("bench", &[], &DEFAULTS, &args.host)
+    // A file that cannot be read is better found before than after the measuring.
+    let baseline = args.baseline.as_deref().map(Run::read).transpose()?;
+    let folder = new_folder("bench")?;
+    let rows = folder.join(ROWS);
+    let kernels = growth_kernels(&args.host);
+    let defaults = if args.growth { [("--kernel", &*kernels), ("--size", "growth")] } else { LADDER };
+    let fixed: &[&str] = if args.quick { &["--quick"] } else { &[] };
+    let defaults = if args.quick { &defaults[..0] } else { &defaults };
+    let status = host(fixed, defaults, &args.host, &rows)?;
+    if !has_records(&rows) {
+        return Ok(workspace::exit_code(status));
     }
+    if status.code() != Some(INTERRUPTED) && !args.growth && !args.quick {
+        count(&args.host, &rows)?;
+    }
+    let run = Run::read(&rows)?;
+    report::write(&folder, baseline.as_slice().iter().chain([&run]).cloned().collect())?;
+    let is_worse = baseline.map(|baseline| regressions::show(&baseline, &run)).transpose()?.unwrap_or(false);
+    Ok(if status.success() && is_worse { ExitCode::FAILURE } else { workspace::exit_code(status) })
+}
+
+/// Runs `host` with its own arguments and those `defaults` that they do not replace, and keeps its records under target/.
+pub fn measure(folder: &str, fixed: &[&str], defaults: &[(&str, &str)], arguments: &[String]) -> Result<ExitCode> {
+    let rows = new_folder(folder)?.join(ROWS);
+    let status = host(fixed, defaults, arguments, &rows)?;
+    if has_records(&rows) {
+        println!("rows: {}", relative(&rows));
+    }
+    Ok(workspace::exit_code(status))
+}
+
+/// A new folder under target/, named by the time.
+fn new_folder(kind: &str) -> Result<PathBuf> {
+    let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
+    let folder = workspace::root().join(format!("target/{kind}/{time}"));
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Runs `host`, whose records go to `rows`.
+fn host(fixed: &[&str], defaults: &[(&str, &str)], arguments: &[String], rows: &Path) -> Result<ExitStatus> {
+    let mut command = workspace::cargo(["run", "--package", "host", "--"]);
+    command.args(fixed);
+    for (name, value) in defaults.iter().filter(|(name, _)| value_of(arguments, name).is_none()) {
+        command.args([name, value]);
+    }
+    command.arg("--json").arg(rows).args(arguments);
+    workspace::status_despite_interrupts(&mut command)
+}
+
+/// Adds to `rows` what the emulator counts of the kernels that `arguments` name, by default of all steps.
+fn count(arguments: &[String], rows: &Path) -> Result<()> {
+    let counters = rows.with_file_name("counters.jsonl");
+    let kernels = value_of(arguments, "--kernel").map_or(vec![], |kernels| vec![("--kernel", kernels)]);
+    let mut command = workspace::cargo(["run", "--quiet", "--package", "host", "--", "--counters"]);
+    command.args(["--size", COUNTED_SIZE]).args(kernels.into_iter().flat_map(|(name, value)| [name, value]));
+    command.arg("--json").arg(&counters);
+    println!();
+    workspace::status_despite_interrupts(&mut command)?;
+    if has_records(&counters) {
+        let [mut text, counted] = [rows, &counters].map(fs::read_to_string).map(Result::unwrap_or_default);
+        text += &counted;
+        fs::write(rows, text).with_context(|| format!("cannot write {}", rows.display()))?;
+        fs::remove_file(&counters)?;
+    }
+    Ok(())
+}
+
+fn has_records(file: &Path) -> bool {
+    file.metadata().is_ok_and(|file| file.len() > 0)
 }
 
 /// `auto`, and cuBLAS in the arithmetic that `auto` is to have by `host`'s arguments.
 fn growth_kernels(host: &[String]) -> String {
-    let precision = host.iter().enumerate().find_map(|(i, argument)| match argument.strip_prefix("--precision")? {
-        "" => host.get(i + 1).map(String::as_str),
-        rest => rest.strip_prefix('='),
-    });
-    match precision {
+    match value_of(host, "--precision") {
         None | Some("fp32" | "fp32-strict") => "auto,cublas".into(),
         Some(other) => format!("auto,cublas-{other}"),
     }
 }
 
-/// Runs `host` with its own arguments and those `defaults` that they do not replace, and keeps its rows under target/.
-pub fn measure(folder: &str, fixed: &[&str], defaults: &[(&str, &str)], host: &[String]) -> Result<ExitCode> {
-    let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
-    let json = workspace::root().join(format!("target/{folder}/{time}.jsonl"));
-    fs::create_dir_all(json.with_file_name(""))?;
-
-    let mut command = workspace::cargo(["run", "--package", "host", "--"]);
-    command.args(fixed);
-    for (name, value) in defaults.iter().filter(|(name, _)| !names(host, name)) {
-        command.args([name, value]);
-    }
-    if !names(host, "--json") {
-        command.arg("--json").arg(&json);
-    }
-    let status = workspace::status_despite_interrupts(command.args(host))?;
-    if json.metadata().is_ok_and(|file| file.len() > 0) {
-        println!("rows: {}", relative(&json));
-    }
-    Ok(workspace::exit_code(status))
-}
-
-/// Whether `arguments` give the option `name`, as `--size 64` or `--size=64`.
-fn names(arguments: &[String], name: &str) -> bool {
-    arguments
-        .iter()
-        .any(|argument| argument.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
+/// The value that `arguments` give the option `name`, as `--size 64` or `--size=64`.
+fn value_of<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
+    arguments.iter().enumerate().find_map(|(i, argument)| match argument.strip_prefix(name)? {
+        "" => Some(arguments.get(i + 1).map_or("", String::as_str)),
+        rest => rest.strip_prefix('='),
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{growth_kernels, names};
+    use super::{growth_kernels, value_of};
 
     #[test]
     fn growth_is_beside_the_same_arithmetic() {
@@ -96,8 +152,8 @@ mod tests {
     #[test]
     fn given_options_replace_the_defaults() {
         let arguments = ["--size=64", "--kernel", "naive", "--sizes"].map(String::from);
-        assert!(names(&arguments, "--size") && names(&arguments, "--kernel"));
-        assert!(!names(&arguments, "--json"));
-        assert!(!names(&arguments[3..], "--size"));
+        let value = |name| value_of(&arguments, name);
+        assert_eq!([value("--size"), value("--kernel"), value("--json")], [Some("64"), Some("naive"), None]);
+        assert_eq!([value("--sizes"), value_of(&arguments[3..], "--size")], [Some(""), None]);
     }
 }

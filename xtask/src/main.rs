@@ -7,9 +7,12 @@ mod check;
 mod diff;
 mod profile;
 mod ptx;
+mod regressions;
+mod report;
 mod sass;
 mod setup;
 mod test;
+mod text_table;
 mod tidy;
 mod tune;
 mod workspace;
@@ -34,6 +37,7 @@ enum Command {
     Setup(setup::Args),
     Ptx(ptx::Args),
     Bench(bench::Args),
+    Report(report::Args),
     Accuracy(accuracy::Args),
     Test(test::Args),
     Check(check::Args),
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Command::Setup(args) => setup::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Ptx(args) => ptx::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Bench(args) => bench::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Check(args) => check::run(&args),

@@ -27,6 +27,9 @@ pub struct Args {
     /// The emulator runs every block, however long that takes, instead of a sample of a large grid
     #[arg(long)]
     full: bool,
+    /// Show what Nsight Compute calls each of them, too
+    #[arg(long)]
+    names: bool,
 }
 
 /// Runs `profile`.
@@ -40,12 +43,12 @@ pub fn run(args: &Args) -> Result<()> {
     match &hardware {
         Ok(hardware) => {
             println!("{}", setting(&counters, hardware));
-            println!("{}", table(&counters, Some(&hardware.profiled)));
+            println!("{}", table(&counters, Some(&hardware.profiled), args.names));
             println!("{}", footnote(&counters, hardware));
         }
         Err(reason) => {
             println!("No hardware counters: {reason:#}");
-            println!("{}", table(&counters, None));
+            println!("{}", table(&counters, None, args.names));
         }
     }
     Ok(())
@@ -100,18 +103,18 @@ fn footnote(counters: &Counters, hardware: &Hardware) -> String {
 }
 
 /// The counters of both, or of the emulator alone; what is zero everywhere is left out.
-fn table(counters: &Counters, hardware: Option<&Profiled>) -> String {
+fn table(counters: &Counters, hardware: Option<&Profiled>, names: bool) -> String {
     const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
     const STYLE: TableStyle = TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
-    let columns = if hardware.is_some() { 5 } else { 3 };
+    let figures = if hardware.is_some() { 3 } else { 1 };
     let aligned = |texts: Vec<String>| {
         texts.into_iter().enumerate().map(move |(column, text)| {
-            let is_text = column == 0 || column == columns - 1;
+            let is_text = column == 0 || column > figures;
             Cell::new(text).set_alignment(if is_text { CellAlignment::Left } else { CellAlignment::Right })
         })
     };
-    let both = ["Nsight Compute", "emulator beside it"].into_iter().filter(|_| hardware.is_some());
-    let header = ["", "emulator"].into_iter().chain(both).chain(["in Nsight Compute"]);
+    let both = ["Nsight Compute", "difference"].into_iter().filter(|_| hardware.is_some());
+    let header = ["", "emulator"].into_iter().chain(both).chain(names.then_some("there called"));
     let mut table = Table::new();
     table.load_style(STYLE).set_header(aligned(header.map(str::to_owned).collect()));
     for metric in METRICS {
@@ -125,7 +128,7 @@ fn table(counters: &Counters, hardware: Option<&Profiled>) -> String {
             row.push(theirs.map_or("-".into(), figure));
             row.push(theirs.map_or("-".into(), |theirs| difference(metric, ours, theirs)));
         }
-        row.push(metric.of_nsight());
+        row.extend(names.then(|| metric.of_nsight()));
         table.add_row(aligned(row));
     }
     table.to_string()
@@ -145,4 +148,54 @@ fn difference(metric: &Metric, ours: f64, theirs: f64) -> String {
 /// Whole numbers and large ones in groups of three digits, others to three significant ones.
 fn figure(value: f64) -> String {
     if value.fract() == 0.0 || value >= 1000.0 { grouped(value.round() as u64) } else { significant(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counters of `smem-tiling` at 500, as far as the table needs them.
+    fn counters() -> Counters {
+        let text = include_str!("profile/data/counters.json");
+        Run::parse("counters.json", text).unwrap().counters.remove(0)
+    }
+
+    fn line<'a>(table: &'a str, name: &str) -> &'a str {
+        table
+            .lines()
+            .find(|line| line.trim_start().starts_with(name))
+            .unwrap_or_else(|| panic!("no {name} in\n{table}"))
+    }
+
+    #[test]
+    fn sizes_are_those_of_host() {
+        assert_eq!(parse_size("512").as_deref(), Ok("512x512x512"));
+        assert_eq!(parse_size("1x2x3").as_deref(), Ok("1x2x3"));
+        assert!(["", "0", "2x3", "x", "-1"].iter().all(|text| parse_size(text).is_err()));
+    }
+
+    #[test]
+    fn the_emulators_counters_stand_alone_where_there_is_no_gpu() {
+        let text = table(&counters(), None, false);
+        assert!(!text.contains("Nsight Compute") && !text.contains("smsp__"), "{text}");
+        assert!(line(&text, "global loads").trim_end().ends_with("256 000"), "{text}");
+        let named = table(&counters(), None, true);
+        assert!(line(&named, "global loads").contains("smsp__sass_inst_executed_op_global_ld.sum + LDGSTS"), "{named}");
+        assert!(!text.contains("copies in bulk"), "what is zero everywhere is left out:\n{text}");
+    }
+
+    #[test]
+    fn the_hardwares_counters_stand_beside_the_emulators() {
+        let mut counters = counters();
+        counters.barriers = 262_000;
+        counters.shared_loads = 5_300_000;
+        let text = table(&counters, Some(&nsight::tests::smem_tiling()), false);
+        let cells =
+            |name| line(&text, name).split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect::<Vec<_>>();
+        assert_eq!(cells("global loads")[1..4], ["256 000", "256 000", "equal"], "{text}");
+        assert_eq!(cells("barriers")[1..4], ["262 000", "262 144", "-0.1 %"], "{text}");
+        assert_eq!(cells("shared loads")[1..4], ["5 300 000", "5 242 880", "+1.1 % !"], "{text}");
+        assert_eq!(cells("occupancy")[2..4], ["100", "equal"], "{text}");
+        assert_eq!(cells("time")[2], "0.0366", "{text}");
+    }
 }

@@ -91,7 +91,8 @@ pub struct Conditions {
     pub temperature_c: u32,
 }
 
-/// Runs kernels on one problem at a time.
+/// Runs kernels on one problem at a time: [`upload`](Self::upload) its operands, [`run`](Self::run) a kernel,
+/// [`download`](Self::download) what became of them, [`time`](Self::time) it. [`open`] gives one, and an example.
 pub trait Backend {
     /// The backend's name in JSON: `cuda` or `emulator`.
     fn name(&self) -> &'static str;
@@ -111,19 +112,38 @@ pub trait Backend {
     fn conditions(&self) -> Option<Conditions>;
 
     /// Whether the kernel can run here: the device has its instructions, its module loads, the library is present.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`], [`Error::MissingKernel`], [`Error::NoCublas`], or what the device or the emulator says of the
+    /// module.
     fn prepare(&mut self, kernel: Kernel) -> Result<(), Error>;
 
     /// Puts the operands, guard bands included, into device memory, in place of those of the call before.
+    ///
+    /// # Errors
+    /// Where the device has no room for them, or fails.
     fn upload(&mut self, operands: &Operands) -> Result<(), Error>;
 
-    /// Launches the kernel once on the uploaded operands and waits for it. Nothing is launched when m or n is 0.
+    /// Launches the kernel once on the uploaded operands and waits for it. Nothing is launched when m or n is 0. Returns what
+    /// part of C was computed: all of it, or in the emulator a sample of its tiles.
+    ///
+    /// # Errors
+    /// Those of [`prepare`](Self::prepare); [`Error::Elements`] where the kernel takes other matrices; where no operands of that
+    /// shape are there, the device fails, or the emulator finds a mistake in the kernel ([`Error::Emulated`]);
+    /// [`Error::Interrupted`].
     fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<Coverage, Error>;
 
     /// Hands the operands back, guard bands included. They may be gone from device memory then: the next
     /// [`run`](Self::run) needs an [`upload`](Self::upload).
+    ///
+    /// # Errors
+    /// Where there are none, the host has no room for them, or the device fails.
     fn download(&mut self) -> Result<Operands, Error>;
 
     /// As [`download`](Self::download), of C alone: A and B may be far larger.
+    ///
+    /// # Errors
+    /// Those of [`download`](Self::download).
     fn download_c(&mut self) -> Result<Matrix, Error> {
         self.download().map(|operands| operands.c)
     }
@@ -131,6 +151,9 @@ pub trait Backend {
     /// Times `iterations` launches after `warmup` untimed ones, each between its own pair of events with the L2 cache
     /// flushed before it; where times are modelled, each is that of the last [`run`](Self::run) of the kernel on the
     /// problem. Returns milliseconds, one per launch; `launched` is called after each launch, for a progress bar.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run); where times are modelled, where the kernel has not run on the problem.
     fn time(
         &mut self,
         kernel: Kernel,

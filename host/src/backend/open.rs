@@ -58,6 +58,22 @@ pub struct Opened {
 
 /// Opens a backend.
 ///
+/// ```
+/// use host::backend::{BackendChoice, Coverage, Options, open};
+/// use host::{Kernel, Operands, Problem, kernels};
+///
+/// let problem = Problem::new(33, 17, 20)?;
+/// let kernel = Kernel::Step(kernels::find("coalesced")?);
+/// // All blocks, however long that takes.
+/// let mut backend = open(BackendChoice::Emulator, Options { budget: None, ..Options::default() })?.backend;
+/// backend.upload(&Operands::random(&problem)?)?;
+/// assert_eq!(backend.run(kernel, &problem)?, Coverage::Whole { blocks: Some(2) });
+/// let Operands { a, b, c } = backend.download()?;
+/// let sum: f32 = (0..20).map(|p| a.get(32, p) * b.get(p, 16)).sum();
+/// assert!((c.get(32, 16) - sum).abs() < 1e-5);
+/// # Ok::<(), host::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NoDriver`] or [`Error::NoDevice`] where there is no such device, [`Error::Cuda`] where it cannot be used. The
 /// automatic choice fails only where there are devices, but not the one that was asked for.

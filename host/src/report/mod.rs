@@ -1,4 +1,24 @@
 //! Measurements as rows, and rows as a table, JSON or CSV.
+//!
+//! ```
+//! use host::backend::{BackendChoice, Options, open};
+//! use host::bench::{Timing, compare};
+//! use host::{Kernel, Problem, kernels, report};
+//! use results::Run;
+//!
+//! let mut backend = open(BackendChoice::Emulator, Options::default())?.backend;
+//! let kernels = [Kernel::Step(kernels::find("coalesced")?)];
+//! let timing = Timing { warmup: 0, iterations: None };
+//! let comparison = compare(&mut *backend, &kernels, &Problem::new(32, 32, 32)?, timing, &mut |_| {})?;
+//!
+//! let table = report::table(&comparison); // for people
+//! assert!(table.contains("modelled GFLOPS") && table.contains("coalesced"));
+//! let lines = report::json_lines(&comparison.rows); // for programs: what the crate `results` reads
+//! assert_eq!(Run::parse("example", &lines).unwrap().measurements, comparison.rows);
+//! let csv = report::csv(&comparison.rows, true); // for spreadsheets
+//! assert!(csv.lines().count() == 2 && csv.starts_with("schema,kernel,"));
+//! # Ok::<(), host::Error>(())
+//! ```
 
 mod accuracy;
 mod csv;

@@ -89,6 +89,9 @@ impl CudaBuilder {
     }
 
     /// Builds the module and returns the path of the PTX. In a build script it also tells cargo what it depends on.
+    ///
+    /// # Errors
+    /// [`CudaBuilderError`] says what is missing, or what is wrong with the crate or with what was made of it.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
         let package = cargo::Package::of(&self.path_to_crate)?;
         let sources = package.hash_sources()?;

@@ -38,7 +38,7 @@ struct Launch {
 
 /// Profiles one launch of the step, and of what runs before it. An error is a line that says what is missing.
 pub fn profile(step: &'static Step, size: &str) -> Result<Hardware> {
-    let ncu = find().context("ncu is neither in PATH nor where CUDA and Nsight Compute are usually installed")?;
+    let ncu = find().context("ncu, which the CUDA toolkit contains, is neither in PATH nor at its usual places")?;
     let report = workspace::root().join(format!("target/profile/{}-{size}.ncu-rep", step.slug.replace('/', "-")));
     fs::create_dir_all(report.with_file_name(""))?;
     let _ = fs::remove_file(&report);
@@ -123,13 +123,14 @@ fn launches(page: &str) -> Result<Vec<Launch>> {
     Ok(launches.iter().map(launch).collect())
 }
 
-/// The first launch of the step or of one of its variants: which it was, and its metrics, the time of what ran before included.
+/// The first launch of the step or of one of its variants: which it was, and its metrics, its pre-passes' time included.
 fn launch(launches: &[Launch], step: &'static Step) -> Result<(&'static Step, Profiled)> {
     let ran = |launch: &Launch| std::iter::once(step).chain(step.variants).find(|step| step.kernel == launch.kernel);
     let found = launches.iter().enumerate().find_map(|(index, launch)| Some((index, ran(launch)?)));
     let (index, ran) = found.with_context(|| format!("ncu saw no launch of {}", step.kernel))?;
     let mut metrics = launches[index].metrics.clone();
-    let durations: Option<f64> = launches[..=index].iter().map(|launch| launch.metrics.get(DURATION)).sum();
+    let its_own = launches[..=index].iter().filter(|launch| ran.kernels().any(|kernel| kernel == launch.kernel));
+    let durations: Option<f64> = its_own.map(|launch| launch.metrics.get(DURATION)).sum();
     metrics.extend(durations.map(|duration| (DURATION.to_owned(), duration)));
     Ok((ran, Profiled { metrics, ..Profiled::default() }))
 }
@@ -186,4 +187,83 @@ fn tool(ncu: &Path) -> String {
     let version = text.lines().find_map(|line| line.strip_prefix("Version "));
     let version = version.and_then(|text| text.split_whitespace().next()).unwrap_or_default();
     format!("Nsight Compute {version}").trim_end().to_owned()
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// What Nsight Compute 2025.3 exported of two steps at 500 on an H200, the columns that are of use here.
+    const RAW: &str = include_str!("data/raw.csv");
+    const SOURCE: &str = include_str!("data/source.csv");
+
+    fn step(slug: &str) -> &'static Step {
+        gpu_kernels::find(slug).unwrap()
+    }
+
+    /// The counts of `smem-tiling`.
+    pub fn smem_tiling() -> Profiled {
+        let step = step("smem-tiling");
+        let (ran, profiled) = launch(&launches(RAW).unwrap(), step).unwrap();
+        Profiled { opcodes: opcodes(SOURCE, ran.kernel).unwrap(), ..profiled }
+    }
+
+    #[test]
+    fn exported_counts_are_read() {
+        let profiled = smem_tiling();
+        assert_eq!(profiled.metrics["smsp__inst_executed.sum"], 12_505_312.0);
+        assert_eq!(profiled.metrics[DURATION], 36_640.0);
+        assert!(!profiled.metrics.contains_key("Kernel Name"));
+        assert_eq!(profiled.opcodes["BAR.SYNC.DEFER_BLOCKING"], 262_144);
+        let instructions: u64 = profiled.opcodes.values().sum();
+        assert_eq!(instructions, 12_505_312, "each instruction is counted once, with its guard or without");
+        let missing = METRICS.iter().find(|metric| metric.of_hardware(&profiled).is_none());
+        assert!(missing.is_none(), "{missing:?}");
+    }
+
+    #[test]
+    fn the_time_is_that_of_all_launches_up_to_the_steps_first() {
+        let step = step("transposed");
+        let of = |kernel: &str, nanoseconds: f64| Launch {
+            kernel: kernel.to_owned(),
+            metrics: [(DURATION.to_owned(), nanoseconds)].into(),
+        };
+        let prepass = step.prepasses[0].kernel;
+        let launched = [of(prepass, 5.0), of(step.kernel, 20.0), of(prepass, 7.0), of(step.kernel, 21.0)];
+        let (ran, profiled) = launch(&launched, step).unwrap();
+        assert_eq!((ran.slug, profiled.metrics[DURATION]), ("transposed", 25.0));
+        assert!(launch(&launched[..1], step).unwrap_err().to_string().contains("no launch of sgemm_transposed"));
+    }
+
+    #[test]
+    fn a_variant_that_ran_is_named() {
+        let step = step("autotuned");
+        let variant = &step.variants[1];
+        let launched = [Launch { kernel: variant.kernel.to_owned(), metrics: BTreeMap::new() }];
+        assert_eq!(launch(&launched, step).unwrap().0.slug, variant.slug);
+    }
+
+    #[test]
+    fn a_failure_is_one_line() {
+        let of = |said: &str| failure(said).to_string();
+        let refused = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance \
+                       Counters on the target device 0.";
+        assert!(of(refused).contains("NVreg_RestrictProfilingToAdminUsers=0"));
+        let no_gpu =
+            "==PROF== Connected to process 7\nerror: there is no CUDA device\n==WARNING== No kernels were profiled.";
+        assert_eq!(of(no_gpu), "there is no CUDA device");
+        assert_eq!(of("==WARNING== No kernels were profiled.\n"), "No kernels were profiled.");
+        assert_eq!(of(""), "ncu wrote no report");
+        assert!([refused, no_gpu].iter().all(|said| !of(said).contains('\n')));
+    }
+
+    #[test]
+    fn the_profiler_runs_the_step_and_what_comes_before_it_through_cargo() {
+        let command = command(Path::new("ncu"), step("transposed"), "512x512x512", Path::new("report.ncu-rep"));
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+        let text = words.join(" ");
+        assert!(text.contains("--kernel-name regex:^(sgemm_transposed|transpose)$"), "{text}");
+        assert!(text.contains("--export report.ncu-rep"), "{text}");
+        assert!(text.ends_with("--kernel transposed --size 512x512x512 --iterations 1 --warmup 0"), "{text}");
+    }
 }
