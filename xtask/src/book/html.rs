@@ -32,7 +32,8 @@ fn mdbook() -> Result<PathBuf> {
     }
     println!("installing mdBook {VERSION} under {}, once: a few minutes", relative(&folder));
     let features = ["--no-default-features", "--features", "search"];
-    let mut install = workspace::cargo(["install", "--locked", "mdbook", "--version", VERSION].into_iter().chain(features));
+    let mut install =
+        workspace::cargo(["install", "--locked", "mdbook", "--version", VERSION].into_iter().chain(features));
     install.arg("--root").arg(&folder);
     workspace::run(&mut install).context("mdBook was not installed: put mdbook 0.5 on the PATH yourself")?;
     Ok(installed)
