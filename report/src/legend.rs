@@ -11,6 +11,8 @@ pub(crate) enum Swatch {
     Shape(usize, &'static str),
     /// A series' point, modelled or measured.
     Point(usize, bool),
+    /// A line that rises: its class.
+    Slope(&'static str),
     /// A line upwards: its class.
     Upright(&'static str),
 }
@@ -41,6 +43,7 @@ fn sample(canvas: &mut Canvas, [x, y]: [f64; 2], swatch: Swatch) {
         Swatch::Bar(colour, is_modelled) => canvas.bar([x, y - 5.0, 18.0, 10.0], colour, is_modelled),
         Swatch::Shape(form, class) => canvas.shape([x + 9.0, y], 4.0, form, class, 1.0),
         Swatch::Point(series, is_modelled) => canvas.point([x + 9.0, y], 4.5, series, is_modelled),
+        Swatch::Slope(class) => canvas.line([x, y + 5.0], [x + 18.0, y - 5.0], 1.6, class),
         Swatch::Upright(class) => canvas.line([x + 9.0, y - 7.0], [x + 9.0, y + 7.0], 1.8, class),
     }
 }

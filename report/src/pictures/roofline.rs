@@ -17,6 +17,9 @@ use crate::table::Table;
 
 const NAME: &str = "roofline";
 
+/// The lines of the two bandwidths: what they are of, and how they look.
+const SLOPES: [(&str, &str); 2] = [("L2 cache", "s-ink"), ("device memory", "s-muted dash")];
+
 /// A step on one run.
 struct Point<'a> {
     slug: String,
@@ -56,11 +59,15 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         (true, true) => " (hollow: modelled)",
         _ => "",
     };
-    let note = format!(
+    let mut note = format!(
         "Each point is a step at {sizes}: to the right, it does more with each byte that comes from the L2 cache; the lines \
          are what the device can do. A product of fp16x3 or tf32x3 is one multiply-add here, though the tensor cores do \
          three. Device memory is slower than the L2 cache: its line holds where nothing is found in that."
     );
+    let others = elsewhere(&all);
+    if !others.is_empty() {
+        note += &format!(" Counted for another device, and left out: {}.", others.join(", "));
+    }
     Ok(Picture {
         name: NAME,
         title: format!("{title}: GFLOPS at {sizes} against FLOPs for a byte from L2{how}"),
@@ -70,6 +77,17 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         controls: None,
         drawings: Layout::ALL.map(|layout| draw(&panels, layout)),
     })
+}
+
+/// The steps that were counted for another device than the first one of their run.
+fn elsewhere(all: &[Counted]) -> Vec<String> {
+    let of = |counted: &Counted| -> Vec<String> {
+        let device = counted.steps.first().map(|step| &step.1.device);
+        counted.steps.iter().filter(|step| Some(&step.1.device) != device).map(|step| step.0.clone()).collect()
+    };
+    let mut slugs: Vec<String> = all.iter().flat_map(of).collect();
+    slugs.dedup();
+    slugs
 }
 
 fn panels<'a>(data: &Data, counted: &Counted<'a>) -> Vec<Panel<'a>> {
@@ -171,6 +189,17 @@ fn legend(panels: &[Panel]) -> Vec<(Swatch, String)> {
             }
         }
     }
+    // Runs on different devices have different lines.
+    let mut seen: Vec<[f64; 2]> = Vec::new();
+    for panel in panels {
+        if !seen.contains(&panel.bandwidths) {
+            seen.push(panel.bandwidths);
+            let which = if seen.len() > 1 { format!("{}: ", run_mark(panel.view)) } else { String::new() };
+            items.extend(SLOPES.iter().zip(panel.bandwidths).map(|((name, class), bandwidth)| {
+                (Swatch::Slope(class), format!("{which}{name}, {} GB/s", thousands(bandwidth)))
+            }));
+        }
+    }
     items
 }
 
@@ -209,13 +238,12 @@ fn roofs(canvas: &mut Canvas, panel: &Panel, placer: &mut Placer, x: &Scale, y: 
     let look = Type { size: canvas.layout.font() - 1.0, class: "f-ink halo s-paper" };
     let (least, most) = x.domain();
     let top = panel.peaks.iter().map(|peak| peak.0).fold(0.0, f64::max);
-    let slopes = [("L2 cache", "s-ink", Anchor::End, -12.0), ("device memory", "s-muted dash", Anchor::Start, 12.0)];
     let ends = panel.bandwidths.map(|bandwidth| {
         // From the left edge, or where it comes in from below, to the highest roof or the right edge.
         let (from, to) = (least.max(y.domain().0 / bandwidth), most.min(top / bandwidth));
         (bandwidth > 0.0 && from < to).then(|| [from, to].map(|value| [x.at(value), y.at(value * bandwidth)]))
     });
-    for ([from, to], (_, class, ..)) in ends.iter().zip(slopes).filter_map(|(ends, slope)| Some(((*ends)?, slope))) {
+    for ([from, to], (_, class)) in ends.iter().zip(SLOPES).filter_map(|(ends, slope)| Some(((*ends)?, slope))) {
         canvas.line(from, to, 1.6, class);
         let along =
             |part: f64| Area::around(from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1]), 3.0);
@@ -234,18 +262,6 @@ fn roofs(canvas: &mut Canvas, panel: &Panel, placer: &mut Placer, x: &Scale, y: 
         let x = places.into_iter().find(|x| placer.is_free(&look.area(*x, y, Anchor::End, &text))).unwrap_or(right);
         placer.block(look.area(x, y, Anchor::End, &text));
         canvas.text(x, y, Anchor::End, look, &text);
-    }
-    for ((ends, (name, _, anchor, offset)), bandwidth) in ends.iter().zip(slopes).zip(panel.bandwidths) {
-        let Some([from, to]) = *ends else { continue };
-        let text = format!("{name} {} GB/s", thousands(bandwidth));
-        // Beside the line, as near to its middle as there is room.
-        let parts = (0..48).map(|i| 0.5 + f64::from((i + 1) / 2) * if i % 2 == 0 { 0.02 } else { -0.02 });
-        let places = parts
-            .map(|part| [from[0] + part * (to[0] - from[0]) + offset, from[1] + part * (to[1] - from[1]) + offset]);
-        if let Some([x, y]) = places.into_iter().find(|[x, y]| placer.is_free(&look.area(*x, *y, anchor, &text))) {
-            placer.block(look.area(x, y, anchor, &text));
-            canvas.text(x, y, anchor, look, &text);
-        }
     }
 }
 
