@@ -12,7 +12,7 @@ use host::bench::Timing;
 use host::kernels::{self, Selection};
 use host::tune::SHAPES;
 use host::tuned::Table;
-use host::{Error, Problem, Promise, PtxSource, Stop};
+use host::{Error, Problem, Promise, PtxSource, Stop, sizes};
 
 /// The kernel where none is given.
 const DEFAULT_KERNEL: &str = "auto";
@@ -23,6 +23,9 @@ const DEFAULT_SIZE: u32 = 4096;
 /// How long each kernel runs that --counters counts.
 const COUNTERS_BUDGET: Duration = Duration::from_millis(500);
 
+/// How a quick look times.
+const QUICK_TIMING: Timing = Timing { warmup: 1, iterations: Some(5) };
+
 /// More launches than this are a slip of the finger.
 const MAX_LAUNCHES: u32 = 1_000_000;
 
@@ -30,6 +33,7 @@ const EXAMPLES: &str = "\
 Examples:
   host                                       the fastest kernel for this device, at 4096 x 4096 x 4096
   host --kernel 2d-tiling --size 4092        one step, its result verified, cuBLAS beside it
+  host --quick                               the whole ladder at one size, in a few seconds
   host --kernel all --size 1024,4096         the whole ladder at two sizes
   host --kernel all --format json            one JSON object per kernel and size
   host --size 64x8192x8192,16x4096x4096      shapes that are not square: m x n x k
@@ -64,7 +68,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME", value_parser = promise, conflicts_with_all = ["explain", "accuracy"])]
     pub precision: Option<Promise>,
 
-    /// Sizes, in elements: N for m = n = k, or MxNxK; separate several with commas [default: 4096]
+    /// Sizes, in elements: N for m = n = k, or MxNxK; `ladder` for those of `cargo xtask bench`, `growth` for many from 128 to
+    /// 16384; separate several with commas [default: 4096]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = shape, allow_negative_numbers = true)]
     pub size: Vec<Shape>,
 
@@ -88,7 +93,11 @@ pub struct Args {
     #[arg(long, value_name = "X", default_value = "0", value_parser = factor, allow_negative_numbers = true)]
     pub beta: f32,
 
-    /// Timed launches per kernel [default: 10 to 200, for about half a second]
+    /// Take a quick look: all kernels at 1024, unless others are asked for, with few launches, or few blocks in the emulator
+    #[arg(long, conflicts_with_all = ["iterations", "warmup", "full", "explain", "accuracy", "counters", "tune"])]
+    pub quick: bool,
+
+    /// Timed launches per kernel [default: 10 to 200, for about half a second; from 5 where a launch takes over 200 ms]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LAUNCHES)))]
     pub iterations: Option<u32>,
 
@@ -174,6 +183,10 @@ pub enum Shape {
     Square(u32),
     /// `MxNxK`.
     Exact([u32; 3]),
+    /// `ladder`.
+    Ladder,
+    /// `growth`.
+    Growth,
 }
 
 /// `--backend`.
@@ -198,6 +211,20 @@ pub enum Format {
     Csv,
 }
 
+impl Shape {
+    /// The m, n, k that it stands for.
+    fn shapes(self, is_emulated: bool) -> Vec<[u32; 3]> {
+        let squares = |sizes: &[u32]| sizes.iter().map(|&size| [size; 3]).collect();
+        match self {
+            Self::Square(size) => vec![[size; 3]],
+            Self::Exact(shape) => vec![shape],
+            Self::Ladder if is_emulated => squares(sizes::EMULATED),
+            Self::Ladder => squares(sizes::MEASURED),
+            Self::Growth => squares(sizes::GROWTH),
+        }
+    }
+}
+
 impl From<BackendName> for BackendChoice {
     fn from(name: BackendName) -> Self {
         match name {
@@ -216,7 +243,8 @@ impl Args {
 
     /// The kernels that were asked for.
     pub fn selection(&self) -> Result<Selection, Error> {
-        let selection = Selection::parse(&self.kernel)?;
+        let is_all = self.quick && !self.names_kernels();
+        let selection = if is_all { Selection::parse(&["all"])? } else { Selection::parse(&self.kernel)? };
         match self.precision {
             Some(promise) => selection.with_promise(promise),
             None => Ok(selection),
@@ -224,14 +252,11 @@ impl Args {
     }
 
     /// The problems that were asked for, in order.
-    pub fn problems(&self) -> Result<Vec<Problem>, Error> {
-        let square = |shape: &Shape| match *shape {
-            Shape::Square(size) => [size; 3],
-            Shape::Exact(shape) => shape,
-        };
+    pub fn problems(&self, is_emulated: bool) -> Result<Vec<Problem>, Error> {
         self.of_shapes(match (self.m, self.n, self.k) {
             (Some(m), Some(n), Some(k)) => vec![[m, n, k]],
-            _ if !self.size.is_empty() => self.size.iter().map(square).collect(),
+            _ if !self.size.is_empty() => self.size.iter().flat_map(|shape| shape.shapes(is_emulated)).collect(),
+            _ if self.quick => vec![[sizes::QUICK; 3]],
             _ if self.tune => SHAPES.to_vec(),
             _ => vec![[DEFAULT_SIZE; 3]],
         })
@@ -243,7 +268,7 @@ impl Args {
         let at_all_lengths = |size: u32| lengths.iter().map(|&k| [size, size, k]).collect();
         let shapes = |shape: &Shape| match *shape {
             Shape::Square(size) => at_all_lengths(size),
-            Shape::Exact(shape) => vec![shape],
+            _ => shape.shapes(is_emulated),
         };
         self.of_shapes(match (self.m, self.n, self.k) {
             (Some(m), Some(n), Some(k)) => vec![[m, n, k]],
@@ -288,8 +313,17 @@ impl Args {
         self.explain.as_deref().map(kernels::find).transpose()
     }
 
+    /// How long the emulator may run each of so many kernels, where it may not do as it likes.
+    pub fn budget(&self, options: &Options, runs: usize) -> Option<Duration> {
+        let all = if self.quick { sizes::QUICK_BUDGET } else { sizes::BUDGET };
+        options.budget.map(|most| most.min(all / runs.max(1) as u32))
+    }
+
     /// How to time.
     pub fn timing(&self) -> Timing {
+        if self.quick {
+            return QUICK_TIMING;
+        }
         Timing { warmup: self.warmup, iterations: self.iterations }
     }
 }
@@ -303,9 +337,11 @@ fn size(text: &str) -> Result<u32, String> {
     size.ok_or_else(|| format!("'{text}' is too large: a size is at most {MAX_SIZE}"))
 }
 
-/// `N` or `MxNxK`.
+/// `N`, `MxNxK`, `ladder` or `growth`.
 fn shape(text: &str) -> Result<Shape, String> {
     match text.split('x').collect::<Vec<_>>()[..] {
+        ["ladder"] => Ok(Shape::Ladder),
+        ["growth"] => Ok(Shape::Growth),
         [m, n, k] => Ok(Shape::Exact([size(m)?, size(n)?, size(k)?])),
         _ => Ok(Shape::Square(size(text)?)),
     }

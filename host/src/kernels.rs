@@ -186,6 +186,16 @@ impl Selection {
         })
     }
 
+    /// How many steps there are to run on one problem, at the most.
+    #[must_use]
+    pub fn most(&self) -> usize {
+        let steps = |choice: &Choice| match choice {
+            Choice::Kernel(_) | Choice::Auto => 1,
+            Choice::All => self.all().count(),
+        };
+        self.choices.iter().map(steps).sum()
+    }
+
     /// The kernels to run on this device and problem, each once, in the order in which they were named. `table` is what was
     /// measured on this device.
     #[must_use]
@@ -289,6 +299,7 @@ mod tests {
     #[test]
     fn all_is_the_ladder_and_the_baseline() {
         assert_eq!(names(&["all"]), all());
+        assert_eq!(Selection::parse(&["all", "auto", "naive"]).unwrap().most(), STEPS.len() + 2);
     }
 
     #[test]

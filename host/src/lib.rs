@@ -39,6 +39,7 @@ mod promise;
 pub mod ptx;
 pub mod reference;
 pub mod report;
+pub mod sizes;
 mod stop;
 pub mod tune;
 pub mod tuned;

@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// How finely the bar is divided.
 const LENGTH: u64 = 1000;
 
-const TEMPLATE: &str = "{spinner} {prefix} {bar:24} {elapsed} so far{left}: {wide_msg}";
+const TEMPLATE: &str = "{spinner} {prefix} {bar:16} {elapsed}{left}: {wide_msg}";
 
 /// Shows how much of the whole is done, how long the rest will take, and what is going on.
 pub struct Display {
@@ -111,7 +111,7 @@ impl Display {
                 self.start(format!("counting what {} does", kernel.name()));
             }
             Progress::Modelling(kernel) => self.start(format!("modelling {}", kernel.name())),
-            Progress::Emulating(kernel) => self.start(format!("running {} on the emulator", kernel.name())),
+            Progress::Emulating(kernel) => self.start(format!("running {}", kernel.name())),
             Progress::Verifying(kernel) => self.start(format!("verifying {}", kernel.name())),
             Progress::Timing(kernel, launches) => {
                 self.launches = (0, launches);

@@ -42,6 +42,7 @@ fn help_explains_every_option() {
         "--k ",
         "--alpha",
         "--beta",
+        "--quick",
         "--iterations",
         "--warmup",
         "--seed",

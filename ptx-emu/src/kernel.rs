@@ -319,11 +319,14 @@ impl Kernel {
             Ok(cluster) => cluster,
             Err(text) => return fail(text),
         };
-        if let Blocks::Sample { grouping: Grouping::Streamed { blocks, places, columns }, .. } = launch.blocks {
+        if let Blocks::Sample { grouping: Grouping::Streamed { blocks, groups, places, columns }, .. } = launch.blocks {
             let [x, y, z] = launch.grid;
             let tiles = x.checked_sub(blocks).and_then(|others| others.checked_add(places)).unwrap_or(0);
             if tiles == 0 || columns == 0 || tiles % columns != 0 || y * z != 1 || cluster != [1; 3] {
                 return fail(format!("{blocks} blocks, then rows of {columns}, are no grid of {x} x {y} x {z}"));
+            }
+            if groups == 0 || blocks % groups != 0 {
+                return fail(format!("{blocks} blocks are not {groups} groups of equal size"));
             }
         }
         if launch.dynamic_shared_bytes > MAX_SHARED_BYTES {

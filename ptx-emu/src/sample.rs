@@ -34,11 +34,14 @@ pub enum Grouping {
     Clusters,
     /// Those of clusters that differ in z alone.
     AlongZ,
-    /// The first blocks, along x, of a grid that has one dimension and no clusters; each of the others stands for a place
-    /// in a rectangle, row by row. A sample has all of the first ones, and others by their class in the rectangle.
+    /// The first blocks, along x, of a grid that has one dimension and no clusters, in groups of equal size; each of the
+    /// others stands for a place in a rectangle, row by row. A sample has one of the groups, and others by their class in the
+    /// rectangle.
     Streamed {
         /// How many blocks come first.
         blocks: u32,
+        /// How many groups they are. A block waits for none of another group, and for none after itself.
+        groups: u32,
         /// How many places of the rectangle, its first ones, are theirs.
         places: u32,
         /// Places in a row of the rectangle.
@@ -64,21 +67,25 @@ const ALWAYS: usize = CLASSES - 1;
 const MAX_SAMPLE: u64 = 1 << 16;
 
 /// How many run at random however long they take: blocks of one class may differ in how their rows are aligned.
-const REQUIRED_RANDOM: usize = 8;
+const REQUIRED_RANDOM: usize = 3;
 
-/// Clusters that run together or not at all: one after the other, along z.
+/// Clusters that run together or not at all: one after the other, along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Unit {
     pub first: BlockIndex,
-    pub depth: u32,
+    pub dimension: usize,
+    pub length: u32,
     pub class: usize,
 }
 
 impl Unit {
     /// The places of its clusters among those of the grid.
     pub(crate) fn clusters(self) -> impl Iterator<Item = BlockIndex> {
-        let [x, y, z] = self.first;
-        (z..z + self.depth).map(move |z| [x, y, z])
+        (0..self.length).map(move |step| {
+            let mut place = self.first;
+            place[self.dimension] += step;
+            place
+        })
     }
 }
 
@@ -138,7 +145,7 @@ impl Plan {
                 let [x, y, z] = self.grid.map(u64::from);
                 let index = index as u64;
                 let place = || [index % x, index / x % y, index / x / y].map(|place| place as u32);
-                (index < x * y * z).then(|| Unit { first: place(), depth: 1, class: 0 })
+                (index < x * y * z).then(|| Unit { first: place(), dimension: 2, length: 1, class: 0 })
             }
         }
     }
@@ -157,14 +164,16 @@ impl Plan {
 impl Sample {
     fn new(budget: Duration, seed: u64, grouping: Grouping, grid: [u32; 3]) -> Self {
         let [x, y, z] = grid;
-        let (rectangle, depth, always) = match grouping {
-            Grouping::Clusters => (Rectangle { size: grid, taken: 0 }, 1, 0),
-            Grouping::AlongZ => (Rectangle { size: [x, y, 1], taken: 0 }, z, 0),
-            Grouping::Banded { rows, columns, .. } => (Rectangle { size: [columns, rows, 1], taken: 0 }, 1, 0),
-            Grouping::Streamed { blocks, places, columns } => {
-                (Rectangle { size: [columns, (x - blocks + places) / columns, 1], taken: places }, 1, blocks)
+        let (rectangle, depth, streamed, groups) = match grouping {
+            Grouping::Clusters => (Rectangle { size: grid, taken: 0 }, 1, 0, 1),
+            Grouping::AlongZ => (Rectangle { size: [x, y, 1], taken: 0 }, z, 0, 1),
+            Grouping::Banded { rows, columns, .. } => (Rectangle { size: [columns, rows, 1], taken: 0 }, 1, 0, 1),
+            Grouping::Streamed { blocks, groups, places, columns } => {
+                let rows = (x - blocks + places) / columns;
+                (Rectangle { size: [columns, rows, 1], taken: places }, 1, blocks, groups)
             }
         };
+        let mut rng = SmallRng::seed_from_u64(seed);
         let first = |place| match grouping {
             Grouping::Streamed { blocks, places, .. } => [rectangle.number(place) as u32 - places + blocks, 0, 0],
             Grouping::Banded { rows, columns, height } => {
@@ -174,14 +183,21 @@ impl Sample {
             }
             Grouping::Clusters | Grouping::AlongZ => place,
         };
-        let (places, required) = rectangle.draw(&mut SmallRng::seed_from_u64(seed));
+        let (places, required) = rectangle.draw(&mut rng);
+        let class = |place| class_of(place, rectangle.size);
         let drawn =
-            places.into_iter().map(|place| Unit { first: first(place), depth, class: class_of(place, rectangle.size) });
+            places.into_iter().map(|at| Unit { first: first(at), dimension: 2, length: depth, class: class(at) });
+        // Blocks of the group that runs in any case are spread over the cores.
+        let size = streamed / groups;
+        let always = rng.random_range(0..groups);
+        let of_always = always * size..(always + 1) * size;
+        let unit = |x, length| Unit { first: [x, 0, 0], dimension: 0, length, class: ALWAYS };
+        let others = (0..groups).filter(|group| *group != always && size > 0).map(|group| unit(group * size, size));
         let mut population = rectangle.population().map(|places| places * u64::from(depth));
-        population[ALWAYS] = always.into();
+        population[ALWAYS] = streamed.into();
         Self {
-            units: (0..always).map(|x| Unit { first: [x, 0, 0], depth: 1, class: ALWAYS }).chain(drawn).collect(),
-            required: always as usize + required,
+            units: of_always.map(|x| unit(x, 1)).chain(drawn).chain(others).collect(),
+            required: size as usize + required,
             until: Instant::now() + budget,
             population,
         }
@@ -280,13 +296,13 @@ mod tests {
         assert_eq!(classes.len(), 9);
         assert!(units.iter().all(|unit| unit.class == class_of(unit.first, [40, 30, 1])));
         assert_eq!(units.iter().collect::<HashSet<_>>().len(), units.len());
-        assert!(plan.has_time(16) && !plan.has_time(17));
+        assert!(plan.has_time(11) && !plan.has_time(12));
     }
 
     #[test]
     fn what_belongs_together_along_z_is_one_unit() {
         let (plan, units) = sample(Grouping::AlongZ, [5, 4, 3]);
-        assert!(units.iter().all(|unit| unit.depth == 3 && unit.first[2] == 0));
+        assert!(units.iter().all(|unit| (unit.dimension, unit.length, unit.first[2]) == (2, 3, 0)));
         assert_eq!(units[0].clusters().collect::<Vec<_>>(), [[0, 0, 0], [0, 0, 1], [0, 0, 2]]);
         let all: u64 = (0..CLASSES).filter_map(|class| plan.population(class)).sum();
         assert_eq!((units.len(), all), (20, 60));
@@ -295,9 +311,10 @@ mod tests {
     #[test]
     fn streamed_blocks_all_run_and_others_by_their_place_in_the_rectangle() {
         // Tiles 10 wide and 6 high, of which the first 23 are streamed by 16 blocks.
-        let grouping = Grouping::Streamed { blocks: 16, places: 23, columns: 10 };
+        let grouping = Grouping::Streamed { blocks: 16, groups: 1, places: 23, columns: 10 };
         let (plan, units) = sample(grouping, [16 + 37, 1, 1]);
-        assert!((0..16).all(|x| units[x as usize] == Unit { first: [x, 0, 0], depth: 1, class: ALWAYS }));
+        let streamed = |x: u32, length| Unit { first: [x, 0, 0], dimension: 0, length, class: ALWAYS };
+        assert!((0..16).all(|x| units[x as usize] == streamed(x, 1)));
         let others = &units[16..];
         for unit in others {
             let tile = unit.first[0] - 16 + 23;
@@ -306,10 +323,23 @@ mod tests {
         let (distinct, classes): (HashSet<_>, HashSet<_>) = others.iter().map(|unit| (unit.first, unit.class)).unzip();
         // No first row is left: the left and right edges and the middle, of rows inside and of the last one.
         assert_eq!((distinct.len(), classes.len()), (37, 6));
-        assert!(plan.has_time(16 + 6 + 7) && !plan.has_time(16 + 6 + 8));
+        assert!(plan.has_time(16 + 6 + 2) && !plan.has_time(16 + 6 + 3));
         let population = |class| plan.population(class).unwrap();
         assert_eq!((population(ALWAYS), (0..ALWAYS).map(population).sum::<u64>()), (16, 37));
         assert_eq!([0, 3, 4, 5, 6, 7, 8].map(population), [0, 2, 22, 3, 1, 8, 1]);
+    }
+
+    #[test]
+    fn one_group_of_streamed_blocks_runs_and_the_others_if_there_is_time() {
+        let grouping = Grouping::Streamed { blocks: 16, groups: 4, places: 20, columns: 10 };
+        let (plan, units) = sample(grouping, [16 + 40, 1, 1]);
+        let first = units[0].first[0];
+        assert!((0..4).all(|x| units[x as usize].first == [first + x, 0, 0]) && first.is_multiple_of(4));
+        assert!(plan.has_time(4 + 6 + 2) && !plan.has_time(4 + 6 + 3));
+        let mut all: Vec<_> = units.iter().flat_map(|unit| unit.clusters()).collect();
+        all.sort_unstable();
+        assert_eq!((all, plan.population(ALWAYS)), ((0..56).map(|x| [x, 0, 0]).collect(), Some(16)));
+        assert!(units[44..].iter().all(|unit| (unit.dimension, unit.length) == (0, 4)));
     }
 
     #[test]
@@ -329,7 +359,7 @@ mod tests {
 
     #[test]
     fn where_everything_is_streamed_nothing_else_runs() {
-        let (plan, units) = sample(Grouping::Streamed { blocks: 4, places: 6, columns: 3 }, [4, 1, 1]);
+        let (plan, units) = sample(Grouping::Streamed { blocks: 4, groups: 1, places: 6, columns: 3 }, [4, 1, 1]);
         assert_eq!((units.len(), plan.population(ALWAYS)), (4, Some(4)));
     }
 }

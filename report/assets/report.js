@@ -82,5 +82,10 @@
     }
   };
   document.querySelectorAll('.toggles input').forEach((box) => box.addEventListener('change', spread));
+  document.querySelectorAll('.toggles button').forEach((button) => button.addEventListener('click', () => {
+    const boxes = [...button.parentNode.querySelectorAll('input:not(#sizes-others)')];
+    boxes.forEach((box) => { box.checked = { all: true, none: false, first: box.defaultChecked }[button.value]; });
+    spread();
+  }));
   spread();
 })();

@@ -49,7 +49,7 @@ impl Layout {
     pub(crate) const fn font(self) -> f64 {
         match self {
             Self::Wide => 13.0,
-            Self::Narrow => 12.0,
+            Self::Narrow => 12.5,
         }
     }
 }
@@ -96,6 +96,15 @@ impl Type {
 
     pub(crate) fn width(self, text: &str) -> f64 {
         font::width(text, self.size, self.is_bold())
+    }
+
+    /// The text, or as much of its beginning as fits.
+    pub(crate) fn fit(self, text: &str, most: f64) -> String {
+        if self.width(text) <= most {
+            return text.to_owned();
+        }
+        let ends = text.char_indices().map(|(end, _)| format!("{}…", &text[..end]));
+        ends.take_while(|part| self.width(part) <= most).last().unwrap_or_default()
     }
 
     /// The area of a text whose middle is at height `y`.
@@ -157,12 +166,6 @@ impl Canvas {
         self.add(&html! {
             text x=(pixel(x)) y=(pixel(y + 0.35 * look.size)) font-size=(pixel(look.size)) class=(look.class)
                 text-anchor=[anchor] { (text) }
-        });
-    }
-
-    pub(crate) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, class: &str) {
-        self.add(&html! {
-            rect x=(pixel(x)) y=(pixel(y)) width=(pixel(width.max(0.0))) height=(pixel(height)) class=(class) {}
         });
     }
 

@@ -94,9 +94,10 @@ fn byline(data: &Data, i: usize, view: &View) -> Markup {
     }
 }
 
-/// Without what comes behind a colon or a bracket.
+/// Without its size and how its figures came about.
 fn short_title(picture: &Picture) -> &str {
-    picture.title.split([':', '(']).next().unwrap_or_default().trim()
+    let title = picture.title.split([':', '(']).next().unwrap_or_default();
+    title.split(" at ").next().unwrap_or_default().trim()
 }
 
 fn section(picture: &Picture, data: &Data) -> Markup {
@@ -159,7 +160,7 @@ fn failed(data: &Data) -> Markup {
                     @for (view, row) in rows() {
                         li { b { (row.kernel) } " (" (row.precision) ") at " (row.m) " x " (row.n) " x " (row.k)
                             @if !data.is_single() { ", " (view.label) }
-                            ": error " (format!("{:.1e}", row.rel_error)) }
+                            ": " @if row.rel_error.is_finite() { "error " (format!("{:.1e}", row.rel_error)) } @else { "its error is not finite" } }
                     }
                 }
             }

@@ -11,8 +11,8 @@ pub(crate) enum Swatch {
     Shape(usize, &'static str),
     /// A series' point, modelled or measured.
     Point(usize, bool),
-    /// A line across: its class.
-    Across(&'static str),
+    /// A line that rises: its class.
+    Slope(&'static str),
     /// A line upwards: its class.
     Upright(&'static str),
 }
@@ -26,12 +26,13 @@ pub(crate) fn draw(canvas: &mut Canvas, top: f64, items: &[(Swatch, String)]) ->
     let line_height = look.size + 8.0;
     let (mut x, mut y) = (0.0, top + line_height / 2.0);
     for (swatch, text) in items {
-        let width = 26.0 + look.width(text);
+        let text = look.fit(text, canvas.layout.width() - 26.0);
+        let width = 26.0 + look.width(&text);
         if x > 0.0 && x + width > canvas.layout.width() {
             (x, y) = (0.0, y + line_height);
         }
         sample(canvas, [x, y], *swatch);
-        canvas.text(x + 24.0, y, Anchor::Start, look, text);
+        canvas.text(x + 24.0, y, Anchor::Start, look, &text);
         x += width + 18.0;
     }
     y + line_height / 2.0 + 6.0
@@ -42,7 +43,7 @@ fn sample(canvas: &mut Canvas, [x, y]: [f64; 2], swatch: Swatch) {
         Swatch::Bar(colour, is_modelled) => canvas.bar([x, y - 5.0, 18.0, 10.0], colour, is_modelled),
         Swatch::Shape(form, class) => canvas.shape([x + 9.0, y], 4.0, form, class, 1.0),
         Swatch::Point(series, is_modelled) => canvas.point([x + 9.0, y], 4.5, series, is_modelled),
-        Swatch::Across(class) => canvas.line([x, y], [x + 18.0, y], 1.8, class),
+        Swatch::Slope(class) => canvas.line([x, y + 5.0], [x + 18.0, y - 5.0], 1.6, class),
         Swatch::Upright(class) => canvas.line([x + 9.0, y - 7.0], [x + 9.0, y + 7.0], 1.8, class),
     }
 }

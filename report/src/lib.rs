@@ -1,6 +1,6 @@
 //! What runs left, for people to look at: pictures, as SVG and PNG, and one page of HTML that needs nothing else.
 //!
-//! [`Report`] takes one or several [`Run`]s and shows them side by side; [`write`] puts everything into a folder. All
+//! [`Report`] takes one or several [`Run`]s and shows them side by side; [`write()`] puts everything into a folder. All
 //! figures are those of the [`results`] crate, so that the page, the README and the book cannot differ.
 //!
 //! ```

@@ -23,7 +23,8 @@ pub(crate) fn short(value: f64) -> String {
         v if v >= 99.95 || v == 0.0 => 0,
         v if v >= 9.995 => 1,
         v if v >= 0.0995 => 2,
-        _ => return format!("{value:.1e}"),
+        v if v >= 0.000_995 => 4,
+        _ => return format!("{value:.1e}").replace(".0e", "e"),
     };
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
@@ -53,6 +54,6 @@ mod tests {
         let texts = [756_090.4, 499.0, 99.96, 12.345, 0.5, -1234.0, f64::NAN].map(thousands);
         assert_eq!(texts, ["756 090", "499", "100", "12.3", "0.5", "-1 234", "-"]);
         assert_eq!([50_000.0, 1e6, 0.2, 20.0].map(axis), ["50k", "1M", "0.2", "20"]);
-        assert_eq!([1.1e-6, 0.0].map(short), ["1.1e-6", "0"]);
+        assert_eq!([1.1e-6, 1e-3, 1e-7, 0.05, 0.0].map(short), ["1.1e-6", "0.001", "1e-7", "0.05", "0"]);
     }
 }

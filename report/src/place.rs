@@ -78,6 +78,8 @@ impl Placer {
             for (dx, dy, anchor) in DIRECTIONS {
                 let (left, middle) = (x + dx * distance, y + dy * (distance + 1.0));
                 let area = look.area(left, middle, anchor, text);
+                // A little room on both sides: neighbours would read as one.
+                let area = Area { left: area.left - 2.0, right: area.right + 2.0, ..area };
                 if self.is_free(&area) {
                     self.taken.push(area);
                     return Some((left, middle, anchor));

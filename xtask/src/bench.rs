@@ -16,6 +16,9 @@ const LADDER: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "ladder")];
 /// The size at which the emulator counts what each step does.
 const COUNTED_SIZE: &str = "1024";
 
+/// The exit code of `host` where Ctrl-C ended it.
+const INTERRUPTED: i32 = 130;
+
 /// The file of records, in the folder of a run.
 const ROWS: &str = "rows.jsonl";
 
@@ -57,7 +60,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if !has_records(&rows) {
         return Ok(workspace::exit_code(status));
     }
-    if status.success() && !args.growth && !args.quick {
+    if status.code() != Some(INTERRUPTED) && !args.growth && !args.quick {
         count(&args.host, &rows)?;
     }
     let run = Run::read(&rows)?;

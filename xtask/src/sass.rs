@@ -8,11 +8,13 @@ use anyhow::{Context, Result};
 use cuda_builder::{CudaBuilder, tools};
 use gpu_kernels::{Step, Target};
 
-use crate::ptx::arch;
 use crate::workspace::{self, capture, parse_step, ptx_file};
 
 /// The instructions that the summary counts: arithmetic, the memories by width, and barriers.
-const COUNTED: [&str; 10] = ["FFMA", "LDS", "LDG", "LDGSTS", "STS", "STG", "LDL", "STL", "BAR", "BRA"];
+const COUNTED: [&str; 15] = [
+    "FFMA", "FFMA2", "HGMMA", "FADD", "LDS", "LDG", "LDGSTS", "UTMALDG", "STS", "STG", "LDL", "STL", "BAR", "SYNCS",
+    "BRA",
+];
 
 /// Show a step's machine code, registers, shared memory and spills, and count its instructions
 #[derive(clap::Args)]
@@ -27,32 +29,55 @@ pub struct Args {
 
 /// Runs `sass`.
 pub fn run(args: &Args) -> Result<()> {
+    let Assembled { code, resources, .. } = assemble(args.step, args.arch.as_deref())?;
+    println!("{}\n", code.trim_end());
+    for line in resources {
+        println!("{line}");
+    }
+    for (instruction, count) in count(&code) {
+        println!("{count:6} {instruction}");
+    }
+    Ok(())
+}
+
+/// What ptxas makes of a step's kernel.
+pub struct Assembled {
+    /// The GPU that it is for.
+    pub gpu: String,
+    /// The version of ptxas, such as `13.0`.
+    pub version: String,
+    /// Its instructions and labels, as nvdisasm lists them.
+    pub code: String,
+    /// What ptxas says of it: the spills, then registers, barriers and shared memory.
+    pub resources: Vec<String>,
+}
+
+/// Assembles a step's kernel for `arch`, by default as [`Args`] says.
+pub fn assemble(step: &Step, arch: Option<&str>) -> Result<Assembled> {
     let [ptxas, nvdisasm] = [find("ptxas")?, find("nvdisasm")?];
-    let Step { kernel, target, .. } = *args.step;
+    let Step { kernel, target, .. } = *step;
     let committed = ptx_file(target);
     let ptx = CudaBuilder::new(workspace::kernels())
-        .arch(arch(target)?)
+        .arch(crate::ptx::arch(target)?)
         .kernels(gpu_kernels::kernels(target))
         .prebuilt(committed)
         .build()?;
 
-    let gpu = args.arch.as_deref().unwrap_or(default_arch(target));
+    let gpu = arch.unwrap_or(default_arch(target));
     let folder = tempfile::tempdir()?;
     let cubin = folder.path().join("step.cubin");
-    let mut assemble = Command::new(ptxas);
+    let mut assemble = Command::new(&ptxas);
     assemble.args(["-v", "-arch", gpu, "--entry", kernel]).arg(ptx).arg("-o").arg(&cubin);
     let (_, information) = capture(&mut assemble)?;
     let (listing, _) = capture(Command::new(nvdisasm).arg("-c").arg(&cubin))?;
-
-    let code = code_of(&listing, kernel);
-    println!("{}\n", code.trim_end());
-    for line in resources(&information, kernel) {
-        println!("{line}");
-    }
-    for (instruction, count) in count(code) {
-        println!("{count:6} {instruction}");
-    }
-    Ok(())
+    let (about, _) = capture(Command::new(&ptxas).arg("--version"))?;
+    let version = about.split_once("release ").and_then(|(_, rest)| rest.split(',').next());
+    Ok(Assembled {
+        gpu: gpu.to_owned(),
+        version: version.unwrap_or("unknown").to_owned(),
+        code: code_of(&listing, kernel).to_owned(),
+        resources: resources(&information, kernel).into_iter().map(str::to_owned).collect(),
+    })
 }
 
 fn find(tool: &str) -> Result<PathBuf> {
@@ -88,7 +113,7 @@ fn after_label(line: &str) -> &str {
 }
 
 /// How often each of the [`COUNTED`] instructions occurs, loads and stores by their width in bits.
-fn count(code: &str) -> BTreeMap<String, usize> {
+pub fn count(code: &str) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for opcode in code.lines().filter_map(opcode) {
         let mut parts = opcode.split('.');
@@ -102,7 +127,7 @@ fn count(code: &str) -> BTreeMap<String, usize> {
 }
 
 /// The opcode of a line such as `/*0090*/  @!P0 LDS.128 R4, [UR4] ;`.
-fn opcode(line: &str) -> Option<&str> {
+pub fn opcode(line: &str) -> Option<&str> {
     let (_, instruction) = line.trim().strip_prefix("/*")?.split_once("*/")?;
     instruction.split_whitespace().find(|word| !word.starts_with('@')).map(|word| word.trim_end_matches(';'))
 }

@@ -15,7 +15,7 @@ pub fn explain(args: &Args, step: &'static Step) -> Result<u8, Error> {
     let options = args.options()?;
     let stop = Display::new().stop();
     let mut emulator = EmulatorBackend::new(options.ptx, options.model, options.budget).with_stop(stop);
-    for problem in &args.problems()? {
+    for problem in &args.problems(true)? {
         let explanation = explain::explain(&mut emulator, step, problem)?;
         output::print(&match args.format {
             Format::Json => report::explanation_json(&explanation),
@@ -28,7 +28,7 @@ pub fn explain(args: &Args, step: &'static Step) -> Result<u8, Error> {
 /// `--counters`: what the emulator counts of steps, side by side. Returns the exit code: 1 where a step failed.
 pub fn counters(args: &Args) -> Result<u8, Error> {
     let selection = args.selection()?;
-    let problems = args.problems()?;
+    let problems = args.problems(true)?;
     let options = args.options()?;
     let steps: Vec<_> =
         if args.names_kernels() { selection.steps().collect() } else { STEPS.iter().collect::<Vec<&Step>>() };

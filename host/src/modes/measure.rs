@@ -1,6 +1,6 @@
 //! Verifies and times kernels, cuBLAS beside them: what the program does unless it is asked for something else.
 
-use host::backend::Backend;
+use host::backend::{Backend, Options};
 use host::bench::{self, Comparison};
 use host::kernels::Resolved;
 use host::tuned::Table;
@@ -15,7 +15,7 @@ use crate::progress::{Display, Work};
 /// Returns the exit code: 1 where a kernel failed while the others went on.
 pub fn measure(args: &Args) -> Result<u8, Error> {
     let selection = args.selection()?;
-    let problems = args.problems()?;
+    let runs = selection.most() * args.problems(true)?.len();
     let mut options = args.options()?;
     let given = args.table()?;
     for step in selection.steps() {
@@ -25,8 +25,9 @@ pub fn measure(args: &Args) -> Result<u8, Error> {
 
     let mut display = Display::new();
     options.stop = display.stop();
-    let budget = options.budget;
-    let mut backend = open(args, options)?;
+    let budget = args.budget(&options, runs);
+    let mut backend = open(args, Options { budget, ..options })?;
+    let problems = args.problems(backend.is_modelled())?;
     for reason in selection.left_out(backend.device()) {
         output::complain(&format!("note: left out: {reason}"));
     }
@@ -42,7 +43,7 @@ pub fn measure(args: &Args) -> Result<u8, Error> {
         let is_interrupted = comparison.as_ref().is_ok_and(|comparison| comparison.is_interrupted);
         let failures = match comparison {
             Ok(comparison) => {
-                first &= !display.aside(|| show(&comparison, args.format, first))?;
+                first &= !display.aside(|| show(&comparison, args, first))?;
                 if let Some(json) = &mut json {
                     json.write(&report::json_lines(&comparison.rows))?;
                 }
@@ -71,22 +72,26 @@ fn work(problems: &[Problem], resolved: &[Resolved], backend: &dyn Backend) -> V
 }
 
 /// Prints what was found on one problem. Returns whether there was anything.
-fn show(comparison: &Comparison, format: Format, first: bool) -> Result<bool, Error> {
-    let text = self::format(comparison, format, first);
+fn show(comparison: &Comparison, args: &Args, first: bool) -> Result<bool, Error> {
+    if let (Some(reason), true) = (&comparison.no_baseline, args.format != Format::Table) {
+        output::complain(&format!("note: no comparison: {reason}"));
+    }
+    let text = match args.format {
+        Format::Table => table(comparison, args.quick, first),
+        Format::Json => report::json_lines(&comparison.rows),
+        Format::Csv => report::csv(&comparison.rows, first),
+    };
     output::print(&text)?;
     Ok(!text.is_empty())
 }
 
-fn format(comparison: &Comparison, format: Format, first: bool) -> String {
-    if let (Some(reason), true) = (&comparison.no_baseline, format != Format::Table) {
-        output::complain(&format!("note: no comparison: {reason}"));
+/// The table, if there is anything in it; an empty line before it if others were before.
+fn table(comparison: &Comparison, is_quick: bool, first: bool) -> String {
+    let table = report::table(comparison);
+    if table.is_empty() {
+        return table;
     }
-    match format {
-        Format::Table => {
-            let table = report::table(comparison);
-            if first || table.is_empty() { table } else { format!("\n{table}") }
-        }
-        Format::Json => report::json_lines(&comparison.rows),
-        Format::Csv => report::csv(&comparison.rows, first),
-    }
+    let quick =
+        if is_quick { "A quick look: leave out --quick for times and samples that can be relied on\n" } else { "" };
+    format!("{}{quick}{table}", if first { "" } else { "\n" })
 }

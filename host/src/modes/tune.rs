@@ -17,7 +17,7 @@ const SHAPE: &str = "shape";
 pub fn tune(args: &Args) -> Result<u8, Error> {
     let promise = args.precision.unwrap_or_default();
     args.selection()?;
-    let problems = args.problems()?;
+    let problems = args.problems(false)?;
     let mut options = args.options()?;
     let mut display = Display::new();
     options.stop = display.stop();

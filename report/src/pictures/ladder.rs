@@ -2,16 +2,17 @@
 //!
 //! The tensor cores are ten times as fast, so that they have a panel and an axis of their own.
 
+mod table;
+
 use results::Measurement;
 
-use super::{LeftOut, vertical_grid};
+use super::{GROUPS, LeftOut, group, vertical_grid};
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, Entry, View, run_mark, tip};
 use crate::legend::{self, Swatch};
 use crate::number::{axis, thousands};
 use crate::picture::Picture;
 use crate::scale::{Scale, round_up};
-use crate::table::Table;
 
 const NAME: &str = "ladder";
 const FORM_OF_PEERS: usize = 3;
@@ -57,7 +58,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         title: format!("{title}: GFLOPS at {size}{}", data.how()),
         source: data.source(),
         note: note(data, &panels),
-        table: table(data, size),
+        table: table::table(data, size),
         controls: None,
         drawings,
     })
@@ -68,7 +69,7 @@ fn note(data: &Data, panels: &[Panel]) -> String {
     if panels.len() > 1 {
         note += "The tensor cores have an axis of their own, below. ";
     }
-    if data.steps().any(|entry| entry.precision.ends_with("x3")) {
+    if data.steps().any(|entry| entry.precision.ends_with("x3")) && data.baselines().next().is_some() {
         note += "fp16x3 and tf32x3 compute with fp32's accuracy, and are compared with cuBLAS in fp32. ";
     }
     note
@@ -112,9 +113,7 @@ fn bars<'a>(data: &'a Data, entry: &Entry) -> Vec<Bar<'a>> {
         let row = data.row(view, entry)?;
         let colour = match entry.precision.as_str() {
             _ if !data.is_single() => i,
-            "fp32" => 0,
-            precision if precision.ends_with("x3") => 2,
-            _ => 1,
+            precision => group(precision),
         };
         Some(Bar {
             row,
@@ -137,12 +136,27 @@ impl Panel<'_> {
     }
 }
 
+/// A column of values: its heading, and the text of a bar.
+type Column = (&'static str, fn(&Bar) -> String);
+
+fn speed(bar: &Bar) -> String {
+    thousands(bar.row.gflops)
+}
+
+fn share(bar: &Bar) -> String {
+    bar.row.percent_of_cublas.map_or_else(|| "-".into(), |share| format!("{share:.1} %"))
+}
+
+fn times(bar: &Bar) -> String {
+    bar.ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2} x"))
+}
+
 /// Where the parts of a line are, in pixels from the left.
 struct Columns {
     name: f64,
     bars: (f64, f64),
     /// The right ends of the columns of values, with their headings.
-    values: Vec<(f64, &'static str)>,
+    values: Vec<(f64, Column)>,
     bar_height: f64,
     bar_distance: f64,
     step_distance: f64,
@@ -154,12 +168,24 @@ impl Columns {
         let names = panels.iter().flat_map(|panel| &panel.steps).map(|step| look.width(&step.entry.name()));
         let name = names.fold(0.0, f64::max) + layout.pick(4.0, 0.0);
         let ratio = if data.is_single() { "over base" } else { "of the first" };
-        let values =
-            layout.pick(vec![(770.0, "GFLOPS"), (860.0, "of cuBLAS"), (958.0, ratio)], vec![(359.0, "GFLOPS")]);
+        let has_cublas = panels
+            .iter()
+            .flat_map(|panel| &panel.steps)
+            .flat_map(|step| &step.bars)
+            .any(|bar| bar.row.percent_of_cublas.is_some());
+        let values: Vec<(f64, Column)> = match (layout, has_cublas) {
+            (Layout::Narrow, _) => vec![(359.0, ("GFLOPS", speed))],
+            (Layout::Wide, true) => {
+                vec![(770.0, ("GFLOPS", speed)), (860.0, ("of cuBLAS", share)), (958.0, (ratio, times))]
+            }
+            (Layout::Wide, false) => vec![(860.0, ("GFLOPS", speed)), (958.0, (ratio, times))],
+        };
+        let bars =
+            layout.pick(if has_cublas { (name + 12.0, 690.0) } else { (name + 12.0, 780.0) }, (name + 8.0, 298.0));
         let bar_distance = if data.is_single() { 0.0 } else { layout.font() + 3.0 };
         Self {
             name,
-            bars: layout.pick((name + 12.0, 690.0), (name + 8.0, 298.0)),
+            bars,
             values,
             bar_height: if data.is_single() { layout.pick(15.0, 13.0) } else { 10.0 },
             bar_distance,
@@ -182,9 +208,7 @@ fn legend(data: &Data, panels: &[Panel]) -> Vec<(Swatch, String)> {
     let bars = || panels.iter().flat_map(|panel| &panel.steps).flat_map(|step| &step.bars);
     let mut items = Vec::new();
     if data.is_single() {
-        let groups: [(usize, &str); 3] =
-            [(0, "fp32"), (2, "tensor cores, fp32's accuracy"), (1, "tensor cores, less accuracy")];
-        for (colour, what) in groups {
+        for (colour, what) in GROUPS {
             for (is_modelled, how) in [(false, ""), (true, ", modelled")] {
                 if bars().any(|bar| bar.colour == colour && bar.row.modelled == is_modelled) {
                     items.push((Swatch::Bar(colour, is_modelled), format!("{what}{how}")));
@@ -199,7 +223,7 @@ fn legend(data: &Data, panels: &[Panel]) -> Vec<(Swatch, String)> {
         }
     }
     if bars().any(|bar| bar.peer.is_some()) {
-        items.push((Swatch::Shape(FORM_OF_PEERS, "f-c1 s-paper"), "the same idea in CUDA C++".into()));
+        items.push((Swatch::Shape(FORM_OF_PEERS, "f-ink s-paper"), "the same idea in CUDA C++".into()));
     }
     if panels
         .iter()
@@ -219,7 +243,7 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel, columns: &Columns, has_runs: b
     let rows = label_rows(panel, &scale, small);
     let count = rows.iter().copied().max().map_or(1, |row| row + 1);
     let plot = top + 24.0 + line_height * count as f64;
-    for &(right, heading) in &columns.values {
+    for &(right, (heading, _)) in &columns.values {
         canvas.text(right, plot - line_height / 2.0 - 2.0, Anchor::End, small, heading);
     }
     let height = |step: &Step| columns.step_distance + columns.bar_distance * (step.bars.len().max(1) - 1) as f64;
@@ -271,8 +295,6 @@ fn draw_step(
 ) {
     let layout = canvas.layout;
     let name = Type { size: layout.font(), class: "f-ink" };
-    let value = Type { size: layout.font(), class: "f-ink" };
-    let share = Type { size: layout.font(), class: "f-muted" };
     let first = top + columns.step_distance / 2.0;
     let middle = first + columns.bar_distance * (step.bars.len() - 1) as f64 / 2.0;
     canvas.text(columns.name, middle, Anchor::End, name, &step.entry.name());
@@ -291,41 +313,12 @@ fn draw_step(
                 canvas.line([x, y - half - 3.0], [x, y + half + 3.0], 2.0, "s-ink");
             }
             if let Some(peer) = bar.peer {
-                canvas.shape([scale.at(peer), y], 4.5, FORM_OF_PEERS, "f-c1 s-paper", 1.5);
+                canvas.shape([scale.at(peer), y], 4.5, FORM_OF_PEERS, "f-ink s-paper", 1.5);
             }
         });
-        let percent = bar.row.percent_of_cublas.map_or_else(|| "-".into(), |share| format!("{share:.1} %"));
-        let ratio = bar.ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2} x"));
-        let texts = [(value, thousands(bar.row.gflops)), (share, percent), (share, ratio)];
-        for ((right, _), (look, text)) in columns.values.iter().zip(texts) {
-            canvas.text(*right, y, Anchor::End, look, &text);
+        for (right, (heading, text)) in &columns.values {
+            let class = if *heading == "GFLOPS" { "f-ink" } else { "f-muted" };
+            canvas.text(*right, y, Anchor::End, Type { class, ..name }, &text(bar));
         }
     }
-}
-
-/// Of one run the table of the README, of several a column for each.
-fn table(data: &Data, size: u32) -> Table {
-    if let (true, Some((_, view))) = (data.is_single(), data.measured().next()) {
-        return view.ladder(data.peers).as_ref().map(Table::of_ladder).unwrap_or_default();
-    }
-    let first = data.measured().next().map(|(i, _)| run_mark(i)).unwrap_or_default();
-    let speeds = data.measured().map(|(i, _)| format!("{}: GFLOPS at {size}", run_mark(i)));
-    let ratios = data.measured().skip(1).map(|(i, _)| format!("{} over {first}", run_mark(i)));
-    let names = ["Step", "Precision"].map(str::to_owned);
-    let mut table = Table::new(2, names.into_iter().chain(speeds).chain(ratios));
-    for entry in &data.entries {
-        let rows: Vec<_> = data.measured().map(|(_, view)| data.row(view, entry)).collect();
-        if rows.iter().all(Option::is_none) {
-            continue;
-        }
-        let text = |row: &Measurement| format!("{:.0}{}", row.gflops, if row.modelled { " (modelled)" } else { "" });
-        let speeds = rows.iter().map(|row| row.map_or_else(|| "-".into(), text));
-        let ratios = rows.iter().skip(1).map(|row| {
-            let ratio = row.zip(rows[0]).map(|(row, first)| format!("{:.2} x", row.gflops / first.gflops));
-            ratio.unwrap_or_else(|| "-".into())
-        });
-        let name = if entry.is_baseline { "cuBLAS".to_owned() } else { entry.slug.clone() };
-        table.lines.push([name, entry.precision.clone()].into_iter().chain(speeds).chain(ratios).collect());
-    }
-    table
 }

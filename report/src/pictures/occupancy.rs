@@ -81,7 +81,7 @@ fn draw(all: &[Counted], layout: Layout) -> Drawing {
                 let (x, height) = (scale.at(0.0), layout.pick(13.0, 12.0));
                 canvas.bar([x, y - height / 2.0, scale.at(f64::from(counters.warps_per_sm)) - x, height], i, true);
             });
-            values(&mut canvas, counters, most, y, small);
+            values(&mut canvas, counters, most, [middle, y], small);
         }
     }
     canvas.finish(bottom + 22.0)
@@ -93,8 +93,9 @@ const COLUMNS: [(f64, &str); 4] = [(575.0, "warps"), (800.0, "registers"), (880.
 /// Where what limits it begins.
 const LIMIT: f64 = 610.0;
 
-fn values(canvas: &mut Canvas, counters: &Counters, most: f64, y: f64, small: Type) {
-    let kib = significant_kib(counters.shared_bytes);
+/// `above` is the height of the step's name.
+fn values(canvas: &mut Canvas, counters: &Counters, most: f64, [above, y]: [f64; 2], small: Type) {
+    let kib = kib(counters.shared_bytes);
     let strong = Type { class: "f-ink", size: canvas.layout.font() };
     if canvas.layout.is_wide() {
         let texts = [
@@ -111,9 +112,11 @@ fn values(canvas: &mut Canvas, counters: &Counters, most: f64, y: f64, small: Ty
     }
     canvas.text(204.0, y, Anchor::Start, strong, &counters.warps_per_sm.to_string());
     canvas.text(228.0, y, Anchor::Start, small, &format!("limit: {}", counters.occupancy_limit));
+    let what = format!("{} registers, {kib} KiB", counters.registers);
+    canvas.text(358.0, above, Anchor::End, small, &what);
 }
 
-fn significant_kib(bytes: u32) -> String {
+fn kib(bytes: u32) -> String {
     short(f64::from(bytes) / 1024.0)
 }
 

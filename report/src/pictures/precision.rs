@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::{Accuracy, Measurement, Verdict, significant};
 
-use super::{LeftOut, horizontal_grid, vertical_grid};
+use super::{GROUPS, LeftOut, group, horizontal_grid, vertical_grid};
 use crate::canvas::{Anchor, Area, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, Entry, View, run_mark, tip};
 use crate::legend::{self, Swatch};
@@ -110,7 +110,8 @@ fn draw(clouds: &[Cloud], ranges: &[Range], layout: Layout) -> Drawing {
     for cloud in clouds {
         if clouds.len() > 1 {
             let look = Type { size: layout.font() + 1.0, class: "b f-ink" };
-            canvas.text(0.0, y + 12.0, Anchor::Start, look, &format!("{}: {}", run_mark(cloud.view), cloud.label));
+            let title = look.fit(&format!("{}: {}", run_mark(cloud.view), cloud.label), layout.width());
+            canvas.text(0.0, y + 12.0, Anchor::Start, look, &title);
             y += 24.0;
         }
         y = draw_cloud(&mut canvas, clouds, cloud, y);
@@ -122,18 +123,22 @@ fn draw(clouds: &[Cloud], ranges: &[Range], layout: Layout) -> Drawing {
 }
 
 fn legend(clouds: &[Cloud]) -> Vec<(Swatch, String)> {
-    let any = |is_it: fn(&Entry, &Measurement) -> bool| {
+    let any = |is_it: &dyn Fn(&Entry, &Measurement) -> bool| {
         clouds.iter().flat_map(|cloud| &cloud.points).any(|(entry, row, _)| is_it(entry, row))
     };
     let mut items = Vec::new();
-    if any(|entry, row| !entry.is_baseline && !row.modelled) {
-        items.push((Swatch::Point(0, false), "steps".into()));
+    for (series, what) in GROUPS {
+        for (is_modelled, how) in [(false, ""), (true, ", modelled")] {
+            let is_it = |entry: &Entry, row: &Measurement| {
+                !entry.is_baseline && group(&entry.precision) == series && row.modelled == is_modelled
+            };
+            if any(&is_it) {
+                items.push((Swatch::Point(series, is_modelled), format!("{what}{how}")));
+            }
+        }
     }
-    if any(|entry, row| !entry.is_baseline && row.modelled) {
-        items.push((Swatch::Point(0, true), "steps, modelled".into()));
-    }
-    if any(|entry, _| entry.is_baseline) {
-        items.push((Swatch::Shape(1, "f-ink s-paper"), "cuBLAS".into()));
+    if any(&|entry, _| entry.is_baseline) {
+        items.push((Swatch::Shape(3, "f-ink s-paper"), "cuBLAS".into()));
     }
     items
 }
@@ -142,17 +147,17 @@ fn draw_cloud(canvas: &mut Canvas, all: &[Cloud], cloud: &Cloud, top: f64) -> f6
     let layout = canvas.layout;
     let small = Type { size: layout.font() - 1.0, class: "f-muted" };
     let (left, right) = (small.width("1.0e-7") + 8.0, layout.width() - 4.0);
-    let (top, bottom) = (top + 24.0, top + layout.pick(440.0, 400.0));
+    let (top, bottom) = (top + 28.0, top + layout.pick(440.0, 400.0));
     let points = || all.iter().flat_map(|cloud| &cloud.points);
     // Slow steps would leave no room for the others.
     let most = points().map(|(_, row, _)| row.gflops).fold(0.0, f64::max);
     let named = points().filter(|point| point.2).map(|(_, row, _)| row.gflops).fold(most, f64::min);
     let x = Scale::log([named, most], layout.pick(1.6, 1.7), (left, right));
     let y = Scale::log(points().map(|(_, row, _)| row.rel_error), 2.0, (bottom, top));
-    canvas.text(0.0, top - 14.0, Anchor::Start, small, "relative error");
-    horizontal_grid(canvas, &y, [left, right], &y.ticks(8.0));
+    canvas.text(0.0, top - 18.0, Anchor::Start, small, "relative error, lower is better");
+    horizontal_grid(canvas, &y, [left, right], &y.ticks(8.0), short);
     vertical_grid(canvas, &x, [top, bottom], &x.ticks(layout.pick(8.0, 6.0)), axis);
-    canvas.text((left + right) / 2.0, bottom + 34.0, Anchor::Middle, small, "GFLOPS");
+    canvas.text((left + right) / 2.0, bottom + 34.0, Anchor::Middle, small, "GFLOPS, further right is better");
 
     let seen = cloud.points.iter().filter(|(_, row, _)| x.at(row.gflops) >= left);
     let seen: Vec<_> = seen.map(|point| (point, [x.at(point.1.gflops), y.at(point.1.rel_error)])).collect();
@@ -161,18 +166,22 @@ fn draw_cloud(canvas: &mut Canvas, all: &[Cloud], cloud: &Cloud, top: f64) -> f6
         placer.block(Area::around(*x, *y, if *is_named { 6.5 } else { 3.5 }));
     }
     let look = Type { size: layout.font(), class: "f-ink halo s-paper" };
-    for ((entry, row, is_named), place) in &seen {
+    // Those without a name first, then cuBLAS, which is often beside a step.
+    let mut order = seen.clone();
+    order.sort_by_key(|((entry, _, is_named), _)| (*is_named, !entry.is_baseline));
+    for ((entry, row, is_named), place) in order {
         let radius = if *is_named { 5.5 } else { 2.8 };
         canvas.mark(&precision_tip(row), |canvas| {
             if entry.is_baseline {
-                canvas.shape(*place, radius, 1, if row.modelled { "f-paper s-ink" } else { "f-ink s-paper" }, 1.2);
+                canvas.shape(place, radius, 3, if row.modelled { "f-paper s-ink" } else { "f-ink s-paper" }, 1.2);
             } else {
-                canvas.point(*place, radius, 0, row.modelled);
+                canvas.point(place, radius, group(&entry.precision), row.modelled);
             }
         });
     }
     for ((entry, ..), place) in seen.iter().filter(|(point, _)| point.2) {
         let name = entry.name();
+        let name = if name.contains(&entry.precision) { name } else { format!("{name} {}", entry.precision) };
         if let Some((x, y, anchor)) = placer.put(*place, look, &name) {
             if (x - place[0]).hypot(y - place[1]) > 26.0 {
                 canvas.line(*place, [x, y], 0.8, "s-muted");
@@ -213,8 +222,7 @@ fn draw_ranges(canvas: &mut Canvas, ranges: &[Range], top: f64) -> f64 {
         canvas.text(names + 2.0, y, Anchor::End, name, &range.kernel);
         let least = range.ratios().fold(f64::INFINITY, f64::min);
         let most = range.ratios().fold(0.0, f64::max);
-        let promises = range.all.iter().any(|row| row.promises);
-        let series = if promises { 2 } else { 1 };
+        let series = group(&range.all[0].precision);
         canvas.line([scale.at(least), y], [scale.at(most), y], 5.0, &format!("s-c{series} soft"));
         for row in range.all.iter().filter(|row| row.rel_error_ratio.is_finite() && row.rel_error_ratio > 0.0) {
             canvas.mark(&accuracy_tip(row), |canvas| {
@@ -222,7 +230,11 @@ fn draw_ranges(canvas: &mut Canvas, ranges: &[Range], top: f64) -> f64 {
             });
         }
         if layout.is_wide() {
-            let text = format!("{} to {} x", short(least), thousands(most));
+            let text = if short(least) == short(most) {
+                format!("{} x", short(most))
+            } else {
+                format!("{} to {} x", short(least), short(most))
+            };
             canvas.text(layout.width() - 2.0, y, Anchor::End, small, &text);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use results::{Counters, significant};
 
 use super::counted::{self, Counted, counted};
-use super::{LeftOut, horizontal_grid, vertical_grid};
+use super::{GROUPS, LeftOut, group, horizontal_grid, vertical_grid};
 use crate::canvas::{Anchor, Area, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, View, number, run_mark};
 use crate::legend::{self, Swatch};
@@ -16,6 +16,9 @@ use crate::scale::Scale;
 use crate::table::Table;
 
 const NAME: &str = "roofline";
+
+/// The lines of the two bandwidths: what they are of, and how they look.
+const SLOPES: [(&str, &str); 2] = [("L2 cache", "s-ink"), ("device memory", "s-muted dash")];
 
 /// A step on one run.
 struct Point<'a> {
@@ -56,11 +59,15 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         (true, true) => " (hollow: modelled)",
         _ => "",
     };
-    let note = format!(
+    let mut note = format!(
         "Each point is a step at {sizes}: to the right, it does more with each byte that comes from the L2 cache; the lines \
          are what the device can do. A product of fp16x3 or tf32x3 is one multiply-add here, though the tensor cores do \
          three. Device memory is slower than the L2 cache: its line holds where nothing is found in that."
     );
+    let others = elsewhere(&all);
+    if !others.is_empty() {
+        note += &format!(" Counted for another device, and left out: {}.", others.join(", "));
+    }
     Ok(Picture {
         name: NAME,
         title: format!("{title}: GFLOPS at {sizes} against FLOPs for a byte from L2{how}"),
@@ -70,6 +77,17 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         controls: None,
         drawings: Layout::ALL.map(|layout| draw(&panels, layout)),
     })
+}
+
+/// The steps that were counted for another device than the first one of their run.
+fn elsewhere(all: &[Counted]) -> Vec<String> {
+    let of = |counted: &Counted| -> Vec<String> {
+        let device = counted.steps.first().map(|step| &step.1.device);
+        counted.steps.iter().filter(|step| Some(&step.1.device) != device).map(|step| step.0.clone()).collect()
+    };
+    let mut slugs: Vec<String> = all.iter().flat_map(of).collect();
+    slugs.dedup();
+    slugs
 }
 
 fn panels<'a>(data: &Data, counted: &Counted<'a>) -> Vec<Panel<'a>> {
@@ -124,11 +142,7 @@ impl Point<'_> {
     }
 
     fn series(&self) -> usize {
-        match self.counters.precision.as_str() {
-            "fp32" => 0,
-            precision if precision.ends_with("x3") => 2,
-            _ => 1,
-        }
+        group(&self.counters.precision)
     }
 
     fn tip(&self, panel: &Panel) -> Vec<String> {
@@ -155,7 +169,8 @@ fn draw(panels: &[Panel], layout: Layout) -> Drawing {
     for panel in panels {
         if panels.len() > 1 {
             let look = Type { size: layout.font() + 1.0, class: "b f-ink" };
-            canvas.text(0.0, y + 12.0, Anchor::Start, look, &format!("{}: {}", run_mark(panel.view), panel.label));
+            let title = look.fit(&format!("{}: {}", run_mark(panel.view), panel.label), layout.width());
+            canvas.text(0.0, y + 12.0, Anchor::Start, look, &title);
             y += 26.0;
         }
         y = draw_panel(&mut canvas, panels, panel, y);
@@ -165,14 +180,24 @@ fn draw(panels: &[Panel], layout: Layout) -> Drawing {
 }
 
 fn legend(panels: &[Panel]) -> Vec<(Swatch, String)> {
-    let groups = [(0, "fp32"), (2, "tensor cores, fp32's accuracy"), (1, "tensor cores, less accuracy")];
     let mut items = Vec::new();
-    for (series, what) in groups {
+    for (series, what) in GROUPS {
         for (is_modelled, how) in [(false, ""), (true, ", modelled")] {
             let is_it = |point: &&Point| point.series() == series && point.is_modelled == is_modelled;
             if panels.iter().flat_map(|panel| &panel.points).any(|point| is_it(&point)) {
                 items.push((Swatch::Point(series, is_modelled), format!("{what}{how}")));
             }
+        }
+    }
+    // Runs on different devices have different lines.
+    let mut seen: Vec<[f64; 2]> = Vec::new();
+    for panel in panels {
+        if !seen.contains(&panel.bandwidths) {
+            seen.push(panel.bandwidths);
+            let which = if seen.len() > 1 { format!("{}: ", run_mark(panel.view)) } else { String::new() };
+            items.extend(SLOPES.iter().zip(panel.bandwidths).map(|((name, class), bandwidth)| {
+                (Swatch::Slope(class), format!("{which}{name}, {} GB/s", thousands(bandwidth)))
+            }));
         }
     }
     items
@@ -182,13 +207,13 @@ fn draw_panel(canvas: &mut Canvas, all: &[Panel], panel: &Panel, top: f64) -> f6
     let layout = canvas.layout;
     let small = Type { size: layout.font() - 1.0, class: "f-muted" };
     let (left, right) = (small.width("500k") + 8.0, layout.width() - 4.0);
-    let (top, bottom) = (top + 24.0, top + layout.pick(560.0, 470.0));
+    let (top, bottom) = (top + 28.0, top + layout.pick(560.0, 470.0));
     let points = || all.iter().flat_map(|panel| &panel.points);
     let peaks = all.iter().flat_map(|panel| &panel.peaks).map(|peak| peak.0);
     let x = Scale::log(points().map(|point| point.intensity), layout.pick(1.7, 1.5), (left, right));
     let y = Scale::log(points().map(|point| point.gflops).chain(peaks), 1.5, (bottom, top));
-    canvas.text(0.0, top - 14.0, Anchor::Start, small, "GFLOPS");
-    horizontal_grid(canvas, &y, [left, right], &y.ticks(layout.pick(10.0, 8.0)));
+    canvas.text(0.0, top - 18.0, Anchor::Start, small, "GFLOPS");
+    horizontal_grid(canvas, &y, [left, right], &y.ticks(layout.pick(10.0, 8.0)), axis);
     vertical_grid(canvas, &x, [top, bottom], &x.ticks(8.0), short);
     let what = "FLOPs for each byte between L2 and the multiprocessors";
     canvas.text(
@@ -213,42 +238,30 @@ fn roofs(canvas: &mut Canvas, panel: &Panel, placer: &mut Placer, x: &Scale, y: 
     let look = Type { size: canvas.layout.font() - 1.0, class: "f-ink halo s-paper" };
     let (least, most) = x.domain();
     let top = panel.peaks.iter().map(|peak| peak.0).fold(0.0, f64::max);
-    let mut labels: Vec<([f64; 2], Anchor, String)> = Vec::new();
-    for (bandwidth, name, class) in
-        [(panel.bandwidths[0], "L2 cache", "s-ink"), (panel.bandwidths[1], "device memory", "s-muted dash")]
-    {
+    let ends = panel.bandwidths.map(|bandwidth| {
         // From the left edge, or where it comes in from below, to the highest roof or the right edge.
-        let from = least.max(y.domain().0 / bandwidth);
-        let to = most.min(top / bandwidth);
-        if bandwidth > 0.0 && from < to {
-            let ends = [from, to].map(|value| [x.at(value), y.at(value * bandwidth)]);
-            canvas.line(ends[0], ends[1], 1.6, class);
-            let text = format!("{name} {} GB/s", thousands(bandwidth));
-            let middle = [0.12, 0.88].map(|part| ends[0][0] + part * (ends[1][0] - ends[0][0]));
-            let at = if name == "L2 cache" { middle[0] } else { middle[1].min(middle[0] + 60.0) };
-            let part = (at - ends[0][0]) / (ends[1][0] - ends[0][0]);
-            let height = ends[0][1] + part * (ends[1][1] - ends[0][1]);
-            labels.push(if name == "L2 cache" {
-                ([(at - 8.0).max(ends[0][0]), height - 12.0], Anchor::Start, text)
-            } else {
-                ([at + 10.0, height + 12.0], Anchor::Start, text)
-            });
-        }
+        let (from, to) = (least.max(y.domain().0 / bandwidth), most.min(top / bandwidth));
+        (bandwidth > 0.0 && from < to).then(|| [from, to].map(|value| [x.at(value), y.at(value * bandwidth)]))
+    });
+    for ([from, to], (_, class)) in ends.iter().zip(SLOPES).filter_map(|(ends, slope)| Some(((*ends)?, slope))) {
+        canvas.line(from, to, 1.6, class);
+        let along =
+            |part: f64| Area::around(from[0] + part * (to[0] - from[0]), from[1] + part * (to[1] - from[1]), 3.0);
+        (0..=100).for_each(|i| placer.block(along(f64::from(i) / 100.0)));
+    }
+    for (peak, _) in &panel.peaks {
+        let [left, right] = [(peak / panel.bandwidths[0]).clamp(least, most), most].map(|value| x.at(value));
+        canvas.line([left, y.at(*peak)], [right, y.at(*peak)], 1.6, "s-ink");
+        placer.block(Area { left, top: y.at(*peak) - 1.5, right, bottom: y.at(*peak) + 1.5 });
     }
     for (peak, name) in &panel.peaks {
-        let from = (peak / panel.bandwidths[0]).clamp(least, most);
-        canvas.line([x.at(from), y.at(*peak)], [x.at(most), y.at(*peak)], 1.6, "s-ink");
         let text = format!("{name} peak {}", axis(*peak));
-        labels.push(([x.at(most) - 4.0, y.at(*peak) - 9.0], Anchor::End, text));
-    }
-    for ([x, y], anchor, text) in labels {
-        let area = look.area(x, y, anchor, &text);
-        if placer.is_free(&area) {
-            placer.block(area);
-            canvas.text(x, y, anchor, look, &text);
-        } else if let Some((x, y, anchor)) = placer.put([x, y], look, &text) {
-            canvas.text(x, y, anchor, look, &text);
-        }
+        let (right, y) = (x.at(most) - 4.0, y.at(*peak) - 10.0);
+        // As far to the right as there is room.
+        let places = (0..40).map(|i| right - 8.0 * f64::from(i));
+        let x = places.into_iter().find(|x| placer.is_free(&look.area(*x, y, Anchor::End, &text))).unwrap_or(right);
+        placer.block(look.area(x, y, Anchor::End, &text));
+        canvas.text(x, y, Anchor::End, look, &text);
     }
 }
 

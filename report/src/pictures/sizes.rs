@@ -8,7 +8,7 @@ use results::Measurement;
 use super::{LeftOut, horizontal_grid};
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, Entry, View, run_mark, tip};
-use crate::number::{pixel, thousands};
+use crate::number::{axis, pixel, thousands};
 use crate::picture::Picture;
 use crate::place::spread;
 use crate::scale::Scale;
@@ -106,6 +106,9 @@ fn controls(data: &Data, shown: &BTreeSet<String>) -> Markup {
                 }
             }
             label { input type="checkbox" id="sizes-others" checked; span { "the others in grey" } }
+            @for (value, text) in [("all", "all"), ("none", "none"), ("first", "as at first")] {
+                button type="button" value=(value) { (text) }
+            }
         }
     }
 }
@@ -165,8 +168,8 @@ impl Sheet<'_> {
             let (left, top) = ((width + 24.0) * (place % columns) as f64, (height + 20.0) * (place / columns) as f64);
             if views.len() > 1 {
                 let look = Type { size: layout.font() + 1.0, class: "b f-ink" };
-                let title = crate::font::wrap(&format!("{}: {}", run_mark(i), view.label), look.size, true, width);
-                canvas.text(left, top + 8.0, Anchor::Start, look, title.first().map_or("", String::as_str));
+                let title = look.fit(&format!("{}: {}", run_mark(i), view.label), width);
+                canvas.text(left, top + 8.0, Anchor::Start, look, &title);
             }
             self.panel(&mut canvas, view, [left, left + width, top + titles, top + height]);
         }
@@ -178,7 +181,7 @@ impl Sheet<'_> {
         let label = Type { size: layout.font() - 1.0, class: "" };
         let names = self.data.entries.iter().map(|entry| label.width(&entry.name()));
         let (left, right) = (left + label.width("500k") + 8.0, right - names.fold(0.0, f64::max) - 30.0);
-        let (top, bottom) = (top + 22.0, bottom - 40.0);
+        let (top, bottom) = (top + 26.0, bottom - 40.0);
         let speeds = self.data.views.iter().flat_map(|view| view.run.measurements.iter());
         let speeds = speeds.filter(|row| row.size().is_some()).map(|row| row.gflops);
         let sizes = self.sizes.iter().map(|size| f64::from(*size));
@@ -196,8 +199,8 @@ impl Sheet<'_> {
         let layout = canvas.layout;
         let frame = self.frame(layout, place);
         let small = Type { size: layout.font() - 1.0, class: "f-muted" };
-        canvas.text(place[0], frame.top - 14.0, Anchor::Start, small, "GFLOPS");
-        horizontal_grid(canvas, &frame.y, [frame.left, frame.right], &frame.y.ticks(8.0));
+        canvas.text(place[0], frame.top - 18.0, Anchor::Start, small, "GFLOPS");
+        horizontal_grid(canvas, &frame.y, [frame.left, frame.right], &frame.y.ticks(8.0), axis);
         let mut free = f64::MIN;
         for size in self.sizes {
             let (x, text) = (frame.x.at(f64::from(*size)), size.to_string());

@@ -128,7 +128,7 @@ fn cell(canvas: &mut Canvas, column: &Column, slug: &str, counters: &Counters, (
     let measure = column.measure;
     let Some(value) = (measure.value)(counters) else {
         let text = layout.pick(measure.none, "-");
-        return canvas.text(column.value, y, Anchor::End, small, text);
+        return canvas.text(column.value, y, Anchor::End, Type { class: "f-muted halo s-paper", ..small }, text);
     };
     let lines = [slug.to_owned(), format!("{} {}: {}", measure.title[0], measure.title[1], significant(value))];
     canvas.mark(&lines, |canvas| {

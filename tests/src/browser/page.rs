@@ -31,8 +31,8 @@ const NAMED: &str = "[...document.querySelectorAll(`[src], image[href], use[href
     .filter(address => !address.startsWith('#'))
     .map(address => new URL(address, document.baseURI).href)";
 
-/// The most dots that Chromium paints in one direction at once.
-const PICTURE_DOTS: u32 = 16_000;
+/// The height of a picture, in dots: what a screen shows without making it small. Chromium cannot paint more than 16384.
+const PICTURE_DOTS: u32 = 2400;
 
 /// What a page may load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Pages, opened in a headless Chromium; ignored where there is none, except on CI.
 
 mod examination;
+mod report;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -48,8 +49,8 @@ fn main() -> ExitCode {
         eprintln!("no page is opened: no Chromium (`cargo xtask setup --browser`)");
     }
     let browser = Shared::default();
-    let trials = examination::trials(&browser);
-    let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(is_ignored)).collect();
+    let trials = examination::trials(&browser).into_iter().chain(report::trials(&browser));
+    let trials = trials.map(|trial| trial.with_ignored_flag(is_ignored)).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

@@ -1,12 +1,31 @@
-//! Pictures of a run.
+//! Pictures of the newest results, as the report has them.
 
 use anyhow::{Result, bail};
+use report::{Layout, Report, Theme};
 
+use super::made::FIGURES;
 use super::pages::Page;
 use super::request::Figures;
 use super::sources::Sources;
 
-/// The block `picture NAME`.
-pub fn block(name: &str, _sources: &Sources, _page: &Page, _figures: &mut Figures) -> Result<String> {
-    bail!("there is no picture `{name}`")
+/// The block `picture NAME`: the picture, with its note and where its figures come from.
+pub fn block(name: &str, sources: &Sources, page: &Page, figures: &mut Figures) -> Result<String> {
+    let report = Report::new(std::slice::from_ref(&sources.run), &sources.peers);
+    let Some(picture) = report.picture(name) else {
+        match report.left_out().iter().find(|left_out| left_out.name == name) {
+            Some(left_out) => bail!("the picture cannot be drawn from {}: {}", sources.file, left_out.reason),
+            None => bail!("there is no such picture: take {}", names(&report)),
+        }
+    };
+    figures.insert(name.to_owned(), picture.svg(Layout::Wide, Theme::Auto));
+    let link = page.link(&format!("{FIGURES}/{name}.svg"));
+    let title = picture.title.replace(['[', ']'], "");
+    Ok(format!("![{title}]({link})\n\n*{}* Every figure: `{}`.\n", picture.note.trim_end(), sources.file))
+}
+
+/// The names that there are.
+fn names(report: &Report) -> String {
+    let drawn = report.pictures().iter().map(|picture| picture.name);
+    let all: Vec<_> = drawn.chain(report.left_out().iter().map(|left_out| left_out.name)).collect();
+    all.join(", ")
 }

@@ -163,10 +163,20 @@ fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
         },
         Schedule::SplitK { .. } => Grouping::AlongZ,
         Schedule::StreamK { .. } => {
-            let Streamed { tiles, blocks } = step.streamed(slab.rows, n, sm_count);
-            Grouping::Streamed { blocks, places: tiles, columns: n.div_ceil(step.tile.bn) }
+            let streamed = step.streamed(slab.rows, n, sm_count);
+            let Streamed { tiles, blocks } = streamed;
+            Grouping::Streamed { blocks, groups: groups(streamed), places: tiles, columns: n.div_ceil(step.tile.bn) }
         }
     }
+}
+
+/// Groups of streamed blocks that share no tile: as often as a block's part ends with a tile whatever the length of the sums.
+/// All that a block waits for is left by one before it.
+fn groups(Streamed { mut tiles, mut blocks }: Streamed) -> u32 {
+    while tiles > 0 {
+        (blocks, tiles) = (tiles, blocks % tiles);
+    }
+    blocks.max(1)
 }
 
 /// Far more than a block needs that does a few instructions for each multiply-add of its tile.
@@ -187,7 +197,7 @@ fn worst(report: &Report) -> Option<&Finding> {
     report.fault.as_ref().or(findings)
 }
 
-/// What of C the launches computed: a block computes the tile that [`Step::tile_of`] gives it, those that stream all of theirs.
+/// What of C the launches computed: a block computes the tile that [`Step::tile_of`] gives it, those that stream all of their group's.
 pub(super) fn coverage(step: &Step, problem: &Problem, launches: &[Launched], sm_count: u32) -> Coverage {
     let total = |count: fn(&Report) -> u64| launches.iter().map(|launched| count(&launched.report)).sum::<u64>();
     let (blocks, blocks_run) = (total(|report| report.blocks), total(|report| report.blocks_run));
@@ -200,7 +210,12 @@ pub(super) fn coverage(step: &Step, problem: &Problem, launches: &[Launched], sm
     };
     let regions = launches.iter().flat_map(|Launched { slab, report, .. }| {
         let streamed = step.streamed(slab.rows, problem.n, sm_count);
-        let shared = (0..streamed.tiles).map(|index| step.tile_at(index, problem.n));
+        // Of a group that ran, each block ran.
+        let groups = groups(streamed);
+        let (size, tiles) = (streamed.blocks / groups, streamed.tiles / groups);
+        let firsts = report.sample.iter().map(|[x, ..]| *x).filter(|x| *x < streamed.blocks && x % size == 0);
+        let shared =
+            firsts.flat_map(move |x| (0..tiles).map(move |tile| step.tile_at(x / size * tiles + tile, problem.n)));
         // Blocks that share a tile, along z, give it once.
         let own = report.sample.iter().filter_map(|block| step.tile_of(*block, slab.rows, problem.n, streamed));
         let tiles: HashSet<[u32; 2]> = shared.chain(own).collect();

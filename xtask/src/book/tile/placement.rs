@@ -87,9 +87,9 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
             let place = [lane / 4 / half * 2 + lane / 2 % 2, lane / 4 % half * 2 + lane % 2];
             vectors(step, thread, place, 1)
         }
-        Order::Diagonals => vectors(step, thread, [lane % LANES[0], (lane / LANES[0] ^ lane) % LANES[1]], 1),
+        Order::Diagonals => vectors(step, thread, [lane % LANES[0], ((lane / LANES[0]) ^ lane) % LANES[1]], 1),
         Order::SpreadDiagonals => {
-            vectors(step, thread, [lane % LANES[0], (lane / LANES[0] ^ lane) % LANES[1]], LANES[0])
+            vectors(step, thread, [lane % LANES[0], ((lane / LANES[0]) ^ lane) % LANES[1]], LANES[0])
         }
         Order::Rows => {
             let row = (thread - WARPGROUP) / WARP * 16 + lane / 4;
