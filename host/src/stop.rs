@@ -6,6 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::Error;
 
 /// A flag that ends long work as soon as it is raised. Its clones are one and the same flag.
+///
+/// ```
+/// use host::backend::{BackendChoice, Options, open};
+/// use host::{Error, Kernel, Operands, Problem, Stop, kernels};
+///
+/// let stop = Stop::default();
+/// let options = Options { stop: stop.clone(), ..Options::default() };
+/// let mut backend = open(BackendChoice::Emulator, options)?.backend;
+/// let problem = Problem::new(64, 64, 64)?;
+/// backend.upload(&Operands::random(&problem)?)?;
+/// stop.raise(); // as another thread would, or a handler of Ctrl-C
+/// let result = backend.run(Kernel::Step(kernels::find("naive")?), &problem);
+/// assert!(matches!(result, Err(Error::Interrupted)));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 

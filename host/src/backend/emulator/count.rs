@@ -14,6 +14,17 @@ use crate::{Error, Operands, Problem};
 impl EmulatorBackend {
     /// Runs the step on the problem, as many of its blocks as the budget allows, and counts what it does.
     ///
+    /// ```
+    /// use host::backend::emulator::{EmulatorBackend, MODELS};
+    /// use host::{Problem, PtxSource, kernels};
+    ///
+    /// let mut emulator = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], None);
+    /// let counters = emulator.count(kernels::find("smem-tiling")?, &Problem::new(64, 64, 64)?)?;
+    /// assert_eq!((counters.thread_fmas, counters.shared_bytes), (64 * 64 * 64, 8192));
+    /// assert_eq!(counters.sectors_per_load(), 4.0, "a warp reads 32 neighbours");
+    /// # Ok::<(), host::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the step cannot run, the emulator finds a mistake in it, or there is nothing to run: m, n or k is 0.
     pub fn count(&mut self, step: &'static Step, problem: &Problem) -> Result<Counters, Error> {
