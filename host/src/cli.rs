@@ -21,7 +21,7 @@ const DEFAULT_KERNEL: &str = "auto";
 const DEFAULT_SIZE: u32 = 4096;
 
 /// How long each kernel runs that --counters counts.
-const COUNTERS_BUDGET: Duration = Duration::from_millis(500);
+const COUNTERS_BUDGET: Duration = Duration::from_millis(250);
 
 /// How a quick look times.
 const QUICK_TIMING: Timing = Timing { warmup: 1, iterations: Some(5) };

@@ -18,7 +18,7 @@ pub const GROWTH: &[u32] = &[
 pub const QUICK: u32 = 1024;
 
 /// How long all kernels together run in the emulator before blocks are left out; those that must run, run all the same.
-pub const BUDGET: Duration = Duration::from_secs(60);
+pub const BUDGET: Duration = Duration::from_secs(40);
 
 /// The same of a quick look.
 pub const QUICK_BUDGET: Duration = Duration::from_secs(5);

@@ -35,12 +35,13 @@ pub enum Grouping {
     /// Those of clusters that differ in z alone.
     AlongZ,
     /// The first blocks, along x, of a grid that has one dimension and no clusters, in groups of equal size; each of the
-    /// others stands for a place in a rectangle, row by row. A sample has one of the groups, and others by their class in the
-    /// rectangle.
+    /// others stands for a place in a rectangle, row by row. A sample has the first blocks of one of the groups at least, and
+    /// others by their class in the rectangle.
     Streamed {
         /// How many blocks come first.
         blocks: u32,
-        /// How many groups they are. A block waits for none of another group, and for none after itself.
+        /// How many groups they are. A block waits for none of another group, and for none after itself: of each group, a
+        /// sample has the first ones, or none.
         groups: u32,
         /// How many places of the rectangle, its first ones, are theirs.
         places: u32,
@@ -68,6 +69,9 @@ const MAX_SAMPLE: u64 = 1 << 16;
 
 /// How many run at random however long they take: blocks of one class may differ in how their rows are aligned.
 const REQUIRED_RANDOM: usize = 3;
+
+/// How many streamed blocks run however long they take.
+const REQUIRED_STREAMED: u32 = 8;
 
 /// Clusters that run together or not at all: one after the other, along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -187,17 +191,19 @@ impl Sample {
         let class = |place| class_of(place, rectangle.size);
         let drawn =
             places.into_iter().map(|at| Unit { first: first(at), dimension: 2, length: depth, class: class(at) });
-        // Blocks of the group that runs in any case are spread over the cores.
+        // Blocks that run in any case are spread over the cores.
         let size = streamed / groups;
+        let least = size.min(REQUIRED_STREAMED);
         let always = rng.random_range(0..groups);
-        let of_always = always * size..(always + 1) * size;
+        let of_always = always * size..always * size + least;
         let unit = |x, length| Unit { first: [x, 0, 0], dimension: 0, length, class: ALWAYS };
-        let others = (0..groups).filter(|group| *group != always && size > 0).map(|group| unit(group * size, size));
+        let others = (0..groups).filter(|group| *group != always).map(|group| unit(group * size, size));
+        let others = [unit(of_always.end, size - least)].into_iter().chain(others).filter(|unit| unit.length > 0);
         let mut population = rectangle.population().map(|places| places * u64::from(depth));
         population[ALWAYS] = streamed.into();
         Self {
             units: of_always.map(|x| unit(x, 1)).chain(drawn).chain(others).collect(),
-            required: size as usize + required,
+            required: least as usize + required,
             until: Instant::now() + budget,
             population,
         }
@@ -309,13 +315,14 @@ mod tests {
     }
 
     #[test]
-    fn streamed_blocks_all_run_and_others_by_their_place_in_the_rectangle() {
+    fn the_first_streamed_blocks_run_and_others_by_their_place_in_the_rectangle() {
         // Tiles 10 wide and 6 high, of which the first 23 are streamed by 16 blocks.
         let grouping = Grouping::Streamed { blocks: 16, groups: 1, places: 23, columns: 10 };
         let (plan, units) = sample(grouping, [16 + 37, 1, 1]);
         let streamed = |x: u32, length| Unit { first: [x, 0, 0], dimension: 0, length, class: ALWAYS };
-        assert!((0..16).all(|x| units[x as usize] == streamed(x, 1)));
-        let others = &units[16..];
+        assert!((0..8).all(|x| units[x as usize] == streamed(x, 1)));
+        let (last, others) = units[8..].split_last().unwrap();
+        assert_eq!(*last, streamed(8, 8));
         for unit in others {
             let tile = unit.first[0] - 16 + 23;
             assert_eq!(unit.class, class_of([tile % 10, tile / 10, 0], [10, 6, 1]));
@@ -323,7 +330,7 @@ mod tests {
         let (distinct, classes): (HashSet<_>, HashSet<_>) = others.iter().map(|unit| (unit.first, unit.class)).unzip();
         // No first row is left: the left and right edges and the middle, of rows inside and of the last one.
         assert_eq!((distinct.len(), classes.len()), (37, 6));
-        assert!(plan.has_time(16 + 6 + 2) && !plan.has_time(16 + 6 + 3));
+        assert!(plan.has_time(8 + 6 + 2) && !plan.has_time(8 + 6 + 3));
         let population = |class| plan.population(class).unwrap();
         assert_eq!((population(ALWAYS), (0..ALWAYS).map(population).sum::<u64>()), (16, 37));
         assert_eq!([0, 3, 4, 5, 6, 7, 8].map(population), [0, 2, 22, 3, 1, 8, 1]);

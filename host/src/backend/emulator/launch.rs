@@ -72,26 +72,45 @@ impl Runner<'_> {
         let before = plan.prepasses(addresses, &scratch).into_iter().map(|launch| self.launch(operands, launch, None));
         let before = before.collect::<Result<_, _>>()?;
         let launches = launches.into_iter().map(|launch| self.launch(operands, launch, budget));
-        let launches = launches.collect::<Result<_, _>>()?;
+        let launches = launches.collect::<Result<Vec<_>, _>>()?;
+        let left: Vec<_> = launches.iter().flat_map(|launched| self.left(launched)).collect();
         if self.checks {
-            self.check_flags(&operands.memory.read(scratch.workspace).unwrap_or_default())?;
+            self.check_flags(&operands.memory.read(scratch.workspace).unwrap_or_default(), &left)?;
+        }
+        if !left.is_empty() {
+            operands.forget_scratch();
         }
         Ok(Run { before, launches })
     }
 
     /// The flags of [`Schedule::StreamK`], the last words of its workspace, must be down when a launch ends. Of one that is
-    /// still up, the next launch would take old sums, which need not be seen in C: they are often the new ones.
-    fn check_flags(&self, workspace: &[u8]) -> Result<(), Error> {
+    /// still up, the next launch would take old sums, which need not be seen in C: they are often the new ones. Of blocks in
+    /// `left` the flag may be up.
+    fn check_flags(&self, workspace: &[u8], left: &[u32]) -> Result<(), Error> {
         let Step { slug: kernel, tile, .. } = *self.step;
         let partial_bytes = tile.bm as usize * tile.bn as usize * size_of::<f32>();
         let blocks = workspace.len() / (partial_bytes + size_of::<u32>());
-        match workspace.iter().skip(blocks * partial_bytes).position(|&byte| byte != 0) {
+        let mut flags = workspace.get(blocks * partial_bytes..).unwrap_or_default().chunks(size_of::<u32>()).zip(0..);
+        match flags.find(|(flag, block)| flag.iter().any(|&byte| byte != 0) && !left.contains(block)) {
             None => Ok(()),
-            Some(byte) => {
-                let finding = format!("the flag of block {} is up when the launch ends", byte / size_of::<u32>());
+            Some((_, block)) => {
+                let finding = format!("the flag of block {block} is up when the launch ends");
                 Err(Error::Emulated { kernel, finding })
             }
         }
+    }
+
+    /// The streamed blocks that have left sums which those after them would have taken, had they run.
+    fn left(&self, Launched { slab, report, .. }: &Launched) -> Vec<u32> {
+        let groups = Groups::new(self.step.streamed(slab.rows, self.problem.n, self.model.sm_count));
+        let firsts = groups.firsts(report);
+        firsts
+            .flat_map(|(group, ran)| {
+                let complete = groups.complete_tiles(ran);
+                let reaches_beyond = move |block: &u32| (block + 1) * groups.tiles > complete * groups.size;
+                (0..ran).filter(reaches_beyond).map(move |block| group * groups.size + block)
+            })
+            .collect()
     }
 
     /// Multiprocessors for which blocks are launched: the device's. Where a sample runs of blocks that persist, each tile has
@@ -165,18 +184,49 @@ fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
         Schedule::StreamK { .. } => {
             let streamed = step.streamed(slab.rows, n, sm_count);
             let Streamed { tiles, blocks } = streamed;
-            Grouping::Streamed { blocks, groups: groups(streamed), places: tiles, columns: n.div_ceil(step.tile.bn) }
+            Grouping::Streamed {
+                blocks,
+                groups: Groups::new(streamed).count,
+                places: tiles,
+                columns: n.div_ceil(step.tile.bn),
+            }
         }
     }
 }
 
 /// Groups of streamed blocks that share no tile: as often as a block's part ends with a tile whatever the length of the sums.
 /// All that a block waits for is left by one before it.
-fn groups(Streamed { mut tiles, mut blocks }: Streamed) -> u32 {
-    while tiles > 0 {
-        (blocks, tiles) = (tiles, blocks % tiles);
+#[derive(Clone, Copy)]
+struct Groups {
+    count: u32,
+    /// Blocks, and tiles, of a group.
+    size: u32,
+    tiles: u32,
+}
+
+impl Groups {
+    fn new(Streamed { tiles, blocks }: Streamed) -> Self {
+        let (mut count, mut rest) = (blocks, tiles);
+        while rest > 0 {
+            (count, rest) = (rest, count % rest);
+        }
+        let count = count.max(1);
+        Self { count, size: blocks / count, tiles: tiles / count }
     }
-    blocks.max(1)
+
+    /// The groups of which a sample has blocks, and how many of their first ones it has.
+    fn firsts(self, report: &Report) -> impl Iterator<Item = (u32, u32)> {
+        let ran = move |group: u32| {
+            let blocks = group * self.size..(group + 1) * self.size;
+            report.sample.iter().filter(|[x, ..]| blocks.contains(x)).count() as u32
+        };
+        (0..self.count).map(move |group| (group, ran(group))).filter(|(_, ran)| *ran > 0)
+    }
+
+    /// How many tiles so many of a group's first blocks complete.
+    fn complete_tiles(self, blocks: u32) -> u32 {
+        (blocks * self.tiles).checked_div(self.size).unwrap_or(0)
+    }
 }
 
 /// Far more than a block needs that does a few instructions for each multiply-add of its tile.
@@ -197,7 +247,7 @@ fn worst(report: &Report) -> Option<&Finding> {
     report.fault.as_ref().or(findings)
 }
 
-/// What of C the launches computed: a block computes the tile that [`Step::tile_of`] gives it, those that stream all of their group's.
+/// What of C the launches computed: a block computes the tile that [`Step::tile_of`] gives it, those that stream all that they complete.
 pub(super) fn coverage(step: &Step, problem: &Problem, launches: &[Launched], sm_count: u32) -> Coverage {
     let total = |count: fn(&Report) -> u64| launches.iter().map(|launched| count(&launched.report)).sum::<u64>();
     let (blocks, blocks_run) = (total(|report| report.blocks), total(|report| report.blocks_run));
@@ -210,12 +260,11 @@ pub(super) fn coverage(step: &Step, problem: &Problem, launches: &[Launched], sm
     };
     let regions = launches.iter().flat_map(|Launched { slab, report, .. }| {
         let streamed = step.streamed(slab.rows, problem.n, sm_count);
-        // Of a group that ran, each block ran.
-        let groups = groups(streamed);
-        let (size, tiles) = (streamed.blocks / groups, streamed.tiles / groups);
-        let firsts = report.sample.iter().map(|[x, ..]| *x).filter(|x| *x < streamed.blocks && x % size == 0);
-        let shared =
-            firsts.flat_map(move |x| (0..tiles).map(move |tile| step.tile_at(x / size * tiles + tile, problem.n)));
+        let groups = Groups::new(streamed);
+        let shared = groups.firsts(report).flat_map(move |(group, ran)| {
+            let first = group * groups.tiles;
+            (first..first + groups.complete_tiles(ran)).map(|tile| step.tile_at(tile, problem.n))
+        });
         // Blocks that share a tile, along z, give it once.
         let own = report.sample.iter().filter_map(|block| step.tile_of(*block, slab.rows, problem.n, streamed));
         let tiles: HashSet<[u32; 2]> = shared.chain(own).collect();

@@ -61,6 +61,15 @@ impl EmulatedOperands {
         [&self.a, &self.b, &self.c].map(EmulatedMatrix::interior)
     }
 
+    /// Frees what the last step had beside the operands.
+    pub(super) fn forget_scratch(&mut self) {
+        if let Some((_, _, Scratch { copies: [a, b], workspace, maps })) = self.scratch.take() {
+            for pointer in [a, b, workspace, maps] {
+                self.memory.free(pointer);
+            }
+        }
+    }
+
     /// The memory that a step takes beside the operands: that of its last run, if it was the last to run.
     pub(super) fn scratch(
         &mut self,
@@ -71,11 +80,7 @@ impl EmulatedOperands {
         if let Some((_, _, scratch)) = self.scratch.as_ref().filter(|(known, of, _)| *known == step && of == problem) {
             return Ok(*scratch);
         }
-        if let Some((_, _, Scratch { copies: [a, b], workspace, maps })) = self.scratch.take() {
-            for pointer in [a, b, workspace, maps] {
-                self.memory.free(pointer);
-            }
-        }
+        self.forget_scratch();
         let bytes = plan.scratch_bytes();
         let copy = |memory: &mut GlobalMemory, bytes: u64| {
             if bytes == 0 { 0 } else { memory.allocate_words((0..bytes.div_ceil(4)).map(|_| POISON)) }
