@@ -111,6 +111,7 @@ impl StepChange {
 /// let mut after = before.clone();
 /// for row in after.measurements.iter_mut().filter(|row| row.step() == "naive") {
 ///     row.time_ms *= 1.5;
+///     row.percent_of_cublas = row.percent_of_cublas.map(|percent| percent / 1.5);
 /// }
 /// let steps = compare(&before, &after)?;
 /// let of = |step| steps.iter().find(|change| change.step == step).map(|change| change.verdict());

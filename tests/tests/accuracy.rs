@@ -86,7 +86,7 @@ fn verdicts(rows: &[AccuracyRow]) -> Vec<Verdict> {
 #[test]
 fn right_kernels_keep_their_promise_on_all_inputs() {
     for inputs in Inputs::ALL {
-        let Measured { rows, no_baseline, failures } = measured(&PROMISING, |x| x, inputs);
+        let Measured { rows, no_baseline, failures, .. } = measured(&PROMISING, |x| x, inputs);
         assert!(failures.is_empty(), "{}: {failures:?}", inputs.name());
         assert!(no_baseline.unwrap().contains("this is a CPU"));
         assert_eq!(verdicts(&rows), [Verdict::Same, Verdict::NoLarger]);

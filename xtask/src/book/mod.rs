@@ -28,8 +28,10 @@ use sources::Sources;
 
 /// Refill the book's and the README's generated blocks, and draw the book's figures
 ///
-/// Tables, figures, diffs and machine code come from the steps' source and constants, and from the newest file in docs/results/.
-/// `cargo xtask check book` fails when one of them is not what this command would write.
+/// A block stands between the lines `<!-- generated: NAME -->` and `<!-- /generated -->`. In a step's chapter NAME is `facts`,
+/// `tile`, `diff`, `counters`, `numbers` or `sass`; on any page `sass STEP`, `ladder`, `picture NAME` (of the report),
+/// `accuracy`, `metrics` or `schema`. They are made of the steps' source, constants and PTX, and of the newest file in
+/// docs/results/. `cargo xtask check book` fails when one of them is not what this command would write.
 #[derive(clap::Args)]
 pub struct Args {
     /// Render the book to target/book as well, by mdBook, which is installed under target/ if there is none

@@ -7,6 +7,7 @@ use gpu_kernels::{Operand, Prepass, Schedule, Step};
 
 use super::markdown::{cell, grouped, texts};
 use super::pages::stem;
+use super::tile::notes::parts;
 use crate::diff::Diff;
 use crate::workspace::{relative, step_file};
 
@@ -41,7 +42,7 @@ pub fn facts(step: &'static Step) -> Result<String> {
         rows.push(("schedule", schedule));
     }
     if !step.prepasses.is_empty() {
-        rows.push(("before it", prepasses(step.prepasses)));
+        rows.push(("before it", prepasses(step)));
     }
     if !step.variants.is_empty() {
         let slugs: Vec<_> = step.variants.iter().map(|variant| format!("`{}`", variant.slug)).collect();
@@ -103,11 +104,11 @@ fn schedule(schedule: Schedule) -> Option<String> {
 }
 
 /// What the pre-passes do, in words: once for operands to which the same happens.
-fn prepasses(prepasses: &[Prepass]) -> String {
+fn prepasses(step: &Step) -> String {
     let mut happens: Vec<(String, Vec<&str>)> = Vec::new();
-    for prepass in prepasses {
+    for prepass in step.prepasses {
         let operand = if prepass.operand == Operand::A { "A" } else { "B" };
-        let what = what_happens(prepass);
+        let what = what_happens(prepass, parts(step));
         match happens.iter_mut().find(|(known, _)| *known == what) {
             Some((_, operands)) => operands.push(operand),
             None => happens.push((what, vec![operand])),
@@ -117,10 +118,10 @@ fn prepasses(prepasses: &[Prepass]) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-fn what_happens(prepass: &Prepass) -> String {
+fn what_happens(prepass: &Prepass, parts: &str) -> String {
     let what = match (prepass.split, prepass.transposes) {
-        (Some(split), true) => format!("transposed, taken apart into {} parts", split.part.name()),
-        (Some(split), false) => format!("taken apart into {} parts", split.part.name()),
+        (Some(_), true) => format!("transposed, taken apart into {parts} parts"),
+        (Some(_), false) => format!("taken apart into {parts} parts"),
         (None, true) => "transposed".into(),
         (None, false) => "copied to aligned rows".into(),
     };

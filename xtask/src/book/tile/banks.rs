@@ -29,13 +29,19 @@ pub fn panel(svg: &mut Svg, step: &Step, top: f64) -> f64 {
         svg.text("mute", Anchor::Middle, [x + CELL[0] / 2.0, y + 12.0], &banks);
     }
     y += 18.0;
+    let mut waits = false;
     for (name, shade, operand) in [("A", "a", 0), ("B", "b", 1)] {
-        table(svg, [name, shade], &places(lanes.iter().map(|words| words[operand])), y);
+        let places = places(lanes.iter().map(|words| words[operand]));
+        waits |= places.values().any(|addresses| addresses.len() > 1);
+        table(svg, [name, shade], &places, y);
         y += 4.0 * CELL[1] + 8.0;
     }
-    let words = "A row is a quarter of the warp, 8 lanes. Lanes in one cell want the same 16 bytes; a dark cell has lanes that want different \
-        ones, of which some must wait.";
-    svg.hanging([MARGIN, y + 12.0], 0.0, WIDTH - 2.0 * MARGIN, words) - LINE / 2.0
+    let words = match waits {
+        true => "Bold: lanes that want different ones of the same banks, of which one must wait.",
+        false => "No lane waits for another one of its quarter.",
+    };
+    let words = format!("A line is a quarter of the warp, 8 lanes. Lanes in one cell want the same 16 bytes. {words}");
+    svg.hanging([MARGIN, y + 12.0], 0.0, WIDTH - 2.0 * MARGIN, &words) - LINE / 2.0
 }
 
 fn places(words: impl Iterator<Item = u32>) -> Places {

@@ -168,6 +168,10 @@ fn outlines(svg: &mut Svg, step: &Step, frame: &Frame) {
         let [height, width] = [tile.bm, tile.bn].map(|elements| f64::from(elements) * frame.scale);
         svg.line("edge", [frame.a[0] + half, frame.a[1]], [frame.a[0] + half, frame.a[1] + height]);
         svg.line("edge", [frame.b[0], frame.b[1] + half], [frame.b[0] + width, frame.b[1] + half]);
+        for (name, middle) in [("high", half / 2.0), ("low", half * 1.5)] {
+            svg.text("", Anchor::Middle, [frame.a[0] + middle, frame.a[1] + 20.0], name);
+            svg.text("", Anchor::Middle, [frame.b[0] + 24.0, frame.b[1] + middle + 4.5], name);
+        }
     }
     for (origin, [rows, columns]) in
         [(frame.a, [tile.bm, depth]), (frame.b, [depth, tile.bn]), (frame.c, [tile.bm, tile.bn])]
@@ -187,7 +191,7 @@ fn labels(svg: &mut Svg, step: &Step, frame: &Frame) {
     let depth = match (tile.bk, step.splits()) {
         (1, _) => "k".to_owned(),
         (bk, false) => format!("BK = {bk}"),
-        (bk, true) => format!("2 x BK = {bk}"),
+        (bk, true) => format!("2 x BK, BK = {bk}"),
     };
     let bottom = ay + size(tile.bm);
     svg.across([ax, ax + drawn], bottom + 8.0, &depth, false);

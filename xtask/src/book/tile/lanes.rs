@@ -75,14 +75,16 @@ fn words(step: &Step, cell: [u32; 2], shape: [u32; 2]) -> String {
     let first = computing(step).start;
     let warp: Vec<_> = (first..first + WARP).flat_map(|thread| elements(step, thread)).collect();
     let all = [rows(&warp).len(), columns(&warp).len()].map(|count| count as u32);
-    let shown = cell[0] * cell[1] * shape[0] * shape[1];
+    let is_apart = shape[0] * shape[1] > WARP;
+    let shown = cell[0] * cell[1] * WARP;
     let cell = match cell {
         [1, 1] => "one element".into(),
         _ => format!("{} elements", by(cell)),
     };
+    let gap = if is_apart { " Between them are their second columns, 4 on, and another warp's." } else { "" };
     let times = match warp.len() as u32 / shown {
         1 => "this is all of it".into(),
         times => format!("this is there {times} times, side by side and one under the other"),
     };
-    format!("Each number is a lane, and its cell {cell}. The warp has {} of C: {times}.", by(all))
+    format!("Each number is a lane, and its cell {cell}. The warp has {} of C: {times}.{gap}", by(all))
 }

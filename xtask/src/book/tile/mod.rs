@@ -4,7 +4,7 @@ mod accesses;
 mod banks;
 mod block;
 mod lanes;
-mod notes;
+pub mod notes;
 mod placement;
 mod schedule;
 mod stages;
@@ -65,13 +65,13 @@ fn caption(step: &Step) -> String {
 
 #[cfg(test)]
 mod tests {
-    use gpu_kernels::runnable;
+    use gpu_kernels::STEPS;
 
     use super::*;
 
     #[test]
     fn every_drawing_is_well_formed_and_has_its_own_numbers() {
-        for step in runnable() {
+        for step in STEPS {
             let drawing = drawing(step);
             let document =
                 roxmltree::Document::parse(&drawing).unwrap_or_else(|error| panic!("{}: {error}", step.slug));
@@ -87,6 +87,35 @@ mod tests {
                 );
             }
             assert!(document.descendants().any(|node| node.has_tag_name("desc")), "{}", step.slug);
+        }
+    }
+
+    /// Left, top, right and bottom of a text, about.
+    fn place(text: roxmltree::Node) -> [f64; 4] {
+        let number = |name: &str| text.attribute(name).and_then(|value| value.parse::<f64>().ok()).unwrap();
+        let width = text.text().unwrap_or_default().chars().count() as f64 * 6.6;
+        let left = match text.attribute("text-anchor") {
+            Some("middle") => number("x") - width / 2.0,
+            Some("end") => number("x") - width,
+            _ => number("x"),
+        };
+        [left, number("y") - 10.0, left + width, number("y") + 3.0]
+    }
+
+    #[test]
+    fn texts_are_inside_and_not_over_each_other() {
+        for step in STEPS {
+            let drawing = drawing(step);
+            let document = roxmltree::Document::parse(&drawing).unwrap();
+            let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+            let texts: Vec<_> = texts.map(|text| (place(text), text.text().unwrap_or_default())).collect();
+            for (index, ([left, top, right, bottom], text)) in texts.iter().enumerate() {
+                assert!(*left >= 0.0 && *right <= WIDTH, "{}: {text}", step.slug);
+                for ([l, t, r, b], other) in &texts[..index] {
+                    let is_clear = r <= left || l >= right || b <= top || t >= bottom;
+                    assert!(is_clear, "{}: {text:?} is over {other:?}", step.slug);
+                }
+            }
         }
     }
 }

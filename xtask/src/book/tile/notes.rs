@@ -3,7 +3,8 @@
 use gpu_kernels::{Operand, Precision, Step};
 
 use super::accesses::{columns, rows, sector_count};
-use super::placement::{Place, Share, computing, elements, transposes_itself};
+use super::placement::{Place, SWIZZLED, Share, VEC, computing, elements, first_words, is_swizzled, transposes_itself};
+use super::stages;
 use super::svg::{LINE, Svg};
 
 /// The thread whose copies are shown, in the first warp.
@@ -105,6 +106,7 @@ pub fn of(step: &Step) -> Vec<Note> {
     };
     notes.extend(before(step));
     notes.extend(copies(step));
+    notes.extend(order(step));
     notes.extend(engine(step));
     notes
 }
@@ -146,7 +148,7 @@ fn registers(step: &Step) -> Vec<Note> {
         Note::new(&["c3"], format!("Thread {number} computes {what}.")),
         Note::new(
             &["a3", "b3"],
-            format!("Of each column of A's slice and row of B's it reads {tm} + {tn} values, for {}.", fmas(tm * tn)),
+            format!("Of each column of A's slice and row of B's it needs {tm} + {tn} values, for {}.", fmas(tm * tn)),
         ),
         Note::new(
             &["c2", "a2", "b2"],
@@ -186,27 +188,51 @@ fn copies(step: &Step) -> Option<Note> {
     let [a, b] = [Share::of(step, Operand::A)?, Share::of(step, Operand::B)?];
     let share = |name: &str, share: Share| {
         let count = share.accesses(step);
-        format!("{count} x {} bits of {name}", 32 * share.width)
+        let times = if count == 1 { String::new() } else { format!("{count} x ") };
+        format!("{times}{} bits of {name}", 32 * share.width)
     };
     let how = match step.dynamic_smem_bytes {
         0 => "copies",
         _ => "copies in the background, by cp.async,",
     };
-    let what = format!("Thread {COPIER} {how} {} and {}; lighter: its warp.", share("A", a), share("B", b));
+    let what = format!("Thread {COPIER} {how} {} and {}; grey: its warp.", share("A", a), share("B", b));
     Some(Note::new(&["copy3", "copy2"], what))
 }
 
+/// What the values are taken apart into, where they are.
+pub fn parts(step: &Step) -> &'static str {
+    if step.precision == Precision::Tf32x3 { "TF32" } else { "f16" }
+}
+
 /// What has happened to the operands before, wherever they lie.
-fn before(step: &Step) -> Vec<Note> {
-    let always = step.prepasses.iter().filter(|prepass| !prepass.only_unaligned);
-    let words = always.map(|prepass| {
-        let operand = if prepass.operand == Operand::A { "A" } else { "B" };
-        match prepass.split {
-            Some(split) => format!("Before, a kernel takes {operand} apart into {} parts.", split.part.name()),
-            None => format!("Before, a kernel transposes {operand}."),
-        }
-    });
-    words.map(|words| Note::new(&[], words)).collect()
+fn before(step: &Step) -> Option<Note> {
+    let always: Vec<_> = step.prepasses.iter().filter(|prepass| !prepass.only_unaligned).collect();
+    let operands: Vec<_> = always.iter().map(|prepass| if prepass.operand == Operand::A { "A" } else { "B" }).collect();
+    let operands = operands.join(" and ");
+    let words = match always.first()?.split {
+        Some(_) => format!("Before, kernels take {operands} apart into {} parts.", parts(step)),
+        None => format!("Before, a kernel transposes {operands}."),
+    };
+    Some(Note::new(&[], words))
+}
+
+/// How slices lie in shared memory, where it is not as in the matrices.
+fn order(step: &Step) -> Option<Note> {
+    let tile = step.tile;
+    first_words(step, 0).filter(|_| step.maps.is_none())?;
+    let turned = step.prepasses.iter().any(|prepass| prepass.transposes);
+    let row = (step.smem_bytes + step.dynamic_smem_bytes) / 4 / (stages::count(step) * tile.bk) - tile.bn;
+    let padding = match row - tile.bm {
+        0 => String::new(),
+        padding => format!(", in rows of {} + {padding}", tile.bm),
+    };
+    let of_a = if turned { String::new() } else { format!("A is transposed on its way to shared memory{padding}.") };
+    let of_b = match is_swizzled(step) {
+        true => format!(" In every other {SWIZZLED} columns of B, neighbouring pieces of {VEC} change places."),
+        false => String::new(),
+    };
+    let words = format!("{of_a}{of_b}");
+    (!words.is_empty()).then(|| Note::new(&[], words.trim().to_owned()))
 }
 
 /// What the copy engine brings.
@@ -220,7 +246,7 @@ fn engine(step: &Step) -> Vec<Note> {
         let blocks = step.cluster[0];
         notes.push(Note::new(
             &["ghost"],
-            format!("Each of {blocks} blocks asks for one of A's boxes, and all get it: multicast."),
+            format!("Each of the cluster's {blocks} blocks asks for one of A's boxes, and all get it: multicast."),
         ));
     }
     if transposes_itself(step) {

@@ -11,6 +11,9 @@ const WARPGROUP: u32 = 128;
 /// Lanes of a warp along m and n, where warps have tiles of their own.
 const LANES: [u32; 2] = [8, 4];
 
+/// Columns of B's slice after which the places of pieces change, where they do.
+pub const SWIZZLED: u32 = 32;
+
 /// A row and a column of a tile or a slice.
 pub type Place = [u32; 2];
 
@@ -103,6 +106,11 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
     }
 }
 
+/// Whether pieces of VEC columns of B's slice change places in shared memory, in every other [`SWIZZLED`] columns.
+pub fn is_swizzled(step: &Step) -> bool {
+    matches!(Order::of(step), Order::Pairs | Order::Corners)
+}
+
 /// The words of A's and of B's slice in shared memory that a thread's first loads of 128 bits begin with, rows of both along m and n
 /// there; `None` where fragments are not read so.
 pub fn first_words(step: &Step, thread: u32) -> Option<[u32; 2]> {
@@ -112,7 +120,7 @@ pub fn first_words(step: &Step, thread: u32) -> Option<[u32; 2]> {
         return None;
     }
     let [row, col] = *elements(step, thread).first()?;
-    let swizzled = |col: u32| col ^ (col / WARP % 2 * VEC);
+    let swizzled = |col: u32| col ^ (col / SWIZZLED % 2 * VEC);
     let lane = thread % WARP;
     match order {
         Order::Pairs => Some([row, swizzled(col)]),

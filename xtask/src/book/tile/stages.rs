@@ -10,7 +10,7 @@ const BOX: [f64; 2] = [76.0, 44.0];
 const GAP: f64 = 12.0;
 
 /// Slices that shared memory has room for.
-fn count(step: &Step) -> u32 {
+pub fn count(step: &Step) -> u32 {
     let tile = step.tile;
     let (bytes, parts) = match step.maps {
         Some([a, _]) => (a.element.bytes(), if step.splits() { 2 } else { 1 }),
@@ -62,7 +62,7 @@ fn roles(step: &Step, stages: u32) -> Roles {
             coming: "copied to",
             last: "still read",
             words: format!(
-                "One thread of those that compute asks for slices {} ahead; a slow warp may still read the stage before. {barriers}",
+                "One thread of those that compute asks for each slice {} before its turn; a slow warp may still read the stage before. {barriers}",
                 stages - 2
             ),
         },
