@@ -13,8 +13,8 @@ use crate::{regressions, report};
 /// What `host` runs unless its own arguments say otherwise.
 const LADDER: [(&str, &str); 2] = [("--kernel", "all"), ("--size", "ladder")];
 
-/// The size at which the emulator counts what each step does.
-const COUNTED_SIZE: &str = "1024";
+/// The sizes at which the emulator counts what each step does, the one that documents show first.
+const COUNTED_SIZES: &str = "1024,2048";
 
 /// The exit code of `host` where Ctrl-C ended it.
 const INTERRUPTED: i32 = 130;
@@ -103,7 +103,7 @@ fn count(arguments: &[String], rows: &Path) -> Result<()> {
     let counters = rows.with_file_name("counters.jsonl");
     let kernels = value_of(arguments, "--kernel").map_or(vec![], |kernels| vec![("--kernel", kernels)]);
     let mut command = workspace::cargo(["run", "--quiet", "--package", "host", "--", "--counters"]);
-    command.args(["--size", COUNTED_SIZE]).args(kernels.into_iter().flat_map(|(name, value)| [name, value]));
+    command.args(["--size", COUNTED_SIZES]).args(kernels.into_iter().flat_map(|(name, value)| [name, value]));
     command.arg("--json").arg(&counters);
     println!();
     workspace::status_despite_interrupts(&mut command)?;

@@ -25,11 +25,20 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// The counters of all runs.
+/// The counters of all runs, of each step those at the size that was counted first.
 pub(crate) fn counted<'a>(data: &'a Data) -> Vec<Counted<'a>> {
+    gather(data, |_, _| false)
+}
+
+/// The same at the largest size.
+pub(crate) fn counted_at_most<'a>(data: &'a Data) -> Vec<Counted<'a>> {
+    gather(data, |old, new| new.multiply_adds() > old.multiply_adds())
+}
+
+fn gather<'a>(data: &'a Data, is_better: fn(&Counters, &Counters) -> bool) -> Vec<Counted<'a>> {
     let mut all: Vec<Counted> = Vec::new();
     for (i, view) in data.views.iter().enumerate() {
-        let steps = steps(&view.run);
+        let steps = steps(&view.run, is_better);
         if steps.is_empty() {
             continue;
         }
@@ -41,12 +50,15 @@ pub(crate) fn counted<'a>(data: &'a Data) -> Vec<Counted<'a>> {
     all
 }
 
-fn steps(run: &Run) -> Vec<(String, &Counters)> {
+/// The counters of each step: of several, the first that no later one is better than.
+fn steps(run: &Run, is_better: fn(&Counters, &Counters) -> bool) -> Vec<(String, &Counters)> {
     let mut steps: Vec<(String, &Counters)> = Vec::new();
     for counters in &run.counters {
         let slug = counters.kernel.split('/').next().unwrap_or_default();
-        if steps.iter().all(|step| step.0 != slug) {
-            steps.push((slug.to_owned(), counters));
+        match steps.iter_mut().find(|step| step.0 == slug) {
+            Some(step) if is_better(step.1, counters) => step.1 = counters,
+            Some(_) => {}
+            None => steps.push((slug.to_owned(), counters)),
         }
     }
     steps.sort_by_key(|step| number(&step.0).unwrap_or(STEPS.len() + 1));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use results::{Counters, significant};
 
-use super::counted::{self, Counted, counted};
+use super::counted::{self, Counted, counted_at_most};
 use super::{GROUPS, LeftOut, group, horizontal_grid, vertical_grid};
 use crate::canvas::{Anchor, Area, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, View, number, run_mark};
@@ -45,7 +45,7 @@ struct Panel<'a> {
 
 pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     let title = "Roofline".to_owned();
-    let all = counted(data);
+    let all = counted_at_most(data);
     let panels: Vec<_> = all.iter().flat_map(|counted| panels(data, counted)).collect();
     if panels.is_empty() {
         return Err(LeftOut { name: NAME, title, reason: counted::MISSING.into() });
