@@ -40,7 +40,7 @@
       if (event.key === 'Escape') show(null);
       if (!step) return;
       event.preventDefault();
-      const seen = marks.filter((mark) => mark.getClientRects().length);
+      const seen = marks.filter((mark) => mark.getBoundingClientRect().width);
       const next = seen[(seen.indexOf(event.target.closest('.mark')) + step + seen.length) % seen.length];
       if (next) { marks.forEach((mark) => mark.setAttribute('tabindex', mark === next ? '0' : '-1')); next.focus(); }
     });

@@ -1,5 +1,6 @@
 //! Pages, opened in a headless Chromium; ignored where there is none, except on CI.
 
+mod book;
 mod examination;
 mod report;
 
@@ -49,8 +50,12 @@ fn main() -> ExitCode {
         eprintln!("no page is opened: no Chromium (`cargo xtask setup --browser`)");
     }
     let browser = Shared::default();
-    let trials = examination::trials(&browser).into_iter().chain(report::trials(&browser));
-    let trials = trials.map(|trial| trial.with_ignored_flag(is_ignored)).collect();
+    let trials = [examination::trials(&browser), report::trials(&browser), book::trials(&browser)];
+    let ignored = |trial: Trial| {
+        let is_ignored = is_ignored || trial.has_ignored_flag();
+        trial.with_ignored_flag(is_ignored)
+    };
+    let trials = trials.into_iter().flatten().map(ignored).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

@@ -32,6 +32,7 @@ pub fn trials(browser: &Shared) -> Vec<Trial> {
     vec![
         trial("the report", measured, |browser, page| is_fine(browser, page, "report", Loads::Nothing)),
         trial("the report's notes", measured, |browser, page| in_each_window(browser, page, notes)),
+        trial("the report's keys", measured, |browser, page| in_each_window(browser, page, keys)),
         trial("the report's lines", measured, |browser, page| in_each_window(browser, page, lines)),
         trial("the report's colours", measured, |browser, page| in_each_window(browser, page, colours)),
         trial("a report of two runs", beside_modelled, |browser, page| is_fine(browser, page, "runs", Loads::Nothing)),
@@ -97,6 +98,23 @@ fn notes(page: &mut Page) -> Result<()> {
         ensure!(page.evaluate::<Vec<String>>(labels)?.contains(&note), "pointing at mark {index} shows {note:?}");
         nobody_complains(page, &note)?;
     }
+    Ok(())
+}
+
+/// The arrow keys go from mark to mark, past those that are not shown.
+fn keys(page: &mut Page) -> Result<()> {
+    let hidden: Vec<String> = page.evaluate(
+        "[...document.querySelectorAll('svg.pic')].flatMap(picture => {
+            const marks = [...picture.querySelectorAll('.mark')].filter(mark => mark.getBoundingClientRect().width);
+            marks[0]?.focus();
+            return marks.map(() => {
+                const right = new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true });
+                document.activeElement.dispatchEvent(right);
+                return document.activeElement;
+            });
+        }).filter(mark => !mark.getBoundingClientRect().width).map(mark => mark.getAttribute('aria-label'))",
+    )?;
+    ensure!(hidden.is_empty(), "the keys go to {} marks that are not shown: {:?}", hidden.len(), hidden[0]);
     Ok(())
 }
 

@@ -27,7 +27,7 @@ text{font:13px system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.mute{fill:#a5b0bb}.paper{fill:#1c2128}\
 .a1{fill:#1b3a5a}.a2{fill:#2f6ea8}.a3{fill:#8ec9ff}\
 .b1{fill:#4b2f16}.b2{fill:#96591f}.b3{fill:#ffb066}\
-.c1{fill:#163d30}.c2{fill:#27805f}.c3{fill:#6be3b5}\
+.c1{fill:#163d30}.c2{fill:#237556}.c3{fill:#6be3b5}\
 .ghost{fill:#2b323b}.copy2{fill:#e6edf3;fill-opacity:.4}.copy3{fill:#ffffff}\
 .edge{stroke:#a5b0bb}.thin{stroke:#a5b0bb}.dash{stroke:#e6edf3}.head{fill:#a5b0bb}}";
 
