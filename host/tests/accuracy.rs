@@ -42,7 +42,7 @@ fn tables_csv_and_files_hold_the_rows() {
     }
     assert_eq!(rows(&std::fs::read_to_string(&file).unwrap()).len(), 4);
     let csv = host(&[&arguments[..], &["--format", "csv"]].concat()).stdout;
-    assert!(csv.starts_with("kernel,precision,inputs,m,n,k,") && csv.lines().count() == 5, "{csv}");
+    assert!(csv.starts_with("schema,kernel,precision,inputs,m,n,k,") && csv.lines().count() == 5, "{csv}");
 }
 
 #[test]
