@@ -169,11 +169,17 @@ impl Line {
     }
 }
 
-/// [`SIZES`], as many as the run has; where it has none, its two largest squares.
+/// [`SIZES`], as many as the run has; where it has none, its two largest squares. A size at which most kernels are missing, as
+/// after an interruption, does not count.
 fn sizes(run: &Run) -> Vec<u32> {
-    let all: BTreeSet<_> = run.measurements.iter().filter_map(Measurement::size).collect();
-    let wanted: Vec<_> = SIZES.into_iter().filter(|size| all.contains(size)).collect();
-    if wanted.is_empty() { all.iter().copied().skip(all.len().saturating_sub(2)).collect() } else { wanted }
+    let mut kernels: BTreeMap<u32, usize> = BTreeMap::new();
+    for size in run.measurements.iter().filter_map(Measurement::size) {
+        *kernels.entry(size).or_default() += 1;
+    }
+    let most = kernels.values().copied().max().unwrap_or(0);
+    kernels.retain(|_, count| 2 * *count >= most);
+    let wanted: Vec<_> = SIZES.into_iter().filter(|size| kernels.contains_key(size)).collect();
+    if wanted.is_empty() { kernels.keys().copied().skip(kernels.len().saturating_sub(2)).collect() } else { wanted }
 }
 
 fn cell<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
@@ -297,6 +303,10 @@ mod tests {
     fn other_sizes_are_shown_where_the_usual_ones_are_not() {
         let run = run(&[line("naive", 512, 1.0), line("naive", 1024, 2.0), line("naive", 2048, 3.0)]);
         assert_eq!(Ladder::new(&run, &peers()).unwrap().sizes, [1024, 2048]);
+        // Of 4096, only a third of the kernels have been measured.
+        let early = [line("naive", 1024, 1.0), line("coalesced", 1024, 2.0), line("cublas", 1024, 3.0)];
+        let early = self::run(&[early.concat(), line("cublas", 4096, 4.0)]);
+        assert_eq!(Ladder::new(&early, &peers()).unwrap().sizes, [1024]);
         let no_squares = Run { measurements: vec![], ..run };
         assert!(matches!(Ladder::new(&no_squares, &peers()), Err(Error::NoSuchSize { .. })));
     }
