@@ -15,6 +15,9 @@ const GROUPS: u32 = 8;
 const CELL: [f64; 2] = [80.0, 21.0];
 const NAME: f64 = 48.0;
 
+/// From so many characters on, those of a cell are smaller.
+const DENSE: usize = 10;
+
 /// The lanes at each place: by quarter of the warp and group of banks, then by address.
 type Places = BTreeMap<[u32; 2], BTreeMap<u32, Vec<u32>>>;
 
@@ -60,13 +63,13 @@ fn table(svg: &mut Svg, [name, shade]: [&str; 2], places: &Places, y: f64) {
         let [x, y] = [MARGIN + NAME + f64::from(*group) * CELL[0], y + f64::from(*quarter) * CELL[1]];
         let is_conflict = lanes.len() > 1;
         svg.rect(&format!("{shade}{}", if is_conflict { 2 } else { 1 }), [x, y, CELL[0], CELL[1]]);
-        let text: Vec<_> = lanes.values().map(|lanes| range(lanes)).collect();
-        svg.text(
-            if is_conflict { "bold" } else { "" },
-            Anchor::Middle,
-            [x + CELL[0] / 2.0, y + 15.0],
-            &text.join(" / "),
-        );
+        let text = lanes.values().map(|lanes| range(lanes)).collect::<Vec<_>>().join(" / ");
+        let class = match text.len() {
+            _ if is_conflict => "bold",
+            DENSE.. => "dense",
+            _ => "",
+        };
+        svg.text(class, Anchor::Middle, [x + CELL[0] / 2.0, y + 15.0], &text);
     }
     for row in 0..=4 {
         let y = y + f64::from(row) * CELL[1];

@@ -17,7 +17,7 @@ pub const LINE: f64 = 18.0;
 /// What is light on light and dark on dark, of each matrix three shades: a tile, a warp's part of it, a thread's.
 const STYLE: &str = "\
 text{font:13px system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,sans-serif;fill:#1f2328}\
-.bold{font-weight:600}.mute{fill:#57606a}.paper{fill:#f6f8fa}\
+.bold{font-weight:600}.dense{font-size:12px}.mute{fill:#57606a}.paper{fill:#f6f8fa}\
 .a1{fill:#cfe4f8}.a2{fill:#8cc0ec}.a3{fill:#1769b5}\
 .b1{fill:#fbe1c6}.b2{fill:#f2b070}.b3{fill:#b9540a}\
 .c1{fill:#cdebdd}.c2{fill:#82cdae}.c3{fill:#0b7a55}\
