@@ -332,7 +332,9 @@ impl Args {
 fn size(text: &str) -> Result<u32, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits {
-        return Err(format!("'{text}' is not a size: give a whole number of elements, such as {DEFAULT_SIZE}, or three as 64x8192x8192"));
+        return Err(format!(
+            "'{text}' is not a size: give a whole number of elements, such as {DEFAULT_SIZE}, or three as 64x8192x8192"
+        ));
     }
     let size: Option<u32> = text.parse().ok().filter(|size| *size <= MAX_SIZE);
     size.ok_or_else(|| format!("'{text}' is too large: a size is at most {MAX_SIZE}"))

@@ -48,9 +48,11 @@ impl Run {
                 }
                 _ => {}
             }
-            run.add(
-                serde_json::from_str(text).map_err(|reason| Error::Line { name: name.to_owned(), line, reason })?,
-            );
+            run.add(serde_json::from_str(text).map_err(|reason| Error::Line {
+                name: name.to_owned(),
+                line,
+                reason,
+            })?);
         }
         if run.is_empty() { Err(Error::Empty { name: name.to_owned() }) } else { Ok(run) }
     }

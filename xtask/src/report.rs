@@ -49,6 +49,9 @@ pub fn write(folder: &Path, mut runs: Vec<Run>) -> Result<()> {
     let written = ::report::write(folder, &runs, &Peers::read(&root().join(PEERS))?)?;
     let pictures = written.len().saturating_sub(1) / 2;
     let plural = if pictures == 1 { "" } else { "s" };
-    println!("report: {}, and {pictures} picture{plural} beside it as SVG and PNG", relative(&folder.join("report.html")));
+    println!(
+        "report: {}, and {pictures} picture{plural} beside it as SVG and PNG",
+        relative(&folder.join("report.html"))
+    );
     Ok(())
 }

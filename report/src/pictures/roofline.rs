@@ -66,7 +66,10 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     );
     let unmeasured = unmeasured(&panels);
     if !unmeasured.is_empty() && is_any(false) {
-        note += &format!(" Counted in a variant that was not timed at this size, and so modelled: {}.", unmeasured.join(", "));
+        note += &format!(
+            " Counted in a variant that was not timed at this size, and so modelled: {}.",
+            unmeasured.join(", ")
+        );
     }
     let others = elsewhere(&all);
     if !others.is_empty() {
