@@ -49,7 +49,8 @@ Examples:
 Exit codes:
   0  every kernel ran and its result is right
   1  something failed: no such device, too little memory, a kernel that cannot run or is wrong
-  2  the command line is wrong";
+  2  the command line is wrong
+  130  Ctrl-C ended it: what is done is shown and written";
 
 /// Runs, verifies and times SGEMM kernels written in Rust, cuBLAS beside them.
 ///
@@ -331,7 +332,9 @@ impl Args {
 fn size(text: &str) -> Result<u32, String> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits {
-        return Err(format!("'{text}' is not a size: give a whole number of elements, such as {DEFAULT_SIZE}"));
+        return Err(format!(
+            "'{text}' is not a size: give a whole number of elements, such as {DEFAULT_SIZE}, or three as 64x8192x8192"
+        ));
     }
     let size: Option<u32> = text.parse().ok().filter(|size| *size <= MAX_SIZE);
     size.ok_or_else(|| format!("'{text}' is too large: a size is at most {MAX_SIZE}"))

@@ -30,8 +30,9 @@ fn facts(view: &View) -> Vec<(&'static str, String)> {
     let clock = |values: Vec<f64>| range(values, "MHz");
     vec![
         ("File", view.run.name.clone()),
-        ("Device", rows.texts(|r| Some(r.device.clone()), |a| Some(a.device.clone()), |c| Some(c.device.clone()))),
-        ("Figures", how(view)),
+        ("Device", rows.texts(|r| Some(r.device.clone()), |a| Some(a.device.clone()), |_| None)),
+        ("Counted for", rows.texts(|_| None, |_| None, |c| Some(c.device.clone()))),
+        ("Times", how(view)),
         (
             "Compute capability",
             rows.texts(|r| Some(r.compute_capability.clone()), |a| Some(a.compute_capability.clone()), |_| None),

@@ -8,8 +8,8 @@ use crate::SCHEMA;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
 pub enum Error {
-    #[error("cannot read {path}: {source}")]
-    Read { path: PathBuf, source: std::io::Error },
+    #[error("cannot read {path}: {reason}")]
+    Read { path: PathBuf, reason: std::io::Error },
     #[error("{name}: line {line} is no record of results ({reason}): give a file that `cargo xtask bench` wrote")]
     Line { name: String, line: usize, reason: serde_json::Error },
     #[error("{name}: line {line} has schema {schema}, and this program knows those up to {SCHEMA}: use a newer one")]
@@ -20,8 +20,8 @@ pub enum Error {
     NotVerified { name: String, kernel: String, m: u32, n: u32, k: u32 },
     #[error("{name} has no measurements at {}", sizes.map(|size| size.to_string()).join(" or "))]
     NoSuchSize { name: String, sizes: [u32; 2] },
-    #[error("{path}: {source}")]
-    Peers { path: PathBuf, source: serde_json::Error },
+    #[error("{path}: {reason}")]
+    Peers { path: PathBuf, reason: serde_json::Error },
     #[error("{} was {}, and {} was {}: times of one device are compared, both measured or both modelled", names[0], what[0], names[1], what[1])]
     NotComparable { names: [String; 2], what: [String; 2] },
     #[error("{} and {} have no kernel at the same size in common", names[0], names[1])]

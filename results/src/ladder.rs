@@ -32,8 +32,8 @@ impl Peers {
     /// # Errors
     /// [`Error::Read`] and [`Error::Peers`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-        serde_json::from_str(&text).map_err(|source| Error::Peers { path: path.to_owned(), source })
+        let text = fs::read_to_string(path).map_err(|reason| Error::Read { path: path.to_owned(), reason })?;
+        serde_json::from_str(&text).map_err(|reason| Error::Peers { path: path.to_owned(), reason })
     }
 
     /// The speed of the kernel beside a step, where it was measured on that device and at that size.
@@ -108,7 +108,7 @@ impl Ladder {
         columns.extend(sizes.iter().map(|size| format!("GFLOPS at {size}")));
         columns.extend(["of cuBLAS", "of FMA peak"].map(str::to_owned));
         columns.extend(has_peers.then(|| "of CUDA C++".to_owned()));
-        columns.extend(["over the step before", "rel. error"].map(str::to_owned));
+        columns.extend(["over its base", "rel. error"].map(str::to_owned));
 
         let mut seen = BTreeSet::new();
         let mut lines = Vec::new();
@@ -193,7 +193,8 @@ fn caption(rows: &[&Measurement], last: u32) -> String {
         labelled("driver", distinct(rows, |row| Some(row.driver.clone()))),
         labelled("CUDA", distinct(rows, |row| Some(row.cuda.clone()))),
         labelled("cuBLAS", distinct(rows, |row| row.cublas.clone())),
-        labelled("cuBLAS math mode", distinct(rows, |row| row.cublas_math.clone())),
+        // Each of them has a comma.
+        labelled("cuBLAS math", distinct(rows, |row| row.cublas_math.as_ref().map(|math| format!("({math})")))),
         clocks(rows),
         labelled("L2", distinct(rows, |row| (!row.modelled).then(|| row.l2.clone()))),
         distinct(rows, |row| Some(row.date.chars().take(10).collect())),
@@ -204,7 +205,10 @@ fn caption(rows: &[&Measurement], last: u32) -> String {
         count if count == rows.len() => "Modelled by the emulator, not measured",
         _ => "Measured, but for the rows labelled modelled",
     };
-    format!("{how}: {}. Percentages, speed-up and error are those at {last}.", parts.join("; "))
+    format!(
+        "{how}: {}. Percentages, speed-up and error are those at {last}. The base is the step that one changes.",
+        parts.join("; ")
+    )
 }
 
 fn labelled(label: &str, value: String) -> String {

@@ -36,9 +36,10 @@ pub struct Args {
     /// Take a quick look: every step at one size, a few launches of each, or a few blocks in the emulator
     #[arg(long)]
     quick: bool,
-    /// Compare with the records of an earlier run, and fail where a step is slower by more than noise: than 3 % (2 % if
-    /// modelled), and three times the spread between the quartiles of both runs' times. Times are taken as multiples of those
-    /// of cuBLAS in the same run, so that a drift of clocks does not count
+    /// Compare with the records of an earlier run on the same device, and fail where a step is slower by more than noise: 3 %
+    /// (2 % if modelled), and on top three times the spread of all times that are compared, which is half the distance of
+    /// their quartiles. Times are taken as multiples of those of cuBLAS in the same run, so that a drift of clocks does not
+    /// count
     #[arg(long, value_name = "FILE.jsonl")]
     baseline: Option<PathBuf>,
     /// Arguments of `host`, after `--`; they replace the defaults of the same name

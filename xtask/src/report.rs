@@ -31,7 +31,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     if let [before, after @ ..] = &runs[..] {
         for after in after {
-            regressions::show(before, after)?;
+            // Runs that have no times in common can be shown side by side all the same.
+            if let Err(reason) = regressions::show(before, after) {
+                println!("not compared: {reason}");
+            }
         }
     }
     write(&folder, runs)?;
@@ -45,6 +48,10 @@ pub fn write(folder: &Path, mut runs: Vec<Run>) -> Result<()> {
     }
     let written = ::report::write(folder, &runs, &Peers::read(&root().join(PEERS))?)?;
     let pictures = written.len().saturating_sub(1) / 2;
-    println!("report: {}, and {pictures} pictures beside it as SVG and PNG", relative(&folder.join("report.html")));
+    let plural = if pictures == 1 { "" } else { "s" };
+    println!(
+        "report: {}, and {pictures} picture{plural} beside it as SVG and PNG",
+        relative(&folder.join("report.html"))
+    );
     Ok(())
 }

@@ -65,7 +65,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
 }
 
 fn note(data: &Data, panels: &[Panel]) -> String {
-    let mut note = "Each step is one idea more than the step before. ".to_owned();
+    let mut note = "Each step is one idea more than its base, the step that it starts from. ".to_owned();
     if panels.len() > 1 {
         note += "The tensor cores have an axis of their own, below. ";
     }

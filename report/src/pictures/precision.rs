@@ -27,7 +27,8 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     let mut note = String::new();
     if !clouds.is_empty() {
         note += "The error is ||C - reference|| / ||reference||, against f64: lower is more accurate, further right is faster. \
-                 Named are cuBLAS and the fastest step of each arithmetic; the small points are the other steps. ";
+                 Named are cuBLAS and the fastest step of each arithmetic; the small points are other steps, as far as they \
+                 are not much slower. ";
     }
     if !ranges.is_empty() {
         note += "Below: errors on all kinds of inputs, as multiples of SGEMM's on the same ones, from the least to the largest.";

@@ -64,6 +64,13 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
          are what the device can do. A product of fp16x3 or tf32x3 is one multiply-add here, though the tensor cores do \
          three. Device memory is slower than the L2 cache: its line holds where nothing is found in that."
     );
+    let unmeasured = unmeasured(&panels);
+    if !unmeasured.is_empty() && is_any(false) {
+        note += &format!(
+            " Counted in a variant that was not timed at this size, and so modelled: {}.",
+            unmeasured.join(", ")
+        );
+    }
     let others = elsewhere(&all);
     if !others.is_empty() {
         note += &format!(" Counted for another device, and left out: {}.", others.join(", "));
@@ -77,6 +84,15 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         controls: None,
         drawings: Layout::ALL.map(|layout| draw(&panels, layout)),
     })
+}
+
+/// The steps whose times are modelled though their run has measured ones.
+fn unmeasured(panels: &[Panel]) -> Vec<String> {
+    let measured = panels.iter().filter(|panel| panel.points.iter().any(|point| !point.is_modelled));
+    let points = measured.flat_map(|panel| &panel.points).filter(|point| point.is_modelled);
+    let mut slugs: Vec<String> = points.map(|point| point.slug.clone()).collect();
+    slugs.dedup();
+    slugs
 }
 
 /// The steps that were counted for another device than the first one of their run.

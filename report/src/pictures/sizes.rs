@@ -35,7 +35,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     let mut note = "m = n = k, both axes logarithmic. Dashed: cuBLAS. ".to_owned();
     if !beside.is_empty() {
         let list: Vec<_> = beside.iter().map(u32::to_string).collect();
-        note += &format!("So near to another size that it is in the table alone: {}. ", list.join(", "));
+        note += &format!("In the table alone, as the next size is so near: {}. ", list.join(", "));
     }
     if data.has_modelled() {
         note += "Hollow marks on dotted lines are modelled. ";

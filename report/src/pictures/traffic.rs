@@ -51,8 +51,8 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     }
     let note = "A sector has 32 bytes; a load of 32 lanes touches 4 of them at the least if each lane reads 4 bytes, and 16 if it \
                 reads 16 bytes. Bank conflicts are the passes through shared memory beyond what the bytes need. What a load \
-                brings should feed many FMAs. Steps that copy in bulk load no sectors by warps, and tensor cores read shared \
-                memory without loads.";
+                brings should feed many FMAs. Where a step copies in bulk, no loads of warps bring its tiles, and tensor cores \
+                read shared memory without loads.";
     Ok(Picture {
         name: NAME,
         title,
