@@ -2,15 +2,24 @@
 
 use anyhow::{Result, bail};
 use report::{Layout, Report, Theme};
+use results::Run;
 
 use super::made::FIGURES;
 use super::pages::Page;
 use super::request::Figures;
 use super::sources::Sources;
 
+/// The picture that has place for errors on many kinds of inputs.
+const ERRORS: &str = "precision";
+
 /// The block `picture NAME`: the picture, with its note and where its figures come from.
 pub fn block(name: &str, sources: &Sources, page: &Page, figures: &mut Figures) -> Result<String> {
-    let report = Report::new(std::slice::from_ref(&sources.run), &sources.peers);
+    // Of the files of errors, the one with the largest C: cuBLAS has its sums in one piece there.
+    let largest = sources.accuracy.iter().max_by_key(|(_, run)| run.accuracy.first().map(|row| (row.m, row.n)));
+    let errors = largest.filter(|_| name == ERRORS);
+    let accuracy = errors.map_or_else(Vec::new, |(_, run)| run.accuracy.clone());
+    let run = Run { accuracy, ..sources.run.clone() };
+    let report = Report::new(std::slice::from_ref(&run), &sources.peers);
     let Some(picture) = report.picture(name) else {
         match report.left_out().iter().find(|left_out| left_out.name == name) {
             Some(left_out) => bail!("the picture cannot be drawn from {}: {}", sources.file, left_out.reason),
@@ -20,7 +29,8 @@ pub fn block(name: &str, sources: &Sources, page: &Page, figures: &mut Figures) 
     figures.insert(name.to_owned(), picture.svg(Layout::Wide, Theme::Auto));
     let link = page.link(&format!("{FIGURES}/{name}.svg"));
     let title = picture.title.replace(['[', ']'], "");
-    Ok(format!("![{title}]({link})\n\n*{}* Every figure: `{}`.\n", picture.note.trim_end(), sources.file))
+    let also = errors.map(|(file, _)| format!(", `{file}`")).unwrap_or_default();
+    Ok(format!("![{title}]({link})\n\n*{}* Every figure: `{}`{also}.\n", picture.note.trim_end(), sources.file))
 }
 
 /// The names that there are.

@@ -169,7 +169,7 @@ fn outlines(svg: &mut Svg, step: &Step, frame: &Frame) {
         svg.line("edge", [frame.a[0] + half, frame.a[1]], [frame.a[0] + half, frame.a[1] + height]);
         svg.line("edge", [frame.b[0], frame.b[1] + half], [frame.b[0] + width, frame.b[1] + half]);
         for (name, middle) in [("high", half / 2.0), ("low", half * 1.5)] {
-            svg.text("", Anchor::Middle, [frame.a[0] + middle, frame.a[1] + 20.0], name);
+            svg.text("", Anchor::Middle, [frame.a[0] + middle, frame.a[1] + 26.0], name);
             svg.text("", Anchor::Middle, [frame.b[0] + 24.0, frame.b[1] + middle + 4.5], name);
         }
     }
@@ -197,6 +197,6 @@ fn labels(svg: &mut Svg, step: &Step, frame: &Frame) {
     svg.across([ax, ax + drawn], bottom + 8.0, &depth, false);
     svg.down(bx - 8.0, [by, by + drawn], &depth);
     svg.text("bold", Anchor::Middle, [ax + drawn / 2.0, ay - 8.0], "A");
-    svg.text("bold", Anchor::Start, [bx + size(tile.bn) + 6.0, by + (drawn / 2.0).min(20.0) + 4.0], "B");
+    svg.text("bold", Anchor::Start, [bx + size(tile.bn) + 4.0, by + (drawn / 2.0).min(20.0) + 4.0], "B");
     svg.text("bold", Anchor::Middle, [cx + size(tile.bn) / 2.0, cy + size(tile.bm) + LINE], "C");
 }

@@ -66,12 +66,19 @@ pub fn depth(step: &Step) -> u32 {
     }
 }
 
-/// The rectangles around what each warp has of C.
+/// The rectangles that warps have of C; where those of warps are in pieces, the ones of warpgroups.
 pub fn warps(step: &Step) -> Vec<[u32; 4]> {
-    let threads = computing(step);
-    let starts = threads.step_by(WARP as usize);
+    let results = WARP * step.tile.tm * step.tile.tn;
+    let warps = around(step, WARP);
+    let are_whole = warps.iter().all(|[_, _, height, width]| height * width == results);
+    if are_whole { warps } else { around(step, WARPGROUP) }
+}
+
+/// The rectangles around what so many neighbouring threads have of C.
+fn around(step: &Step, threads: u32) -> Vec<[u32; 4]> {
+    let starts = computing(step).step_by(threads as usize);
     let around = starts.map(|first| {
-        let places: Vec<_> = (first..first + WARP).flat_map(|thread| elements(step, thread)).collect();
+        let places: Vec<_> = (first..first + threads).flat_map(|thread| elements(step, thread)).collect();
         let (rows, columns) = (rows(&places), columns(&places));
         let span = |all: &std::collections::BTreeSet<u32>| {
             all.first().zip(all.last()).map_or([0, 0], |(a, b)| [*a, b - a + 1])
@@ -120,16 +127,19 @@ fn accesses(step: &Step) -> Vec<Note> {
     let elements = |count: usize| if count == 1 { "one element".into() } else { format!("{count} elements") };
     let sectors = |count: usize| if count == 1 { "one sector".into() } else { format!("{count} sectors") };
     vec![
-        Note::new(&["c3"], format!("A warp computes {} of C, one each thread.", elements(group.len()))),
+        Note::new(&["c3"], format!("A warp computes {} of C, one for each thread.", elements(group.len()))),
         Note::new(
             &["a3", "a2"],
             format!(
-                "For each product it loads {} of A, in {} of 32 bytes,",
+                "For each product it loads {} of A, in {} of 32 bytes.",
                 elements(rows.len()),
                 sectors(sectors_of_a)
             ),
         ),
-        Note::new(&["b3", "b2"], format!("and {} of B, in {}.", elements(columns.len()), sectors(sectors_of_b))),
+        Note::new(
+            &["b3", "b2"],
+            format!("Beside these it loads {} of B, in {}.", elements(columns.len()), sectors(sectors_of_b)),
+        ),
         Note::new(&["c2"], format!("It stores to {} of C.", sectors(sector_count(group)))),
     ]
 }
@@ -174,7 +184,7 @@ fn tensor_cores(step: &Step) -> Vec<Note> {
     if step.precision == Precision::Tf32 {
         notes.push(Note::new(
             &["b3"],
-            "Threads read B into registers, which transposes it; A stays in shared memory.".into(),
+            format!("Threads read B into registers, which transposes it: thread {number} these columns. A stays in shared memory."),
         ));
     }
     if step.splits() {

@@ -62,7 +62,10 @@ fn roles(step: &Step, stages: u32) -> Roles {
             coming: "copied to",
             last: "still read",
             words: format!(
-                "One thread of those that compute asks for each slice {} before its turn; a slow warp may still read the stage before. {barriers}",
+                "One thread of those that compute asks for each slice of B {} before its turn. A's slices land beside the stages, and the \
+                 warps bring each to its stage, transposed, while they compute the one before. A barrier counts B's bytes and these \
+                 warps, so that who waits for a slice knows that all have left the one two before; of the one before, a slow warp may \
+                 still read.",
                 stages - 2
             ),
         },
