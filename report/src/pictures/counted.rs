@@ -103,4 +103,5 @@ pub(crate) fn source(all: &[Counted]) -> String {
 }
 
 /// Why there is no picture without them.
-pub(crate) const MISSING: &str = "The results hold no counters: `cargo xtask bench` adds them.";
+pub(crate) const MISSING: &str =
+    "The results hold no counters: `cargo xtask bench` adds them, but for --quick and --growth.";

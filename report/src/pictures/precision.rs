@@ -31,7 +31,8 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
                  are not much slower. ";
     }
     if !ranges.is_empty() {
-        note += "Below: errors on all kinds of inputs, as multiples of SGEMM's on the same ones, from the least to the largest.";
+        note += if clouds.is_empty() { "Errors" } else { "Below: errors" };
+        note += " on all kinds of inputs, as multiples of SGEMM's on the same ones, from the least to the largest.";
     }
     let at = data.size.map(|size| format!(" at {size}")).unwrap_or_default();
     Ok(Picture {

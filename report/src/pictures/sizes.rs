@@ -27,7 +27,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     let sizes: BTreeSet<u32> = data.views.iter().flat_map(View::sizes).collect();
     let (on_line, beside) = split(&sizes);
     if on_line.len() < 2 {
-        let reason = "The results have one size alone: `--size 1024,2048,4096` measures several.".into();
+        let reason = "The results have fewer than two square sizes: `--size 1024,2048,4096` measures several.".into();
         return Err(LeftOut { name: NAME, title, reason });
     }
     let shown = shown(data, *on_line.last().unwrap_or(&0));
