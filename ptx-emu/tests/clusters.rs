@@ -50,7 +50,7 @@ fn a_launch_that_fits_is_clean() {
 fn a_sample_has_whole_clusters() {
     let blocks = Blocks::Sample { budget: Duration::ZERO, seed: 1, grouping: Grouping::Clusters };
     let report = launch("", [128, 64, 1], [4, 2, 1], blocks).expect("it fits");
-    assert_eq!((report.blocks_run, report.sample.len(), report.blocks), (17 * 8, 17 * 8, 128 * 64));
+    assert_eq!((report.blocks_run, report.sample.len(), report.blocks), (12 * 8, 12 * 8, 128 * 64));
     assert_eq!(report.counters.barriers, 128 * 64);
     assert!(
         report.sample.chunks(8).all(|cluster| cluster

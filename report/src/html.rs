@@ -105,10 +105,11 @@ fn section(picture: &Picture, data: &Data) -> Markup {
         section id=(picture.name) class={ "picture " (picture.name) } {
             h2 { (picture.title) }
             @if !picture.note.is_empty() { p.note { (picture.note) } }
+            p.note { (picture.source) "." }
             @if let Some(controls) = &picture.controls { (controls) }
             figure { @for layout in Layout::ALL { (picture.inline(layout)) } }
             @if picture.name == "ladder" { (ladder_tables(picture, data)) } @else {
-                details { summary { "The figures" } (picture.table.html(&picture.title)) }
+                details { summary { "As a table" } (picture.table.html(&picture.title)) }
             }
         }
     }
@@ -118,7 +119,7 @@ fn section(picture: &Picture, data: &Data) -> Markup {
 fn ladder_tables(picture: &Picture, data: &Data) -> Markup {
     let ladder = |view: &View| view.ladder(data.peers).map(|ladder| (Table::of_ladder(&ladder), ladder));
     html! {
-        details open { summary { "The figures" }
+        details open { summary { "As a table" }
             (picture.table.html(&picture.title))
             @if data.is_single() {
                 @for (_, ladder) in data.views.iter().filter_map(ladder) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use results::Run;
 
 use crate::workspace::{self, relative};
@@ -50,7 +50,7 @@ pub struct Args {
 /// Runs `bench`.
 pub fn run(args: &Args) -> Result<ExitCode> {
     // A file that cannot be read is better found before than after the measuring.
-    let baseline = args.baseline.as_deref().map(Run::read).transpose()?;
+    let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
     let folder = new_folder("bench")?;
     let rows = folder.join(ROWS);
     let kernels = growth_kernels(&args.host);
@@ -68,6 +68,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     report::write(&folder, baseline.as_slice().iter().chain([&run]).cloned().collect())?;
     let is_worse = baseline.map(|baseline| regressions::show(&baseline, &run)).transpose()?.unwrap_or(false);
     Ok(if status.success() && is_worse { ExitCode::FAILURE } else { workspace::exit_code(status) })
+}
+
+/// What a run is to be compared with.
+fn read_baseline(file: &Path) -> Result<Run> {
+    let run = Run::read(file)?;
+    ensure!(!run.measurements.is_empty(), "{} has no times to compare with", file.display());
+    Ok(run)
 }
 
 /// Runs `host` with its own arguments and those `defaults` that they do not replace, and keeps its records under target/.
@@ -102,9 +109,9 @@ fn host(fixed: &[&str], defaults: &[(&str, &str)], arguments: &[String], rows: &
 /// Adds to `rows` what the emulator counts of the kernels that `arguments` name, by default of all steps.
 fn count(arguments: &[String], rows: &Path) -> Result<()> {
     let counters = rows.with_file_name("counters.jsonl");
-    let kernels = value_of(arguments, "--kernel").map_or(vec![], |kernels| vec![("--kernel", kernels)]);
+    let alike = ["--kernel", "--model"].into_iter().filter_map(|name| Some((name, value_of(arguments, name)?)));
     let mut command = workspace::cargo(["run", "--quiet", "--package", "host", "--", "--counters"]);
-    command.args(["--size", COUNTED_SIZES]).args(kernels.into_iter().flat_map(|(name, value)| [name, value]));
+    command.args(["--size", COUNTED_SIZES]).args(alike.flat_map(|(name, value)| [name, value]));
     command.arg("--json").arg(&counters);
     println!();
     workspace::status_despite_interrupts(&mut command)?;
