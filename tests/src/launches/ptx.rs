@@ -196,8 +196,8 @@ pub fn split(name: &str) -> String {
     gemm(name, &[], &place, &products(false))
 }
 
-/// The first blocks take the streamed tiles in turn. Each waits for the block before it, whose word of the workspace says
-/// that it is done, and sets that back; the last sets back its own.
+/// The first blocks have equal parts of the streamed tiles, and each computes the tiles that end in its own. Where a part begins in
+/// the midst of a tile, it waits for the block before it, whose word of the workspace says that it is done, and sets that back.
 #[must_use]
 pub fn streamed(name: &str) -> String {
     // %tiles: how many there are; %u: how many blocks stream; %v: this block; %t: its tile.
@@ -214,8 +214,10 @@ pub fn streamed(name: &str) -> String {
         add.u32 %t, %t, %streamed_tiles;
         bra PLACE;
         STREAM:
-        mov.u32 %t, %v;
-        setp.eq.u32 %p, %v, 0;
+        mul.lo.u32 %i, %v, %streamed_tiles;
+        div.u32 %t, %i, %u;
+        rem.u32 %i, %i, %u;
+        setp.eq.u32 %p, %i, 0;
         @%p bra FIRST;
         mul.wide.u32 %at, %v, 4;
         add.u64 %at, %at, %workspace;
@@ -230,7 +232,9 @@ pub fn streamed(name: &str) -> String {
         st.relaxed.gpu.global.u32 [%at+-4], 0;
         FIRST:
         add.u32 %i, %v, 1;
-        setp.ge.u32 %p, %i, %u;
+        mul.lo.u32 %i, %i, %streamed_tiles;
+        rem.u32 %i, %i, %u;
+        setp.eq.u32 %p, %i, 0;
         mov.u32 %lane, %tid.x;
         setp.ne.u32 %q, %lane, 0;
         or.pred %p, %p, %q;
@@ -241,14 +245,17 @@ pub fn streamed(name: &str) -> String {
         st.release.gpu.global.u32 [%at], %i;
         PLACE:
         setp.lt.u32 %p, %v, %u;
-        setp.ge.u32 %q, %t, %streamed_tiles;
+        add.u32 %i, %v, 1;
+        mul.lo.u32 %i, %i, %streamed_tiles;
+        @%p div.u32 %i, %i, %u;
+        setp.ge.u32 %q, %t, %i;
         and.pred %p, %p, %q;
         @%p bra STORED;
         div.u32 %row, %t, %width;
         rem.u32 %tile, %t, %width;";
     let next = "setp.ge.u32 %p, %v, %u;
         @%p bra STORED;
-        add.u32 %t, %t, %u;
+        add.u32 %t, %t, 1;
         bra PLACE;";
     gemm_then(name, &STREAM_ARGUMENTS, place, &products(false), next)
 }
