@@ -15,6 +15,9 @@ const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "r
 /// NVIDIA's assembler and disassembler, as they lie on the Python Package Index.
 const PTXAS_PACKAGES: [&str; 2] = ["nvidia-cuda-nvcc==13.*", "nvidia-cuda-nvdisasm==13.*"];
 
+/// Debian's packages of a browser, and of a font for it: a bare machine has none.
+const BROWSER_PACKAGES: [&str; 2] = ["chromium", "fonts-dejavu-core"];
+
 /// Install what compiles kernels, if it is not there yet
 ///
 /// That is the Rust version that gpu-kernels pins, with the sources of `core` and LLVM's tools. Where it is missing, it
@@ -85,7 +88,7 @@ pub fn browser() -> Result<()> {
     if tools::browser().is_none() {
         ensure!(has_apt(), "no Chromium on the PATH; install it, or name its program in the variable CHROMIUM");
         update();
-        apt_get(["install", "-y", "--no-install-recommends", "chromium"])?;
+        apt_get(["install", "-y", "--no-install-recommends"].into_iter().chain(BROWSER_PACKAGES))?;
     }
     let browser = tools::browser().context("installed, but Chromium is not where it was expected")?;
     println!("browser: {}", browser.display());
