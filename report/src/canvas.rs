@@ -204,18 +204,21 @@ impl Canvas {
 
     /// A group of some class.
     pub(crate) fn group(&mut self, class: &str, draw: impl FnOnce(&mut Self)) {
-        let outer = std::mem::take(&mut self.body);
-        draw(self);
-        let inner = std::mem::replace(&mut self.body, outer);
-        self.add(&html! { g class=(class) { (PreEscaped(inner)) } });
+        let inner = self.apart(draw);
+        self.add(&html! { g class=(class) { (inner) } });
     }
 
     /// Something that has values to tell: the first line of them is what it is.
     pub(crate) fn mark(&mut self, tip: &[String], draw: impl FnOnce(&mut Self)) {
+        let inner = self.apart(draw);
+        self.add(&html! { g class="mark" { title { (tip.join("\n")) } (inner) } });
+    }
+
+    /// What is drawn, to be put into something else.
+    fn apart(&mut self, draw: impl FnOnce(&mut Self)) -> Markup {
         let outer = std::mem::take(&mut self.body);
         draw(self);
-        let inner = std::mem::replace(&mut self.body, outer);
-        self.add(&html! { g class="mark" { title { (tip.join("\n")) } (PreEscaped(inner)) } });
+        PreEscaped(std::mem::replace(&mut self.body, outer))
     }
 
     /// A shape of the colour and form of a series, full or hollow.

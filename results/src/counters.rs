@@ -106,6 +106,12 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// The step that it is, or a variant of.
+    #[must_use]
+    pub fn step(&self) -> &str {
+        step_of(&self.kernel)
+    }
+
     /// Multiply-adds of threads and of the tensor cores.
     #[must_use]
     pub fn multiply_adds(&self) -> u64 {
@@ -183,6 +189,11 @@ impl Counters {
     pub fn flops_per_l2_byte(&self) -> f64 {
         ratio(2 * self.multiply_adds(), self.l2_bytes)
     }
+}
+
+/// The step that a kernel is, or a variant of: variants are named `STEP/VARIANT`.
+pub(crate) fn step_of(kernel: &str) -> &str {
+    kernel.split('/').next().unwrap_or_default()
 }
 
 fn ratio(a: u64, b: u64) -> f64 {

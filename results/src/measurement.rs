@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::counters::step_of;
 use crate::number::or_nan;
 
 /// One measurement with all that is needed to judge it. The fields' names are the keys of JSON and CSV.
@@ -110,7 +111,7 @@ impl Measurement {
     /// The step or baseline that it is, or a variant of: of a step with variants, the one that suits the size runs.
     #[must_use]
     pub fn step(&self) -> &str {
-        self.kernel.split('/').next().unwrap_or_default()
+        step_of(&self.kernel)
     }
 
     /// Whether it is cuBLAS's.

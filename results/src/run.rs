@@ -99,7 +99,7 @@ impl Run {
     /// What was counted of a step; of several problems, the first one's.
     #[must_use]
     pub fn counters_of(&self, step: &str) -> Option<&Counters> {
-        self.counters.iter().find(|counters| counters.kernel.split('/').next() == Some(step))
+        self.counters.iter().find(|counters| counters.step() == step)
     }
 }
 

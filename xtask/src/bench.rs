@@ -1,6 +1,7 @@
 //! `bench`: measures all steps at the default sizes, and makes a report of it.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 
@@ -116,9 +117,9 @@ fn count(arguments: &[String], rows: &Path) -> Result<()> {
     println!();
     workspace::status_despite_interrupts(&mut command)?;
     if has_records(&counters) {
-        let [mut text, counted] = [rows, &counters].map(fs::read_to_string).map(Result::unwrap_or_default);
-        text += &counted;
-        fs::write(rows, text).with_context(|| format!("cannot write {}", rows.display()))?;
+        let counted = fs::read(&counters).with_context(|| format!("cannot read {}", counters.display()))?;
+        let mut file = File::options().append(true).open(rows)?;
+        file.write_all(&counted).with_context(|| format!("cannot write {}", rows.display()))?;
         fs::remove_file(&counters)?;
     }
     Ok(())

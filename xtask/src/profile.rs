@@ -5,10 +5,10 @@ mod nsight;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use gpu_kernels::Step;
 use results::{Counters, METRICS, Metric, Profiled, Run, grouped, significant};
 
+use crate::text_table::text_table;
 use crate::workspace::{self, parse_step, relative};
 use nsight::Hardware;
 
@@ -104,19 +104,10 @@ fn footnote(counters: &Counters, hardware: &Hardware) -> String {
 
 /// The counters of both, or of the emulator alone; what is zero everywhere is left out.
 fn table(counters: &Counters, hardware: Option<&Profiled>, names: bool) -> String {
-    const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
-    const STYLE: TableStyle = TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
     let figures = if hardware.is_some() { 3 } else { 1 };
-    let aligned = |texts: Vec<String>| {
-        texts.into_iter().enumerate().map(move |(column, text)| {
-            let is_text = column == 0 || column > figures;
-            Cell::new(text).set_alignment(if is_text { CellAlignment::Left } else { CellAlignment::Right })
-        })
-    };
     let both = ["Nsight Compute", "difference"].into_iter().filter(|_| hardware.is_some());
     let header = ["", "emulator"].into_iter().chain(both).chain(names.then_some("there called"));
-    let mut table = Table::new();
-    table.load_style(STYLE).set_header(aligned(header.map(str::to_owned).collect()));
+    let mut rows = Vec::new();
     for metric in METRICS {
         let ours = (metric.of)(counters);
         let theirs = hardware.map(|profiled| metric.of_hardware(profiled));
@@ -129,9 +120,9 @@ fn table(counters: &Counters, hardware: Option<&Profiled>, names: bool) -> Strin
             row.push(theirs.map_or("-".into(), |theirs| difference(metric, ours, theirs)));
         }
         row.extend(names.then(|| metric.of_nsight()));
-        table.add_row(aligned(row));
+        rows.push(row);
     }
-    table.to_string()
+    text_table(&[0, figures + 1], header.map(str::to_owned).collect(), rows).to_string()
 }
 
 /// How far ours is from the hardware's, marked where that is too far.

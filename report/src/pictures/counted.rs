@@ -54,7 +54,7 @@ fn gather<'a>(data: &'a Data, is_better: fn(&Counters, &Counters) -> bool) -> Ve
 fn steps(run: &Run, is_better: fn(&Counters, &Counters) -> bool) -> Vec<(String, &Counters)> {
     let mut steps: Vec<(String, &Counters)> = Vec::new();
     for counters in &run.counters {
-        let slug = counters.kernel.split('/').next().unwrap_or_default();
+        let slug = counters.step();
         match steps.iter_mut().find(|step| step.0 == slug) {
             Some(step) if is_better(step.1, counters) => step.1 = counters,
             Some(_) => {}
@@ -87,6 +87,15 @@ pub(crate) fn slugs(all: &[Counted]) -> Vec<String> {
     }
     slugs.sort_by_key(|slug| number(slug).unwrap_or(STEPS.len() + 1));
     slugs
+}
+
+/// A line of a table for each step of each of them: its name, with the runs' letters where there are several, and its counters.
+pub(crate) fn lines<'a>(all: &[Counted<'a>]) -> Vec<(String, &'a Counters)> {
+    let line = |counted: &Counted<'a>, slug: &str| {
+        let name = if all.len() > 1 { format!("{slug} ({})", counted.mark()) } else { slug.to_owned() };
+        Some((name, counted.of(slug)?))
+    };
+    slugs(all).iter().flat_map(|slug| all.iter().filter_map(move |counted| line(counted, slug))).collect()
 }
 
 /// Where they come from: what was counted for which device, at which size.

@@ -149,22 +149,18 @@ fn table(all: &[Counted]) -> Table {
         "Shared memory of a block, bytes",
     ];
     let mut table = Table::new(2, heads);
-    for slug in counted::slugs(all) {
-        for counted in all {
-            let Some(counters) = counted.of(&slug) else { continue };
-            let name = if all.len() > 1 { format!("{slug} ({})", counted.mark()) } else { slug.clone() };
-            table.lines.push(vec![
-                name,
-                counters.occupancy_limit.clone(),
-                counters.warps_per_sm.to_string(),
-                format!("{}", most_warps(counters)),
-                significant(100.0 * counters.occupancy),
-                counters.blocks_per_sm.to_string(),
-                counters.threads.to_string(),
-                counters.registers.to_string(),
-                grouped(counters.shared_bytes.into()),
-            ]);
-        }
+    for (name, counters) in counted::lines(all) {
+        table.lines.push(vec![
+            name,
+            counters.occupancy_limit.clone(),
+            counters.warps_per_sm.to_string(),
+            format!("{}", most_warps(counters)),
+            significant(100.0 * counters.occupancy),
+            counters.blocks_per_sm.to_string(),
+            counters.threads.to_string(),
+            counters.registers.to_string(),
+            grouped(counters.shared_bytes.into()),
+        ]);
     }
     table
 }

@@ -152,23 +152,20 @@ fn table(all: &[Counted]) -> Table {
         "FLOPs per L2 byte",
     ];
     let mut table = Table::new(1, heads);
-    for slug in counted::slugs(all) {
-        for counted in all {
-            let Some(counters) = counted.of(&slug) else { continue };
-            let [sectors, conflicts, fmas] =
-                MEASURES.map(|measure| (measure.value)(counters).map_or_else(|| "-".into(), significant));
-            table.lines.push(vec![
-                if all.len() > 1 { format!("{slug} ({})", counted.mark()) } else { slug.clone() },
-                sectors,
-                results::grouped(counters.copies),
-                significant(counters.bytes_per_copy()),
-                significant(counters.wavefronts_per_shared_load()),
-                conflicts,
-                fmas,
-                significant(counters.global_bytes_per_fma()),
-                significant(counters.flops_per_l2_byte()),
-            ]);
-        }
+    for (name, counters) in counted::lines(all) {
+        let [sectors, conflicts, fmas] =
+            MEASURES.map(|measure| (measure.value)(counters).map_or_else(|| "-".into(), significant));
+        table.lines.push(vec![
+            name,
+            sectors,
+            results::grouped(counters.copies),
+            significant(counters.bytes_per_copy()),
+            significant(counters.wavefronts_per_shared_load()),
+            conflicts,
+            fmas,
+            significant(counters.global_bytes_per_fma()),
+            significant(counters.flops_per_l2_byte()),
+        ]);
     }
     table
 }

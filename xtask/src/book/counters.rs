@@ -1,9 +1,9 @@
 //! What the emulator counts of a step, beside its base.
 
 use gpu_kernels::Step;
-use results::Counters;
+use results::{Counters, significant};
 
-use super::markdown::{grouped, significant, table};
+use super::markdown::{grouped, table};
 use super::sources::Sources;
 
 type Value = fn(&Counters) -> String;

@@ -6,11 +6,12 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use report::Report;
 
 use super::request::Request;
 use super::sass::Mode;
 use super::sources::Sources;
-use super::{blocks, links, pages};
+use super::{blocks, links, pages, picture};
 
 /// The folder of generated figures.
 pub const FIGURES: &str = "docs/src/figures";
@@ -34,10 +35,12 @@ impl Made {
         let pages = pages::read(root)?;
         let mut made = Self { files: BTreeMap::new(), complaints: pages::complaints(&pages), stale_blocks: Vec::new() };
         let mut figures = BTreeMap::new();
+        let shown = [picture::run(sources)];
+        let report = Report::new(&shown, &sources.peers);
         for page in &pages {
             let at = |line: usize, name: &str| format!("{}:{line}: the block `{name}`", page.path);
             let text = blocks::refill(&page.text, |block| {
-                match (Request { sources, page, block, mode }).answer(&mut figures) {
+                match (Request { sources, report: &report, page, block, mode }).answer(&mut figures) {
                     Ok(content) if content.trim_end() == block.content.trim_end() => None,
                     Ok(content) => {
                         let place = at(block.line, block.name);

@@ -21,24 +21,13 @@ pub fn cell(text: &str) -> String {
 
 /// Digits in groups of three, by spaces that break no line.
 pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
-    groups.collect::<Vec<_>>().join("\u{a0}")
-}
-
-/// Three significant digits or more, as the tables of `host` have them.
-pub fn significant(value: f64) -> String {
-    let decimals = match value.abs() {
-        0.0 => 0,
-        x if x >= 1000.0 => 0,
-        x if x >= 10.0 => 1,
-        x => (2.0 - x.log10().floor()).min(9.0) as usize,
-    };
-    format!("{value:.decimals$}")
+    results::grouped(value).replace(' ', "\u{a0}")
 }
 
 #[cfg(test)]
 mod tests {
+    use results::significant;
+
     use super::*;
 
     #[test]

@@ -12,24 +12,29 @@ use super::sources::Sources;
 /// The picture that has place for errors on many kinds of inputs.
 const ERRORS: &str = "precision";
 
-/// The block `picture NAME`: the picture, with its note and where its figures come from.
-pub fn block(name: &str, sources: &Sources, page: &Page, figures: &mut Figures) -> Result<String> {
-    // Of the files of errors, the one with the largest C: cuBLAS has its sums in one piece there.
-    let largest = sources.accuracy.iter().max_by_key(|(_, run)| run.accuracy.first().map(|row| (row.m, row.n)));
-    let errors = largest.filter(|_| name == ERRORS);
-    let accuracy = errors.map_or_else(Vec::new, |(_, run)| run.accuracy.clone());
-    let run = Run { accuracy, ..sources.run.clone() };
-    let report = Report::new(std::slice::from_ref(&run), &sources.peers);
+/// What pictures show: the newest run, with the errors of [`errors`].
+pub fn run(sources: &Sources) -> Run {
+    let accuracy = errors(sources).map_or_else(Vec::new, |(_, run)| run.accuracy.clone());
+    Run { accuracy, ..sources.run.clone() }
+}
+
+/// Of the files of errors, the one with the largest C: cuBLAS has its sums in one piece there.
+fn errors(sources: &Sources) -> Option<&(String, Run)> {
+    sources.accuracy.iter().max_by_key(|(_, run)| run.accuracy.first().map(|row| (row.m, row.n)))
+}
+
+/// The block `picture NAME`: the picture of `report`, with its note and where its figures come from.
+pub fn block(name: &str, report: &Report, sources: &Sources, page: &Page, figures: &mut Figures) -> Result<String> {
     let Some(picture) = report.picture(name) else {
         match report.left_out().iter().find(|left_out| left_out.name == name) {
             Some(left_out) => bail!("the picture cannot be drawn from {}: {}", sources.file, left_out.reason),
-            None => bail!("there is no such picture: take {}", names(&report)),
+            None => bail!("there is no such picture: take {}", names(report)),
         }
     };
     figures.insert(name.to_owned(), picture.svg(Layout::Wide, Theme::Auto));
     let link = page.link(&format!("{FIGURES}/{name}.svg"));
     let title = picture.title.replace(['[', ']'], "");
-    let also = errors.map(|(file, _)| format!(", `{file}`")).unwrap_or_default();
+    let also = errors(sources).filter(|_| name == ERRORS).map(|(file, _)| format!(", `{file}`")).unwrap_or_default();
     Ok(format!("![{title}]({link})\n\n*{}* Every figure: `{}`{also}.\n", picture.note.trim_end(), sources.file))
 }
 

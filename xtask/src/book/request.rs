@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use gpu_kernels::Step;
+use report::Report;
 use results::Ladder;
 
 use super::blocks::Block;
@@ -21,6 +22,8 @@ pub type Figures = BTreeMap<String, String>;
 pub struct Request<'a> {
     /// What the documents show.
     pub sources: &'a Sources,
+    /// Their pictures.
+    pub report: &'a Report<'a>,
     /// The page that it is in.
     pub page: &'a Page,
     /// The block as it stands there.
@@ -35,7 +38,7 @@ impl Request<'_> {
     /// # Errors
     /// One line that says what to do.
     pub fn answer(&self, figures: &mut Figures) -> Result<String> {
-        let Self { sources, page, block, mode } = *self;
+        let Self { sources, report, page, block, mode } = *self;
         let (kind, argument) = block.name.split_once(' ').unwrap_or((block.name, ""));
         match (kind, argument) {
             ("facts", "") => step::facts(self.step()?),
@@ -46,7 +49,7 @@ impl Request<'_> {
             ("sass", "") => sass::block(self.step()?, block.content, mode),
             ("sass", slug) => sass::block(parse_step(slug).map_err(anyhow::Error::msg)?, block.content, mode),
             ("ladder", "") => self.ladder(),
-            ("picture", name) if !name.is_empty() => picture::block(name, sources, page, figures),
+            ("picture", name) if !name.is_empty() => picture::block(name, report, sources, page, figures),
             ("accuracy", "") => accuracy::block(sources),
             ("metrics", "") => metrics::block(sources),
             ("schema", "") => schema::block(),
