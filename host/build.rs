@@ -1,5 +1,4 @@
-//! Compiles the steps to PTX, one module per target, and writes the tables of what is built in: modules, for `src/ptx.rs`, and
-//! what was tuned, for `src/tuned.rs`.
+//! Compiles kernels that were changed since the library's modules were compiled, and writes a table of those for `src/backend/ptx.rs`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,10 +13,6 @@ fn main() {
         eprintln!("{error}");
         std::process::exit(1);
     }
-    if let Err(error) = list_tables() {
-        eprintln!("cannot read host/tuned: {error}");
-        std::process::exit(1);
-    }
     println!("cargo::rustc-env=HOST_COMMIT={}", commit().as_deref().unwrap_or("unknown"));
     println!("cargo::rustc-env=HOST_RUSTC={}", rustc().as_deref().unwrap_or("unknown"));
 }
@@ -27,30 +22,19 @@ fn build_modules() -> Result<()> {
     let mut table = String::from("&[\n");
     for target in gpu_kernels::targets() {
         let name = target.name();
-        CudaBuilder::new("../gpu-kernels")
+        let committed = format!("../sgemm/src/modules/{name}.ptx");
+        let built = CudaBuilder::new("../gpu-kernels")
             .arch(name.parse::<NvvmArch>()?)
             .kernels(gpu_kernels::kernels(target))
-            .prebuilt(format!("../gpu-kernels/ptx/{name}.ptx"))
+            .prebuilt(&committed)
             .copy_to(out.join(format!("{name}.ptx")))
             .build()?;
-        table += &format!("    ({name:?}, include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.ptx\"))),\n");
+        // What the library has is not embedded twice.
+        if fs::read(built)? != fs::read(committed)? {
+            table += &format!("    ({name:?}, include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.ptx\"))),\n");
+        }
     }
     fs::write(out.join("modules.rs"), table + "]\n")?;
-    Ok(())
-}
-
-/// Writes the table of files that `src/tuned.rs` includes: those of host/tuned, by name.
-fn list_tables() -> Result<()> {
-    println!("cargo::rerun-if-changed=tuned");
-    let paths = fs::read_dir("tuned")?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    let mut tables: Vec<_> = paths.into_iter().filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
-    tables.sort();
-    let mut text = String::from("&[\n");
-    for table in tables {
-        let path = table.canonicalize()?;
-        text += &format!("    ({:?}, include_str!({path:?})),\n", format!("host/{}", table.display()));
-    }
-    fs::write(PathBuf::from(env::var("OUT_DIR")?).join("tuned.rs"), text + "]\n")?;
     Ok(())
 }
 

@@ -1,18 +1,23 @@
-//! What BLAS fixes and no step changes: where the operands lie, and what alpha and beta mean.
+//! What BLAS fixes and no step changes: the operands, alpha and beta, and how a kernel is declared.
 
 use cuda_std::GpuFloat;
 
-/// Makes a kernel with tensor maps, for A and B of `$input` and C of `$output`: `$run` sees the operands, and by their names
-/// what the kernel takes beside them.
+/// Declares a kernel: its eleven arguments, of f32 or of `$input` and `$output`, what it takes beside them, and its launch
+/// bounds. `$body` is a function that gets the operands as a [`Gemm`], then the other arguments.
+///
+/// ```ignore
+/// gemm_kernel! { sgemm_naive, launch_bounds(THREADS), naive }
+/// gemm_kernel! { hgemm_f16, launch_bounds(THREADS, 1), f16 => f16, hgemm, a_map: *const TensorMap, b_map: *const TensorMap }
+/// ```
 macro_rules! gemm_kernel {
-    ($kernel:ident, $threads:expr, $blocks:literal, $input:ty => $output:ty, |$g:ident, $($extra:ident: $ty:ty),*| $run:expr) => {
-        /// C = alpha*A*B + beta*C: [`Step::arguments`](crate::Step::arguments) of the step of this kernel.
+    ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {
+        /// C = alpha*A*B + beta*C: [`Step::arguments`](crate::Step::arguments) of its step.
         ///
         /// # Safety
-        /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions, the maps are of `a`
-        /// and `b`, or of their parts; launched as the step says.
-        #[kernel]
-        #[launch_bounds($threads, $blocks)]
+        /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions (of k x m, where a
+        /// pre-pass transposes A); tensor maps are of `a` and `b`, or of their hi/lo split; launched as the step says.
+        #[cuda_std::kernel]
+        #[launch_bounds($($bound),+)]
         pub unsafe fn $kernel(
             m: u32,
             n: u32,
@@ -24,15 +29,16 @@ macro_rules! gemm_kernel {
             ldb: u32,
             beta: f32,
             c: *mut $output,
-            ldc: u32,
-            $($extra: $ty),*
+            ldc: u32
+            $(, $extra: $type)*
         ) {
-            // SAFETY: by the caller's promise.
-            unsafe {
-                let $g = $crate::gemm::Gemm::new(m, n, k, alpha, a.cast(), lda, b.cast(), ldb, beta, c.cast(), ldc);
-                $run
-            }
+            let g = $crate::gemm::Gemm::new(m, n, k, alpha, a.cast(), lda, b.cast(), ldb, beta, c.cast(), ldc);
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe { ($body)(g $(, $extra)*) }
         }
+    };
+    ($kernel:ident, launch_bounds($($bound:expr),+), $($body:tt)+) => {
+        $crate::gemm::gemm_kernel! { $kernel, launch_bounds($($bound),+), f32 => f32, $($body)+ }
     };
 }
 pub(crate) use gemm_kernel;
@@ -80,13 +86,13 @@ impl Gemm {
         Self { m, n, k, alpha, a, lda: lda as usize, b, ldb: ldb as usize, beta, c, ldc: ldc as usize }
     }
 
-    /// The part of the problem from `row` and `col` of C on: what a block that starts there sees.
+    /// The problem from (`row`, `col`) of C on, as a block sees it whose tile starts there.
     ///
     /// # Safety
     /// `row < m` and `col < n`.
     #[inline(always)]
     pub unsafe fn block_at(self, row: u32, col: u32) -> Self {
-        // SAFETY: row and col are inside A, B and C by the caller's promise.
+        // SAFETY: row and col are in bounds of A, B and C, upheld by the caller.
         unsafe {
             Self {
                 m: self.m - row,
@@ -105,49 +111,49 @@ impl Gemm {
     /// `row < m` and `col < n`.
     #[inline(always)]
     pub unsafe fn block_at_transposed(self, row: u32, col: u32) -> Self {
-        // SAFETY: row and col are inside C and B, and row is a column of the transposed A, by the caller's promise.
+        // SAFETY: row and col are in bounds of C and B, and row is a column of the transposed A, upheld by the caller.
         unsafe {
             let block = Self { lda: 0, ..self }.block_at(row, col);
             Self { a: self.a.add(row as usize), lda: self.lda, ..block }
         }
     }
 
-    /// The address of A[row][col], which may lie outside: it is the access that must not.
+    /// The address of A[row][col], which may be out of bounds; an access may not.
     #[inline(always)]
     pub fn a(&self, row: u32, col: u32) -> *const f32 {
         self.a.wrapping_add(row as usize * self.lda + col as usize)
     }
 
-    /// The address of B[row][col], which may lie outside: it is the access that must not.
+    /// The address of B[row][col], which may be out of bounds; an access may not.
     #[inline(always)]
     pub fn b(&self, row: u32, col: u32) -> *const f32 {
         self.b.wrapping_add(row as usize * self.ldb + col as usize)
     }
 
-    /// The address of C[row][col], which may lie outside: it is the access that must not.
+    /// The address of C[row][col], which may be out of bounds; an access may not.
     #[inline(always)]
     pub fn c(&self, row: u32, col: u32) -> *mut f32 {
         self.c.wrapping_add(row as usize * self.ldc + col as usize)
     }
 
-    /// alpha*sum + beta*old; `old` does not matter if beta is 0, not even a NaN.
+    /// The epilogue operation: alpha*acc + beta*old. If beta is 0, `old` does not matter, not even a NaN.
     #[inline(always)]
-    pub fn blend(&self, sum: f32, old: f32) -> f32 {
-        if self.beta == 0.0 { self.alpha * sum } else { GpuFloat::mul_add(self.beta, old, self.alpha * sum) }
+    pub fn axpby(&self, acc: f32, old: f32) -> f32 {
+        if self.beta == 0.0 { self.alpha * acc } else { GpuFloat::mul_add(self.beta, old, self.alpha * acc) }
     }
 
-    /// C[row][col] = alpha*sum + beta*C[row][col], where C is not read if beta is 0. Nothing happens outside C.
+    /// C[row][col] = alpha*acc + beta*C[row][col], where C is not loaded if beta is 0; out of bounds, nothing.
     ///
     /// # Safety
     /// `c` is (m, n) with `ldc`, and no other thread touches the element.
     #[inline(always)]
-    pub unsafe fn store(&self, row: u32, col: u32, sum: f32) {
+    pub unsafe fn store(&self, row: u32, col: u32, acc: f32) {
         if row < self.m && col < self.n {
-            // SAFETY: inside C, just checked.
+            // SAFETY: in bounds of C, just checked.
             unsafe {
                 let c = self.c(row, col);
                 let old = if self.beta == 0.0 { 0.0 } else { *c };
-                *c = self.blend(sum, old);
+                *c = self.axpby(acc, old);
             }
         }
     }

@@ -1,31 +1,25 @@
 //! The SGEMM ladder: one file per step under `steps/`, and [`STEPS`], the registry, the only list of them.
 //!
-//! For the GPU this crate is compiled to PTX by `cuda_builder`; on the host it is an ordinary library, out of which
-//! the launcher reads the very constants that the kernels were built from.
+//! `cuda_builder` compiles this crate to PTX. On the host it is an ordinary library, from which the launcher reads the very
+//! constants that the kernels are built from; without the feature `device` it has these constants and nothing else.
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
-pub mod align;
-mod f32x4;
-mod fragment;
+mod epilogue;
+#[cfg(feature = "device")]
 mod gemm;
-pub mod parts;
-mod pipeline;
-mod products;
+mod hardware;
+mod mainloop;
+pub mod prepass;
+#[cfg(feature = "device")]
 mod ptx;
-pub mod range;
-mod ring;
-pub mod split;
-mod staging;
-pub mod step;
+pub mod spec;
 pub mod steps;
-mod tile;
-mod transpose;
 
-pub use step::{
-    Element, KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, MapBox, NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Precision,
-    Prepass, SCALE_ARGUMENTS, SPLIT_ARGUMENTS, STREAM_ARGUMENTS, Schedule, Split, Step, Streamed, TENSOR_MAP_BYTES,
-    Target, Tile, persistent_tile, persistent_tiles,
+pub use spec::{
+    Ab, Coord, Element, Extent, KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, NOT_SPLIT, Operand, PREPASS_ARGUMENTS,
+    Precision, Prepass, SCALE_ARGUMENTS, SPLIT_ARGUMENTS, STREAM_ARGUMENTS, Schedule, Split, Step, StreamKTiles,
+    TENSOR_MAP_BYTES, Target, Tile, TmaBox, persistent_tile, persistent_tiles,
 };
 pub use steps::STEPS;
 

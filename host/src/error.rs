@@ -2,14 +2,20 @@
 
 use std::path::PathBuf;
 
-use crate::verify::Fault;
+mod fault;
+
+pub use fault::{Damage, Fault};
 
 /// An error of this crate. Its text is one line, fit to be shown to a user as it is.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// What the library says.
+    #[error("{0}")]
+    Gemm(#[from] sgemm::Error),
+
     /// `--kernel` names nothing that is there.
-    #[error("unknown kernel '{name}'{} --list shows all", match suggestion {
+    #[error("unknown kernel '{name}'{} `host list` shows all", match suggestion {
         Some(nearest) => format!(": did you mean '{nearest}'?"),
         None => ";".to_owned(),
     })]
@@ -21,7 +27,7 @@ pub enum Error {
     },
 
     /// A kernel was named, and an arithmetic that is not its own.
-    #[error("{kernel} computes in {computes}, which --precision {asked} rules out: --precision {keeps} allows it")]
+    #[error("{kernel} computes in {computes}, which --precision {asked} rules out: --precision {meets} allows it")]
     OtherPrecision {
         /// The kernel.
         kernel: &'static str,
@@ -30,46 +36,12 @@ pub enum Error {
         /// What was asked for.
         asked: &'static str,
         /// What would allow it.
-        keeps: &'static str,
+        meets: &'static str,
     },
 
-    /// There is no step that keeps a promise.
+    /// There is no step that meets an accuracy class.
     #[error("no step computes in {0}: give another --precision")]
     NoStep(&'static str),
-
-    /// A size or leading dimension that cannot be counted: above [`gpu_kernels::MAX_SIZE`], or less where a step needs more
-    /// than the operands.
-    #[error("{name} = {value} is too large: it is at most {most}")]
-    TooLarge {
-        /// `m`, `n`, `k`, `lda`, `ldb` or `ldc`.
-        name: &'static str,
-        /// What was asked for.
-        value: u32,
-        /// The largest that would do.
-        most: u32,
-    },
-
-    /// The matrices of these sizes have more bytes than an address can count.
-    #[error("m = {m}, n = {n}, k = {k}: the matrices' bytes overflow; give smaller sizes")]
-    SizeOverflow {
-        /// Rows of A and C.
-        m: u32,
-        /// Columns of B and C.
-        n: u32,
-        /// Columns of A, rows of B.
-        k: u32,
-    },
-
-    /// A leading dimension is shorter than a row.
-    #[error("{name} = {value} is too small: a row of that matrix has {columns} elements")]
-    LeadingDimension {
-        /// `lda`, `ldb` or `ldc`.
-        name: &'static str,
-        /// What was asked for.
-        value: u32,
-        /// The least that would do.
-        columns: u32,
-    },
 
     /// Alpha or beta with which C overflows, or that is no number.
     #[error("alpha = {alpha}, beta = {beta}: results would leave the range of {output}; give finite, smaller values")]
@@ -80,17 +52,6 @@ pub enum Error {
         beta: f32,
         /// What C is made of.
         output: &'static str,
-    },
-
-    /// A kernel was to run on matrices that are not made of what it takes.
-    #[error("{kernel} takes {} and gives {}; the matrices are of {} and {}", takes[0], takes[1], found[0], found[1])]
-    Elements {
-        /// The kernel.
-        kernel: &'static str,
-        /// What it has A and B, and C, made of.
-        takes: [&'static str; 2],
-        /// What they are made of.
-        found: [&'static str; 2],
     },
 
     /// `--model` names no device that is known.
@@ -168,42 +129,15 @@ pub enum Error {
     },
 
     /// The device cannot run the step.
-    #[error(
-        "{slug} needs {needs}; {device} has {}.{}: {}",
-        compute_capability.0, compute_capability.1, match model {
-            Some(model) => format!("--backend emulator --model {model} runs it"),
-            None => "choose another kernel, --list shows all".to_owned(),
-        }
-    )]
+    #[error("{reason}: {}", match model {
+        Some(model) => format!("--backend emulator --model {model} runs it"),
+        None => "choose another kernel: `host list` shows all".to_owned(),
+    })]
     Unsupported {
-        /// The step.
-        slug: &'static str,
-        /// The devices that it needs, as [`gpu_kernels::Target::devices`] names them.
-        needs: &'static str,
-        /// The device's name.
-        device: String,
-        /// The device's compute capability: major, minor.
-        compute_capability: (u32, u32),
+        /// What the step needs, and what the device has.
+        reason: sgemm::Error,
         /// A device that the emulator knows and that runs it.
         model: Option<&'static str>,
-    },
-
-    /// A PTX module is no PTX, or the driver does not accept it.
-    #[error("{path} is not a PTX module that can be used: {reason}")]
-    BadPtx {
-        /// The file, or the built-in module's name.
-        path: String,
-        /// Why.
-        reason: String,
-    },
-
-    /// A PTX module without the entry that the step needs.
-    #[error("{path} has no kernel '{kernel}'; the file must hold the kernels that --kernel asks for")]
-    MissingKernel {
-        /// The file, or the built-in module's name.
-        path: String,
-        /// The entry point.
-        kernel: String,
     },
 
     /// cuBLAS cannot be loaded or started.
@@ -214,7 +148,7 @@ pub enum Error {
     },
 
     /// A table of what is fastest that cannot be used.
-    #[error("{path} is not a table that `--tune` wrote: {reason}")]
+    #[error("{path} is not a table that `host tune` wrote: {reason}")]
     BadTable {
         /// The file.
         path: String,
@@ -234,7 +168,7 @@ pub enum Error {
     },
 
     /// There is nothing to measure on.
-    #[error("--tune measures kernels, and no CUDA device was found: run it on a machine with one")]
+    #[error("`host tune` measures kernels, and no CUDA device was found: run it on a machine with one")]
     NothingToTune,
 
     /// A kernel whose inputs and results are not SGEMM's.
@@ -244,9 +178,9 @@ pub enum Error {
         kernel: &'static str,
     },
 
-    /// A kernel that promises SGEMM's accuracy, and has larger errors.
+    /// A kernel of accuracy class fp32 whose errors are larger than SGEMM's.
     #[error(
-        "{kernel} promises errors no larger than SGEMM's, and has larger ones than {other} in {larger} of {cases} cases"
+        "{kernel} is of accuracy class fp32, and its errors are larger than those of {other} in {larger} of {cases} cases"
     )]
     LessAccurate {
         /// The kernel.
@@ -297,9 +231,11 @@ impl Error {
             Self::UnknownKernel { .. }
             | Self::OtherPrecision { .. }
             | Self::NoStep(_)
-            | Self::TooLarge { .. }
-            | Self::SizeOverflow { .. }
-            | Self::LeadingDimension { .. }
+            | Self::Gemm(
+                sgemm::Error::TooLarge { .. }
+                | sgemm::Error::SizeOverflow { .. }
+                | sgemm::Error::LeadingDimension { .. },
+            )
             | Self::Scalars { .. }
             | Self::UnknownModel { .. }
             | Self::NotComparable { .. } => 2,

@@ -1,7 +1,7 @@
 //! Runs, verifies and times SGEMM kernels: C = alpha\*A\*B + beta\*C in fp32, row-major.
 //!
 //! A [`Problem`] gives sizes and factors, [`Operands`] are its matrices, a [`backend::Backend`] runs a [`Kernel`] on
-//! them, a [`Verifier`] compares the result with f64, and [`mod@bench`] and [`report`] make numbers and tables of it.
+//! them, a [`Verifier`] compares the result with f64, and [`measure`] and [`output`] make numbers and tables of it.
 //!
 //! ```
 //! use host::backend::{BackendChoice, Opened, Options, open};
@@ -20,38 +20,15 @@
 //! # Ok::<(), host::Error>(())
 //! ```
 
-pub mod accuracy;
 pub mod backend;
-mod baseline;
-pub mod bench;
-mod choose;
-pub mod element;
+pub mod cli;
 mod error;
-pub mod explain;
-mod freivalds;
-pub mod kernels;
-pub mod matrix;
-mod memory;
-mod operands;
-pub mod peak;
-mod problem;
-mod promise;
-pub mod ptx;
-pub mod reference;
-pub mod report;
-pub mod sizes;
-mod stop;
-pub mod tune;
-pub mod tuned;
+pub mod measure;
+pub mod output;
 pub mod verify;
 
-pub use backend::Kernel;
-pub use baseline::{BASELINES, Baseline};
+pub use backend::{BASELINES, Baseline, Kernel, PtxSource, Stop};
 pub use error::Error;
-pub use matrix::Matrix;
-pub use operands::Operands;
-pub use problem::Problem;
-pub use promise::Promise;
-pub use ptx::PtxSource;
-pub use stop::Stop;
-pub use verify::{Verification, Verifier};
+
+pub use sgemm::AccuracyClass;
+pub use verify::{Matrix, Operands, Problem, Verification, Verifier};

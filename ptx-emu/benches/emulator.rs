@@ -1,7 +1,7 @@
 //! How fast the emulator is: `cargo bench -p ptx-emu`.
 //!
-//! Two figures come first: what it runs of the 2d-tiling step at 512 x 512 x 512 with all checkers off and with all of them
-//! on, in instructions of threads per second.
+//! Two figures come first: the throughput on the 2d-tiling step at 512 x 512 x 512 with all checkers disabled and with
+//! all enabled, in thread instructions per second.
 
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,12 @@ use divan::counter::{BytesCount, ItemsCount};
 use gpu_kernels::{STEPS, Step};
 use ptx_emu::{Checks, GlobalMemory, Kernel, Launch, Module};
 
-const PTX: &str = include_str!("../../gpu-kernels/ptx/sm_80.ptx");
+const PTX: &str = include_str!("../../sgemm/src/modules/sm_80.ptx");
 
 /// m, n and k.
 const SIZE: u32 = 512;
 
-/// Launches of which the fastest counts.
+/// Launches, of which the fastest counts.
 const LAUNCHES: usize = 5;
 
 fn main() {
@@ -78,7 +78,7 @@ impl Problem {
         (memory, Launch { checks, ..launch })
     }
 
-    /// Instructions of threads, and how long they took at best.
+    /// Thread instructions, and the shortest time.
     fn fastest(&self, checks: Checks) -> (u64, Duration) {
         let (mut memory, launch) = self.memory(checks);
         let launches = (0..LAUNCHES).map(|_| {
@@ -106,7 +106,7 @@ fn lower(bencher: Bencher<'_, '_>, slug: &str) {
     bencher.bench(|| module.kernel(kernel).expect("the project's kernels can be run"));
 }
 
-/// 2d-tiling, with checkers and without; items are instructions of threads.
+/// 2d-tiling, with checkers and without; items are thread instructions.
 #[divan::bench(args = ["none", "all"], sample_count = 5, sample_size = 1)]
 fn tiling_2d(bencher: Bencher<'_, '_>, checks: &str) {
     let checks = if checks == "all" { Checks::ALL } else { Checks::NONE };

@@ -1,21 +1,21 @@
-//! What is wrong with a kernel, found while it ran.
+//! Findings: errors of a kernel, detected while it ran.
 
 use std::fmt;
 
-/// Something that a kernel must not do.
+/// An error of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind of mistake it is.
+    /// Its kind.
     pub kind: FindingKind,
     /// The line of the PTX, counted from 1.
     pub line: u32,
     /// The instruction there.
     pub instruction: String,
-    /// The line of the other instruction that has a part in it: of the two that race, the one that came first.
+    /// The line of the other instruction involved: in a race, the earlier one.
     pub other: Option<u32>,
-    /// The thread that ran it, and its block.
+    /// The thread, and its block.
     pub thread: Thread,
-    /// What happened, in words.
+    /// What happened.
     pub what: String,
 }
 
@@ -37,7 +37,7 @@ pub enum FindingKind {
     Misaligned,
     /// A copy by something that is no tensor map, or one of other dimensions.
     TensorMap,
-    /// A read of memory that nobody wrote.
+    /// A read of memory that was never written.
     Uninitialized,
     /// Two accesses, one of them a write, that nothing puts in an order.
     Race,

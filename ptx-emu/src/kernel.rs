@@ -1,32 +1,31 @@
-//! The public face: modules, kernels, launches.
+//! Modules, kernels, and launching them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use crate::check::{Checks, GlobalRaces};
-use crate::cluster;
+use crate::check::GlobalRaces;
 use crate::counters::Counters;
 use crate::exec::{Grid, run};
 use crate::finding::Finding;
+use crate::launch::{BlockIndex, Blocks, CLASSES, Grouping, Launch, Plan, cluster};
 use crate::lower::{LowerError, lower};
 use crate::memory::{GlobalMemory, Image};
 use crate::program::{ParamInfo, Program};
-use crate::sample::{BlockIndex, Blocks, CLASSES, Grouping, Plan};
 use crate::syntax::{self, FunctionKind, LaunchBounds, SyntaxError};
 
-/// Threads that a block may have.
+/// Threads of a block at most.
 pub const MAX_THREADS: u32 = 1024;
 
-/// Dynamic shared memory that a block may ask for, in bytes.
+/// Dynamic shared memory of a block at most, in bytes.
 pub const MAX_SHARED_BYTES: u32 = 227 << 10;
 
-/// What can go wrong before or while a kernel runs.
+/// An error before or during a launch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The text is no PTX.
+    /// The text is not valid PTX.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// The kernel has an instruction that cannot be run.
+    /// The kernel has an unsupported instruction.
     #[error(transparent)]
     Lower(#[from] LowerError),
     /// The module's variables cannot be laid out.
@@ -40,9 +39,9 @@ pub enum Error {
     /// There is no such kernel.
     #[error("there is no kernel `{name}`; the module has {}", if kernels.is_empty() { "none".to_owned() } else { kernels.join(", ") })]
     NoKernel {
-        /// What was asked for.
+        /// The name asked for.
         name: String,
-        /// What there is.
+        /// The module's kernels.
         kernels: Vec<String>,
     },
     /// The launch does not fit the kernel.
@@ -74,7 +73,7 @@ impl Module {
         entries.map(|function| function.name.as_str())
     }
 
-    /// A kernel, ready to run: each of its instructions is known.
+    /// A kernel, lowered: all of its instructions are supported.
     ///
     /// # Errors
     /// [`Error::NoKernel`], and [`Error::Lower`] for the first instruction that is not known.
@@ -125,81 +124,27 @@ pub struct Kernel {
     pub(crate) program: Program,
 }
 
-/// How to launch a kernel.
-#[derive(Debug, Clone)]
-pub struct Launch {
-    /// Blocks, by dimension.
-    pub grid: [u32; 3],
-    /// Threads of a block, by dimension.
-    pub block: [u32; 3],
-    /// Blocks of a cluster, by dimension; where it is 1, 1, 1, the kernel's `.reqnctapercluster` counts.
-    pub cluster: [u32; 3],
-    /// Dynamic shared memory of a block, in bytes.
-    pub dynamic_shared_bytes: u32,
-    /// The kernel's arguments, each as its bytes.
-    pub arguments: Vec<Vec<u8>>,
-    /// Which checkers watch.
-    pub checks: Checks,
-    /// Which blocks run.
-    pub blocks: Blocks,
-    /// Threads of the host that run them; 0 for as many as there are cores.
-    pub threads: usize,
-    /// Instructions that the warps of one block may run before it counts as run away.
-    pub max_instructions: u64,
-    /// Multiprocessors of the device, which kernels can ask for.
-    pub sm_count: u32,
-    /// Ends the launch as soon as it is set, in the midst of blocks.
-    pub stop: Option<Arc<AtomicBool>>,
-}
-
-impl Launch {
-    /// All blocks of the grid, every checker on.
-    #[must_use]
-    pub fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
-        Self {
-            grid,
-            block,
-            cluster: [1; 3],
-            dynamic_shared_bytes: 0,
-            arguments: vec![],
-            checks: Checks::ALL,
-            blocks: Blocks::All,
-            threads: 0,
-            max_instructions: 1 << 30,
-            sm_count: 132,
-            stop: None,
-        }
-    }
-
-    /// Adds an argument, as its little-endian bytes.
-    #[must_use]
-    pub fn argument<const N: usize>(mut self, bytes: [u8; N]) -> Self {
-        self.arguments.push(bytes.to_vec());
-        self
-    }
-}
-
-/// What a launch did.
+/// The report of a launch.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What was counted, scaled up to the whole grid where a sample ran.
+    /// Counters, scaled up to the whole grid if a sample ran.
     pub counters: Counters,
-    /// What the checkers found, by line.
+    /// Findings, by line.
     pub findings: Vec<Finding>,
-    /// What ended the launch before its time.
+    /// The fault that ended the launch early.
     pub fault: Option<Finding>,
-    /// The blocks that ran, where a sample did; empty where all did.
+    /// The blocks of the sample; empty if all ran.
     pub sample: Vec<BlockIndex>,
     /// How many blocks ran.
     pub blocks_run: u64,
     /// How many blocks the grid has.
     pub blocks: u64,
-    /// Whether it was told to stop: what was computed and counted is a part of no use then.
+    /// Whether it was stopped: results and counters are incomplete then.
     pub stopped: bool,
 }
 
 impl Report {
-    /// Whether nothing is wrong with the kernel, as far as was looked.
+    /// Whether the enabled checkers found nothing.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.fault.is_none() && self.findings.is_empty()
@@ -219,7 +164,7 @@ impl Kernel {
         &self.program.params
     }
 
-    /// What it says about its launch.
+    /// Its launch bounds.
     #[must_use]
     pub fn bounds(&self) -> &LaunchBounds {
         &self.program.bounds
@@ -237,7 +182,7 @@ impl Kernel {
         self.program.local_bytes
     }
 
-    /// The most 32-bit registers of a thread that hold something at once.
+    /// The most 32-bit registers of a thread that are live at once.
     #[must_use]
     pub fn live_registers(&self) -> u32 {
         self.program.registers
@@ -265,7 +210,7 @@ impl Kernel {
             max_instructions: launch.max_instructions,
             stop: launch.stop.as_deref(),
         };
-        // Clusters are drawn, run and counted whole.
+        // Clusters are sampled, run and counted whole.
         let clusters = std::array::from_fn(|dimension| launch.grid[dimension] / cluster[dimension]);
         let plan = Plan::new(launch.blocks, clusters);
         let is_sample = launch.blocks != Blocks::All;
@@ -294,7 +239,7 @@ impl Kernel {
         Ok(Report { counters, findings, fault: outcome.fault, sample, blocks_run, blocks, stopped })
     }
 
-    /// The bytes of the parameters and the blocks of a cluster, if the launch fits the kernel.
+    /// The parameters as bytes and the cluster dimensions, if the launch is valid.
     fn check(&self, launch: &Launch) -> Result<(Vec<u8>, [u32; 3]), Error> {
         let Program { name, params, bounds, .. } = &self.program;
         let fail = |text: String| Err(Error::Launch(format!("{name} cannot be launched: {text}")));
@@ -319,11 +264,11 @@ impl Kernel {
             Ok(cluster) => cluster,
             Err(text) => return fail(text),
         };
-        if let Blocks::Sample { grouping: Grouping::Streamed { blocks, groups, places, columns }, .. } = launch.blocks {
+        if let Blocks::Sample { grouping: Grouping::StreamK { blocks, groups, tiles, columns }, .. } = launch.blocks {
             let [x, y, z] = launch.grid;
-            let tiles = x.checked_sub(blocks).and_then(|others| others.checked_add(places)).unwrap_or(0);
-            if tiles == 0 || columns == 0 || tiles % columns != 0 || y * z != 1 || cluster != [1; 3] {
-                return fail(format!("{blocks} blocks, then rows of {columns}, are no grid of {x} x {y} x {z}"));
+            let all_tiles = x.checked_sub(blocks).and_then(|others| others.checked_add(tiles)).unwrap_or(0);
+            if all_tiles == 0 || columns == 0 || all_tiles % columns != 0 || y * z != 1 || cluster != [1; 3] {
+                return fail(format!("{blocks} blocks, then rows of {columns}, do not fit a grid of {x} x {y} x {z}"));
             }
             if groups == 0 || blocks % groups != 0 {
                 return fail(format!("{blocks} blocks are not {groups} groups of equal size"));
@@ -347,7 +292,7 @@ impl Kernel {
     }
 }
 
-/// Sorts findings by line, and keeps one of each kind for each pair of lines: that of the first block.
+/// Sorts findings by line, and keeps the first block's of each kind for each pair of lines.
 fn sort(findings: &mut Vec<Finding>) {
     let lines = |f: &Finding| (f.line.min(f.other.unwrap_or(f.line)), f.line.max(f.other.unwrap_or(f.line)), f.kind);
     findings.sort_by_cached_key(|finding| {

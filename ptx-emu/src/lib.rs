@@ -1,8 +1,11 @@
-//! Runs PTX, the assembly language of NVIDIA GPUs, on the CPU: finds what is wrong with a kernel, counts what it does, and
-//! predicts how long it would take on a GPU.
+//! Runs PTX, the assembly language of NVIDIA GPUs, on the CPU: finds errors of a kernel, counts its instructions and memory
+//! traffic, and predicts its time on a GPU.
 //!
-//! A [`Module`] is read from text, a [`Kernel`] taken out of it, buffers put into a [`GlobalMemory`], and a [`Launch`]
-//! run on them. The [`Report`] has what the checkers found and what was counted; [`model::predict`] makes a time of it.
+//! A [`Module`] is parsed from text. A [`Kernel`] of it runs with a [`Launch`] on a [`GlobalMemory`]. The [`Report`] has
+//! the checkers' findings and the counters, from which [`model::predict`] computes a time.
+//!
+//! Layers, from the bottom: `syntax` parses, `lower` turns a kernel into a `program` of `ops` on the `lanes` of a warp,
+//! `exec` runs it under the eyes of `check` and with `counters`, `model` predicts. A module uses only those below it.
 //!
 //! ```
 //! use ptx_emu::{GlobalMemory, Launch, Module};
@@ -38,37 +41,29 @@
 #![forbid(unsafe_code)]
 
 mod check;
-mod cluster;
-mod coalesce;
 mod counters;
-pub mod device;
 mod exec;
 mod finding;
 mod kernel;
 mod lanes;
+mod launch;
 mod lower;
 mod memory;
 pub mod model;
-pub mod occupancy;
 mod ops;
 mod program;
-mod registers;
-mod sample;
-mod special;
 pub mod syntax;
-mod tensor;
 mod types;
-mod waits;
 
 pub use check::Checks;
-pub use coalesce::SECTOR_BYTES;
-pub use counters::{Class, Counters, GlobalCounters, LineCounters, SharedCounters, TensorCoreFmas};
+pub use counters::{
+    Class, Counters, GlobalCounters, LineCounters, SECTOR_BYTES, SharedCounters, TensorCoreFmas, Waits,
+};
 pub use finding::{Finding, FindingKind, Thread};
-pub use kernel::{Error, Kernel, Launch, MAX_SHARED_BYTES, MAX_THREADS, Module, Report};
+pub use kernel::{Error, Kernel, MAX_SHARED_BYTES, MAX_THREADS, Module, Report};
+pub use launch::{BlockIndex, Blocks, Grouping, Launch};
 pub use lower::LowerError;
-pub use memory::{GlobalMemory, Pointer};
+pub use memory::{GlobalMemory, Pointer, Swizzle, TensorMap, TensorMapError};
+pub use model::{device, occupancy};
 pub use program::ParamInfo;
-pub use sample::{BlockIndex, Blocks, Grouping};
-pub use tensor::{Swizzle, TensorMap, TensorMapError};
 pub use types::{Space, Type};
-pub use waits::Waits;

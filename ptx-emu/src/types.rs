@@ -1,4 +1,4 @@
-//! The types and state spaces that PTX instructions name. PTX ISA, "State Spaces, Types, and Variables".
+//! Types and state spaces of PTX. PTX ISA, "State Spaces, Types, and Variables".
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ types! {
 }
 
 impl Type {
-    /// Its width in bytes; a predicate has none, and counts as 1.
+    /// Its width in bytes; 1 for a predicate.
     #[must_use]
     pub const fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
@@ -64,7 +64,7 @@ impl Type {
         self.is_signed() || matches!(self, Self::U8 | Self::U16 | Self::U32 | Self::U64 | Self::U16x2)
     }
 
-    /// Whether it is bits without a meaning: `.b8` to `.b128`.
+    /// Whether it is untyped: `.b8` to `.b128`.
     #[must_use]
     pub const fn is_bits(self) -> bool {
         matches!(self, Self::B8 | Self::B16 | Self::B32 | Self::B64 | Self::B128)
@@ -83,25 +83,25 @@ impl fmt::Display for Type {
     }
 }
 
-/// A state space: which memory an access or a variable is in.
+/// A state space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Space {
-    /// Any of global, shared and local memory, by the address; constant memory and parameters as well.
+    /// Generic addresses: any state space, by window.
     Generic,
-    /// Memory of the device.
+    /// Device memory.
     Global,
-    /// Memory of a block, or, for `::cluster`, of the blocks of a cluster.
+    /// Shared memory of a block, or, with `::cluster`, of the blocks of a cluster.
     Shared,
-    /// Memory of a thread.
+    /// Private memory of a thread.
     Local,
-    /// Constants.
+    /// Constant memory.
     Const,
     /// Parameters of a kernel or of a call.
     Param,
 }
 
 impl Space {
-    /// Whether an access to it may be one to the device's memory.
+    /// Whether an access to it may be one to global memory.
     pub(crate) const fn may_be_global(self) -> bool {
         matches!(self, Self::Global | Self::Generic)
     }

@@ -1,9 +1,10 @@
-//! SVG, piece by piece.
+//! SVG, piece by piece: the pictures of the report, and the drawings of tiles of the book.
 
 use maud::{Markup, PreEscaped, Render, html};
 
+use crate::document::{Document, pixel};
 use crate::font;
-use crate::number::pixel;
+use crate::theme::Theme;
 
 /// How wide a picture is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,10 +13,12 @@ pub enum Layout {
     Wide,
     /// For phones: 360 pixels.
     Narrow,
+    /// For drawings between a chapter's paragraphs: 720 pixels.
+    Book,
 }
 
 impl Layout {
-    /// Both.
+    /// Those of a picture.
     pub const ALL: [Self; 2] = [Self::Wide, Self::Narrow];
 
     /// In file names and classes.
@@ -24,6 +27,7 @@ impl Layout {
         match self {
             Self::Wide => "wide",
             Self::Narrow => "narrow",
+            Self::Book => "book",
         }
     }
 
@@ -33,11 +37,12 @@ impl Layout {
         match self {
             Self::Wide => 960.0,
             Self::Narrow => 360.0,
+            Self::Book => 720.0,
         }
     }
 
     pub(crate) const fn is_wide(self) -> bool {
-        matches!(self, Self::Wide)
+        !matches!(self, Self::Narrow)
     }
 
     /// One of the two.
@@ -46,9 +51,10 @@ impl Layout {
     }
 
     /// The size of its texts.
-    pub(crate) const fn font(self) -> f64 {
+    #[must_use]
+    pub const fn font(self) -> f64 {
         match self {
-            Self::Wide => 13.0,
+            Self::Wide | Self::Book => 13.0,
             Self::Narrow => 12.5,
         }
     }
@@ -76,17 +82,22 @@ impl Area {
 
 /// Which end of a text its place is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Anchor {
+pub enum Anchor {
+    /// It begins there.
     Start,
+    /// Its middle is there.
     Middle,
+    /// It ends there.
     End,
 }
 
 /// A text's look.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Type {
-    pub(crate) size: f64,
-    pub(crate) class: &'static str,
+pub struct Type {
+    /// Its size in pixels.
+    pub size: f64,
+    /// Its classes: a colour such as `f-ink`, and `b` where it is bold.
+    pub class: &'static str,
 }
 
 impl Type {
@@ -96,6 +107,12 @@ impl Type {
 
     pub(crate) fn width(self, text: &str) -> f64 {
         font::width(text, self.size, self.is_bold())
+    }
+
+    /// The text in lines that are no wider than `most`, where its words allow; the first is indented.
+    #[must_use]
+    pub fn wrap(self, text: &str, most: f64, indent: f64) -> Vec<String> {
+        font::wrap(text, self.size, self.is_bold(), [most - indent, most])
     }
 
     /// The text, or as much of its beginning as fits.
@@ -119,9 +136,19 @@ impl Type {
     }
 }
 
-/// Collects what is drawn.
+/// Collects what is drawn. Colours are classes: `f-NAME` fills, `s-NAME` strokes, in a colour of the one palette.
+///
+/// ```
+/// use report::{Anchor, Canvas, Layout, Type};
+///
+/// let mut canvas = Canvas::new("example", Layout::Book);
+/// canvas.rect([8.0, 8.0, 40.0, 20.0], "f-c0", 0.0);
+/// canvas.text(60.0, 18.0, Anchor::Start, Type { size: 13.0, class: "b f-ink" }, "a tile");
+/// let svg = canvas.document(40.0, "A tile", "A tile of A.");
+/// assert!(svg.starts_with("<svg") && svg.contains(".f-c0{") && !svg.contains(".f-c1{"));
+/// ```
 #[derive(Debug)]
-pub(crate) struct Canvas {
+pub struct Canvas {
     pub(crate) layout: Layout,
     id: String,
     body: String,
@@ -138,7 +165,8 @@ pub(crate) struct Drawing {
 
 impl Canvas {
     /// Nothing yet. The name makes ids differ within a page.
-    pub(crate) fn new(name: &str, layout: Layout) -> Self {
+    #[must_use]
+    pub fn new(name: &str, layout: Layout) -> Self {
         Self { layout, id: format!("{name}-{}", layout.name()), body: String::new(), hatches: Vec::new() }
     }
 
@@ -152,12 +180,27 @@ impl Canvas {
         Drawing { width: self.layout.width(), height, body }
     }
 
+    /// A file of its own, with what a reader hears who does not see it.
+    #[must_use]
+    pub fn document(self, height: f64, title: &str, description: &str) -> String {
+        let Drawing { width, height, body } = self.finish(height);
+        let document = Document {
+            size: [width, height],
+            title,
+            description,
+            paper: html! {
+                rect width="100%" height="100%" rx="6" class="f-raised" {}
+            },
+        };
+        document.svg(&body, Theme::Auto)
+    }
+
     pub(crate) fn add(&mut self, markup: &Markup) {
         markup.render_to(&mut self.body);
     }
 
     /// A text of which all is known; its middle is at height `y`.
-    pub(crate) fn text(&mut self, x: f64, y: f64, anchor: Anchor, look: Type, text: &str) {
+    pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, look: Type, text: &str) {
         let anchor = match anchor {
             Anchor::Start => None,
             Anchor::Middle => Some("middle"),
@@ -188,7 +231,28 @@ impl Canvas {
         });
     }
 
-    pub(crate) fn line(&mut self, from: [f64; 2], to: [f64; 2], width: f64, class: &str) {
+    /// A rectangle: left, top, width and height; its outline is as wide as `stroke`, if it has one.
+    pub fn rect(&mut self, [x, y, width, height]: [f64; 4], class: &str, stroke: f64) {
+        let stroke = (stroke > 0.0).then(|| pixel(stroke));
+        self.add(&html! {
+            rect x=(pixel(x)) y=(pixel(y)) width=(pixel(width)) height=(pixel(height)) class=(class)
+                stroke-width=[stroke] {}
+        });
+    }
+
+    /// A line with a head at its end, in a colour of the palette.
+    pub fn arrow(&mut self, from: [f64; 2], to: [f64; 2], colour: &str) {
+        self.line(from, to, 1.0, &format!("s-{colour}"));
+        let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+        let length = dx.hypot(dy).max(1.0);
+        let [ux, uy] = [dx / length, dy / length];
+        let corner = |side: f64| [to[0] - 8.0 * ux - side * uy, to[1] - 8.0 * uy + side * ux];
+        let points = [to, corner(4.0), corner(-4.0)].map(|[x, y]| format!("{} {}", pixel(x), pixel(y)));
+        self.add(&html! { path d={ "M" (points.join("L")) "Z" } class={ "f-" (colour) } {} });
+    }
+
+    /// A line of some width.
+    pub fn line(&mut self, from: [f64; 2], to: [f64; 2], width: f64, class: &str) {
         self.add(&html! {
             line x1=(pixel(from[0])) y1=(pixel(from[1])) x2=(pixel(to[0])) y2=(pixel(to[1])) class=(class)
                 stroke-width=(pixel(width)) {}

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use gpu_kernels::STEPS;
+use results::format::{percent, significant, tflops, times};
 use results::{Ladder, Measurement, Peers, Run};
-
-use crate::number::{short, thousands};
 
 /// The size that single figures are of, where all runs have it.
 const MAIN: u32 = results::SIZES[results::SIZES.len() - 1];
@@ -21,7 +20,7 @@ pub(crate) struct Data<'a> {
     pub(crate) size: Option<u32>,
 }
 
-/// A run without the rows whose results are wrong.
+/// A run without the steps' rows whose results are wrong.
 #[derive(Debug)]
 pub(crate) struct View {
     /// A short name, different from those of the others.
@@ -164,7 +163,7 @@ impl<'a> Data<'a> {
 impl View {
     fn new(run: &Run, label: String) -> Self {
         let (verified, failed) =
-            run.measurements.iter().cloned().partition(|row| row.verified && row.gflops.is_finite());
+            run.measurements.iter().cloned().partition(|row| is_shown(row) && row.gflops.is_finite());
         Self { label, run: Run { measurements: verified, ..run.clone() }, failed }
     }
 
@@ -182,12 +181,21 @@ impl View {
         Ladder::new(&self.run, peers).ok()
     }
 
-    /// The device's peak of single precision, from what a row says of its share.
-    pub(crate) fn fma_peak(&self) -> Option<f64> {
-        let share = |row: &&Measurement| row.percent_of_peak.is_some_and(|share| share > 0.0);
-        let row = self.run.measurements.iter().find(share)?;
-        Some(100.0 * row.gflops / row.percent_of_peak?)
+    /// The device's peak in fp32, in GFLOPS, and the SM clock that it is for, in MHz.
+    pub(crate) fn fma_peak(&self) -> Option<(f64, u32)> {
+        let rows = self.run.measurements.iter().filter(|row| row.precision == "fp32");
+        rows.filter_map(|row| row.peak_gflops().zip(row.max_sm_clock_mhz)).next()
     }
+
+    /// Baselines that are beyond their error bound: they are shown, and marked.
+    pub(crate) fn failed_baselines(&self) -> impl Iterator<Item = &Measurement> {
+        self.run.measurements.iter().filter(|row| !row.verified)
+    }
+}
+
+/// Steps are shown where their results are right; baselines in any case.
+fn is_shown(row: &Measurement) -> bool {
+    row.verified || row.is_baseline()
 }
 
 /// What all runs have of the usual size, or their largest; where they have none in common, the first one's largest.
@@ -222,21 +230,23 @@ pub(crate) fn run_mark(view: usize) -> String {
 }
 
 /// What a measurement has to tell.
-pub(crate) fn tip(row: &Measurement) -> Vec<String> {
+pub(crate) fn tip(run: &Run, row: &Measurement) -> Vec<String> {
     let [m, n, k] = row.shape();
     let shape = row.size().map_or_else(|| format!("{m} x {n} x {k}"), |size| size.to_string());
     let mut lines = vec![format!("{} ({})", row.kernel, row.precision)];
-    lines.push(format!("{} GFLOPS at {shape}", thousands(row.gflops)));
-    let shares = [(row.percent_of_cublas, "of cuBLAS"), (row.percent_of_peak, "of FMA peak")];
-    let shares: Vec<_> = shares.iter().filter_map(|(share, what)| Some(format!("{:.1} % {what}", (*share)?))).collect();
+    lines.push(format!("{} TFLOPS at {shape}", tflops(row.gflops)));
+    let shares = [(row.percent_of_cublas, "of cuBLAS"), (row.of_peak(), "of peak")];
+    let shares: Vec<_> =
+        shares.iter().filter_map(|(share, what)| Some(format!("{} % {what}", percent((*share)?)))).collect();
     lines.extend((!shares.is_empty()).then(|| shares.join(", ")));
-    if let (Some(speedup), Some(base)) = (row.speedup_over_base, &row.base) {
-        lines.push(format!("{speedup:.2} x as fast as {base}"));
+    if let (Some(speedup), Some(base)) = (run.speedup_over_base(row), &row.base) {
+        lines.push(format!("{} x as fast as {base}", times(speedup)));
     }
     lines.push(if row.modelled {
         "modelled, not measured".into()
     } else {
-        format!("{} ms, median of {} launches", short(row.time_ms), row.iterations)
+        format!("{} ms, median of {} launches", significant(row.time_ms), row.iterations)
     });
+    lines.extend((!row.verified).then(|| "failed its check".to_owned()));
     lines
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use results::Run;
+use results::format::trimmed;
 
 use crate::data::{Data, View, run_mark};
-use crate::number::thousands;
 use crate::table::Table;
 
 /// The table of all runs.
@@ -37,7 +37,7 @@ fn facts(view: &View) -> Vec<(&'static str, String)> {
             "Compute capability",
             rows.texts(|r| Some(r.compute_capability.clone()), |a| Some(a.compute_capability.clone()), |_| None),
         ),
-        ("Multiprocessors", rows.texts(|r| r.sm_count.map(|count| count.to_string()), |_| None, |_| None)),
+        ("SMs", rows.texts(|r| r.sm_count.map(|count| count.to_string()), |_| None, |_| None)),
         ("Driver", rows.texts(|r| Some(r.driver.clone()), |a| Some(a.driver.clone()), |_| None)),
         ("CUDA", rows.texts(|r| Some(r.cuda.clone()), |a| Some(a.cuda.clone()), |_| None)),
         ("cuBLAS", rows.texts(|r| r.cublas.clone(), |a| a.cublas.clone(), |_| None)),
@@ -104,7 +104,8 @@ fn how(view: &View) -> String {
 fn range(values: Vec<f64>, unit: &str) -> String {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let text = |value: f64| if value >= 1000.0 { format!("{value:.0}") } else { thousands(value) };
+    // Clocks are names of settings: they stand as they are.
+    let text = |value: f64| if value >= 1000.0 { format!("{value:.0}") } else { trimmed(value) };
     match values.len() {
         0 => String::new(),
         _ if text(least) == text(most) => format!("{} {unit}", text(least)),

@@ -37,10 +37,12 @@ pub(crate) fn width(text: &str, size: f64, is_bold: bool) -> f64 {
     text.chars().map(one).sum::<f64>() * size * MARGIN
 }
 
-/// The text in lines that are no wider than that, where its words allow.
-pub(crate) fn wrap(text: &str, size: f64, is_bold: bool, most: f64) -> Vec<String> {
+/// The text in lines that are no wider than that, the first one and the others, where its words allow.
+pub(crate) fn wrap(text: &str, size: f64, is_bold: bool, [first, others]: [f64; 2]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
+    // Not `split_whitespace`: spaces that do not break are whitespace, too.
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let most = if lines.len() > 1 { others } else { first };
         match lines.last_mut() {
             Some(line) if width(&format!("{line} {word}"), size, is_bold) <= most => {
                 line.push(' ');
@@ -50,4 +52,18 @@ pub(crate) fn wrap(text: &str, size: f64, is_bold: bool, most: f64) -> Vec<Strin
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        let most = width("one two", 13.0, false);
+        assert_eq!(wrap("one two three", 13.0, false, [most; 2]), ["one two", "three"]);
+        assert_eq!(wrap("one two\u{a0}three", 13.0, false, [most; 2]), ["one", "two\u{a0}three"]);
+        assert_eq!(wrap("one two one two", 13.0, false, [1.0, most]), ["one", "two one", "two"]);
+        assert_eq!(wrap("", 13.0, false, [most; 2]), Vec::<String>::new());
+    }
 }

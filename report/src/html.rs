@@ -1,19 +1,19 @@
 //! The page.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use results::Measurement;
+use results::format::error;
 
 use crate::canvas::Layout;
 use crate::data::{Data, View, run_mark};
-use crate::picture::Picture;
-use crate::pictures::LeftOut;
+use crate::picture::{LeftOut, Picture};
 use crate::table::Table;
-use crate::{Report, environment, theme};
+use crate::{environment, theme};
 
 const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");
 
-pub(crate) fn page(report: &Report) -> String {
-    let data = &report.data;
+pub(crate) fn page(data: &Data, pictures: &[Picture], missing: &[LeftOut]) -> String {
     let title = title(data);
     let style = format!("{}{}{STYLE}", theme::variables(), theme::page_rules());
     html! {
@@ -28,11 +28,11 @@ pub(crate) fn page(report: &Report) -> String {
                 style { (PreEscaped(style)) }
             }
             body {
-                (header(report, &title))
+                (header(data, pictures, &title))
                 main {
                     (failed(data))
-                    @for picture in &report.pictures { (section(picture, data)) }
-                    @if !report.left_out.is_empty() { (left_out(&report.left_out)) }
+                    @for picture in pictures { (section(picture, data)) }
+                    @if !missing.is_empty() { (left_out(missing)) }
                     (environment(data))
                 }
                 footer {
@@ -53,8 +53,7 @@ fn title(data: &Data) -> String {
     if devices.is_empty() { "SGEMM in Rust".into() } else { format!("SGEMM in Rust on {}", devices.join(" and ")) }
 }
 
-fn header(report: &Report, title: &str) -> Markup {
-    let data = &report.data;
+fn header(data: &Data, pictures: &[Picture], title: &str) -> Markup {
     html! {
         header {
             div.bar {
@@ -66,11 +65,11 @@ fn header(report: &Report, title: &str) -> Markup {
                 p.modelled {
                     b { "Modelled. " }
                     @if data.has_measured() { "Hatched bars, hollow points and dotted lines" } @else { "All times in this report" }
-                    " come out of the emulator's model, and were not measured."
+                    " are modelled by the emulator, and were not measured."
                 }
             }
             nav aria-label="Pictures" {
-                @for picture in &report.pictures { a href={ "#" (picture.name) } { (short_title(picture)) } " " }
+                @for picture in pictures { a href={ "#" (picture.name) } { (short_title(picture)) } " " }
                 a href="#environment" { "Environment" }
             }
         }
@@ -153,19 +152,28 @@ fn environment(data: &Data) -> Markup {
 fn failed(data: &Data) -> Markup {
     let rows = || data.views.iter().flat_map(|view| view.failed.iter().map(move |row| (view, row)));
     html! {
+        @if data.views.iter().any(|view| view.failed_baselines().next().is_some()) {
+            section #failed-baselines {
+                h2 { "Baselines that failed their check" }
+                p { "The error of these results is beyond the bound of their arithmetic. They are shown all the same." }
+                ul { @for view in &data.views { @for row in view.failed_baselines() { (failure(data, view, row)) } } }
+            }
+        }
         @if rows().next().is_some() {
             section #failed role="alert" {
                 h2 { "Failed" }
                 p { "These results are wrong, or were not verified. They are in no picture and no table." }
-                ul {
-                    @for (view, row) in rows() {
-                        li { b { (row.kernel) } " (" (row.precision) ") at " (row.m) " x " (row.n) " x " (row.k)
-                            @if !data.is_single() { ", " (view.label) }
-                            ": " @if row.rel_error.is_finite() { "error " (format!("{:.1e}", row.rel_error)) } @else { "its error is not finite" } }
-                    }
-                }
+                ul { @for (view, row) in rows() { (failure(data, view, row)) } }
             }
         }
+    }
+}
+
+fn failure(data: &Data, view: &View, row: &Measurement) -> Markup {
+    html! {
+        li { b { (row.kernel) } " (" (row.precision) ") at " (row.m) " x " (row.n) " x " (row.k)
+            @if !data.is_single() { ", " (view.label) }
+            ": " @if row.rel_error.is_finite() { "error " (error(row.rel_error)) } @else { "its error is not finite" } }
     }
 }
 

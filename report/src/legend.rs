@@ -47,3 +47,16 @@ fn sample(canvas: &mut Canvas, [x, y]: [f64; 2], swatch: Swatch) {
         Swatch::Upright(class) => canvas.line([x + 9.0, y - 7.0], [x + 9.0, y + 7.0], 1.8, class),
     }
 }
+
+/// The colour and form of an arithmetic, where steps are not told apart by their own.
+pub(crate) fn group(precision: &str) -> usize {
+    match precision {
+        "fp32" => 0,
+        precision if precision.ends_with("x3") => 2,
+        _ => 1,
+    }
+}
+
+/// What [`group`] returns, in words, in the order of legends.
+pub(crate) const GROUPS: [(usize, &str); 3] =
+    [(0, "fp32 on the CUDA cores"), (2, "tensor cores, hi/lo split: three MMAs"), (1, "tensor cores, one MMA")];

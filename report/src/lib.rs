@@ -1,4 +1,5 @@
 //! What runs left, for people to look at: pictures, as SVG and PNG, and one page of HTML that needs nothing else.
+//! [`Canvas`] and its palette draw these, and the book's drawings of tiles.
 //!
 //! [`Report`] takes one or several [`Run`]s and shows them side by side; [`write()`] puts everything into a folder. All
 //! figures are those of the [`results`] crate, so that the page, the README and the book cannot differ.
@@ -19,12 +20,13 @@
 
 mod canvas;
 mod data;
+mod document;
 mod environment;
 mod error;
 mod font;
+mod grid;
 mod html;
 mod legend;
-mod number;
 mod picture;
 mod pictures;
 mod place;
@@ -35,10 +37,9 @@ mod theme;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub use canvas::Layout;
+pub use canvas::{Anchor, Canvas, Layout, Type};
 pub use error::Error;
-pub use picture::Picture;
-pub use pictures::LeftOut;
+pub use picture::{LeftOut, Picture};
 use results::{Peers, Run};
 pub use table::Table;
 pub use theme::Theme;
@@ -89,7 +90,7 @@ impl<'a> Report<'a> {
     /// The page: one file that needs no network.
     #[must_use]
     pub fn html(&self) -> String {
-        html::page(self)
+        html::page(&self.data, &self.pictures, &self.left_out)
     }
 }
 

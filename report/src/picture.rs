@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, LazyLock};
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use resvg::{tiny_skia, usvg};
 
 use crate::canvas::{Drawing, Layout};
-use crate::number::pixel;
+use crate::document::{Document, pixel};
+use crate::error::Error;
+use crate::font;
 use crate::table::Table;
-use crate::theme::{self, Theme};
-use crate::{Error, font};
+use crate::theme::Theme;
 
 /// Pixels around a picture that stands alone.
 const MARGIN: f64 = 20.0;
@@ -36,6 +37,17 @@ pub struct Picture {
     pub(crate) drawings: [Drawing; 2],
 }
 
+/// A picture that is not there, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The picture's name.
+    pub name: &'static str,
+    /// What it would show.
+    pub title: String,
+    /// Why it is not there, and what to do.
+    pub reason: String,
+}
+
 impl Picture {
     fn drawing(&self, layout: Layout) -> &Drawing {
         let [wide, narrow] = &self.drawings;
@@ -47,25 +59,20 @@ impl Picture {
     pub fn svg(&self, layout: Layout, theme: Theme) -> String {
         let drawing = self.drawing(layout);
         let (header, top) = self.header(layout);
-        let (width, height) = (drawing.width + 2.0 * MARGIN, top + drawing.height + MARGIN);
-        let style = PreEscaped(theme::alone(theme));
-        html! {
-            svg xmlns="http://www.w3.org/2000/svg" width=(pixel(width)) height=(pixel(height))
-                viewBox={ "0 0 " (pixel(width)) " " (pixel(height)) } role="img" aria-label=(self.title) {
-                style { (style) }
-                rect width="100%" height="100%" class="f-paper" {}
-                (header)
-                g transform={ "translate(" (pixel(MARGIN)) " " (pixel(top)) ")" } { (drawing.body) }
-            }
-        }
-        .into_string()
+        let size = [drawing.width + 2.0 * MARGIN, top + drawing.height + MARGIN];
+        let paper = html! { rect width="100%" height="100%" class="f-paper" {} };
+        let body = html! {
+            (header)
+            g transform={ "translate(" (pixel(MARGIN)) " " (pixel(top)) ")" } { (drawing.body) }
+        };
+        Document { size, title: &self.title, description: "", paper }.svg(&body, theme)
     }
 
     /// Title and source in lines, and where the picture begins.
     fn header(&self, layout: Layout) -> (Markup, f64) {
         let (title, source) = (layout.pick(20.0, 17.0), layout.font());
-        let titles = font::wrap(&self.title, title, true, layout.width());
-        let sources = font::wrap(&self.source, source, false, layout.width());
+        let titles = font::wrap(&self.title, title, true, [layout.width(); 2]);
+        let sources = font::wrap(&self.source, source, false, [layout.width(); 2]);
         let mut y = MARGIN - 4.0;
         let mut lines = Vec::new();
         for (text, size, class) in titles

@@ -2,12 +2,12 @@
 
 use crate::canvas::{Anchor, Area, Type};
 
-/// Moves places as little as possible, such that neighbours are `gap` apart and all lie between `least` and `most`, if there
+/// Moves places as little as possible, such that adjacent ones are `gap` apart and all lie between `least` and `most`, if there
 /// is room. The order stays.
 pub(crate) fn spread(places: &[f64], gap: f64, least: f64, most: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by(|a, b| places[*a].total_cmp(&places[*b]));
-    // Groups of neighbours that touch: how many, and the middle of where they want to be.
+    // Groups of places that touch: how many, and the middle of where they want to be.
     let mut groups: Vec<(f64, usize)> = Vec::new();
     for &i in &order {
         groups.push((places[i], 1));
@@ -78,7 +78,7 @@ impl Placer {
             for (dx, dy, anchor) in DIRECTIONS {
                 let (left, middle) = (x + dx * distance, y + dy * (distance + 1.0));
                 let area = look.area(left, middle, anchor, text);
-                // A little room on both sides: neighbours would read as one.
+                // A little room on both sides: adjacent texts would read as one.
                 let area = Area { left: area.left - 2.0, right: area.right + 2.0, ..area };
                 if self.is_free(&area) {
                     self.taken.push(area);
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_keep_their_distance_and_order() {
+    fn adjacent_places_keep_their_distance_and_order() {
         assert_eq!(spread(&[10.0, 50.0], 10.0, 0.0, 100.0), [10.0, 50.0]);
         assert_eq!(spread(&[52.0, 50.0, 0.0], 10.0, 0.0, 100.0), [56.0, 46.0, 0.0]);
         assert_eq!(spread(&[98.0, 99.0], 10.0, 0.0, 100.0), [90.0, 100.0]);

@@ -1,5 +1,7 @@
 //! From values to pixels.
 
+use results::format::trimmed;
+
 /// An axis: values from `domain.0` to `domain.1` lie between `range.0` and `range.1`, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
@@ -66,6 +68,11 @@ impl Scale {
         let (first, last) = (self.domain.0.log10().ceil() as i32, self.domain.1.log10().floor() as i32);
         (first..=last).filter(|power| power % step == 0).map(|power| 10f64.powi(power)).collect()
     }
+}
+
+/// The text of a tick of speeds: they are in GFLOPS, and people read TFLOPS.
+pub(crate) fn tflops(gflops: f64) -> String {
+    trimmed(gflops / 1000.0)
 }
 
 /// A round number that is `value` or a little more, for the end of an axis.

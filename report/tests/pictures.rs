@@ -169,6 +169,29 @@ fn what_is_not_verified_is_not_drawn() {
 }
 
 #[test]
+fn a_baseline_that_failed_its_check_is_shown_and_marked() {
+    let mut run = measured();
+    for row in run.measurements.iter_mut().filter(|row| row.kernel == "cublas-f16") {
+        row.verified = false;
+    }
+    let runs = [run];
+    let peers = peers();
+    let report = Report::new(&runs, &peers);
+    let html = report.html();
+    let failed = &html[html.find("id=\"failed-baselines\"").unwrap()..];
+    assert!(failed[..1000].contains("<b>cublas-f16</b> (f16) at 4096 x 4096 x 4096"));
+    assert!(!html.contains("id=\"failed\""));
+    let ladder = &report.picture("ladder").unwrap().table;
+    assert!(ladder.lines.iter().any(|line| line.last().is_some_and(|cell| cell.ends_with("(failed its check)"))));
+}
+
+#[test]
+fn cublas_is_explained_where_it_is_there() {
+    let note = |run: Run| picture(&[run], "sizes").note;
+    assert!(note(measured()).contains("Dashed: cuBLAS.") && !note(modelled()).contains("cuBLAS"));
+}
+
+#[test]
 fn runs_stand_side_by_side() {
     let one = bars(&picture(&[measured()], "ladder").svg(Layout::Narrow, Theme::Auto)).len();
     let mut second = measured();
@@ -179,7 +202,7 @@ fn runs_stand_side_by_side() {
     let runs = [measured(), second];
     let ladder = picture(&runs, "ladder");
     assert_eq!(bars(&ladder.svg(Layout::Narrow, Theme::Auto)).len(), 2 * one);
-    let columns = ["Step", "Precision", "A: GFLOPS at 4096", "B: GFLOPS at 4096", "B over A", "B, all sizes"];
+    let columns = ["Step", "Precision", "A: TFLOPS at 4096", "B: TFLOPS at 4096", "B over A", "B, all sizes"];
     assert_eq!(ladder.table.columns, columns);
     let line = |slug: &str| ladder.table.lines.iter().find(|line| line[0] == slug).unwrap()[4..].to_owned();
     assert_eq!([line("prefetch"), line("ilp")], [["0.50 x", "SLOWER"], ["1.00 x", "same"]]);

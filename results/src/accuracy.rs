@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::number::or_nan;
+use crate::format::or_nan;
 
 /// The error of one kernel on one kind of inputs. The fields' names are the keys of JSON and CSV.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,16 +20,16 @@ pub struct Accuracy {
     pub m: u32,
     /// Columns of B and C.
     pub n: u32,
-    /// Length of the sums.
+    /// Columns of A, rows of B.
     pub k: u32,
     /// What the operands were drawn from.
     pub seed: u64,
     /// Rows of C that were compared: all, or where that takes long those at borders between tiles and random ones.
     pub rows_compared: usize,
-    /// ||C - reference|| / ||reference||, Frobenius, against f64.
+    /// The normwise relative error ||C - reference|| / ||reference||, Frobenius, against f64.
     #[serde(deserialize_with = "or_nan")]
     pub rel_error: f64,
-    /// The largest |C - reference| / (|A|\*|B|) of an element.
+    /// The largest componentwise error |C - reference| / (|A|\*|B|).
     #[serde(deserialize_with = "or_nan")]
     pub max_error: f64,
     /// The kernel that it is compared with: cuBLAS SGEMM, or where that is not there a step in single precision.
@@ -40,7 +40,7 @@ pub struct Accuracy {
     /// `max_error` as a multiple of the other kernel's.
     #[serde(deserialize_with = "or_nan")]
     pub max_error_ratio: f64,
-    /// Whether the kernel promises that its errors are not larger.
+    /// Whether the kernel's accuracy class guarantees that its errors are not larger.
     pub promises: bool,
     /// Whether they are.
     pub verdict: Verdict,

@@ -33,11 +33,11 @@ pub struct Counters {
     pub registers: u32,
     /// Shared memory of a block in bytes, static and dynamic.
     pub shared_bytes: u32,
-    /// Blocks that a multiprocessor holds at once.
+    /// Blocks that an SM holds at once.
     pub blocks_per_sm: u32,
-    /// Warps that a multiprocessor holds at once.
+    /// Warps that an SM holds at once.
     pub warps_per_sm: u32,
-    /// These warps as a share of what it could hold: 0 to 1.
+    /// These warps as a share of the maximum: 0 to 1.
     pub occupancy: f64,
     /// What keeps it from holding more: `threads`, `registers`, `shared memory` or `blocks`.
     pub occupancy_limit: String,
@@ -51,17 +51,17 @@ pub struct Counters {
     pub thread_fmas: u64,
     /// Multiply-adds of the tensor cores.
     pub tensor_core_fmas: u64,
-    /// Loads from global memory, copies in bulk included.
+    /// Requests that read global memory: loads of warps, `cp.async` included, and bulk (TMA) copies, which are in `copies` too.
     pub global_loads: u64,
-    /// Sectors of 32 bytes that these touch.
+    /// Sectors of 32 bytes that these touch, those of bulk copies included.
     pub global_load_sectors: u64,
     /// Stores to global memory.
     pub global_stores: u64,
     /// Sectors that these touch.
     pub global_store_sectors: u64,
-    /// Passes through the first-level cache of both.
+    /// Passes of both through the L1 cache.
     pub global_wavefronts: u64,
-    /// Of the loads, copies in bulk to shared memory.
+    /// Bulk (TMA) copies from global to shared memory: those of `global_loads` that no warp loads.
     pub copies: u64,
     /// Sectors that these touch.
     pub copy_sectors: u64,
@@ -69,7 +69,7 @@ pub struct Counters {
     pub copy_bytes: u64,
     /// Loads from shared memory.
     pub shared_loads: u64,
-    /// Passes that these take: more than the least where lanes meet in a bank.
+    /// Passes (wavefronts) that these take: more than the least on bank conflicts.
     pub shared_load_wavefronts: u64,
     /// Bytes that the lanes of these ask for.
     pub shared_load_bytes: u64,
@@ -79,23 +79,24 @@ pub struct Counters {
     pub shared_store_wavefronts: u64,
     /// Bytes that the lanes of these ask for.
     pub shared_store_bytes: u64,
-    /// Warps that come to a barrier of the block.
+    /// Warps that wait at a barrier of the block or the cluster.
     pub barriers: u64,
-    /// Branches at which the lanes of a warp go different ways.
+    /// Branches at which the lanes of a warp diverge.
     pub divergent_branches: u64,
-    /// Bytes between the L2 cache and the multiprocessors, at the least: the distinct sectors that each block touches.
+    /// Bytes between the L2 cache and the SMs, at the least: the distinct sectors that each block touches.
     pub l2_bytes: u64,
-    /// Bytes of the matrices that are touched at all: what device memory must hand out, at the least.
+    /// Distinct bytes of the matrices that are touched: what device memory must deliver, at the least.
     pub touched_bytes: u64,
-    /// The time that the model predicts, with what runs before the kernel, in milliseconds.
+    /// The time that the model predicts, pre-passes included, in milliseconds.
     pub modelled_ms: f64,
     /// What the model says that bounds the speed, such as `FMA throughput`.
     pub bound: String,
-    /// What the units for this arithmetic do at best at the device's highest clock, in 10^9 operations per second.
+    /// The device's peak in this arithmetic at its highest SM clock, in GFLOPS; a third of the tensor cores' where a product takes
+    /// three MMAs.
     pub peak_gflops: f64,
-    /// What the L2 cache hands to all multiprocessors at best, in 10^9 bytes per second.
+    /// Bandwidth of the L2 cache to all SMs, in 10^9 bytes per second.
     pub l2_gb_per_s: f64,
-    /// What device memory hands out at best, in 10^9 bytes per second.
+    /// Bandwidth of device memory, in 10^9 bytes per second.
     pub dram_gb_per_s: f64,
     /// When it was counted: UTC, RFC 3339.
     pub date: String,
@@ -124,7 +125,7 @@ impl Counters {
         self.multiply_adds() as f64 / 32.0
     }
 
-    /// Loads from global memory by warps, copies in bulk left out.
+    /// Loads of warps from global memory: bulk (TMA) copies are not among them.
     #[must_use]
     pub fn warp_loads(&self) -> u64 {
         self.global_loads - self.copies
@@ -136,7 +137,7 @@ impl Counters {
         ratio(self.global_load_sectors - self.copy_sectors, self.warp_loads())
     }
 
-    /// Bytes that a copy in bulk moves.
+    /// Bytes that a bulk (TMA) copy moves.
     #[must_use]
     pub fn bytes_per_copy(&self) -> f64 {
         ratio(self.copy_bytes, self.copies)
@@ -154,8 +155,8 @@ impl Counters {
         ratio(self.shared_load_wavefronts, self.shared_loads)
     }
 
-    /// Wavefronts that accesses to shared memory take beyond what their bytes need, as a share of all of them: conflicts
-    /// of lanes that meet in a bank. 0 to 1.
+    /// Wavefronts that accesses to shared memory take beyond what their bytes need, as a share of all of them: bank
+    /// conflicts. 0 to 1.
     #[must_use]
     pub fn conflict_share(&self) -> f64 {
         let excess = |wavefronts: u64, bytes: u64| wavefronts.saturating_sub(bytes.div_ceil(128));
@@ -164,14 +165,14 @@ impl Counters {
         ratio(conflicts, self.shared_load_wavefronts + self.shared_store_wavefronts)
     }
 
-    /// Wavefronts of the first-level cache and of shared memory together, for an FMA of a warp.
+    /// Wavefronts of the L1 cache and of shared memory together, for an FMA of a warp.
     #[must_use]
     pub fn wavefronts_per_fma(&self) -> f64 {
         let wavefronts = self.global_wavefronts + self.shared_load_wavefronts + self.shared_store_wavefronts;
         wavefronts as f64 / self.warp_fmas()
     }
 
-    /// FMAs that a load, from whichever memory, feeds; 0 where nothing is loaded.
+    /// FMAs of a warp per load of a warp, from either memory; 0 where nothing is loaded.
     #[must_use]
     pub fn fmas_per_load(&self) -> f64 {
         let loads = self.warp_loads() + self.shared_loads;
@@ -184,7 +185,7 @@ impl Counters {
         ratio(self.fma_instructions, self.machine_instructions)
     }
 
-    /// Operations for each byte between the L2 cache and the multiprocessors: a multiply-add is two.
+    /// Arithmetic intensity (L2) in FLOP/B, of the bytes between the L2 cache and the SMs. A multiply-add is two.
     #[must_use]
     pub fn flops_per_l2_byte(&self) -> f64 {
         ratio(2 * self.multiply_adds(), self.l2_bytes)

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::format::{error, or_dash, percent, tflops, times};
 use crate::{Error, Measurement, Run};
 
 /// The square sizes that the table shows where a run has them; else its two largest. Ratios and errors are those of the last.
@@ -87,12 +88,12 @@ impl Ladder {
     /// let newest = Run::newest_in(folder)?.expect("results are published");
     /// let ladder = Ladder::new(&Run::read(&newest)?, &Peers::read(&folder.join("peers.json"))?)?;
     /// assert_eq!((ladder.sizes.last(), ladder.lines[0].step.as_str()), (Some(&4096), "naive"));
-    /// assert!(ladder.markdown("every row", None).starts_with("| Step | Precision | GFLOPS at "));
+    /// assert!(ladder.markdown("every row", None).starts_with("| Step | Precision | TFLOPS at "));
     /// # Ok::<(), results::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotVerified`] where a row would be shown whose result is wrong, [`Error::NoSuchSize`] where there is none.
+    /// [`Error::NotVerified`] where a step would be shown whose result is wrong, [`Error::NoSuchSize`] where there is none.
     pub fn new(run: &Run, peers: &Peers) -> Result<Self, Error> {
         let sizes = sizes(run);
         let Some(&last) = sizes.last() else {
@@ -100,13 +101,13 @@ impl Ladder {
         };
         let is_shown = |row: &&Measurement| row.size().is_some_and(|size| sizes.contains(&size));
         let rows: Vec<_> = run.measurements.iter().filter(is_shown).collect();
-        if let Some(Measurement { kernel, m, n, k, .. }) = rows.iter().find(|row| !row.verified) {
+        if let Some(Measurement { kernel, m, n, k, .. }) = rows.iter().find(|row| !row.verified && !row.is_baseline()) {
             return Err(Error::NotVerified { name: run.name.clone(), kernel: kernel.clone(), m: *m, n: *n, k: *k });
         }
         let has_peers = rows.iter().any(|row| peers.beside(row).is_some());
         let mut columns = vec!["Step".to_owned(), "Precision".to_owned()];
-        columns.extend(sizes.iter().map(|size| format!("GFLOPS at {size}")));
-        columns.extend(["of cuBLAS", "of FMA peak"].map(str::to_owned));
+        columns.extend(sizes.iter().map(|size| format!("TFLOPS at {size}")));
+        columns.extend(["of cuBLAS", "of peak"].map(str::to_owned));
         columns.extend(has_peers.then(|| "of CUDA C++".to_owned()));
         columns.extend(["over its base", "rel. error"].map(str::to_owned));
 
@@ -115,8 +116,8 @@ impl Ladder {
         for row in &rows {
             if seen.insert((row.step(), &row.precision)) {
                 let at = |size: u32| run.of(row.step(), &row.precision, [size; 3]);
-                let speeds = sizes.iter().map(|size| cell(at(*size), |row| format!("{:.0}", row.gflops)));
-                lines.push(Line::new(row, speeds, at(last), has_peers.then_some(peers)));
+                let speeds = sizes.iter().map(|size| cell(at(*size), |row| tflops(row.gflops)));
+                lines.push(Line::new(run, row, speeds, at(last), has_peers.then_some(peers)));
             }
         }
         let peers = has_peers.then(|| format!("{}, measured {}", peers.what, peers.measured));
@@ -143,6 +144,7 @@ impl Ladder {
 impl Line {
     /// `last` is the row whose ratios and error are shown.
     fn new(
+        run: &Run,
         any: &Measurement,
         speeds: impl Iterator<Item = String>,
         last: Option<&Measurement>,
@@ -155,16 +157,18 @@ impl Line {
             name => name,
         };
         let label = if any.modelled { " (modelled)" } else { "" };
-        let percent = |value: Option<f64>| cell(value, |value| format!("{value:.1} %"));
+        let share = |value: Option<f64>| or_dash(value, |value| format!("{} %", percent(value)));
         let mut cells = vec![format!("{name}{label}"), any.precision.clone()];
         cells.extend(speeds);
-        cells.push(percent(last.and_then(|row| row.percent_of_cublas)));
-        cells.push(percent(last.and_then(|row| row.percent_of_peak)));
+        cells.push(share(last.and_then(|row| row.percent_of_cublas)));
+        cells.push(share(last.and_then(Measurement::of_peak)));
         if let Some(peers) = peers {
-            cells.push(percent(last.and_then(|row| Some(100.0 * row.gflops / peers.beside(row)?))));
+            cells.push(share(last.and_then(|row| Some(100.0 * row.gflops / peers.beside(row)?))));
         }
-        cells.push(cell(last.and_then(|row| row.speedup_over_base), |value| format!("{value:.2} x")));
-        cells.push(cell(last, |row| format!("{:.1e}", row.rel_error)));
+        cells.push(or_dash(last.and_then(|row| run.speedup_over_base(row)), |value| format!("{} x", times(value))));
+        // A step whose result is wrong is not shown at all.
+        let mark = |row: &Measurement| if row.verified { "" } else { " (failed its check)" };
+        cells.push(cell(last, |row| format!("{}{}", error(row.rel_error), mark(row))));
         Self { step: any.step().to_owned(), is_baseline: any.is_baseline(), is_modelled: any.modelled, cells }
     }
 }
@@ -206,9 +210,29 @@ fn caption(rows: &[&Measurement], last: u32) -> String {
         _ => "Measured, but for the rows labelled modelled",
     };
     format!(
-        "{how}: {}. Percentages, speed-up and error are those at {last}. The base is the step that one changes.",
-        parts.join("; ")
+        "{how}: {}. Percentages, speed-up and error are those at {last}. {} The base is the step that one changes; a speed-up is \
+         given where both compute in one precision.",
+        parts.join("; "),
+        peaks(rows)
     )
+}
+
+/// What "of peak" is a share of, for the arithmetics that `rows` have.
+fn peaks(rows: &[&Measurement]) -> String {
+    let has = |names: &[&str]| rows.iter().any(|row| names.contains(&&*row.precision) && row.peak_gflops().is_some());
+    let parts = [
+        has(&["fp32"]).then_some("the FMA units for fp32"),
+        has(&["f16", "bf16", "tf32"]).then_some("the dense tensor cores for f16, bf16 and tf32"),
+        has(&["fp16x3", "tf32x3"])
+            .then_some("a third of that for fp16x3 and tf32x3, which spend three MMAs on each product"),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    let clocks: BTreeSet<_> = rows.iter().filter_map(|row| row.max_sm_clock_mhz).collect();
+    let clocks: Vec<_> = clocks.iter().map(u32::to_string).collect();
+    format!("The peak is that of the row's precision at {} MHz: {}.", clocks.join(", "), parts.join(", "))
 }
 
 fn labelled(label: &str, value: String) -> String {
@@ -272,8 +296,8 @@ mod tests {
             Ladder::new(&ladder(), &peers()).unwrap().markdown("[x.jsonl](x.jsonl)", Some("[theirs](peers.json)"));
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[1], "|---|---|---:|---:|---:|---:|---:|---:|---:|");
-        assert_eq!(lines[2], "| `naive` | fp32 | 480 | 499 | 50.0 % | - | 100.0 % | - | 1.5e-7 |");
-        assert_eq!(lines[3], "| cuBLAS | fp32 | - | 998 | 50.0 % | - | - | - | 1.5e-7 |");
+        assert_eq!(lines[2], "| `naive` | fp32 | 0.480 | 0.499 | 50.0 % | - | 100.0 % | - | 1.5e-7 |");
+        assert_eq!(lines[3], "| cuBLAS | fp32 | - | 0.998 | 50.0 % | - | - | - | 1.5e-7 |");
         assert!(
             lines[5].starts_with("Measured: H200; SM clock 4092 to 4096 MHz; L2 flushed; 2026-05-04. "),
             "{}",
@@ -282,6 +306,35 @@ mod tests {
         assert!(lines[5].ends_with("CUDA C++ is [theirs](peers.json). Every row: [x.jsonl](x.jsonl)."));
         let named = |kernel| Ladder::new(&run(&[line(kernel, 4096, 1.0)]), &peers()).unwrap().lines[0].cells[0].clone();
         assert_eq!(["cublas-tf32", "cublas-f16-f32"].map(named), ["cuBLAS", "cuBLAS, C of f32"]);
+    }
+
+    #[test]
+    fn shares_are_of_the_rows_own_arithmetic() {
+        let mut run = run(&[line("naive", 4096, 33_454.0), line("tensor", 4096, 107_053.0), line("other", 4096, 1.0)]);
+        for (row, precision) in run.measurements.iter_mut().zip(["fp32", "f16", "f16"]) {
+            (row.precision, row.sm_count, row.max_sm_clock_mhz) = (precision.into(), Some(132), Some(1980));
+            // What records of schema 1 say.
+            (row.percent_of_peak, row.speedup_over_base) = (Some(300.0), Some(3.2));
+        }
+        run.measurements[1].base = Some("naive".into());
+        run.measurements[2].base = Some("tensor".into());
+        let ladder = Ladder::new(&run, &Peers::default()).unwrap();
+        let cells: Vec<_> = ladder.lines.iter().map(|line| [&*line.cells[4], &line.cells[5]]).collect();
+        assert_eq!(cells, [["50.0 %", "-"], ["10.0 %", "-"], ["0.0 %", "3.20 x"]]);
+        assert!(
+            ladder.caption.contains("at 1980 MHz: the FMA units for fp32, the dense tensor cores for"),
+            "{}",
+            ladder.caption
+        );
+        assert!(!ladder.caption.contains("fp16x3"));
+    }
+
+    #[test]
+    fn a_baseline_that_failed_its_check_is_marked() {
+        let mut run = ladder();
+        run.measurements[3].verified = false;
+        let ladder = Ladder::new(&run, &peers()).unwrap();
+        assert_eq!(ladder.lines[1].cells.last().map(String::as_str), Some("1.5e-7 (failed its check)"));
     }
 
     #[test]
@@ -299,7 +352,7 @@ mod tests {
         let ladder = Ladder::new(&run, &peers()).unwrap();
         assert_eq!(
             (ladder.lines.len(), &ladder.lines[0].cells[..4]),
-            (1, &["naive", "fp32", "480", "499"].map(str::to_owned)[..])
+            (1, &["naive", "fp32", "0.480", "0.499"].map(str::to_owned)[..])
         );
     }
 

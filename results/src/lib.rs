@@ -1,7 +1,7 @@
 //! What a run leaves, as data: [`Record`]s, one JSON object a line, with a version ([`SCHEMA`]) and a schema ([`schema`]).
 //!
 //! `host` writes them. All that shows results reads them here, so that the README, the book and the report cannot differ:
-//! [`Ladder`] is the table of the steps, [`METRICS`] what Nsight Compute calls the counters, and [`compare`] says what is
+//! [`Ladder`] is the table of the steps, [`FIGURES`] what is shown of the counters, [`METRICS`] what Nsight Compute calls these, and [`compare`] says what is
 //! faster or slower than in an earlier run.
 //!
 //! ```
@@ -21,29 +21,33 @@ mod accuracy;
 mod compare;
 mod counters;
 mod error;
+mod figure;
+pub mod format;
 mod ladder;
 mod measurement;
 mod metric;
-mod number;
+mod peak;
 mod run;
-mod shown;
+mod text_table;
 
 pub use accuracy::{Accuracy, Verdict};
 pub use compare::{Change, Judgement, StepChange, compare};
 pub use counters::Counters;
 pub use error::Error;
+pub use figure::{FIGURES, Figure};
 pub use ladder::{Ladder, Line, Peers, SIZES};
 pub use measurement::Measurement;
 pub use metric::{METRICS, Metric, Profiled, Source, Tolerance};
-pub use number::{grouped, significant};
+pub use peak::peak_gflops;
 pub use run::Run;
-pub use shown::{SHOWN, Shown};
+pub use text_table::text_table;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of the records. It grows where a key changes its meaning or goes; keys may be added without.
-pub const SCHEMA: u32 = 1;
+/// The version of the records. It grows where a key changes its meaning or goes; keys may be added without. Version 2:
+/// `percent_of_peak` is of the peak of the row's own arithmetic, `speedup_over_base` is there within one arithmetic only.
+pub const SCHEMA: u32 = 2;
 
 /// A line of a file of results. `record` says which kind it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::counters::step_of;
-use crate::number::or_nan;
+use crate::format::or_nan;
+use crate::peak::peak_gflops;
 
 /// One measurement with all that is needed to judge it. The fields' names are the keys of JSON and CSV.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +22,7 @@ pub struct Measurement {
     pub device: String,
     /// Such as `9.0`.
     pub compute_capability: String,
-    /// Its multiprocessors.
+    /// Its SMs.
     pub sm_count: Option<u32>,
     /// The highest SM clock, in MHz.
     pub max_sm_clock_mhz: Option<u32>,
@@ -69,16 +70,18 @@ pub struct Measurement {
     pub gflops: f64,
     /// Speed as a share of cuBLAS's in the same arithmetic and run: of SGEMM's where the kernel is as accurate.
     pub percent_of_cublas: Option<f64>,
-    /// Speed as a share of the device's fp32 FMA peak at its highest clock, where the kernel is as accurate as that.
+    /// Speed as a share of the device's peak in this arithmetic at its highest SM clock: of the FMA units in fp32, of the tensor
+    /// cores (dense) in f16, bf16 and tf32, of a third of that in fp16x3 and tf32x3. In schema 1: of the FMA units.
     pub percent_of_peak: Option<f64>,
     /// The step that this one changes.
     pub base: Option<String>,
-    /// How many times as fast as its base, where that is in the same run.
+    /// How many times as fast as its base, where that is in the same run and computes in the same arithmetic. In schema 1: in
+    /// any arithmetic.
     pub speedup_over_base: Option<f64>,
-    /// ||C - reference|| / ||reference||, Frobenius, against f64.
+    /// The normwise relative error ||C - reference|| / ||reference||, Frobenius, against f64.
     #[serde(deserialize_with = "or_nan")]
     pub rel_error: f64,
-    /// The largest error of an element, as a share of what is allowed.
+    /// The largest componentwise error, as a share of its error bound.
     #[serde(deserialize_with = "or_nan")]
     pub max_scaled_error: f64,
     /// Whole rows that were compared element by element.
@@ -89,7 +92,7 @@ pub struct Measurement {
     pub blocks: Option<u64>,
     /// Bytes of device memory that the kernel takes beside the operands, where it is known.
     pub workspace_bytes: Option<u64>,
-    /// Whether the result is right.
+    /// Whether the result is right. A baseline that is not has failed its check, which does not fail the run.
     pub verified: bool,
     /// SM clock right after the timed launches, in MHz.
     pub sm_clock_mhz: Option<u32>,
@@ -118,6 +121,20 @@ impl Measurement {
     #[must_use]
     pub fn is_baseline(&self) -> bool {
         self.step().starts_with("cublas")
+    }
+
+    /// The device's peak in this arithmetic at its highest SM clock, in GFLOPS.
+    #[must_use]
+    pub fn peak_gflops(&self) -> Option<f64> {
+        let (major, minor) = self.compute_capability.split_once('.')?;
+        let capability = (major.parse().ok()?, minor.parse().ok()?);
+        peak_gflops(&self.precision, capability, self.sm_count?, self.max_sm_clock_mhz?)
+    }
+
+    /// Its speed as a share of [`Self::peak_gflops`], in percent: computed, since records of schema 1 have another peak's.
+    #[must_use]
+    pub fn of_peak(&self) -> Option<f64> {
+        self.peak_gflops().map(|peak| 100.0 * self.gflops / peak)
     }
 
     /// m, n and k.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::Counters;
+use crate::{Counters, Figure};
 
 /// A figure of [`Counters`] that the hardware's profiler has too.
 ///
@@ -19,18 +19,12 @@ use crate::Counters;
 /// ```
 #[derive(Debug)]
 pub struct Metric {
-    /// The key of [`Counters`].
-    pub key: &'static str,
-    /// What tables call it.
-    pub name: &'static str,
-    /// What it says of a kernel, in a line.
-    pub meaning: &'static str,
+    /// Ours.
+    pub figure: &'static Figure,
     /// Where Nsight Compute has it.
     pub source: Source,
     /// How near the two are to be.
     pub tolerance: Tolerance,
-    /// Ours, as far as the hardware counts the same.
-    pub of: fn(&Counters) -> f64,
 }
 
 /// Where Nsight Compute has a figure: the sum of all that is named here, times `unit`.
@@ -82,200 +76,96 @@ pub struct Profiled {
     pub opcodes: BTreeMap<String, u64>,
 }
 
-/// What the emulator may be away from the hardware where both count the same.
+/// The tolerance where both count the same.
 const COUNTED: Tolerance = Tolerance::Within(0.01);
 
 /// All of them, in the order of tables.
 pub const METRICS: &[Metric] = &[
-    Metric {
-        key: "blocks",
-        name: "blocks",
-        meaning: "Blocks of the grid.",
-        source: Source::metrics(&["launch__grid_size"]),
-        tolerance: Tolerance::Within(0.0),
-        of: |counters| counters.blocks as f64,
-    },
-    Metric {
-        key: "threads",
-        name: "threads per block",
-        meaning: "Threads of a block.",
-        source: Source::metrics(&["launch__block_size"]),
-        tolerance: Tolerance::Within(0.0),
-        of: |counters| counters.threads.into(),
-    },
-    Metric {
-        key: "registers",
-        name: "registers per thread, estimated",
-        meaning: "Registers of a thread, which are handed out eight at a time: estimated from the PTX, and by how many blocks fit.",
-        source: Source::metrics(&["launch__registers_per_thread"]),
-        tolerance: Tolerance::Units(8),
-        of: |counters| counters.registers.into(),
-    },
-    Metric {
-        key: "shared_bytes",
-        name: "shared memory per block, bytes",
-        meaning: "Shared memory of a block, static and dynamic, without the KiB that the driver takes.",
-        source: Source::metrics(&["launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic"]),
-        tolerance: Tolerance::Within(0.0),
-        of: |counters| counters.shared_bytes.into(),
-    },
-    Metric {
-        key: "occupancy",
-        name: "occupancy, %",
-        meaning: "Warps that fit on a multiprocessor at once, as a share of what it could hold.",
-        source: Source::metrics(&["sm__maximum_warps_per_active_cycle_pct"]),
-        tolerance: COUNTED,
-        of: |counters| 100.0 * counters.occupancy,
-    },
-    Metric {
-        key: "warps_per_sm",
-        name: "  warps on a multiprocessor",
-        meaning: "Those that fit; the hardware's are those that were there, on average, which grids of few blocks leave far below.",
-        source: Source::metrics(&["sm__warps_active.avg.per_cycle_active"]),
-        tolerance: Tolerance::Comparable,
-        of: |counters| counters.warps_per_sm.into(),
-    },
-    Metric {
-        key: "machine_instructions",
-        name: "machine instructions, estimated",
-        meaning: "Instructions of the GPU's own code that warps execute: estimated from the PTX, for its compiler adds and drops some.",
-        source: Source::metrics(&["smsp__inst_executed.sum"]),
-        tolerance: Tolerance::Within(0.05),
-        of: |counters| counters.machine_instructions as f64,
-    },
-    Metric {
-        key: "thread_fmas",
-        name: "FMAs of threads",
-        meaning: "Fused multiply-adds of threads: m*n*k, and what is computed beyond the edges of C.",
-        source: Source::metrics(&["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"]),
-        tolerance: COUNTED,
-        of: |counters| counters.thread_fmas as f64,
-    },
-    Metric {
-        key: "tensor_core_fmas",
-        name: "FMAs of the tensor cores",
-        meaning: "Multiply-adds of the tensor cores: those of each `wgmma`, whose size stands in its opcode.",
-        source: Source::opcodes(&["HGMMA"]),
-        tolerance: COUNTED,
-        of: |counters| counters.tensor_core_fmas as f64,
-    },
-    Metric {
-        key: "global_loads",
-        name: "global loads",
-        meaning: "Warps that load from global memory, copies by `cp.async` included.",
-        source: Source::metrics(&["smsp__sass_inst_executed_op_global_ld.sum"]).with(&["LDGSTS"]),
-        tolerance: COUNTED,
-        of: |counters| counters.warp_loads() as f64,
-    },
-    Metric {
-        key: "global_load_sectors",
-        name: "  sectors",
-        meaning: "Sectors of 32 bytes that these touch: 4 for each load of 32 neighbouring words, up to 32 for scattered ones.",
-        source: Source::metrics(&[
+    Metric::new("blocks", Tolerance::Within(0.0), Source::metrics(&["launch__grid_size"])),
+    Metric::new("threads", Tolerance::Within(0.0), Source::metrics(&["launch__block_size"])),
+    Metric::new("registers", Tolerance::Units(8), Source::metrics(&["launch__registers_per_thread"])),
+    Metric::new(
+        "shared_bytes",
+        Tolerance::Within(0.0),
+        Source::metrics(&["launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic"]),
+    ),
+    Metric::new("occupancy", COUNTED, Source::metrics(&["sm__maximum_warps_per_active_cycle_pct"])),
+    // The hardware's are those that were resident on average: grids of few blocks leave it far below the limit.
+    Metric::new("warps_per_sm", Tolerance::Comparable, Source::metrics(&["sm__warps_active.avg.per_cycle_active"])),
+    Metric::new("machine_instructions", Tolerance::Within(0.05), Source::metrics(&["smsp__inst_executed.sum"])),
+    Metric::new("thread_fmas", COUNTED, Source::metrics(&["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"])),
+    Metric::new("tensor_core_fmas", COUNTED, Source::opcodes(&["HGMMA"])),
+    Metric::new(
+        "warp_loads",
+        COUNTED,
+        Source::metrics(&["smsp__sass_inst_executed_op_global_ld.sum"]).with(&["LDGSTS"]),
+    ),
+    Metric::new(
+        "warp_load_sectors",
+        COUNTED,
+        Source::metrics(&[
             "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
             "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
         ]),
-        tolerance: COUNTED,
-        of: |counters| (counters.global_load_sectors - counters.copy_sectors) as f64,
-    },
-    Metric {
-        key: "copies",
-        name: "copies in bulk",
-        meaning: "Copies of boxes of a matrix to shared memory, each asked for by one thread (`cp.async.bulk`).",
-        source: Source::opcodes(&["UTMALDG", "UBLKCP"]),
-        tolerance: COUNTED,
-        of: |counters| counters.copies as f64,
-    },
-    Metric {
-        key: "global_stores",
-        name: "global stores",
-        meaning: "Warps that store to global memory: C.",
-        source: Source::metrics(&["smsp__sass_inst_executed_op_global_st.sum"]),
-        tolerance: COUNTED,
-        of: |counters| counters.global_stores as f64,
-    },
-    Metric {
-        key: "global_store_sectors",
-        name: "  sectors",
-        meaning: "Sectors of 32 bytes that these touch.",
-        source: Source::metrics(&["smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum"]),
-        tolerance: COUNTED,
-        of: |counters| counters.global_store_sectors as f64,
-    },
-    Metric {
-        key: "global_wavefronts",
-        name: "  passes through the L1 cache",
-        meaning: "Passes of these loads and stores: ours are those of the slower of two stages, tags and data; the hardware's those of the second.",
-        source: Source::metrics(&["l1tex__data_pipe_lsu_wavefronts_mem_lgds.sum"]),
-        tolerance: Tolerance::Comparable,
-        of: |counters| counters.global_wavefronts as f64,
-    },
-    Metric {
-        key: "shared_loads",
-        name: "shared loads",
-        meaning: "Warps that load from shared memory.",
-        source: Source::metrics(&["smsp__sass_inst_executed_op_shared_ld.sum"]),
-        tolerance: COUNTED,
-        of: |counters| counters.shared_loads as f64,
-    },
-    Metric {
-        key: "shared_load_wavefronts",
-        name: "  wavefronts",
-        meaning: "Passes that these take: one for each 128 bytes that differ, and more where lanes meet in a bank.",
-        source: Source::metrics(&["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]),
-        tolerance: COUNTED,
-        of: |counters| counters.shared_load_wavefronts as f64,
-    },
-    Metric {
-        key: "shared_stores",
-        name: "shared stores",
-        meaning: "Warps that store to shared memory, copies by `cp.async` included.",
-        source: Source::metrics(&["smsp__sass_inst_executed_op_shared_st.sum"]).with(&["LDGSTS"]),
-        tolerance: COUNTED,
-        of: |counters| counters.shared_stores as f64,
-    },
-    Metric {
-        key: "shared_store_wavefronts",
-        name: "  wavefronts",
-        meaning: "Passes that these take.",
-        source: Source::metrics(&[
+    ),
+    Metric::new("copies", COUNTED, Source::opcodes(&["UTMALDG", "UBLKCP"])),
+    Metric::new("global_stores", COUNTED, Source::metrics(&["smsp__sass_inst_executed_op_global_st.sum"])),
+    Metric::new(
+        "global_store_sectors",
+        COUNTED,
+        Source::metrics(&["smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_st.sum"]),
+    ),
+    // Ours are those of the slower of two stages, tags and data; the hardware's those of the second.
+    Metric::new(
+        "global_wavefronts",
+        Tolerance::Comparable,
+        Source::metrics(&["l1tex__data_pipe_lsu_wavefronts_mem_lgds.sum"]),
+    ),
+    Metric::new("shared_loads", COUNTED, Source::metrics(&["smsp__sass_inst_executed_op_shared_ld.sum"])),
+    Metric::new(
+        "shared_load_wavefronts",
+        COUNTED,
+        Source::metrics(&["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]),
+    ),
+    Metric::new(
+        "shared_stores",
+        COUNTED,
+        Source::metrics(&["smsp__sass_inst_executed_op_shared_st.sum"]).with(&["LDGSTS"]),
+    ),
+    Metric::new(
+        "shared_store_wavefronts",
+        COUNTED,
+        Source::metrics(&[
             "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
             "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
         ]),
-        tolerance: COUNTED,
-        of: |counters| counters.shared_store_wavefronts as f64,
-    },
-    Metric {
-        key: "barriers",
-        name: "barriers",
-        meaning: "Warps that come to a barrier of the block or the cluster, where they wait for others.",
-        source: Source::opcodes(&["BAR.SYNC", "BAR.ARV", "UCGABAR_WAIT"]),
-        tolerance: COUNTED,
-        of: |counters| counters.barriers as f64,
-    },
-    Metric {
-        key: "l2_bytes",
-        name: "bytes to and from the L2 cache",
-        meaning: "Distinct sectors that each block touches, the least that must pass; the hardware's are those that did.",
-        source: Source::metrics(&["l1tex__m_xbar2l1tex_read_bytes.sum", "l1tex__m_l1tex2xbar_write_bytes.sum"]),
-        tolerance: Tolerance::Comparable,
-        of: |counters| counters.l2_bytes as f64,
-    },
-    Metric {
-        key: "modelled_ms",
-        name: "time, ms",
-        meaning: "The time on the device, pre-passes included: modelled, beside one launch with cold caches under the profiler.",
-        source: Source::metrics(&["gpu__time_duration.sum"]).in_units_of(1e-6),
-        tolerance: Tolerance::Within(0.25),
-        of: |counters| counters.modelled_ms,
-    },
+    ),
+    Metric::new("barriers", COUNTED, Source::opcodes(&["BAR.SYNC", "BAR.ARV", "UCGABAR_WAIT"])),
+    // Ours are the least that must pass; the hardware's those that did.
+    Metric::new(
+        "l2_bytes",
+        Tolerance::Comparable,
+        Source::metrics(&["l1tex__m_xbar2l1tex_read_bytes.sum", "l1tex__m_l1tex2xbar_write_bytes.sum"]),
+    ),
+    // The hardware's is one launch with cold caches under the profiler.
+    Metric::new("modelled_ms", Tolerance::Within(0.25), Source::metrics(&["gpu__time_duration.sum"]).in_units_of(1e-6)),
 ];
 
 impl Metric {
-    /// The metric of that key.
+    const fn new(key: &str, tolerance: Tolerance, source: Source) -> Self {
+        Self { figure: Figure::of(key), source, tolerance }
+    }
+
+    /// Ours.
+    #[must_use]
+    pub fn of(&self, counters: &Counters) -> f64 {
+        self.figure.number(counters).unwrap_or_default()
+    }
+
+    /// The metric of that figure's key.
     #[must_use]
     pub fn find(key: &str) -> Option<&'static Self> {
-        METRICS.iter().find(|metric| metric.key == key)
+        METRICS.iter().find(|metric| metric.figure.key == key)
     }
 
     /// Where Nsight Compute has it, in words: its metrics, and opcodes of its source view.
@@ -328,18 +218,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_is_one_of_the_counters_and_stands_once() {
-        let schema = schemars::schema_for!(Counters).to_value();
+    fn every_metric_is_a_number_and_stands_once() {
         for (index, metric) in METRICS.iter().enumerate() {
-            assert!(schema["properties"].get(metric.key).is_some(), "{}", metric.key);
-            assert!(METRICS[..index].iter().all(|other| other.key != metric.key), "{}", metric.key);
-            assert!(metric.meaning.ends_with('.') && !metric.of_nsight().is_empty(), "{}", metric.key);
+            let key = metric.figure.key;
+            assert!(METRICS[..index].iter().all(|other| other.figure.key != key), "{key}");
+            assert!(!matches!(key, "occupancy_limit" | "bound" | "blocks_run"), "{key}");
+            assert!(!metric.of_nsight().is_empty(), "{key}");
         }
     }
 
     #[test]
     fn metrics_and_opcodes_add_up() {
-        let loads = Metric::find("global_loads").unwrap();
+        let loads = Metric::find("warp_loads").unwrap();
         let mut profiled = Profiled::default();
         assert_eq!(loads.of_hardware(&profiled), None);
         profiled.metrics.insert("smsp__sass_inst_executed_op_global_ld.sum".into(), 10.0);

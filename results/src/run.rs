@@ -96,6 +96,13 @@ impl Run {
         self.measurements.iter().find(|row| row.step() == step && row.precision == precision && row.shape() == shape)
     }
 
+    /// How many times as fast as its base a row is, where the base is in this run and computes in the same arithmetic.
+    #[must_use]
+    pub fn speedup_over_base(&self, row: &Measurement) -> Option<f64> {
+        let base = self.of(row.base.as_deref()?, &row.precision, row.shape())?;
+        row.speedup_over_base.filter(|_| base.verified)
+    }
+
     /// What was counted of a step; of several problems, the first one's.
     #[must_use]
     pub fn counters_of(&self, step: &str) -> Option<&Counters> {

@@ -30,7 +30,7 @@ pub enum Inputs {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, seed, .. } = self.problem;
+        let Problem { gemm: sgemm::Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. }, seed } = self.problem;
         write!(f, "m = {m}, n = {n}, k = {k}, alpha = {alpha}, beta = {beta}, ")?;
         write!(f, "lda = {lda}, ldb = {ldb}, ldc = {ldc}, seed = {seed}, inputs: {:?}", self.inputs)
     }
@@ -91,13 +91,13 @@ pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Resu
     Ok(CaseResult { step: step.slug, case, failure })
 }
 
-/// The table for a device of so many multiprocessors, with fresh seeds.
+/// The table for a device of `sm_count` SMs, with fresh seeds.
 ///
 /// # Errors
 /// Where a size is none; a mistake in the table.
 pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
     let mut problems = Vec::new();
-    for (m, n, k) in shapes(step).into_iter().chain(streamed_in_part(step, sm_count)) {
+    for (m, n, k) in shapes(step).into_iter().chain(stream_k_sizes(step, sm_count)) {
         problems.push(Problem::new(m, n, k)?);
     }
     let tile = step.tile;
@@ -110,7 +110,7 @@ pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
     }
     for problem in [interior, edge] {
         for (a, b, c) in [(1, 1, 1), (3, 3, 3), (4, 4, 4), (32, 32, 32), (0, 4, 0), (4, 0, 1), (8, 3, 32)] {
-            let Problem { lda, ldb, ldc, .. } = problem;
+            let sgemm::Problem { lda, ldb, ldc, .. } = *problem;
             let padded = problem.with_leading_dimensions(lda + a, ldb + b, ldc + c)?;
             problems.extend([padded, padded.with_scalars(1.0, -0.5)?]);
         }
@@ -126,17 +126,17 @@ pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
     cases.chain(special).collect()
 }
 
-/// Sizes (m, n, k) of which a step that streams cuts tiles into parts, none for other steps: first one with tiles left for
-/// blocks of their own, then, where a tile may have many parts, some of fewer tiles than places.
+/// Sizes (m, n, k) of which a stream-K step splits tiles, none for other steps: first one that leaves data-parallel tiles,
+/// then, where a tile may have any number of splits, some with fewer tiles than CTA slots.
 #[must_use]
-pub fn streamed_in_part(step: &Step, sm_count: u32) -> Vec<(u32, u32, u32)> {
-    let Schedule::StreamK { blocks_per_sm, many_parts } = step.schedule else { return vec![] };
-    let (tile, places) = (step.tile, sm_count * blocks_per_sm);
-    let columns = places.div_ceil(11) + 1;
+pub fn stream_k_sizes(step: &Step, sm_count: u32) -> Vec<(u32, u32, u32)> {
+    let Schedule::StreamK { blocks_per_sm, .. } = step.schedule else { return vec![] };
+    let (tile, cta_slots) = (step.tile, sm_count * blocks_per_sm);
+    let columns = cta_slots.div_ceil(11) + 1;
     let mut sizes = vec![(12 * tile.bm - 3, columns * tile.bn - 5, 2 * tile.bk + 3)];
-    if many_parts {
-        // Two or three slices in a part, which may end in the next tile; a slice or none; no slice at all.
-        let depths = [places / 2 * tile.bk - 1, places / 8 * tile.bk, 0];
+    if step.has_many_splits() {
+        // Two or three k-tiles in a work unit, which may end in the next tile; one k-tile or none; no k-tile at all.
+        let depths = [cta_slots / 2 * tile.bk - 1, cta_slots / 8 * tile.bk, 0];
         sizes.extend(depths.map(|k| (5 * tile.bm - 3, tile.bn - 5, k)));
     }
     sizes
@@ -154,7 +154,7 @@ fn shapes(step: &Step) -> Vec<(u32, u32, u32)> {
         (1, 500, 300),
         (500, 1, 300),
         (7, 1000, 2),
-        (5, 6, 4200), // sums that are long enough to be added up in parts
+        (5, 6, 4200), // sums that are long enough for two-level summation
         (2 * tile.bm, 3 * tile.bn, 4 * tile.bk),
         (tile.bm, tile.bn, tile.bk / 2),
         (tile.bm + 1, tile.bn, tile.bk.saturating_sub(1)),

@@ -2,7 +2,7 @@
 //! and fails for wrong ones, without a GPU.
 
 use host::backend::{Backend, Conditions, Coverage, Device, Kernel};
-use host::element::round;
+use host::verify::element::round;
 use host::{Error, Matrix, Operands, Problem};
 
 /// A mistake that kernels make.
@@ -26,7 +26,7 @@ pub enum Mistake {
     SkipsLastColumn,
     /// Values of A that are not normal count as 0.
     FlushesSubnormals,
-    /// Values of A are taken apart and added up again, which makes NaN of infinity.
+    /// Values of A are split into hi and lo and added up again, which makes NaN of infinity.
     SplitsInfinities,
 }
 
@@ -141,7 +141,7 @@ impl Backend for CpuBackend {
 /// C = alpha\*A\*B + beta\*C on the whole buffers, so that a mistake can reach what lies beside the elements.
 fn sgemm(problem: &Problem, operands: &mut Operands, mistake: Option<Mistake>) {
     let wrong = |which| mistake == Some(which);
-    let Problem { m, n, k, alpha, beta, .. } = *problem;
+    let sgemm::Problem { m, n, k, alpha, beta, .. } = **problem;
     let [lda, ldb, ldc] = [problem.lda, problem.ldb, problem.ldc].map(|ld| ld as usize);
     let (m, mut n, mut k) = (m as usize, n as usize, k as usize);
     let ldb = if wrong(Mistake::TakesLdaForLdb) { lda } else { ldb };

@@ -14,7 +14,7 @@ pub mod cpu;
 pub mod launches;
 
 /// An emulator of the first device that runs the step. All blocks run where there is no budget; for those that persist the
-/// device then has so few multiprocessors that they go on to further tiles of small problems.
+/// device then has so few SMs that they go on to further tiles of small problems.
 #[must_use]
 pub fn emulator(step: &Step, ptx: PtxSource, budget: Option<Duration>) -> EmulatorBackend {
     let model = model_for(step).unwrap_or(&MODELS[0]);

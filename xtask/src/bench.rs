@@ -111,7 +111,7 @@ fn host(fixed: &[&str], defaults: &[(&str, &str)], arguments: &[String], rows: &
 fn count(arguments: &[String], rows: &Path) -> Result<()> {
     let counters = rows.with_file_name("counters.jsonl");
     let alike = ["--kernel", "--model"].into_iter().filter_map(|name| Some((name, value_of(arguments, name)?)));
-    let mut command = workspace::cargo(["run", "--quiet", "--package", "host", "--", "--counters"]);
+    let mut command = workspace::cargo(["run", "--quiet", "--package", "host", "--", "counters"]);
     command.args(["--size", COUNTED_SIZES]).args(alike.flat_map(|(name, value)| [name, value]));
     command.arg("--json").arg(&counters);
     println!();

@@ -12,7 +12,6 @@ mod report;
 mod sass;
 mod setup;
 mod test;
-mod text_table;
 mod tidy;
 mod tune;
 mod workspace;

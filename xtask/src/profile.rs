@@ -6,9 +6,9 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 use gpu_kernels::Step;
-use results::{Counters, METRICS, Metric, Profiled, Run, grouped, significant};
+use results::format::{grouped, significant};
+use results::{Counters, METRICS, Metric, Profiled, Run, text_table};
 
-use crate::text_table::text_table;
 use crate::workspace::{self, parse_step, relative};
 use nsight::Hardware;
 
@@ -56,13 +56,13 @@ pub fn run(args: &Args) -> Result<()> {
 
 /// What the emulator counts of a step.
 fn count(slug: &str, size: &str, full: bool) -> Result<Counters> {
-    let mut host = workspace::cargo(["run", "--quiet", "--package", "host", "--", "--counters", "--format", "json"]);
+    let mut host = workspace::cargo(["run", "--quiet", "--package", "host", "--", "counters", "--format", "json"]);
     host.args(["--kernel", slug, "--size", size]).args(full.then_some("--full"));
     // Complaints and progress are the user's to see; the records are ours.
     let output = host.stderr(Stdio::inherit()).output().context("cannot run host")?;
     ensure!(output.status.success(), "the emulator cannot count {slug} ({})", output.status);
-    let records = Run::parse("host --counters", &String::from_utf8_lossy(&output.stdout))?;
-    records.counters.into_iter().next().context("host --counters wrote no counters")
+    let records = Run::parse("host counters", &String::from_utf8_lossy(&output.stdout))?;
+    records.counters.into_iter().next().context("host counters wrote no counters")
 }
 
 /// Reads `N` or `MxNxK` into `MxNxK`.
@@ -93,7 +93,7 @@ fn setting(counters: &Counters, hardware: &Hardware) -> String {
 fn footnote(counters: &Counters, hardware: &Hardware) -> String {
     let is_off = |metric: &&Metric| {
         let theirs = metric.of_hardware(&hardware.profiled);
-        theirs.is_some_and(|theirs| !metric.agrees((metric.of)(counters), theirs))
+        theirs.is_some_and(|theirs| !metric.agrees(metric.of(counters), theirs))
     };
     let report = format!("All that Nsight Compute has of it: ncu-ui {}", relative(&hardware.report));
     match METRICS.iter().find(is_off) {
@@ -109,12 +109,12 @@ fn table(counters: &Counters, hardware: Option<&Profiled>, names: bool) -> Strin
     let header = ["", "emulator"].into_iter().chain(both).chain(names.then_some("there called"));
     let mut rows = Vec::new();
     for metric in METRICS {
-        let ours = (metric.of)(counters);
+        let ours = metric.of(counters);
         let theirs = hardware.map(|profiled| metric.of_hardware(profiled));
         if ours == 0.0 && theirs.flatten().unwrap_or(0.0) == 0.0 {
             continue;
         }
-        let mut row = vec![metric.name.to_owned(), figure(ours)];
+        let mut row = vec![metric.figure.name.to_owned(), figure(ours)];
         if let Some(theirs) = theirs {
             row.push(theirs.map_or("-".into(), figure));
             row.push(theirs.map_or("-".into(), |theirs| difference(metric, ours, theirs)));
@@ -122,7 +122,7 @@ fn table(counters: &Counters, hardware: Option<&Profiled>, names: bool) -> Strin
         row.extend(names.then(|| metric.of_nsight()));
         rows.push(row);
     }
-    text_table(&[0, figures + 1], header.map(str::to_owned).collect(), rows).to_string()
+    text_table(&[0, figures + 1], header, rows)
 }
 
 /// How far ours is from the hardware's, marked where that is too far.
@@ -136,9 +136,9 @@ fn difference(metric: &Metric, ours: f64, theirs: f64) -> String {
     text + mark
 }
 
-/// Whole numbers and large ones in groups of three digits, others to three significant ones.
+/// Whole numbers with all their digits, others to three significant ones.
 fn figure(value: f64) -> String {
-    if value.fract() == 0.0 || value >= 1000.0 { grouped(value.round() as u64) } else { significant(value) }
+    if value.fract() == 0.0 { grouped(value as u64) } else { significant(value) }
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
         assert!(line(&text, "global loads").trim_end().ends_with("256 000"), "{text}");
         let named = table(&counters(), None, true);
         assert!(line(&named, "global loads").contains("smsp__sass_inst_executed_op_global_ld.sum + LDGSTS"), "{named}");
-        assert!(!text.contains("copies in bulk"), "what is zero everywhere is left out:\n{text}");
+        assert!(!text.contains("bulk copies"), "what is zero everywhere is left out:\n{text}");
     }
 
     #[test]
@@ -187,6 +187,6 @@ mod tests {
         assert_eq!(cells("barriers")[1..4], ["262 000", "262 144", "-0.1 %"], "{text}");
         assert_eq!(cells("shared loads")[1..4], ["5 300 000", "5 242 880", "+1.1 % !"], "{text}");
         assert_eq!(cells("occupancy")[2..4], ["100", "equal"], "{text}");
-        assert_eq!(cells("time")[2], "0.0366", "{text}");
+        assert_eq!(cells("modelled time")[2], "0.0366", "{text}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
 
 use anyhow::{Context, Error, Result, bail, ensure};
 use cuda_builder::{CudaBuilder, Header, NvvmArch, Toolchain};
@@ -12,7 +13,7 @@ use crate::workspace::{self, ptx_file, ptx_folder, relative};
 /// How many differing lines a report of drift shows of each file.
 const SHOWN_LINES: usize = 3;
 
-/// Compile the kernels and write gpu-kernels/ptx, one module for each target
+/// Compile the kernels and write sgemm/src/modules, one module for each target
 #[derive(clap::Args)]
 pub struct Args {
     /// Write nothing: fail if a committed module is not what the sources compile to
@@ -27,10 +28,10 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn generate() -> Result<()> {
     fs::create_dir_all(ptx_folder())?;
-    for target in gpu_kernels::targets() {
+    compile_all(|target| {
         compile(target, &ptx_file(target))?;
-        println!("wrote {}", relative(&ptx_file(target)));
-    }
+        Ok(format!("wrote {}", relative(&ptx_file(target))))
+    })?;
     for name in superfluous()? {
         fs::remove_file(ptx_folder().join(&name))?;
         println!("removed {name}, which no step's target needs");
@@ -42,7 +43,7 @@ fn generate() -> Result<()> {
 pub fn check() -> Result<()> {
     let toolchain = Toolchain::find(workspace::kernels())?;
     let folder = tempfile::tempdir()?;
-    for target in gpu_kernels::targets() {
+    compile_all(|target| {
         let file = ptx_file(target);
         ensure!(file.is_file(), "{} is missing: run `cargo xtask ptx`", relative(&file));
         let compiler = Header::read(&file)?.compiler;
@@ -59,12 +60,25 @@ pub fn check() -> Result<()> {
         if let Some(difference) = difference(&committed?, &compiled?) {
             bail!("{} is not what the sources compile to: run `cargo xtask ptx`\n{difference}", relative(&file));
         }
-        println!("{} is up to date", relative(&file));
-    }
+        Ok(format!("{} is up to date", relative(&file)))
+    })?;
     if let Some(name) = superfluous()?.first() {
-        bail!("gpu-kernels/ptx/{name} belongs to no step's target: run `cargo xtask ptx`");
+        bail!("sgemm/src/modules/{name} belongs to no step's target: run `cargo xtask ptx`");
     }
     Ok(())
+}
+
+/// Runs `of_target` for all targets at once, and prints what it returns in their order, up to the first that fails.
+fn compile_all(of_target: impl Fn(Target) -> Result<String> + Sync) -> Result<()> {
+    let of_target = &of_target;
+    thread::scope(|scope| {
+        let compilations: Vec<_> =
+            gpu_kernels::targets().map(|target| scope.spawn(move || of_target(target))).collect();
+        for compilation in compilations {
+            println!("{}", compilation.join().expect("no compilation panics")?);
+        }
+        Ok(())
+    })
 }
 
 /// Compiles the kernels of `target` to `file`.

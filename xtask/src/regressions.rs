@@ -1,17 +1,15 @@
 //! Two runs compared, for people.
 
 use anyhow::Result;
-use results::{Run, StepChange, compare, significant};
-
-use crate::text_table::text_table;
+use results::format::significant;
+use results::{Run, StepChange, compare, text_table};
 
 /// Prints what became of each step since an earlier run. Returns whether a step is slower, or wrong.
 pub fn show(before: &Run, after: &Run) -> Result<bool> {
     let steps = compare(before, after)?;
-    let header =
-        ["step", "precision", "sizes", "change, %", "at worst, %", "at", "noise, %", "verdict"].map(str::to_owned);
+    let header = ["step", "precision", "sizes", "change, %", "at worst, %", "at", "noise, %", "verdict"];
     println!("\nCompared with {}: times, as multiples of cuBLAS's where it ran beside both; + is slower", before.name);
-    println!("{}", text_table(&[0, 1], header.to_vec(), steps.iter().map(row)));
+    println!("{}", text_table(&[0, 1], header, steps.iter().map(row)));
     let regressions: Vec<_> = steps.iter().filter(|step| step.is_regression()).map(|step| &*step.step).collect();
     match &regressions[..] {
         [] => println!("No step is slower by more than noise."),

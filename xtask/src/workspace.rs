@@ -18,7 +18,7 @@ pub fn kernels() -> PathBuf {
 
 /// The folder of the committed PTX.
 pub fn ptx_folder() -> PathBuf {
-    kernels().join("ptx")
+    root().join("sgemm/src/modules")
 }
 
 /// The committed PTX module of `target`.

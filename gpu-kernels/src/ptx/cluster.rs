@@ -1,6 +1,6 @@
 //! Blocks of a cluster. PTX ISA, "barrier.cluster", "mapa", "%cluster_ctarank".
 
-use crate::f32x4::VEC;
+use crate::hardware::VEC;
 use cuda_std::gpu_only;
 
 /// The block's rank in its cluster.
@@ -21,10 +21,10 @@ pub(crate) fn sync() {
     unsafe { core::arch::asm!("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;") }
 }
 
-/// Says that this thread has begun, and nothing of what it has done; [`wait`] is its next barrier.
+/// Arrives without releasing what the thread wrote; [`wait`] is its next cluster barrier.
 #[gpu_only]
 #[inline(always)]
-pub(crate) fn begin() {
+pub(crate) fn arrive_relaxed() {
     // SAFETY: as of `sync`.
     unsafe { core::arch::asm!("barrier.cluster.arrive.relaxed.aligned;") }
 }
@@ -53,7 +53,7 @@ pub(crate) fn fence_barrier_init() {
 #[inline(always)]
 pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
     let value: f32;
-    // SAFETY: there, by the caller's promise.
+    // SAFETY: there, upheld by the caller.
     unsafe {
         core::arch::asm!(
             "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {}, {};",
@@ -64,7 +64,7 @@ pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
     value
 }
 
-/// Stores four neighbouring values in the shared memory of another block: `mapa`, `st.shared::cluster`.
+/// Stores four contiguous values in the shared memory of another block: `mapa`, `st.shared::cluster`.
 ///
 /// # Safety
 /// There is room for them there, the first at a multiple of 16 bytes, that block has begun and does not end, and nobody else
@@ -72,7 +72,7 @@ pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
 #[gpu_only]
 #[inline(always)]
 pub(crate) unsafe fn store_4(address: u32, rank: u32, [x, y, z, w]: [f32; VEC as usize]) {
-    // SAFETY: there, by the caller's promise.
+    // SAFETY: there, upheld by the caller.
     unsafe {
         core::arch::asm!(
             "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {}, {};",

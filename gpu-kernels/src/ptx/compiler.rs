@@ -1,8 +1,8 @@
-//! Nothing but orders to the compiler: no instruction comes out of these.
+//! Constraints on the compiler, which emit no instruction.
 
 use cuda_std::gpu_only;
 
-/// A place in the code that no load is moved across: the compiler would move one to where its value is needed.
+/// A barrier to the compiler: LLVM would sink a load to the use of its value.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn keep_loads_above() {
@@ -10,19 +10,19 @@ pub(crate) fn keep_loads_above() {
     unsafe { core::arch::asm!("") }
 }
 
-/// The same value, of which the compiler does not know that it is the same each time: it would compute addresses once, before
-/// a loop, and keep them in registers all along.
+/// The same value, opaque to the compiler. It cannot hoist what is computed from it out of a loop, which would keep addresses in
+/// registers throughout.
 #[gpu_only]
 #[inline(always)]
-pub(crate) fn anew(value: u32) -> u32 {
+pub(crate) fn opaque(value: u32) -> u32 {
     let same: u32;
     // SAFETY: a move.
     unsafe { core::arch::asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) value) }
     same
 }
 
-/// A value that was loaded: the load is not moved to where its value is needed.
+/// Pins a load where it stands: LLVM would sink it to the use of its value.
 #[inline(always)]
-pub(crate) fn loaded(value: i32) -> i32 {
-    anew(value.cast_unsigned()).cast_signed()
+pub(crate) fn pin_load(value: i32) -> i32 {
+    opaque(value.cast_unsigned()).cast_signed()
 }

@@ -6,18 +6,18 @@
 
 use cuda_std::gpu_only;
 
-/// Starts to copy N neighbouring f32 to shared memory, 1 or 4, or to put zeros there: PTX ISA, "cp.async", with 0 bytes of
-/// the source. Four go past the first-level cache.
+/// Starts to copy N contiguous f32 to shared memory, 1 or 4, or to put zeros there: PTX ISA, "cp.async", with 0 bytes of
+/// the source. Four go past the L1.
 ///
 /// # Safety
 /// `target` has N f32 in shared memory, which nobody reads or writes until the copy is waited for. If `is_inside`, those
-/// at the source are inside a buffer in global memory that nobody writes meanwhile. Both are at multiples of their bytes.
+/// at the source are in bounds of a buffer in global memory that nobody writes meanwhile. Both are at multiples of their bytes.
 #[gpu_only]
 #[inline(always)]
 pub(crate) unsafe fn copy_or_zero<const N: u32>(target: u32, source: *const f32, is_inside: bool) {
     const { assert!(N == 1 || N == 4, "4 or 16 bytes") };
     let bytes = u32::from(is_inside) * N * 4;
-    // SAFETY: inside a buffer or not read, aligned and exclusive, by the caller's promise.
+    // SAFETY: inside a buffer or not read, aligned and exclusive, upheld by the caller.
     unsafe {
         if N == 4 {
             core::arch::asm!(

@@ -1,4 +1,4 @@
-//! Global memory that blocks of one launch hand to each other. PTX ISA, "Memory Consistency Model", "ld", "st".
+//! Flags in global memory, by which the blocks of a launch synchronise. PTX ISA, "Memory Consistency Model", "ld", "st".
 
 use cuda_std::gpu_only;
 
@@ -8,8 +8,8 @@ use cuda_std::gpu_only;
 /// `flag` is an element that blocks use for nothing else.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn release(flag: *mut u32, value: u32) {
-    // SAFETY: an element by the caller's promise.
+pub(crate) unsafe fn store_release(flag: *mut u32, value: u32) {
+    // SAFETY: an element, upheld by the caller.
     unsafe { core::arch::asm!("st.release.gpu.global.u32 [{}], {};", in(reg64) flag, in(reg32) value) }
 }
 
@@ -19,10 +19,10 @@ pub(crate) unsafe fn release(flag: *mut u32, value: u32) {
 /// `flag` is an element that blocks use for nothing else, and a block sets it that does not wait for this one.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn wait(flag: *const u32) {
+pub(crate) unsafe fn wait_acquire(flag: *const u32) {
     loop {
         let value: u32;
-        // SAFETY: an element by the caller's promise.
+        // SAFETY: an element, upheld by the caller.
         unsafe { core::arch::asm!("ld.acquire.gpu.global.u32 {}, [{}];", out(reg32) value, in(reg64) flag) }
         if value != 0 {
             return;

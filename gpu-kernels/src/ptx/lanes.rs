@@ -1,4 +1,4 @@
-//! What the lanes of a whole warp tell each other. PTX ISA, "shfl.sync", "vote.sync".
+//! Communication of the lanes of a converged warp. PTX ISA, "shfl.sync", "vote.sync".
 
 use cuda_std::gpu_only;
 
@@ -8,9 +8,9 @@ use cuda_std::gpu_only;
 /// All lanes are here.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn of(value: u32, lane: u32) -> u32 {
+pub(crate) unsafe fn shuffle(value: u32, lane: u32) -> u32 {
     let its: u32;
-    // SAFETY: by the caller's promise.
+    // SAFETY: upheld by the caller (see `# Safety`).
     unsafe {
         core::arch::asm!("shfl.sync.idx.b32 {}, {}, {}, 31, -1;", out(reg32) its, in(reg32) value, in(reg32) lane);
     }
@@ -25,7 +25,7 @@ pub(crate) unsafe fn of(value: u32, lane: u32) -> u32 {
 #[inline(always)]
 pub(crate) unsafe fn all(is_so: bool) -> bool {
     let all: u32;
-    // SAFETY: by the caller's promise.
+    // SAFETY: upheld by the caller (see `# Safety`).
     unsafe {
         core::arch::asm!(
             "{{ .reg .pred is; setp.ne.b32 is, {}, 0; vote.sync.all.pred is, is, -1; selp.b32 {}, 1, 0, is; }}",

@@ -18,7 +18,7 @@ impl Mbarrier {
     /// `pointer` is into shared memory, at a multiple of 8 bytes, and nothing but barriers uses those 8 bytes.
     #[inline(always)]
     pub unsafe fn at(pointer: *mut u64) -> Self {
-        // SAFETY: into shared memory by the caller's promise.
+        // SAFETY: into shared memory, upheld by the caller.
         Self { address: unsafe { shared::address(pointer) } }
     }
 
@@ -28,7 +28,7 @@ impl Mbarrier {
         Self { address: self.address + index * 8 }
     }
 
-    /// Its address, as the copy engine takes it.
+    /// Its shared address, an operand of TMA loads.
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     pub fn address(self) -> u32 {
@@ -39,7 +39,7 @@ impl Mbarrier {
     #[gpu_only]
     #[inline(always)]
     pub unsafe fn init(self, arrivals: u32) {
-        // SAFETY: at a barrier's place, by the promise of `at`.
+        // SAFETY: the address of a barrier, upheld by the caller of `at`.
         unsafe {
             core::arch::asm!("mbarrier.init.shared::cta.b64 [{}], {};", in(reg32) self.address, in(reg32) arrivals)
         }
@@ -49,7 +49,7 @@ impl Mbarrier {
     #[gpu_only]
     #[inline(always)]
     pub unsafe fn arrive(self) {
-        // SAFETY: the barrier was made, by the caller's promise.
+        // SAFETY: the barrier was made, upheld by the caller.
         unsafe { core::arch::asm!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) self.address) }
     }
 
@@ -58,7 +58,7 @@ impl Mbarrier {
     #[gpu_only]
     #[inline(always)]
     pub unsafe fn arrive_at(self, rank: u32) {
-        // SAFETY: the barrier was made there, and that block is still there, by the caller's promise.
+        // SAFETY: the barrier was made there, and that block is still there, upheld by the caller.
         unsafe {
             core::arch::asm!(
                 "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {}, {};",
@@ -72,7 +72,7 @@ impl Mbarrier {
     #[gpu_only]
     #[inline(always)]
     pub unsafe fn arrive_and_expect(self, bytes: u32) {
-        // SAFETY: the barrier was made, by the caller's promise.
+        // SAFETY: the barrier was made, upheld by the caller.
         unsafe {
             core::arch::asm!(
                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [{}], {};",
@@ -81,10 +81,10 @@ impl Mbarrier {
         }
     }
 
-    /// Waits until the phase of that parity has ended: `mbarrier.try_wait`, again and again.
+    /// Spins until the phase of that parity has completed: `mbarrier.try_wait`.
     #[inline(always)]
     pub unsafe fn wait(self, parity: u32) {
-        // SAFETY: the barrier was made, by the caller's promise.
+        // SAFETY: the barrier was made, upheld by the caller.
         while !unsafe { self.has_ended(parity) } {}
     }
 
@@ -92,7 +92,7 @@ impl Mbarrier {
     #[inline(always)]
     unsafe fn has_ended(self, parity: u32) -> bool {
         let ended: u32;
-        // SAFETY: the barrier was made, by the caller's promise.
+        // SAFETY: the barrier was made, upheld by the caller.
         unsafe {
             core::arch::asm!(
                 "{{ .reg .pred ended; mbarrier.try_wait.parity.shared::cta.b64 ended, [{}], {};",

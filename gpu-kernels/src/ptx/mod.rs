@@ -5,6 +5,7 @@ pub(crate) mod cluster;
 pub(crate) mod compiler;
 pub(crate) mod convert;
 pub(crate) mod cp_async;
+pub(crate) mod f32x4;
 pub(crate) mod global;
 pub(crate) mod lanes;
 pub(crate) mod matrix;

@@ -3,18 +3,18 @@
 //! A generic address is the global one where it points to global memory ("Generic Addressing"). The loads have no effect
 //! and depend on their address alone, since nothing writes there: the compiler may move them as it likes.
 
-use crate::f32x4::VEC;
+use crate::hardware::VEC;
 use cuda_std::gpu_only;
 
 /// Loads a value.
 ///
 /// # Safety
-/// It is inside a buffer in global memory that nothing writes while the kernel runs.
+/// It is in bounds of a buffer in global memory that nothing writes while the kernel runs.
 #[gpu_only]
 #[inline(always)]
 pub(crate) unsafe fn load(source: *const f32) -> f32 {
     let value;
-    // SAFETY: inside a buffer that nothing writes, by the caller's promise.
+    // SAFETY: inside a buffer that nothing writes, upheld by the caller.
     unsafe {
         core::arch::asm!(
             "ld.global.nc.f32 {}, [{}];",
@@ -26,7 +26,7 @@ pub(crate) unsafe fn load(source: *const f32) -> f32 {
     value
 }
 
-/// Loads four neighbouring values.
+/// Loads four contiguous values.
 ///
 /// # Safety
 /// As of [`load`] for each of them, the first at a multiple of 16 bytes.
@@ -34,7 +34,7 @@ pub(crate) unsafe fn load(source: *const f32) -> f32 {
 #[inline(always)]
 pub(crate) unsafe fn load_4(source: *const f32) -> [f32; VEC as usize] {
     let (x, y, z, w);
-    // SAFETY: inside a buffer that nothing writes and aligned, by the caller's promise.
+    // SAFETY: inside a buffer that nothing writes and aligned, upheld by the caller.
     unsafe {
         core::arch::asm!(
             "ld.global.nc.v4.f32 {{{}, {}, {}, {}}}, [{}];",
@@ -57,7 +57,7 @@ pub(crate) unsafe fn load_4(source: *const f32) -> [f32; VEC as usize] {
 #[inline(always)]
 pub(crate) unsafe fn load_below(source: *const f32, index: u32, end: u32) -> f32 {
     let value;
-    // SAFETY: inside a buffer that nothing writes, by the caller's promise.
+    // SAFETY: inside a buffer that nothing writes, upheld by the caller.
     unsafe {
         core::arch::asm!(
             "{{ .reg .pred inside; setp.lt.u32 inside, {index}, {end}; mov.f32 {value}, 0f00000000;",
@@ -71,7 +71,7 @@ pub(crate) unsafe fn load_below(source: *const f32, index: u32, end: u32) -> f32
     value
 }
 
-/// The same of four neighbouring values.
+/// The same of four contiguous values.
 ///
 /// # Safety
 /// As of [`load_4`], if they are loaded.
@@ -79,7 +79,7 @@ pub(crate) unsafe fn load_below(source: *const f32, index: u32, end: u32) -> f32
 #[inline(always)]
 pub(crate) unsafe fn load_4_below(source: *const f32, index: u32, end: u32) -> [f32; VEC as usize] {
     let (x, y, z, w);
-    // SAFETY: inside a buffer that nothing writes and aligned, by the caller's promise.
+    // SAFETY: inside a buffer that nothing writes and aligned, upheld by the caller.
     unsafe {
         core::arch::asm!(
             "{{ .reg .pred inside; setp.lt.u32 inside, {index}, {end};",

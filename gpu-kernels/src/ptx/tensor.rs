@@ -1,4 +1,4 @@
-//! The copy engine: boxes of a matrix, through a tensor map. PTX ISA, "cp.async.bulk.tensor".
+//! TMA loads: boxes of a matrix, through a tensor map. PTX ISA, "cp.async.bulk.tensor".
 
 use super::mbarrier::Mbarrier;
 use crate::TENSOR_MAP_BYTES;
@@ -8,15 +8,15 @@ use cuda_std::gpu_only;
 #[repr(C, align(64))]
 pub struct TensorMap([u8; TENSOR_MAP_BYTES]);
 
-/// Starts copying the box at (`row`, `column`) to the shared address `target`; the barrier counts the bytes. Zeros stand
-/// for what lies outside of the matrix.
+/// Issues a load of the box at (`row`, `column`) to the shared address `target`; the barrier counts the bytes. Elements out
+/// of bounds are zero.
 ///
 /// # Safety
 /// The map's box fits at `target`, which is a multiple of 128 bytes; the bytes are announced at the barrier.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn copy(target: u32, map: *const TensorMap, row: u32, column: u32, barrier: Mbarrier) {
-    // SAFETY: inside shared memory by the caller's promise.
+pub(crate) unsafe fn load(target: u32, map: *const TensorMap, row: u32, column: u32, barrier: Mbarrier) {
+    // SAFETY: inside shared memory, upheld by the caller.
     unsafe {
         core::arch::asm!(
             "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}}}], [{}];",
@@ -25,13 +25,13 @@ pub(crate) unsafe fn copy(target: u32, map: *const TensorMap, row: u32, column: 
     }
 }
 
-/// [`copy`] to the same place in each block of the cluster whose bit is set in `blocks`, and to its barrier.
+/// [`load`] to the same place in each block of the cluster whose bit is set in `blocks`, and to its barrier.
 ///
 /// # Safety
-/// As [`copy`], in each of these blocks.
+/// As [`load`], in each of these blocks.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn multicast(
+pub(crate) unsafe fn load_multicast(
     target: u32,
     map: *const TensorMap,
     row: u32,
@@ -39,7 +39,7 @@ pub(crate) unsafe fn multicast(
     barrier: Mbarrier,
     blocks: u16,
 ) {
-    // SAFETY: inside the shared memory of each block by the caller's promise.
+    // SAFETY: inside the shared memory of each block, upheld by the caller.
     unsafe {
         core::arch::asm!(
             "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [{}], [{}, {{{}, {}}}], [{}], {};",

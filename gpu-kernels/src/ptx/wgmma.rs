@@ -1,49 +1,41 @@
-//! Products of the tensor cores, of a warpgroup each, which go on in the background. PTX ISA, "Asynchronous Warpgroup Level
-//! Matrix Multiply-Accumulate Instructions: wgmma".
+//! Asynchronous MMAs of a warpgroup. PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions: wgmma".
 //!
-//! A warpgroup's sums are 64 x 2 ACC, of which a thread has ACC: those at ([`row`], [`column`]). Between a product and the
-//! [`wait`] that ends it nobody may touch them, nor what it reads.
+//! The accumulators of a warpgroup are 64 x 2 ACC. A thread holds ACC of them, at ([`acc_row`], [`acc_col`]). From an MMA to the
+//! [`wait_acc`] that completes it, neither the accumulators nor the operands may be touched.
 
+use crate::hardware::{SWIZZLE_ATOM_BYTES, WARPGROUP};
 use cuda_std::{gpu_only, thread};
 
-/// Threads of a warpgroup.
-pub(crate) const WARPGROUP: u32 = 128;
-/// Rows of its products.
-pub(crate) const ROWS: u32 = 64;
-/// Bytes of a row of an operand in shared memory, which the copy engine has swizzled.
-pub(crate) const ROW_BYTES: u32 = 128;
-/// Bytes of a row that one product takes along k.
-pub(crate) const STEP_BYTES: u32 = 32;
-/// Rows that are swizzled in turn: what a matrix in shared memory is made of, and a multiple of which it starts at.
-pub(crate) const ATOM_BYTES: u32 = 8 * ROW_BYTES;
+/// Bytes of a row that one `wgmma` reads along k.
+pub(crate) const WGMMA_K_BYTES: u32 = 32;
 
-/// A matrix in shared memory, as the tensor cores are told of it. PTX ISA, "Matrix Descriptor Format".
+/// An operand in shared memory. PTX ISA, "Matrix Descriptor Format".
 #[derive(Clone, Copy)]
-pub(crate) struct Matrix(u64);
+pub(crate) struct Descriptor(u64);
 
-impl Matrix {
-    /// Rows of k, one after another, at a shared address.
+impl Descriptor {
+    /// A k-major operand at a shared address.
     #[inline(always)]
-    pub fn along_k(address: u32) -> Self {
+    pub fn k_major(address: u32) -> Self {
         Self::new(address, 0)
     }
 
-    /// Rows of 64 elements across k, one for each k; the next 64 columns lie `apart` bytes on.
+    /// An M- or N-major operand: one row of 64 elements for each k; the next 64 columns lie `stride` bytes on.
     #[inline(always)]
-    pub fn across_k(address: u32, apart: u32) -> Self {
-        Self::new(address, apart)
+    pub fn mn_major(address: u32, stride: u32) -> Self {
+        Self::new(address, stride)
     }
 
-    /// Addresses count units of 16 bytes; 1 in the upper bits means swizzled within 128 bytes. In a cluster the upper bits of an
-    /// address are the block's rank, which has no place here.
+    /// Addresses count units of 16 bytes; 1 in the upper bits is the 128-byte swizzle. In a cluster the upper bits of a shared
+    /// address are the block's rank, for which the descriptor has no room.
     #[inline(always)]
-    fn new(address: u32, apart: u32) -> Self {
+    fn new(address: u32, stride: u32) -> Self {
         let address = address & 0x3_ffff;
-        let [address, apart, atom] = [address, apart, ATOM_BYTES].map(|bytes| u64::from(bytes / 16));
-        Self(address | apart << 16 | atom << 32 | 1 << 62)
+        let [address, stride, atom] = [address, stride, SWIZZLE_ATOM_BYTES].map(|bytes| u64::from(bytes / 16));
+        Self(address | stride << 16 | atom << 32 | 1 << 62)
     }
 
-    /// The same, so many bytes further on: of the lower word, which has room for that, without a carry.
+    /// The operand `bytes` further on. The lower word alone changes: the address field does not overflow.
     #[inline(always)]
     pub fn add(self, bytes: u32) -> Self {
         let low = self.0 as u32 + bytes / 16;
@@ -51,20 +43,20 @@ impl Matrix {
     }
 }
 
-/// The row, of the warpgroup's 64, of this thread's sums 0, 1, 4, 5, ... The others are 8 rows further down.
+/// The row, of the warpgroup's 64, of this thread's accumulators 0, 1, 4, 5, ... The others are 8 rows further down.
 #[inline(always)]
-pub(crate) fn row() -> u32 {
+pub(crate) fn acc_row() -> u32 {
     let tid = thread::thread_idx_x() % WARPGROUP;
     tid / 32 * 16 + tid % 32 / 4
 }
 
-/// The column of this thread's sums 0 and 2. Sums 4 to 7 are 8 columns further on, and so forth.
+/// The column of this thread's accumulators 0 and 2. Accumulators 4 to 7 are 8 columns further on, and so forth.
 #[inline(always)]
-pub(crate) fn column() -> u32 {
+pub(crate) fn acc_col() -> u32 {
     thread::thread_idx_x() % 4 * 2
 }
 
-/// Starts: registers that the next products take are as they should be. `wgmma.fence`.
+/// Orders accesses to registers before the MMAs that follow: `wgmma.fence`.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn fence() {
@@ -72,27 +64,27 @@ pub(crate) fn fence() {
     unsafe { core::arch::asm!("wgmma.fence.sync.aligned;") }
 }
 
-/// Closes a group of products: `wgmma.commit_group`.
+/// Commits the MMAs issued so far as a group: `wgmma.commit_group`.
 #[gpu_only]
 #[inline(always)]
-pub(crate) fn commit() {
+pub(crate) fn commit_group() {
     // SAFETY: changes nothing but what later waits mean.
     unsafe { core::arch::asm!("wgmma.commit_group.sync.aligned;") }
 }
 
-/// Has the threads of this warpgroup keep N registers each, and give the others back: `setmaxnreg.dec`.
+/// Lowers this warpgroup's registers per thread to N: `setmaxnreg.dec`. ptxas wants it at the start of the role's branch.
 #[gpu_only]
 #[inline(always)]
-pub(crate) fn give_registers<const N: u32>() {
-    // SAFETY: the assembler keeps to it.
+pub(crate) fn setmaxnreg_dec<const N: u32>() {
+    // SAFETY: ptxas allocates at most N registers behind it.
     unsafe { core::arch::asm!("setmaxnreg.dec.sync.aligned.u32 {};", const N) }
 }
 
-/// Waits until the threads of this warpgroup have N registers each: `setmaxnreg.inc`.
+/// Raises this warpgroup's registers per thread to N, and waits until they are free: `setmaxnreg.inc`.
 #[gpu_only]
 #[inline(always)]
-pub(crate) fn take_registers<const N: u32>() {
-    // SAFETY: others give as many, by the kernel's arrangement.
+pub(crate) fn setmaxnreg_inc<const N: u32>() {
+    // SAFETY: other warpgroups of the kernel release as many.
     unsafe { core::arch::asm!("setmaxnreg.inc.sync.aligned.u32 {};", const N) }
 }
 
@@ -111,40 +103,40 @@ macro_rules! for_registers {
     }};
 }
 
-/// One product of matrices in shared memory.
+/// One MMA with both operands in shared memory.
 #[cfg(target_arch = "nvptx64")]
-macro_rules! product {
-    ($acc:expr, $n:literal, $kind:literal, $modifiers:literal, $a:expr, $b:expr, $adds:expr; $($i:literal)*) => {{
+macro_rules! mma {
+    ($acc:expr, $n:literal, $kind:literal, $modifiers:literal, $a:expr, $b:expr, $accumulate:expr; $($i:literal)*) => {{
         let acc = $acc;
         core::arch::asm!(
             concat!(
-                "{{ .reg .pred adds; setp.ne.b32 adds, {adds}, 0; wgmma.mma_async.sync.aligned.m64", $n, $kind,
-                " {{{0}" $(, ", {", $i, "}")*, "}}, {a}, {b}, adds, 1, 1", $modifiers, "; }}"
+                "{{ .reg .pred scale_d; setp.ne.b32 scale_d, {accumulate}, 0; wgmma.mma_async.sync.aligned.m64", $n, $kind,
+                " {{{0}" $(, ", {", $i, "}")*, "}}, {a}, {b}, scale_d, 1, 1", $modifiers, "; }}"
             ),
             inout(reg32) acc[0], $(inout(reg32) acc[$i],)*
-            a = in(reg64) $a.0, b = in(reg64) $b.0, adds = in(reg32) u32::from($adds),
+            a = in(reg64) $a.0, b = in(reg64) $b.0, accumulate = in(reg32) u32::from($accumulate),
         );
     }};
 }
 
-/// One product of fragments and a matrix in shared memory.
+/// One MMA with A in registers.
 #[cfg(target_arch = "nvptx64")]
-macro_rules! fragment_product {
-    ($acc:expr, $n:literal, $kind:literal, $a:expr, $b:expr, $adds:expr; $($i:literal)*) => {{
+macro_rules! fragment_mma {
+    ($acc:expr, $n:literal, $kind:literal, $a:expr, $b:expr, $accumulate:expr; $($i:literal)*) => {{
         let acc = $acc;
         core::arch::asm!(
             concat!(
-                "{{ .reg .pred adds; setp.ne.b32 adds, {adds}, 0; wgmma.mma_async.sync.aligned.m64", $n, $kind,
-                " {{{0}" $(, ", {", $i, "}")*, "}}, {{{a0}, {a1}, {a2}, {a3}}}, {b}, adds, 1, 1; }}"
+                "{{ .reg .pred scale_d; setp.ne.b32 scale_d, {accumulate}, 0; wgmma.mma_async.sync.aligned.m64", $n, $kind,
+                " {{{0}" $(, ", {", $i, "}")*, "}}, {{{a0}, {a1}, {a2}, {a3}}}, {b}, scale_d, 1, 1; }}"
             ),
             inout(reg32) acc[0], $(inout(reg32) acc[$i],)*
             a0 = in(reg32) $a[0], a1 = in(reg32) $a[1], a2 = in(reg32) $a[2], a3 = in(reg32) $a[3],
-            b = in(reg64) $b.0, adds = in(reg32) u32::from($adds),
+            b = in(reg64) $b.0, accumulate = in(reg32) u32::from($accumulate),
         );
     }};
 }
 
-/// A wait that the compiler knows to change the sums.
+/// A wait that the compiler knows to change the accumulators.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! wait_for {
     ($acc:expr, $n:literal, $groups:expr; $($i:literal)*) => {{
@@ -157,18 +149,18 @@ macro_rules! wait_for {
     }};
 }
 
-/// Waits until all of this warpgroup's groups but the last N are done, whose sums go on: `wgmma.wait_group`.
+/// Waits until all groups of this warpgroup but the last N are complete; the accumulators stay in flight: `wgmma.wait_group`.
 #[gpu_only]
 #[inline(always)]
-pub(crate) fn wait_before<const N: u32>() {
+pub(crate) fn wait_group<const N: u32>() {
     // SAFETY: waits, and has no preconditions.
     unsafe { core::arch::asm!("wgmma.wait_group.sync.aligned {};", const N) }
 }
 
-/// Keeps fragments in their registers up to here: the compiler does not know that products still read them.
+/// Keeps fragments in their registers up to here: the compiler does not know that an MMA in flight reads them.
 #[gpu_only]
 #[inline(always)]
-pub(crate) fn keep<const N: usize>(fragments: &[[f32; 4]; N]) {
+pub(crate) fn pin_fragments<const N: usize>(fragments: &[[f32; 4]; N]) {
     for i in 0..N {
         let [x, y, z, w] = fragments[i];
         // SAFETY: nothing is done.
@@ -176,70 +168,85 @@ pub(crate) fn keep<const N: usize>(fragments: &[[f32; 4]; N]) {
     }
 }
 
-/// Waits until all of this warpgroup's groups but the last N are done, `acc` being sums of those: `wgmma.wait_group`.
+/// As [`wait_group`], after which `acc` may be read.
 #[gpu_only]
 #[inline(always)]
-pub(crate) fn wait<const N: u32, const ACC: usize>(acc: &mut [f32; ACC]) {
+pub(crate) fn wait_acc<const N: u32, const ACC: usize>(acc: &mut [f32; ACC]) {
     // SAFETY: waits, and has no preconditions.
     unsafe { for_registers!(acc, ACC, wait_for!(N)) }
 }
 
-/// acc = A*B, or acc += A*B if it `adds`: f16, k = 16, both along k.
+/// acc = A*B, or acc += A*B if `accumulate` (`scale-d`): f16, k = 16, both operands k-major.
 ///
 /// # Safety
 /// Every thread of the warpgroup is here, with the same matrices, which are inside shared memory; nobody writes to them, nor
-/// touches `acc`, before the product is waited for.
+/// touches `acc`, before the MMA is waited for.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn f16<const ACC: usize>(acc: &mut [f32; ACC], a: Matrix, b: Matrix, adds: bool) {
-    // SAFETY: by the caller's promise.
-    unsafe { for_registers!(acc, ACC, product!("k16.f32.f16.f16", ", 0, 0", a, b, adds)) }
+pub(crate) unsafe fn f16<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool) {
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe { for_registers!(acc, ACC, mma!("k16.f32.f16.f16", ", 0, 0", a, b, accumulate)) }
 }
 
-/// As [`f16`], with B across k.
+/// As [`f16`], with B n-major.
 ///
 /// # Safety
 /// Every thread of the warpgroup is here, with the same matrices, which are inside shared memory; nobody writes to them, nor
-/// touches `acc`, before the product is waited for.
+/// touches `acc`, before the MMA is waited for.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn f16_across<const ACC: usize>(acc: &mut [f32; ACC], a: Matrix, b: Matrix, adds: bool) {
-    // SAFETY: by the caller's promise.
-    unsafe { for_registers!(acc, ACC, product!("k16.f32.f16.f16", ", 0, 1", a, b, adds)) }
+pub(crate) unsafe fn f16_mn_major<const ACC: usize>(
+    acc: &mut [f32; ACC],
+    a: Descriptor,
+    b: Descriptor,
+    accumulate: bool,
+) {
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe { for_registers!(acc, ACC, mma!("k16.f32.f16.f16", ", 0, 1", a, b, accumulate)) }
 }
 
-/// As [`f16_across`], of bf16.
+/// As [`f16_mn_major`], of bf16.
 ///
 /// # Safety
 /// Every thread of the warpgroup is here, with the same matrices, which are inside shared memory; nobody writes to them, nor
-/// touches `acc`, before the product is waited for.
+/// touches `acc`, before the MMA is waited for.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn bf16_across<const ACC: usize>(acc: &mut [f32; ACC], a: Matrix, b: Matrix, adds: bool) {
-    // SAFETY: by the caller's promise.
-    unsafe { for_registers!(acc, ACC, product!("k16.f32.bf16.bf16", ", 0, 1", a, b, adds)) }
+pub(crate) unsafe fn bf16_mn_major<const ACC: usize>(
+    acc: &mut [f32; ACC],
+    a: Descriptor,
+    b: Descriptor,
+    accumulate: bool,
+) {
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe { for_registers!(acc, ACC, mma!("k16.f32.bf16.bf16", ", 0, 1", a, b, accumulate)) }
 }
 
-/// As [`f16`], of the first 19 bits of f32, k = 8.
+/// As [`f16`], on the first 19 bits of f32, k = 8.
 ///
 /// # Safety
 /// Every thread of the warpgroup is here, with the same matrices, which are inside shared memory; nobody writes to them, nor
-/// touches `acc`, before the product is waited for.
+/// touches `acc`, before the MMA is waited for.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn tf32<const ACC: usize>(acc: &mut [f32; ACC], a: Matrix, b: Matrix, adds: bool) {
-    // SAFETY: by the caller's promise.
-    unsafe { for_registers!(acc, ACC, product!("k8.f32.tf32.tf32", "", a, b, adds)) }
+pub(crate) unsafe fn tf32<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool) {
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe { for_registers!(acc, ACC, mma!("k8.f32.tf32.tf32", "", a, b, accumulate)) }
 }
 
-/// As [`tf32`], with A in registers: its elements at ([`row`], tid % 4), 8 rows further down, 4 columns further on, both.
+/// As [`tf32`], with A in registers: its elements at ([`acc_row`], tid % 4), 8 rows further down, 4 columns further on, both.
 ///
 /// # Safety
 /// Every thread of the warpgroup is here, with the same matrices, which are inside shared memory; nobody writes to them, nor
-/// touches `acc`, before the product is waited for.
+/// touches `acc`, before the MMA is waited for.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn tf32_fragments<const ACC: usize>(acc: &mut [f32; ACC], a: [f32; 4], b: Matrix, adds: bool) {
-    // SAFETY: by the caller's promise.
-    unsafe { for_registers!(acc, ACC, fragment_product!("k8.f32.tf32.tf32", a, b, adds)) }
+pub(crate) unsafe fn tf32_fragments<const ACC: usize>(
+    acc: &mut [f32; ACC],
+    a: [f32; 4],
+    b: Descriptor,
+    accumulate: bool,
+) {
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe { for_registers!(acc, ACC, fragment_mma!("k8.f32.tf32.tf32", a, b, accumulate)) }
 }

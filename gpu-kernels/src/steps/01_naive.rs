@@ -8,14 +8,12 @@
 //!     └─────────┘      └─────────┘      └─────────┘
 //! ```
 //!
-//! Neighbouring threads take neighbouring rows, on purpose: each load of A by a warp touches 32 rows, so 32 sectors, for
-//! 128 bytes; each load of B is one value for the whole warp; each store of C is 32 sectors again.
+//! Adjacent threads compute adjacent rows, uncoalesced on purpose: a warp's load of A touches 32 rows, hence 32 sectors for 128
+//! bytes. Its load of B is one value for all lanes. Its store of C is 32 sectors again.
 //!
-//! Source: the worklog's kernel 1 and the tutorial's kernel 1, both of which start from this.
+//! Source: the worklog's kernel 1 and the tutorial's kernel 1.
 
-use crate::gemm::Gemm;
 use crate::{Step, Tile};
-use cuda_std::prelude::*;
 
 const BM: u32 = 32;
 const BN: u32 = 32;
@@ -32,42 +30,40 @@ pub const STEP: Step = Step {
     ..Step::PLAIN
 };
 
-/// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`].
-///
-/// # Safety
-/// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions; launched as [`STEP`] says.
-#[kernel]
-#[launch_bounds(BM * BN)]
-pub unsafe fn sgemm_naive(
-    m: u32,
-    n: u32,
-    k: u32,
-    alpha: f32,
-    a: *const f32,
-    lda: u32,
-    b: *const f32,
-    ldb: u32,
-    beta: f32,
-    c: *mut f32,
-    ldc: u32,
-) {
-    let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+/// What runs on the device.
+#[cfg(feature = "device")]
+pub mod kernel {
+    use super::*;
+    use crate::gemm::{Gemm, gemm_kernel};
+    use cuda_std::prelude::*;
 
-    // Placement: neighbouring threads in neighbouring rows.
-    let row = thread::block_idx_y() * BM + thread::thread_idx_x();
-    let col = thread::block_idx_x() * BN + thread::thread_idx_y();
-    if row >= g.m || col >= g.n {
-        return;
-    }
+    gemm_kernel! { sgemm_naive, launch_bounds(BM * BN), sgemm }
 
-    // SAFETY: row < m and col < n, and the pointers are read k times: A's along its row, B's down its column.
-    unsafe {
-        let (mut a, mut b) = (g.a(row, 0), g.b(0, col));
-        let mut acc = 0.0f32;
-        for _ in 0..g.k {
-            acc = (*a).mul_add(*b, acc);
-            (a, b) = (a.wrapping_add(1), b.wrapping_add(g.ldb));
+    /// One block tile: C = alpha*A*B + beta*C.
+    ///
+    /// # Safety
+    /// As the kernel's.
+    #[inline(always)]
+    unsafe fn sgemm(g: Gemm) {
+        // tile coordinates: adjacent threads in adjacent rows
+        let row = thread::block_idx_y() * BM + thread::thread_idx_x();
+        let col = thread::block_idx_x() * BN + thread::thread_idx_y();
+        if row >= g.m || col >= g.n {
+            return;
         }
-        g.store(row, col, acc);
+
+        // SAFETY: row < m and col < n; the loop reads k elements of a row of A and of a column of B.
+        unsafe {
+            // mainloop
+            let (mut a, mut b) = (g.a(row, 0), g.b(0, col));
+            let mut acc = 0.0f32;
+            for _ in 0..g.k {
+                acc = (*a).mul_add(*b, acc);
+                (a, b) = (a.wrapping_add(1), b.wrapping_add(g.ldb));
+            }
+
+            // epilogue
+            g.store(row, col, acc);
+        }
     }
 }

@@ -10,15 +10,12 @@
 //!        ↑ d
 //! ```
 //!
-//! Changed since smem-tiling: a thread computes TM elements of a column. For each d it reads one value of B and TM of A
-//! from shared memory for TM FMAs: 1.125 values loaded per FMA instead of 2. The slices become thin, BK = 8, and C's tile
-//! large.
+//! Changed since smem-tiling: a thread computes TM elements of a column. Per d it loads one value of B and TM values of A from
+//! shared memory for TM FMAs: 1.125 loads per FMA instead of 2. k-tiles become thin, BK = 8, and the tile of C large.
 //!
-//! Source: the worklog's kernel 4, which found 2.9 times its kernel 3; the tutorial's kernel 3.
+//! Source: the worklog's kernel 4, 2.9 times its kernel 3; the tutorial's kernel 3.
 
-use crate::gemm::Gemm;
 use crate::{Step, Tile};
-use cuda_std::prelude::*;
 
 const BM: u32 = 64;
 const BN: u32 = 64;
@@ -40,90 +37,93 @@ pub const STEP: Step = Step {
     ..Step::PLAIN
 };
 
-#[address_space(shared)]
-static mut A_SMEM: MaybeUninit<[f32; (BM * BK) as usize]> = MaybeUninit::uninit();
-#[address_space(shared)]
-static mut B_SMEM: MaybeUninit<[f32; (BK * BN) as usize]> = MaybeUninit::uninit();
+/// What runs on the device.
+#[cfg(feature = "device")]
+pub mod kernel {
+    use super::*;
+    use crate::gemm::{Gemm, gemm_kernel};
+    use cuda_std::prelude::*;
 
-/// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`].
-///
-/// # Safety
-/// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions; launched as [`STEP`] says.
-#[kernel]
-#[launch_bounds(THREADS, 4)] // four blocks of 16 warps fill a multiprocessor: 32 registers a thread
-pub unsafe fn sgemm_tiling_1d(
-    m: u32,
-    n: u32,
-    k: u32,
-    alpha: f32,
-    a: *const f32,
-    lda: u32,
-    b: *const f32,
-    ldb: u32,
-    beta: f32,
-    c: *mut f32,
-    ldc: u32,
-) {
-    // SAFETY: the grid covers C, so the block starts inside it, and what `accumulate` does not guard is inside A and B.
-    unsafe {
-        // Placement.
-        let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-            .block_at(thread::block_idx_y() * BM, thread::block_idx_x() * BN);
-        let inside = if g.m >= BM && g.n >= BN { g.k - g.k % BK } else { 0 };
+    #[address_space(shared)]
+    static mut A_SMEM: MaybeUninit<[f32; (BM * BK) as usize]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut B_SMEM: MaybeUninit<[f32; (BK * BN) as usize]> = MaybeUninit::uninit();
 
-        let mut acc = [0.0f32; TM as usize];
-        accumulate::<false>(&g, 0, inside, &mut acc);
-        accumulate::<true>(&g, inside, g.k, &mut acc);
+    // Four blocks of 16 warps fill an SM: 32 registers per thread.
+    gemm_kernel! { sgemm_tiling_1d, launch_bounds(THREADS, 4), sgemm }
 
-        // Store.
-        let (thread_row, thread_col) = (thread::thread_idx_x() / BN * TM, thread::thread_idx_x() % BN);
-        for i in 0..TM {
-            g.store(thread_row + i, thread_col, acc[i as usize]);
+    /// One block tile: C = alpha*A*B + beta*C.
+    ///
+    /// # Safety
+    /// As the kernel's.
+    #[inline(always)]
+    unsafe fn sgemm(g: Gemm) {
+        // SAFETY: the grid covers C, so the block tile starts in bounds, and what `mainloop` does not check is in bounds.
+        unsafe {
+            // tile coordinates
+            let g = g.block_at(thread::block_idx_y() * BM, thread::block_idx_x() * BN);
+            let is_full_tile = g.m >= BM && g.n >= BN;
+
+            // mainloop
+            let k_unchecked = if is_full_tile { g.k - g.k % BK } else { 0 };
+            let mut acc = [0.0f32; TM as usize];
+            mainloop::<false>(&g, 0, k_unchecked, &mut acc);
+            mainloop::<true>(&g, k_unchecked, g.k, &mut acc);
+
+            // epilogue
+            let (thread_row, thread_col) = (thread::thread_idx_x() / BN * TM, thread::thread_idx_x() % BN);
+            for i in 0..TM {
+                g.store(thread_row + i, thread_col, acc[i as usize]);
+            }
         }
     }
-}
 
-/// Adds the products of columns `from..to` of A and rows `from..to` of B. On an EDGE, zeros stand for what lies outside.
-///
-/// # Safety
-/// Every thread of the block calls it. Without EDGE, the block's BM rows of A, BN columns of B and `to` are inside.
-#[inline(always)]
-unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [f32; TM as usize]) {
-    let tid = thread::thread_idx_x();
-    let (a_row, a_col) = (tid / BK, tid % BK);
-    let (b_row, b_col) = (tid / BN, tid % BN);
-    let (thread_row, thread_col) = (tid / BN * TM, tid % BN);
+    /// acc += A (BM, k_begin..k_end) * B (k_begin..k_end, BN). If BOUNDS_CHECKED, zeros replace what is out of bounds.
+    ///
+    /// # Safety
+    /// Every thread of the block calls it. Without BOUNDS_CHECKED, BM rows of A, BN columns of B and `k_end` are in bounds.
+    #[inline(always)]
+    unsafe fn mainloop<const BOUNDS_CHECKED: bool>(g: &Gemm, k_begin: u32, k_end: u32, acc: &mut [f32; TM as usize]) {
+        let tid = thread::thread_idx_x();
+        let (a_row, a_col) = (tid / BK, tid % BK);
+        let (b_row, b_col) = (tid / BN, tid % BN);
+        let (thread_row, thread_col) = (tid / BN * TM, tid % BN);
 
-    // Shared memory.
-    let a_smem = (&raw mut A_SMEM).cast::<f32>(); // (BM, BK)
-    let b_smem = (&raw mut B_SMEM).cast::<f32>(); // (BK, BN)
+        // shared memory
+        let a_smem = (&raw mut A_SMEM).cast::<f32>(); // (BM, BK)
+        let b_smem = (&raw mut B_SMEM).cast::<f32>(); // (BK, BN)
 
-    let a_gmem = g.a(a_row, a_col);
-    let mut b_gmem = g.b(from + b_row, b_col);
-    let mut p = from;
-    while p < to {
-        // SAFETY: inside A and B by the caller's promise, or guarded; tid is below BM * BK = BK * BN, a thread's rows
-        // below BM and its column below BN.
-        unsafe {
-            // Load.
-            let a = if !EDGE || a_row < g.m && p + a_col < g.k { *a_gmem.wrapping_add(p as usize) } else { 0.0 };
-            let b = if !EDGE || p + b_row < g.k && b_col < g.n { *b_gmem } else { 0.0 };
-            *a_smem.add(tid as usize) = a;
-            *b_smem.add(tid as usize) = b;
-            thread::sync_threads(); // the slices are complete
+        let a_gmem = g.a(a_row, a_col);
+        let mut b_gmem = g.b(k_begin + b_row, b_col);
+        let mut p = k_begin;
+        while p < k_end {
+            // SAFETY: in bounds, upheld by the caller, or checked; tid is below BM * BK = BK * BN, a thread's rows are below BM
+            // and its column is below BN.
+            unsafe {
+                // global to shared
+                let a = if !BOUNDS_CHECKED || a_row < g.m && p + a_col < g.k {
+                    *a_gmem.wrapping_add(p as usize)
+                } else {
+                    0.0
+                };
+                let b = if !BOUNDS_CHECKED || p + b_row < g.k && b_col < g.n { *b_gmem } else { 0.0 };
+                *a_smem.add(tid as usize) = a;
+                *b_smem.add(tid as usize) = b;
+                thread::sync_threads(); // the k-tiles are complete
 
-            // Compute.
-            let a_rows = a_smem.add((thread_row * BK) as usize); // (TM, BK)
-            let b_cols = b_smem.add(thread_col as usize); // (BK, 1)
-            for d in 0..BK as usize {
-                let b = *b_cols.add(d * BN as usize);
-                for (i, acc) in acc.iter_mut().enumerate() {
-                    *acc = (*a_rows.add(i * BK as usize + d)).mul_add(b, *acc);
+                // mainloop
+                let a_rows = a_smem.add((thread_row * BK) as usize); // (TM, BK)
+                let b_cols = b_smem.add(thread_col as usize); // (BK, 1)
+                for d in 0..BK as usize {
+                    let b = *b_cols.add(d * BN as usize);
+                    for (i, acc) in acc.iter_mut().enumerate() {
+                        *acc = (*a_rows.add(i * BK as usize + d)).mul_add(b, *acc);
+                    }
                 }
+                thread::sync_threads(); // every warp has read the k-tiles: the next may be stored
             }
-            thread::sync_threads(); // the slices are free for the next ones
+            b_gmem = b_gmem.wrapping_add(BK as usize * g.ldb);
+            p += BK;
         }
-        b_gmem = b_gmem.wrapping_add(BK as usize * g.ldb);
-        p += BK;
     }
 }

@@ -1,35 +1,30 @@
-//! prefetch: the next slices are loaded into the other half of shared memory during the computation.
+//! prefetch: the next k-tile is loaded into the other half of shared memory while the block computes.
 //!
 //! ```text
-//!   slice        0                       1                       2
+//!   k-tile       0                       1                       2
 //!   half 0       ┌─ compute ───────────┐ │           ┌─ store ─┐ ┌─ compute ───
 //!   half 1       │           ┌─ store ─┐ ┌─ compute ───────────┐ │
 //!   registers    └─ load 1 ──┘           └─ load 2 ──┘           └─ load 3 ──
 //!                ↑ barrier               ↑ barrier               ↑ barrier
 //! ```
 //!
-//! Changed since bank-conflicts: shared memory is there twice. While a block computes from one half, the next slices are
-//! on their way from global memory to registers, and from there to the other half. One barrier a slice is enough: after
-//! it, everybody's stores to the one half are done, and everybody's loads from the other one.
+//! Changed since bank-conflicts: shared memory is double-buffered. While a block computes from one half, the next k-tile
+//! travels from global memory to registers, and from there to the other half. One barrier per k-tile suffices: after it every
+//! store to the one half is complete, and so is every load from the other.
 //!
-//! Source: the tutorial's kernel 9, which lost by it: on Kepler, twice the shared memory left room for half the threads.
-//! Here registers are what limits the threads, and the second half costs nothing. The worklog names double buffering as
-//! something to try.
+//! Source: the tutorial's kernel 9, a loss on Kepler, where twice the shared memory halved the occupancy. Here registers limit
+//! the occupancy, and the second half costs nothing. The worklog names double buffering as future work.
 
-use crate::f32x4::{self, VEC};
-use crate::gemm::Gemm;
+use crate::hardware::VEC;
 use crate::{Step, Tile};
-use cuda_std::prelude::*;
 
 const BM: u32 = 128;
 const BN: u32 = 128;
 const BK: u32 = 8;
 const TM: u32 = 8;
 const TN: u32 = 8;
-/// Floats from one row of A's slice to the next.
+/// Floats from one row of a_smem to the next.
 const A_PITCH: u32 = BM + VEC;
-/// Where in a slice the next ones are stored: their loads are done by then, and the stores will be by the barrier.
-const STORE_AT: u32 = BK * 3 / 4;
 const THREADS: u32 = (BM / TM) * (BN / TN);
 const _: () = assert!(THREADS * VEC == BM * BK && THREADS * VEC == BK * BN, "each thread copies VEC of A and of B");
 
@@ -38,7 +33,7 @@ pub const STEP: Step = Step {
     slug: "prefetch",
     kernel: "sgemm_prefetch",
     base: Some("bank-conflicts"),
-    summary: "the next slices are loaded into the other half of shared memory during the computation",
+    summary: "double buffering: the next k-tile is loaded into the other half of shared memory during the computation",
     source: "C. Nugteren, OpenCL SGEMM tutorial (2014), kernel 9; S. Boehm, CUDA matmul worklog (2022), double buffering",
     tile: Tile { bm: BM, bn: BN, bk: BK, tm: TM, tn: TN },
     block: [THREADS, 1, 1],
@@ -47,165 +42,116 @@ pub const STEP: Step = Step {
     ..Step::PLAIN
 };
 
-#[address_space(shared)]
-static mut A_SMEM: MaybeUninit<[f32; (2 * BK * A_PITCH) as usize]> = MaybeUninit::uninit();
-#[address_space(shared)]
-static mut B_SMEM: MaybeUninit<[f32; (2 * BK * BN) as usize]> = MaybeUninit::uninit();
+/// What runs on the device.
+#[cfg(feature = "device")]
+pub mod kernel {
+    use super::*;
+    use crate::epilogue::simt::store;
+    use crate::gemm::{Gemm, gemm_kernel};
+    use crate::mainloop::gmem::{is_full_tile, load};
+    use crate::mainloop::thread_tile::{copy_coord, element, fragment, swizzle, thread_coord};
+    use crate::ptx::f32x4;
+    use cuda_std::prelude::*;
 
-/// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`].
-///
-/// # Safety
-/// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions; launched as [`STEP`] says.
-#[kernel]
-#[launch_bounds(THREADS, 2)] // 128 registers a thread, so that one block computes while the other waits
-pub unsafe fn sgemm_prefetch(
-    m: u32,
-    n: u32,
-    k: u32,
-    alpha: f32,
-    a: *const f32,
-    lda: u32,
-    b: *const f32,
-    ldb: u32,
-    beta: f32,
-    c: *mut f32,
-    ldc: u32,
-) {
-    // SAFETY: the grid covers C, so the block starts inside it, and what `accumulate` does not guard is inside A and B.
-    unsafe {
-        // Placement.
-        let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-            .block_at(thread::block_idx_y() * BM, thread::block_idx_x() * BN);
-        let aligned = f32x4::aligned(g.a, g.lda) && f32x4::aligned(g.b, g.ldb) && f32x4::aligned(g.c, g.ldc);
-        let fits = g.m >= BM && g.n >= BN && aligned;
-        let inside = if fits { g.k - g.k % BK } else { 0 };
+    /// The d of a k-tile at which the next one is stored: its loads are complete by then, and its stores by the barrier.
+    const STORE_AT: u32 = BK * 3 / 4;
 
-        let mut acc = [[0.0f32; TN as usize]; TM as usize];
-        accumulate::<false>(&g, 0, inside, &mut acc);
-        accumulate::<true>(&g, inside, g.k, &mut acc);
+    #[address_space(shared)]
+    static mut A_SMEM: MaybeUninit<[f32; (2 * BK * A_PITCH) as usize]> = MaybeUninit::uninit();
+    #[address_space(shared)]
+    static mut B_SMEM: MaybeUninit<[f32; (2 * BK * BN) as usize]> = MaybeUninit::uninit();
 
-        // Store.
-        let (thread_row, thread_col) = placement();
-        for i in 0..TM {
-            for j in (0..TN).step_by(VEC as usize) {
-                let (row, col) = (thread_row + i, thread_col + j);
-                let sums: [f32; VEC as usize] = core::array::from_fn(|v| acc[i as usize][j as usize + v]);
-                if fits {
-                    let c = g.c(row, col); // (1, VEC)
-                    let old = if g.beta == 0.0 { [0.0; VEC as usize] } else { f32x4::load(c) };
-                    f32x4::store(c, core::array::from_fn(|v| g.blend(sums[v], old[v])));
-                } else {
-                    for v in 0..VEC {
-                        g.store(row, col + v, sums[v as usize]);
+    // 128 registers per thread: one block computes while the other waits.
+    gemm_kernel! { sgemm_prefetch, launch_bounds(THREADS, 2), sgemm }
+
+    /// One block tile: C = alpha*A*B + beta*C.
+    ///
+    /// # Safety
+    /// As the kernel's.
+    #[inline(always)]
+    unsafe fn sgemm(g: Gemm) {
+        // SAFETY: the grid covers C, so the block tile starts in bounds, and what `mainloop` does not check is in bounds.
+        unsafe {
+            // tile coordinates
+            let g = g.block_at(thread::block_idx_y() * BM, thread::block_idx_x() * BN);
+            let is_full_tile = is_full_tile::<BM, BN>(&g);
+
+            // mainloop
+            let k_unchecked = if is_full_tile { g.k - g.k % BK } else { 0 };
+            let mut acc = [[0.0f32; TN as usize]; TM as usize];
+            mainloop::<false>(&g, 0, k_unchecked, &mut acc);
+            mainloop::<true>(&g, k_unchecked, g.k, &mut acc);
+
+            // epilogue
+            let thread = thread_coord::<BN, TM, TN>();
+            store(&g, is_full_tile, &acc, |i, j| element(thread, i, j));
+        }
+    }
+
+    /// acc += A (BM, k_begin..k_end) * B (k_begin..k_end, BN). If BOUNDS_CHECKED, zeros replace what is out of bounds.
+    ///
+    /// # Safety
+    /// Every thread of the block calls it. Without BOUNDS_CHECKED, BM rows of A, BN columns of B and `k_end` are in bounds, and the
+    /// rows of both are aligned to 16 bytes. `k_begin` is 0, or the multiple of BK where the call before ended.
+    #[inline(always)]
+    unsafe fn mainloop<const BOUNDS_CHECKED: bool>(
+        g: &Gemm,
+        k_begin: u32,
+        k_end: u32,
+        acc: &mut [[f32; TN as usize]; TM as usize],
+    ) {
+        // tile coordinates
+        let a_copy = copy_coord::<BK>(); // VEC of (BM, BK)
+        let b_copy = copy_coord::<BN>(); // VEC of (BK, BN)
+        let thread = thread_coord::<BN, TM, TN>(); // (TM, TN) of (BM, BN)
+
+        // shared memory
+        let half = |p: u32| p / BK % 2;
+        let a_smem = |p| (&raw mut A_SMEM).cast::<f32>().wrapping_add((half(p) * BK * A_PITCH) as usize); // (BK, A_PITCH)
+        let b_smem = |p| (&raw mut B_SMEM).cast::<f32>().wrapping_add((half(p) * BK * BN) as usize); // (BK, BN)
+
+        // global to shared
+        // SAFETY: in bounds, upheld by the caller, or checked.
+        let load = |p: u32| unsafe {
+            let (a_gmem, b_gmem) = (g.a(a_copy.row, p + a_copy.col), g.b(p + b_copy.row, b_copy.col)); // (1, VEC)
+            let a = load::<BOUNDS_CHECKED>(a_gmem, a_copy.row < g.m, g.k.saturating_sub(p + a_copy.col));
+            let b = load::<BOUNDS_CHECKED>(b_gmem, p + b_copy.row < g.k, g.n.saturating_sub(b_copy.col));
+            (a, b)
+        };
+        // SAFETY: copies lie in BM x BK and BK x BN; no thread reads that half before the next barrier.
+        let store = |p: u32, (a, b): ([f32; VEC as usize], [f32; VEC as usize])| unsafe {
+            for v in 0..VEC {
+                *a_smem(p).add(((a_copy.col + v) * A_PITCH + a_copy.row) as usize) = a[v as usize];
+            }
+            f32x4::store(b_smem(p).add((b_copy.row * BN + swizzle(b_copy.col)) as usize), b);
+        };
+        if k_begin < k_end {
+            store(k_begin, load(k_begin));
+        }
+
+        // mainloop
+        let mut p = k_begin;
+        while p < k_end {
+            thread::sync_threads(); // this k-tile is complete, and every warp has read the other half
+            let next = if p + BK < k_end { load(p + BK) } else { Default::default() };
+            for d in 0..BK {
+                if d == STORE_AT {
+                    store(p + BK, next); // zeros, which no thread reads, after the last k-tile
+                }
+                // SAFETY: fragments lie in BM and BN.
+                unsafe {
+                    let a_frag: [f32; TM as usize] =
+                        fragment(|i| a_smem(p).add((d * A_PITCH + thread.row + i) as usize));
+                    let b_frag: [f32; TN as usize] =
+                        fragment(|j| b_smem(p).add((d * BN + swizzle(thread.col + j)) as usize));
+                    for i in 0..TM as usize {
+                        for j in 0..TN as usize {
+                            acc[i][j] = a_frag[i].mul_add(b_frag[j], acc[i][j]);
+                        }
                     }
                 }
             }
+            p += BK;
         }
     }
-}
-
-/// The first row and column of this thread's TM x TN, in the block's BM x BN. Two neighbouring lanes share their columns.
-#[inline(always)]
-fn placement() -> (u32, u32) {
-    let tid = thread::thread_idx_x();
-    (tid / (2 * BN / TN) * 2 * TM + tid % 2 * TM, tid / 2 % (BN / TN) * TN)
-}
-
-/// Where a column of B's slice lies in its row.
-#[inline(always)]
-fn swizzle(col: u32) -> u32 {
-    col ^ (col / 32 % 2 * VEC)
-}
-
-/// Adds the products of columns `from..to` of A and rows `from..to` of B. On an EDGE, zeros stand for what lies outside.
-///
-/// # Safety
-/// Every thread of the block calls it. Without EDGE, the block's BM rows of A, BN columns of B and `to` are inside, and
-/// the rows of both are aligned to 16 bytes. `from` is 0, or the multiple of BK where the call before this one ended.
-#[inline(always)]
-unsafe fn accumulate<const EDGE: bool>(g: &Gemm, from: u32, to: u32, acc: &mut [[f32; TN as usize]; TM as usize]) {
-    let tid = thread::thread_idx_x();
-    let (a_row, a_col) = (tid / (BK / VEC), tid % (BK / VEC) * VEC);
-    let (b_row, b_col) = (tid / (BN / VEC), tid % (BN / VEC) * VEC);
-    let (thread_row, thread_col) = placement();
-
-    // Shared memory: slices take turns with its halves.
-    let half = |p: u32| p / BK % 2;
-    let a_smem = |p| (&raw mut A_SMEM).cast::<f32>().wrapping_add((half(p) * BK * A_PITCH) as usize); // (BK, A_PITCH)
-    let b_smem = |p| (&raw mut B_SMEM).cast::<f32>().wrapping_add((half(p) * BK * BN) as usize); // (BK, BN)
-
-    // SAFETY: inside A and B by the caller's promise, or guarded.
-    let load_slices = |p: u32| unsafe {
-        let a = load::<EDGE>(g.a(a_row, p + a_col), a_row < g.m, g.k.saturating_sub(p + a_col));
-        let b = load::<EDGE>(g.b(p + b_row, b_col), p + b_row < g.k, g.n.saturating_sub(b_col));
-        (a, b)
-    };
-    // SAFETY: a thread's VEC of A are below BK * A_PITCH, its VEC of B below BK * BN; the half is free.
-    let store_slices = |p: u32, (a, b): ([f32; VEC as usize], [f32; VEC as usize])| unsafe {
-        for v in 0..VEC {
-            *a_smem(p).add(((a_col + v) * A_PITCH + a_row) as usize) = a[v as usize];
-        }
-        f32x4::store(b_smem(p).add((b_row * BN + swizzle(b_col)) as usize), b);
-    };
-
-    if from < to {
-        store_slices(from, load_slices(from));
-    }
-    let mut p = from;
-    while p < to {
-        thread::sync_threads(); // these slices are complete, and the other half is free
-
-        // Load.
-        let next = if p + BK < to { load_slices(p + BK) } else { Default::default() };
-
-        // Compute.
-        for d in 0..BK {
-            if d == STORE_AT {
-                store_slices(p + BK, next); // zeros, which nobody reads, if these slices are the last
-            }
-            // SAFETY: a thread's rows are below BM and its columns below BN.
-            unsafe {
-                let a_frag: [f32; TM as usize] = fragment(|i| a_smem(p).add((d * A_PITCH + thread_row + i) as usize));
-                let b_frag: [f32; TN as usize] =
-                    fragment(|j| b_smem(p).add((d * BN + swizzle(thread_col + j)) as usize));
-                for i in 0..TM as usize {
-                    for j in 0..TN as usize {
-                        acc[i][j] = a_frag[i].mul_add(b_frag[j], acc[i][j]);
-                    }
-                }
-            }
-        }
-        p += BK;
-    }
-}
-
-/// Loads VEC neighbours of a row. On an EDGE, zeros stand for those that lie outside: all of them if the row does, or
-/// those from `left` on.
-///
-/// # Safety
-/// What is not said to lie outside is inside the matrix. Without EDGE all of it is, at a multiple of 16 bytes.
-#[inline(always)]
-unsafe fn load<const EDGE: bool>(source: *const f32, row_inside: bool, left: u32) -> [f32; VEC as usize] {
-    // SAFETY: inside the matrix and aligned by the caller's promise, or guarded.
-    unsafe {
-        if EDGE {
-            core::array::from_fn(|v| if row_inside && (v as u32) < left { *source.add(v) } else { 0.0 })
-        } else {
-            f32x4::load(source)
-        }
-    }
-}
-
-/// Loads N values from shared memory, VEC at a time; `at` says where those from a multiple of VEC on lie.
-///
-/// # Safety
-/// `at` yields VEC values inside the array, at a multiple of 16 bytes.
-#[inline(always)]
-unsafe fn fragment<const N: usize>(at: impl Fn(u32) -> *const f32) -> [f32; N] {
-    let mut frag = [0.0; N];
-    for (v, vector) in frag.as_chunks_mut().0.iter_mut().enumerate() {
-        // SAFETY: inside the array and aligned by the caller's promise.
-        *vector = unsafe { f32x4::load(at(v as u32 * VEC)) };
-    }
-    frag
 }

@@ -1,225 +1,240 @@
-//! tma-multicast: the copy engine brings tiles to a cluster of blocks at once, and a warp does nothing but tell it to.
+//! tma-multicast: TMA loads k-tiles for a cluster of blocks at once; a producer warp does nothing but issue the loads.
 //!
 //! ```text
 //!   cluster of two blocks: the same rows of A          each block
-//!        B (BK, BN)   B (BK, BN)                         feeding warp ── full ──► 8 computing warps
-//!   A   ┌──────────┐ ┌──────────┐   one half of A's          ▲                        │
-//!   BM  │ block 0  │ │ block 1  │   slice from each          └──────── empty ─────────┘   of both blocks
-//!       └──────────┘ └──────────┘   block, to both
+//!        B (BK, BN)   B (BK, BN)                         producer warp ── full ──► 8 consumer warps
+//!   A   ┌──────────┐ ┌──────────┐   each block loads         ▲                        │
+//!   BM  │ block 0  │ │ block 1  │   half of A's k-tile,      └──────── empty ─────────┘   of both blocks
+//!       └──────────┘ └──────────┘   multicast to both
 //! ```
 //!
-//! Changed since ilp: a thread copies nothing. One thread tells the copy engine which boxes of the operands to bring, by
-//! tensor maps, which know sizes and strides: what lies outside is zero, and there are no edges any more. Barriers in shared
-//! memory count the bytes that have come (`full`), and the warps that have read a stage (`empty`). Each block of a cluster
-//! copies half of A's slice into the shared memory of both. A is transposed before, by a pre-pass; rows of B that do not
-//! start at multiples of 16 bytes are copied before.
+//! Changed since ilp: no thread copies. One thread issues TMA loads of boxes of the operands. Tensor maps hold sizes and
+//! strides; elements out of bounds are zero, so no k-tile needs bounds checks. Barriers in shared memory count the bytes
+//! written (`full`) and the warps that have read a stage (`empty`). Each block of a cluster loads half of A's k-tile into the
+//! shared memory of both (multicast). A pre-pass transposes A; another aligns rows of B to 16 bytes where they are not.
 //!
-//! The ninth warp has its price. Three warps of a scheduler share its registers, which leaves 168 for a thread: the sums take
-//! 128, so that there are none for the next fragments. autotuned gives the role up.
+//! The producer warp costs registers. Three warps of one scheduler share its register file, which leaves 168 per thread. The
+//! accumulators take 128, so the next fragments find none. autotuned drops the producer warp.
 //!
 //! Source: the B200 notes' list of what is to be done, "multi-casted sub-tiles with cluster-launch"; CUTLASS's warp-specialised
 //! kernels.
 
-use crate::align::align;
-use crate::gemm::Gemm;
-use crate::ptx::cluster;
-use crate::ptx::mbarrier::Mbarrier;
-use crate::ptx::tensor::{self, TensorMap};
-use crate::tile::{self, LANES_M, LANES_N, WARP};
-use crate::transpose::TRANSPOSE_A;
-use crate::{Element, MapBox, Operand, Step, Target, Tile};
-use cuda_std::prelude::*;
+use crate::hardware::WARP;
+use crate::prepass::align::align;
+use crate::prepass::transpose::TRANSPOSE_A;
+use crate::{Ab, Element, Extent, Operand, Step, Target, Tile, TmaBox};
 
 const BM: u32 = 256;
 const BN: u32 = 128;
 const BK: u32 = 32;
 const TM: usize = 8;
 const TN: usize = 16;
-/// Warps along n.
-const WARPS_N: u32 = BN / (LANES_N * TN as u32);
-const COMPUTERS: u32 = BM / TM as u32 * (BN / TN as u32);
-const THREADS: u32 = COMPUTERS + WARP;
-/// Blocks that share A's slices.
+const CONSUMER_THREADS: u32 = BM / TM as u32 * (BN / TN as u32);
+const THREADS: u32 = CONSUMER_THREADS + WARP;
+/// Blocks that share A's k-tiles.
 const CLUSTER: u32 = 2;
-/// Rows of A that each of them copies.
-const PART: u32 = BM / CLUSTER;
+/// Rows of A that each of them loads.
+const SHARE: u32 = BM / CLUSTER;
 const STAGES: u32 = 4;
 const STAGE: u32 = BK * (BM + BN);
-/// Depth that the loop has as straight code: more would not fit into the instruction cache.
-const UNROLLED: u32 = 8;
 
 /// This step's entry in the registry.
 pub const STEP: Step = Step {
     slug: "tma-multicast",
     kernel: "sgemm_tma_multicast",
     base: Some("ilp"),
-    summary: "tiles by the copy engine, to a cluster of blocks at once; one warp feeds, the others compute",
+    summary: "TMA loads, multicast to a cluster of blocks; one producer warp, eight consumer warps",
     source: "B200 SGEMM notes, to do: clusters and multicast; CUTLASS, warp-specialised kernels",
     target: Target::Sm90a,
     tile: Tile { bm: BM, bn: BN, bk: BK, tm: TM as u32, tn: TN as u32 },
     block: [THREADS, 1, 1],
     cluster: [CLUSTER, 1, 1],
     prepasses: &[TRANSPOSE_A, align(Operand::B, Element::F32)],
-    maps: Some([
-        MapBox { element: Element::F32, rows: BK, columns: PART, swizzled: false },
-        MapBox { element: Element::F32, rows: BK, columns: BN, swizzled: false },
-    ]),
+    maps: Some(Ab {
+        a: TmaBox { element: Element::F32, extent: Extent { rows: BK, cols: SHARE }, swizzled: false },
+        b: TmaBox { element: Element::F32, extent: Extent { rows: BK, cols: BN }, swizzled: false },
+    }),
     dynamic_smem_bytes: STAGES * STAGE * 4 + 2 * STAGES * 8,
     ..Step::PLAIN
 };
 
-/// C = alpha*A*B + beta*C: [`crate::KERNEL_ARGUMENTS`], [`crate::MAP_ARGUMENTS`].
-///
-/// # Safety
-/// `a`, `b` and `c` are device buffers of k x m (A is transposed), k x n and m x n with those leading dimensions, the maps
-/// are of `a` and `b`; launched as [`STEP`] says.
-#[kernel]
-#[launch_bounds(THREADS, 1)]
-pub unsafe fn sgemm_tma_multicast(
-    m: u32,
-    n: u32,
-    k: u32,
-    alpha: f32,
-    a: *const f32,
-    lda: u32,
-    b: *const f32,
-    ldb: u32,
-    beta: f32,
-    c: *mut f32,
-    ldc: u32,
-    a_map: *const TensorMap,
-    b_map: *const TensorMap,
-) {
-    // SAFETY: the barriers are made before anybody uses them, and no block ends before its cluster.
-    unsafe {
-        // Placement. Whole clusters are launched: a block may lie outside C, and still copies for the other.
-        let g = Gemm::new(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-        let (row, col) = (thread::block_idx_y() * BM, thread::block_idx_x() * BN);
-        let slices = g.k.div_ceil(BK);
+/// What runs on the device.
+#[cfg(feature = "device")]
+pub mod kernel {
+    use super::*;
+    use crate::Coord;
+    use crate::epilogue::simt;
+    use crate::gemm::{Gemm, gemm_kernel};
+    use crate::mainloop::warp_tile as tile;
+    use crate::mainloop::{LANES_M, LANES_N};
+    use crate::ptx::cluster;
+    use crate::ptx::mbarrier::Mbarrier;
+    use crate::ptx::tensor::{self, TensorMap};
+    use cuda_std::prelude::*;
 
-        // Shared memory.
-        let stages = Stages::new();
-        if thread::thread_idx_x() == 0 {
-            for stage in 0..STAGES {
-                stages.full.add(stage).init(1);
-                stages.empty.add(stage).init(COMPUTERS / WARP * CLUSTER);
-            }
-            cluster::fence_barrier_init();
-        }
-        cluster::sync(); // the barriers of all blocks are made
+    /// Warps along n.
+    const WARPS_N: u32 = BN / (LANES_N * TN as u32);
 
-        if thread::thread_idx_x() < COMPUTERS {
-            let mut acc = [[0.0f32; TN]; TM];
-            compute(&stages, slices, &mut acc);
-            if row < m && col < n {
-                store(&g.block_at(row, col), &acc);
-            }
-        } else {
-            feed(&stages, slices, row, col, a_map, b_map);
-            warp::sync_warp(u32::MAX); // the lane that has fed is back
-        }
-        cluster::sync(); // no block copies to this one any more, nor arrives at its barriers
+    /// Depth of the unrolled loop body: more would not fit into the instruction cache.
+    const UNROLLED: u32 = 8;
+
+    gemm_kernel! {
+        sgemm_tma_multicast, launch_bounds(THREADS, 1), tma_multicast, a_map: *const TensorMap, b_map: *const TensorMap
     }
-}
 
-/// A ring of slices, and the barriers of each.
-struct Stages {
-    smem: *mut f32,
-    /// Ends a phase when a stage has all bytes of its slices.
-    full: Mbarrier,
-    /// ... when the computing warps of the whole cluster have read a stage.
-    empty: Mbarrier,
-}
-
-impl Stages {
+    /// C = alpha*A*B + beta*C, where `g.a` is A transposed: (k, m).
+    ///
+    /// # Safety
+    /// As the kernel's: `g` is of device buffers with those leading dimensions, which the maps are of; launched as [`STEP`] says.
     #[inline(always)]
-    unsafe fn new() -> Self {
-        let smem = shared::dynamic_shared_mem::<f32>();
-        let barriers = smem.wrapping_add((STAGES * STAGE) as usize).cast::<u64>();
-        // SAFETY: behind the stages, at a multiple of 8 bytes.
-        let full = unsafe { Mbarrier::at(barriers) };
-        Self { smem, full, empty: full.add(STAGES) }
-    }
-
-    #[inline(always)]
-    fn a_smem(&self, stage: u32) -> *mut f32 {
-        self.smem.wrapping_add((stage * STAGE) as usize) // (CLUSTER, BK, PART)
-    }
-
-    #[inline(always)]
-    fn b_smem(&self, stage: u32) -> *mut f32 {
-        self.a_smem(stage).wrapping_add((BK * BM) as usize) // (BK, BN)
-    }
-}
-
-/// Tells the copy engine to bring the slices, each as soon as its stage is empty.
-///
-/// # Safety
-/// The feeding warp calls it.
-#[inline(always)]
-unsafe fn feed(stages: &Stages, slices: u32, row: u32, col: u32, a_map: *const TensorMap, b_map: *const TensorMap) {
-    if !thread::thread_idx_x().is_multiple_of(WARP) {
-        return;
-    }
-    let rank = cluster::rank();
-    for slice in 0..slices {
-        let (stage, parity) = (slice % STAGES, slice / STAGES % 2);
-        let full = stages.full.add(stage);
-        // SAFETY: the boxes are those of the maps, and fill this block's part of A's slices, and B's.
+    unsafe fn tma_multicast(g: Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+        // SAFETY: the barriers are made before anybody uses them, and no block ends before its cluster.
         unsafe {
-            let a_smem = stages.a_smem(stage).add((rank * BK * PART) as usize);
-            stages.empty.add(stage).wait(parity ^ 1); // in both blocks
-            full.arrive_and_expect(STAGE * 4);
-            tensor::multicast(shared::address(a_smem), a_map, slice * BK, row + rank * PART, full, (1 << CLUSTER) - 1);
-            tensor::copy(shared::address(stages.b_smem(stage)), b_map, slice * BK, col, full);
-        }
-    }
-}
+            // tile coordinates: whole clusters are launched, so a block may be out of bounds of C, and still loads for the other
+            let (row, col) = (thread::block_idx_y() * BM, thread::block_idx_x() * BN);
+            let k_tiles = g.k.div_ceil(BK);
 
-/// Adds the products of the slices.
-///
-/// # Safety
-/// The computing warps call it.
-#[inline(always)]
-unsafe fn compute(stages: &Stages, slices: u32, acc: &mut [[f32; TN]; TM]) {
-    let lane = thread::thread_idx_x() % WARP;
-    let (row, col) = tile::place::<WARPS_N, TM, TN>();
-    let (part, row) = (row / PART, row % PART);
-    // No compiler knows that this is BK: a loop over all of it, unrolled, would not fit into the instruction cache.
-    let depth = BK + thread::block_dim_x() - THREADS;
-    for slice in 0..slices {
-        let (stage, parity) = (slice % STAGES, slice / STAGES % 2);
-        // SAFETY: row and col are a fragment's in PART x BN, and the rows that are read are below BK.
-        unsafe {
-            let a_smem = stages.a_smem(stage).add((part * BK * PART + row) as usize).cast_const();
-            let b_smem = stages.b_smem(stage).add(col as usize).cast_const();
-            stages.full.add(stage).wait(parity);
-            let mut p = 0;
-            while p < depth {
-                for d in (p..p + UNROLLED).map(|d| d as usize) {
-                    let a_frag = tile::fragment(a_smem.add(d * PART as usize), LANES_M);
-                    let b_frag = tile::fragment(b_smem.add(d * BN as usize), LANES_N);
-                    tile::multiply(acc, &a_frag, &b_frag);
+            // shared memory
+            let stages = Stages::new();
+            if thread::thread_idx_x() == 0 {
+                for stage in 0..STAGES {
+                    stages.full.add(stage).init(1);
+                    stages.empty.add(stage).init(CONSUMER_THREADS / WARP * CLUSTER);
                 }
-                p += UNROLLED;
+                cluster::fence_barrier_init();
             }
-            warp::sync_warp(u32::MAX);
-            if lane < CLUSTER {
-                stages.empty.add(stage).arrive_at(lane); // each block copies to both
+            cluster::sync(); // the barriers of all blocks are initialised
+
+            if thread::thread_idx_x() < CONSUMER_THREADS {
+                // mainloop
+                let mut acc = [[0.0f32; TN]; TM];
+                consume(&stages, k_tiles, &mut acc);
+                // epilogue
+                if row < g.m && col < g.n {
+                    store(&g.block_at(row, col), &acc);
+                }
+            } else {
+                // global to shared (producer)
+                produce(&stages, k_tiles, row, col, a_map, b_map);
+                warp::sync_warp(u32::MAX); // the producer lane has rejoined its warp
+            }
+            cluster::sync(); // no block writes to this one's shared memory any more, nor arrives at its barriers
+        }
+    }
+
+    /// A ring of stages, and their barriers.
+    struct Stages {
+        smem: *mut f32,
+        /// Completes a phase when the TMA loads have written all bytes of a stage.
+        full: Mbarrier,
+        /// Completes a phase when the consumer warps of the whole cluster have read a stage.
+        empty: Mbarrier,
+    }
+
+    impl Stages {
+        #[inline(always)]
+        unsafe fn new() -> Self {
+            let smem = shared::dynamic_shared_mem::<f32>();
+            let barriers = smem.wrapping_add((STAGES * STAGE) as usize).cast::<u64>();
+            // SAFETY: behind the stages, at a multiple of 8 bytes.
+            let full = unsafe { Mbarrier::at(barriers) };
+            Self { smem, full, empty: full.add(STAGES) }
+        }
+
+        #[inline(always)]
+        fn a_smem(&self, stage: u32) -> *mut f32 {
+            self.smem.wrapping_add((stage * STAGE) as usize) // (CLUSTER, BK, SHARE)
+        }
+
+        #[inline(always)]
+        fn b_smem(&self, stage: u32) -> *mut f32 {
+            self.a_smem(stage).wrapping_add((BK * BM) as usize) // (BK, BN)
+        }
+    }
+
+    /// Issues the TMA loads of the k-tiles, each as soon as its stage is empty.
+    ///
+    /// # Safety
+    /// The producer warp calls it.
+    #[inline(always)]
+    unsafe fn produce(
+        stages: &Stages,
+        k_tiles: u32,
+        row: u32,
+        col: u32,
+        a_map: *const TensorMap,
+        b_map: *const TensorMap,
+    ) {
+        if !thread::thread_idx_x().is_multiple_of(WARP) {
+            return;
+        }
+        let rank = cluster::rank();
+        for k_tile in 0..k_tiles {
+            let (stage, phase) = (k_tile % STAGES, k_tile / STAGES % 2);
+            let full = stages.full.add(stage);
+            // SAFETY: the boxes are those of the maps, and fill this block's share of A's k-tile, and B's.
+            unsafe {
+                let a_smem = stages.a_smem(stage).add((rank * BK * SHARE) as usize);
+                stages.empty.add(stage).wait(phase ^ 1); // in both blocks
+                full.arrive_and_expect(STAGE * 4);
+                tensor::load_multicast(
+                    shared::address(a_smem),
+                    a_map,
+                    k_tile * BK,
+                    row + rank * SHARE,
+                    full,
+                    (1 << CLUSTER) - 1,
+                );
+                tensor::load(shared::address(stages.b_smem(stage)), b_map, k_tile * BK, col, full);
             }
         }
     }
-}
 
-/// C = alpha*acc + beta*C for the tile at the start of `g`.
-///
-/// # Safety
-/// The computing warps call it, and no other block touches this tile of C.
-#[inline(always)]
-unsafe fn store(g: &Gemm, acc: &[[f32; TN]; TM]) {
-    let fits = tile::fits(g, BM, BN);
-    // SAFETY: the thread's own elements.
-    tile::for_each(tile::place::<WARPS_N, TM, TN>(), false, acc, |row, col, sums| unsafe {
-        tile::store(g, fits, row, col, sums);
-    });
+    /// acc += A*B over the k-tiles.
+    ///
+    /// # Safety
+    /// The consumer warps call it.
+    #[inline(always)]
+    unsafe fn consume(stages: &Stages, k_tiles: u32, acc: &mut [[f32; TN]; TM]) {
+        let lane = thread::thread_idx_x() % WARP;
+        let Coord { row, col } = tile::thread_coord::<WARPS_N, TM, TN>();
+        let (share, row) = (row / SHARE, row % SHARE);
+        // BK, opaque to the compilers: the whole k-tile, unrolled, would not fit into the instruction cache.
+        let depth = BK + thread::block_dim_x() - THREADS;
+        for k_tile in 0..k_tiles {
+            let (stage, phase) = (k_tile % STAGES, k_tile / STAGES % 2);
+            // SAFETY: row and col are a fragment's in SHARE x BN, and the rows that are read are below BK.
+            unsafe {
+                let a_smem = stages.a_smem(stage).add((share * BK * SHARE + row) as usize).cast_const();
+                let b_smem = stages.b_smem(stage).add(col as usize).cast_const();
+                stages.full.add(stage).wait(phase);
+                let mut p = 0;
+                while p < depth {
+                    for d in (p..p + UNROLLED).map(|d| d as usize) {
+                        let a_frag = tile::fragment(a_smem.add(d * SHARE as usize), LANES_M);
+                        let b_frag = tile::fragment(b_smem.add(d * BN as usize), LANES_N);
+                        tile::outer_product(acc, &a_frag, &b_frag);
+                    }
+                    p += UNROLLED;
+                }
+                warp::sync_warp(u32::MAX);
+                if lane < CLUSTER {
+                    stages.empty.add(stage).arrive_at(lane); // each block loads for both
+                }
+            }
+        }
+    }
+
+    /// C = alpha*acc + beta*C for the tile at the start of `g`.
+    ///
+    /// # Safety
+    /// The consumer warps call it, and no other block touches this tile of C.
+    #[inline(always)]
+    unsafe fn store(g: &Gemm, acc: &[[f32; TN]; TM]) {
+        let is_full_tile = simt::is_full_tile(g, BM, BN);
+        // SAFETY: the thread's own elements.
+        tile::for_each(tile::thread_coord::<WARPS_N, TM, TN>(), false, acc, |row, col, acc| unsafe {
+            simt::store_4(g, is_full_tile, row, col, acc);
+        });
+    }
 }

@@ -1,53 +1,55 @@
-//! split-k: the blocks of a cluster share the k of a tile, and add up their sums in each other's shared memory.
+//! split-k: the blocks of a cluster share the k of a tile, and reduce their partial tiles through distributed shared memory.
 //!
 //! ```text
-//!        k in parts                            one cluster, one tile of C
+//!        k in splits                            one cluster, one tile of C
 //!   A  ┌───┬───┬───┬───┐  ┌───┐ B       ┌─────┐ ┌─────┐ ┌─────┐ ┌─────┐
-//!      │ 0 │ 1 │ 2 │ 3 │  ├───┤         │ sum │ │ sum │ │ sum │ │ sum │   each block adds up a part of the
+//!      │ 0 │ 1 │ 2 │ 3 │  ├───┤         │part.│ │part.│ │part.│ │part.│   each block reduces a share of the
 //!      └───┴───┴───┴───┘  ├───┤         │  0  │ │  1  │ │  2  │ │  3  │   tile from all, and stores it
 //!                         ├───┤         └─────┘ └─────┘ └─────┘ └─────┘
 //!                         └───┘
 //! ```
 //!
-//! Changed since autotuned: z runs along k. A C of few tiles leaves multiprocessors idle, however long k is; so several blocks
-//! take a part of k each. They are a cluster: each leaves its sums in its shared memory, and the others read them there. No
-//! second kernel and no memory is needed, and the order in which sums are added is always the same.
+//! Changed since autotuned: z runs along k. A C of few tiles leaves SMs idle, however long k is; so several blocks take one
+//! split of k each. They are a cluster: each publishes its partial tile in its shared memory, from which the others load. There
+//! is no second kernel and no workspace, and the order of the reduction is fixed.
 //!
-//! A cluster's blocks are in one group of multiprocessors, and what is left of a group stays idle. So some shapes have clusters
-//! of seven: more of them fit at once than of eight.
+//! A cluster's blocks run on one GPC, and what does not fill a GPC stays idle. So some shapes have clusters of seven: more of
+//! them are resident at once than of eight.
 //!
-//! Source: none of the seeds'; cuBLAS and CUTLASS split k through global memory.
+//! Source: none of the seeds; cuBLAS and CUTLASS split k through global memory.
 
-use crate::f32x4::VEC;
-use crate::gemm::Gemm;
-use crate::pipeline::{Pipeline, Work, pipeline_kernel};
-use crate::ptx::cluster;
-use crate::{Schedule, Step, tile};
-use cuda_std::prelude::*;
+use crate::mainloop::simt_tma::Pipeline;
+use crate::{Schedule, Step};
 
 const BASE: &str = "autotuned";
-const SUMMARY: &str = "a cluster of blocks shares the k of a tile, and adds up its sums through shared memory";
+const SUMMARY: &str =
+    "a cluster of blocks shares the k of a tile, and reduces partial tiles through distributed shared memory";
 const SOURCE: &str = "CUTLASS, split-K and distributed shared memory; none of the seeds";
 
 /// This step's entry in the registry: for small matrices.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
-/// Makes a kernel and a [`Step`] of each shape, given with the blocks that a multiprocessor is to hold, and those that share
-/// a tile.
+/// Declares a kernel and a [`Step`] for each shape, with its CTA slots per SM and the splits of a tile.
 macro_rules! kernels {
-    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $parts:literal;)*) => {
+    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $splits:literal;)*) => {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
             base: Some(BASE),
             summary: SUMMARY,
             source: SOURCE,
-            cluster: [1, 1, $parts],
-            schedule: Schedule::SplitK { parts: $parts },
+            cluster: [1, 1, $splits],
+            schedule: Schedule::SplitK { splits: $splits },
             ..<$shape>::STEP
         }),*];
 
-        $(pipeline_kernel! { $kernel, $shape, $blocks, (), split_k($parts) })*
+        $(
+            #[cfg(feature = "device")]
+            crate::gemm::gemm_kernel! {
+                $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::split_k::<$splits>,
+                a_map: *const crate::ptx::tensor::TensorMap, b_map: *const crate::ptx::tensor::TensorMap
+            }
+        )*
     };
 }
 
@@ -73,58 +75,74 @@ kernels! {
     sgemm_split_k_128x128x4 "split-k/128x128x4" Pipeline<2, 4, 8, 8, 16, 4, true>, 1 4;
 }
 
-impl<
-    const WARPS_M: u32,
-    const WARPS_N: u32,
-    const TM: usize,
-    const TN: usize,
-    const BK: u32,
-    const STAGES: u32,
-    const TRANSPOSES: bool,
-> Pipeline<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>
-{
-    /// This block's part of k, then its part of the tile.
-    ///
-    /// # Safety
-    /// As the kernels.
-    #[inline(always)]
-    unsafe fn split_k(mut self, g: &Gemm, parts: u32) {
-        const { assert!(Self::BM * Self::BN * 4 <= Self::SMEM_BYTES, "the tile fits where slices were") };
-        let (bm, bn) = (Self::BM, Self::BN);
-        let (row, col, part) = (thread::block_idx_y() * bm, thread::block_idx_x() * bn, thread::block_idx_z());
-        let slices = g.k.div_ceil(BK);
-        let mut acc = Self::zeros();
-        // SAFETY: the grid covers C, so the block starts inside it; the tile fits into the shared memory that slices were in,
-        // and indices are below its size.
-        unsafe {
-            let work = Work { row, col, slices: slices * part / parts..slices * (part + 1) / parts };
-            self.accumulate(&work, &mut acc);
+/// What runs on the device.
+#[cfg(feature = "device")]
+pub mod kernel {
+    use super::*;
+    use crate::Coord;
+    use crate::epilogue::simt;
+    use crate::gemm::Gemm;
+    use crate::hardware::VEC;
+    use crate::mainloop::WorkTile;
+    use crate::ptx::cluster;
+    use crate::ptx::tensor::TensorMap;
+    use cuda_std::prelude::*;
 
-            // Each thread's sums lie beside those of the next thread: pieces of 128 bits would tie four sums to neighbouring
-            // registers, and so to the banks of their operands.
-            let threads = Self::THREADS as usize;
-            let c_smem = shared::dynamic_shared_mem::<f32>().add(thread::thread_idx_x() as usize); // (TM * TN, THREADS)
-            thread::sync_threads(); // nobody reads a slice any more
-            for (index, sum) in acc.as_flattened().iter().enumerate() {
-                *c_smem.add(index * threads) = *sum;
-            }
-            cluster::sync(); // all blocks have left their sums
+    impl<
+        const WARPS_M: u32,
+        const WARPS_N: u32,
+        const TM: usize,
+        const TN: usize,
+        const BK: u32,
+        const STAGES: u32,
+        const TRANSPOSES: bool,
+    > Pipeline<WARPS_M, WARPS_N, TM, TN, BK, STAGES, TRANSPOSES>
+    {
+        /// This block's split of k, then its share of the reduction.
+        ///
+        /// # Safety
+        /// As of the kernels.
+        #[inline(always)]
+        pub(super) unsafe fn split_k<const SPLITS: u32>(g: Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+            // SAFETY: every thread of the block is here, with this step's shared memory and maps.
+            let mut stages = unsafe { Self::start(a_map, b_map) };
+            const { assert!(Self::BM * Self::BN * 4 <= Self::SMEM_BYTES, "the partial tile fits where the stages were") };
+            let (bm, bn) = (Self::BM, Self::BN);
+            let (row, col, split) = (thread::block_idx_y() * bm, thread::block_idx_x() * bn, thread::block_idx_z());
+            let k_tiles = g.k.div_ceil(BK);
+            let mut acc = Self::zeros();
+            // SAFETY: the grid covers C, so the block starts in bounds; the partial tile fits where the stages were, and
+            // indices are below its size.
+            unsafe {
+                let work = WorkTile { row, col, k_tiles: k_tiles * split / SPLITS..k_tiles * (split + 1) / SPLITS };
+                Self::mainloop(&mut stages, &work, &mut acc);
 
-            let g = g.block_at(row, col);
-            let fits = Self::fits(&g);
-            let vectors = (TM * TN) as u32 / VEC;
-            for vector in vectors * part / parts..vectors * (part + 1) / parts {
-                let mut sums = [0.0; VEC as usize];
-                for other in 0..parts {
-                    sums = core::array::from_fn(|v| {
-                        let theirs = c_smem.add((vector * VEC) as usize * threads).add(v * threads);
-                        sums[v] + cluster::load(shared::address(theirs), other)
-                    });
+                // epilogue: publish the partial tile. A thread's accumulators are not contiguous: 128-bit accesses would tie four
+                // of them to adjacent registers, and so to the banks of the FMAs' operands.
+                let threads = Self::THREADS as usize;
+                let c_smem = shared::dynamic_shared_mem::<f32>().add(thread::thread_idx_x() as usize); // (TM * TN, THREADS)
+                thread::sync_threads(); // every warp has read the last stage
+                for (index, value) in acc.as_flattened().iter().enumerate() {
+                    *c_smem.add(index * threads) = *value;
                 }
-                let (row, col) = Self::of_vector(vector);
-                tile::store(&g, fits, row, col, sums);
+                cluster::sync(); // every block has published its partial tile
+
+                let g = g.block_at(row, col);
+                let is_full_tile = Self::is_full_tile(&g);
+                let vectors = (TM * TN) as u32 / VEC;
+                for vector in vectors * split / SPLITS..vectors * (split + 1) / SPLITS {
+                    let mut reduced = [0.0; VEC as usize];
+                    for rank in 0..SPLITS {
+                        reduced = core::array::from_fn(|v| {
+                            let partial = c_smem.add((vector * VEC) as usize * threads).add(v * threads);
+                            reduced[v] + cluster::load(shared::address(partial), rank)
+                        });
+                    }
+                    let Coord { row, col } = Self::of_vector(vector);
+                    simt::store_4(&g, is_full_tile, row, col, reduced);
+                }
+                cluster::sync(); // no block loads from this one any more
             }
-            cluster::sync(); // nobody reads this block's sums any more
         }
     }
 }

@@ -1,39 +1,30 @@
 //! What runs a kernel. One trait, so that everything above it (verification, timing, reports) knows no device.
 
-use crate::baseline::{BASELINES, Baseline};
 use crate::{Error, Matrix, Operands, Problem};
 use gpu_kernels::Step;
 
-mod coverage;
+mod baseline;
 pub mod cuda;
 pub mod emulator;
+mod kernel;
 mod open;
-mod plan;
-mod slabs;
+mod provenance;
+pub mod ptx;
+mod stop;
 
-pub use coverage::{Coverage, Region};
+pub(crate) use baseline::class;
+pub use baseline::{BASELINES, Baseline};
+pub use kernel::Kernel;
+pub(crate) use kernel::workspace_bytes;
 pub use open::{BackendChoice, Opened, Options, open};
-pub(crate) use plan::workspace_bytes;
+pub(crate) use provenance::now;
+pub use ptx::PtxSource;
+pub use stop::Stop;
 
-/// What can be run: a step of the ladder, or the library that it is measured against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kernel {
-    /// A step or a variant of one: see [`gpu_kernels::runnable`].
-    Step(&'static Step),
-    /// cuBLAS, in one of its ways.
-    Cublas(&'static Baseline),
-}
+pub use crate::verify::{Coverage, Region};
 
-impl Kernel {
-    /// cuBLAS SGEMM in its default math mode: fp32 on the CUDA cores, no TF32.
-    pub const CUBLAS: Self = Self::Cublas(&BASELINES[0]);
-
-    /// Whether it is one that steps are measured against.
-    #[must_use]
-    pub fn is_library(&self) -> bool {
-        matches!(self, Self::Cublas(_))
-    }
-}
+/// A word of memory in which nothing is a number, whatever its elements are: what a workspace holds before a kernel writes there.
+const POISON: u32 = 0x7fc0_7fc0;
 
 /// The device that a backend runs on.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,17 +55,14 @@ impl Device {
     /// # Errors
     /// [`Error::Unsupported`] where it has not.
     pub fn check_runs(&self, step: &Step) -> Result<(), Error> {
-        let (major, minor) = self.compute_capability;
-        if step.target.runs_on(major, minor) {
-            return Ok(());
-        }
-        Err(Error::Unsupported {
-            slug: step.slug,
-            needs: step.target.devices(),
-            device: self.name.clone(),
-            compute_capability: self.compute_capability,
-            model: emulator::model_for(step).map(|model| model.slug),
-        })
+        let model = || emulator::model_for(step).map(|model| model.slug);
+        self.gpu().check_runs(step).map_err(|reason| Error::Unsupported { reason, model: model() })
+    }
+
+    /// What the library needs to know of it.
+    #[must_use]
+    pub fn gpu(&self) -> sgemm::Device {
+        sgemm::Device::new(self.name.clone(), self.compute_capability, self.sm_count)
     }
 }
 
@@ -114,7 +102,7 @@ pub trait Backend {
     /// Whether the kernel can run here: the device has its instructions, its module loads, the library is present.
     ///
     /// # Errors
-    /// [`Error::Unsupported`], [`Error::MissingKernel`], [`Error::NoCublas`], or what the device or the emulator says of the
+    /// [`Error::Unsupported`], [`sgemm::Error::MissingKernel`], [`Error::NoCublas`], or what the device or the emulator says of the
     /// module.
     fn prepare(&mut self, kernel: Kernel) -> Result<(), Error>;
 
@@ -128,7 +116,7 @@ pub trait Backend {
     /// part of C was computed: all of it, or in the emulator a sample of its tiles.
     ///
     /// # Errors
-    /// Those of [`prepare`](Self::prepare); [`Error::Elements`] where the kernel takes other matrices; where no operands of that
+    /// Those of [`prepare`](Self::prepare); [`sgemm::Error::Elements`] where the kernel takes other matrices; where no operands of that
     /// shape are there, the device fails, or the emulator finds a mistake in the kernel ([`Error::Emulated`]);
     /// [`Error::Interrupted`].
     fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<Coverage, Error>;

@@ -60,7 +60,8 @@ pub struct Opened {
 ///
 /// ```
 /// use host::backend::{BackendChoice, Coverage, Options, open};
-/// use host::{Kernel, Operands, Problem, kernels};
+/// use host::measure::kernels;
+/// use host::{Kernel, Operands, Problem};
 ///
 /// let problem = Problem::new(33, 17, 20)?;
 /// let kernel = Kernel::Step(kernels::find("coalesced")?);

@@ -1,8 +1,10 @@
 //! Elements of a result beside their reference.
 
-use super::{Allowance, Fault, Verification, within};
-use crate::Matrix;
-use crate::reference::Reference;
+use super::Matrix;
+use super::error_bound::ErrorBound;
+use super::reference::Reference;
+use super::verification::{Verification, within};
+use crate::error::Fault;
 
 /// What a comparison element by element found, so far.
 #[derive(Debug, Default)]
@@ -15,14 +17,14 @@ pub(super) struct Comparison {
 
 impl Comparison {
     /// Compares the part of C that the reference has.
-    pub(super) fn of(reference: &Reference, allowance: &Allowance, c: &Matrix) -> Self {
+    pub(super) fn of(reference: &Reference, error_bound: &ErrorBound, c: &Matrix) -> Self {
         let mut comparison = Self::default();
         let columns = reference.columns.clone();
         for (slot, &row) in reference.rows.iter().enumerate() {
             for (column, &got) in columns.clone().zip(&c.row(row)[columns.clone()]) {
                 let at = slot * columns.len() + column - columns.start;
                 let (expected, magnitude) = (reference.expected[at], reference.magnitude[at]);
-                let bound = allowance.of_element(expected, magnitude);
+                let bound = error_bound.of_element(expected, magnitude);
                 let error = (f64::from(got) - expected).abs();
                 if !within(error, bound) && comparison.fault.is_none() {
                     comparison.fault = Some(Fault::Element { row, column, got, expected, bound });

@@ -1,4 +1,4 @@
-//! Results of which only parts were computed.
+//! The check of a result of which a sample of blocks was computed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,14 +6,18 @@ use std::ops::Range;
 use gpu_kernels::Precision;
 use rayon::prelude::*;
 
-use super::{Allowance, Comparison, Fault, Verification, guard_fault, input_fault};
-use crate::backend::Region;
-use crate::reference::Reference;
+use super::Region;
+use super::comparison::Comparison;
+use super::error_bound::ErrorBound;
+use super::surroundings::{guard_fault, input_fault};
+use super::verification::Verification;
+use crate::error::Fault;
+use crate::verify::reference::Reference;
 use crate::{Matrix, Operands, Problem};
 
 /// Checks the operands as some blocks of a kernel of that arithmetic left them: every element of their regions against f64, and that
 /// everything else is as it was. `fresh` holds the operands as they were before. The regions do not overlap, and their
-/// rows are cut at the same places.
+/// row ranges are equal or disjoint.
 #[must_use]
 pub fn verify_sample(
     problem: &Problem,
@@ -22,10 +26,10 @@ pub fn verify_sample(
     result: &Operands,
     regions: &[Region],
 ) -> Verification {
-    let allowance = Allowance::new(problem, precision);
+    let error_bound = ErrorBound::new(problem, precision);
     let compare = |Region { rows, columns }: &Region| {
         let reference = Reference::new(problem, fresh, rows.clone().collect(), columns.clone());
-        Comparison::of(&reference, &allowance, &result.c)
+        Comparison::of(&reference, &error_bound, &result.c)
     };
     let comparison = regions.par_iter().map(compare).reduce(Comparison::default, Comparison::and);
     let mut verification = comparison.verification(0);
@@ -53,7 +57,7 @@ fn outside_fault(fresh: &Matrix, result: &Matrix, regions: &[Region]) -> Option<
     })
 }
 
-/// The first place outside of the ranges, which ascend, where two rows differ in a bit.
+/// The first index outside of the ranges, which ascend, where two rows differ in a bit.
 fn first_difference(fresh: &[f32], result: &[f32], computed: &[Range<usize>]) -> Option<usize> {
     let starts = computed.iter().map(|range| range.start).chain([fresh.len()]);
     let ends = [0].into_iter().chain(computed.iter().map(|range| range.end));

@@ -2,12 +2,16 @@
 
 use std::sync::LazyLock;
 
-use gpu_kernels::Element;
-use rand::RngExt;
+use gpu_kernels::{Element, Precision};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
+use super::freivalds::Freivalds;
 use super::*;
-use crate::matrix::GUARD;
+use crate::Problem;
+use crate::error::Damage;
+use crate::verify::matrix::GUARD;
 
 /// The right result, as a plain fp32 kernel computes it.
 pub(super) fn sgemm(problem: &Problem, fresh: &Operands) -> Operands {
@@ -29,31 +33,31 @@ pub(super) fn sgemm(problem: &Problem, fresh: &Operands) -> Operands {
 
 /// The right result of the problem's elements in some arithmetic: what it makes of factors, of sums and of their ends.
 fn of_precision(problem: &Problem, fresh: &Operands, precision: Precision) -> Operands {
-    // Towards 0, to so many bits: what tensor cores do.
-    let cut = |x: f32, bits: u32| f32::from_bits(x.to_bits() & !0 << (24 - bits));
-    let add_cut = |a: f32, b: f64| {
+    // Truncates to a significand of `bits` bits, as tensor cores do.
+    let truncate = |x: f32, bits: u32| f32::from_bits(x.to_bits() & !0 << (24 - bits));
+    let add_truncating = |a: f32, b: f64| {
         let exact = f64::from(a) + b;
         let sum = exact as f32;
         if f64::from(sum).abs() > exact.abs() { f32::from_bits(sum.to_bits() - 1) } else { sum }
     };
     let term = |a: f32, b: f32| match precision {
-        Precision::Tf32 => f64::from(cut(a, 11)) * f64::from(cut(b, 11)),
+        Precision::Tf32 => f64::from(truncate(a, 11)) * f64::from(truncate(b, 11)),
         Precision::Fp16x3 | Precision::Tf32x3 => {
             let [a, b] = [a, b].map(|x| {
-                let high = cut(x, 11);
-                (f64::from(high), f64::from(cut(x - high, 11)))
+                let hi = truncate(x, 11);
+                (f64::from(hi), f64::from(truncate(x - hi, 11)))
             });
             a.0 * b.0 + a.0 * b.1 + a.1 * b.0
         }
         Precision::Fp32 | Precision::F16 | Precision::Bf16 => f64::from(a) * f64::from(b),
     };
-    // Eight products at once; of parts, the sums of 64 are added in f32.
+    // Eight products at once; the hi/lo split adds partial sums of 64 terms in f32.
     let promoted = if matches!(precision, Precision::Fp16x3 | Precision::Tf32x3) { 64 } else { usize::MAX };
     let element = |i: usize, j: usize| {
         let (mut sum, mut partial) = (0.0, 0.0);
         for p in (0..problem.k as usize).step_by(8) {
             let terms = p..(p + 8).min(problem.k as usize);
-            partial = add_cut(partial, terms.map(|p| term(fresh.a.get(i, p), fresh.b.get(p, j))).sum());
+            partial = add_truncating(partial, terms.map(|p| term(fresh.a.get(i, p), fresh.b.get(p, j))).sum());
             if (p + 8).is_multiple_of(promoted) {
                 sum += partial;
                 partial = 0.0;
@@ -61,7 +65,7 @@ fn of_precision(problem: &Problem, fresh: &Operands, precision: Precision) -> Op
         }
         sum += partial;
         let old = if problem.beta == 0.0 { 0.0 } else { problem.beta * fresh.c.get(i, j) };
-        crate::element::round(problem.output, problem.alpha * sum + old)
+        crate::verify::element::round(problem.output, problem.alpha * sum + old)
     };
     let row = |i: usize| (0..problem.n as usize).map(|j| element(i, j)).collect::<Vec<_>>();
     let rows: Vec<_> = (0..problem.m as usize).into_par_iter().map(row).collect();
@@ -151,28 +155,29 @@ fn right_results_of_every_arithmetic_pass() {
 
 /// What is a mistake of one arithmetic, and allowed in the next.
 #[test]
-fn every_arithmetic_is_held_to_what_it_promises() {
-    let found = |done, promised, input, output| {
+fn every_arithmetic_is_held_to_its_error_bound() {
+    let found = |done, claimed, input, output| {
         let problem = problem(30, 400, 200).with_elements(input, output).unwrap();
         let fresh = Operands::random(&problem).unwrap();
-        Verifier::new(&problem, &fresh).verify(&of_precision(&problem, &fresh, done), promised).fault
+        Verifier::new(&problem, &fresh).verify(&of_precision(&problem, &fresh, done), claimed).fault
     };
     let (f32, f16, bf16) = (Element::F32, Element::F16, Element::Bf16);
-    for promised in [Precision::Fp32, Precision::Fp16x3, Precision::Tf32x3] {
-        assert!(found(Precision::Tf32, promised, f32, f32).is_some());
-        assert!(found(Precision::Fp16x3, promised, f32, f32).is_none());
+    for claimed in [Precision::Fp32, Precision::Fp16x3, Precision::Tf32x3] {
+        assert!(found(Precision::Tf32, claimed, f32, f32).is_some());
+        assert!(found(Precision::Fp16x3, claimed, f32, f32).is_none());
     }
     assert!(found(Precision::Tf32, Precision::Tf32, f32, f32).is_none());
     assert!(found(Precision::Tf32, Precision::Bf16, f32, f32).is_some());
     // Results that were rounded to fewer bits than C has.
-    for (promised, input) in [(Precision::F16, f16), (Precision::Bf16, bf16)] {
+    for (claimed, input) in [(Precision::F16, f16), (Precision::Bf16, bf16)] {
         let problem = problem(30, 400, 200).with_elements(input, f32).unwrap();
         let fresh = Operands::random(&problem).unwrap();
-        let mut result = of_precision(&problem, &fresh, promised);
+        let mut result = of_precision(&problem, &fresh, claimed);
         let verifier = Verifier::new(&problem, &fresh);
-        assert_eq!(verifier.verify(&result, promised).fault, None);
-        (0..30).for_each(|i| result.c.row_mut(i).iter_mut().for_each(|c| *c = crate::element::round(input, *c)));
-        assert!(verifier.verify(&result, promised).fault.is_some());
+        assert_eq!(verifier.verify(&result, claimed).fault, None);
+        (0..30)
+            .for_each(|i| result.c.row_mut(i).iter_mut().for_each(|c| *c = crate::verify::element::round(input, *c)));
+        assert!(verifier.verify(&result, claimed).fault.is_some());
     }
 }
 
@@ -183,20 +188,20 @@ fn every_arithmetic_is_caught_forgetting_a_product_or_a_tile() {
         let fresh = Operands::random(&problem).unwrap();
         let right = of_precision(&problem, &fresh, precision);
         let verifier = Verifier::new(&problem, &fresh);
-        let shorter = Problem { k: 119, ..problem };
+        let shorter = Problem { gemm: sgemm::Problem { k: 119, ..*problem }, ..problem };
         let mut result = of_precision(&shorter, &fresh, precision);
         assert!(matches!(verifier.verify(&result, precision).fault, Some(Fault::Element { .. })), "{precision:?}");
         // By whole rows and columns alone: a block that was never written, and a single infinity.
         let freivalds = Freivalds::new(&problem, &fresh, &mut SmallRng::seed_from_u64(1));
-        let allowance = Allowance::new(&problem, precision);
-        assert_eq!(freivalds.check(&right.c, &allowance), None);
+        let error_bound = ErrorBound::new(&problem, precision);
+        assert_eq!(freivalds.check(&right.c, &error_bound), None);
         result = right.clone();
         (128..160).for_each(|i| result.c.row_mut(i)[64..96].fill(0.0));
-        assert!(freivalds.check(&result.c, &allowance).is_some(), "{precision:?}");
+        assert!(freivalds.check(&result.c, &error_bound).is_some(), "{precision:?}");
         for wrong in [f32::NAN, f32::INFINITY] {
             result = right.clone();
             result.c.set(299, 499, wrong);
-            assert!(freivalds.check(&result.c, &allowance).is_some(), "{precision:?} {wrong}");
+            assert!(freivalds.check(&result.c, &error_bound).is_some(), "{precision:?} {wrong}");
         }
     }
 }
@@ -274,12 +279,12 @@ fn freivalds_alone_tells_rows_from_columns() {
     let problem = problem(100, 80, 60);
     let fresh = Operands::random(&problem).unwrap();
     let freivalds = Freivalds::new(&problem, &fresh, &mut SmallRng::seed_from_u64(1));
-    let allowance = Allowance::new(&problem, Precision::Fp32);
+    let error_bound = ErrorBound::new(&problem, Precision::Fp32);
     let right = sgemm(&problem, &fresh).c;
-    assert_eq!(freivalds.check(&right, &allowance), None);
+    assert_eq!(freivalds.check(&right, &error_bound), None);
     let mut wrong = right.clone();
     wrong.set(17, 3, 9.0);
-    assert!(matches!(freivalds.check(&wrong, &allowance), Some(Fault::Row { row: 17, .. })));
+    assert!(matches!(freivalds.check(&wrong, &error_bound), Some(Fault::Row { row: 17, .. })));
 }
 
 #[test]

@@ -1,49 +1,48 @@
-//! What each warp of a cluster knows of the others' past: vector clocks.
+//! Vector clocks of the warps of a cluster: which accesses happen before which.
 //!
-//! C. Flanagan and S. N. Freund, "FastTrack: efficient and precise dynamic race detection", 2009, with warps in the place
-//! of threads. The lanes of a warp have clocks of their own only where some of them meet without the others.
+//! C. Flanagan and S. N. Freund, "FastTrack: efficient and precise dynamic race detection", 2009, with warps in place
+//! of threads. Lanes get clocks of their own only where some synchronise without the others.
 
 use std::collections::HashMap;
 
-use super::Beside;
-use crate::lanes::lanes_of;
-use crate::registers::{ALL_LANES, LANES, Mask};
+use super::Proxy;
+use crate::lanes::{ALL_LANES, LANES, Mask, lanes_of};
 
-/// Barriers that a block has. Those of all blocks come one block after the other, then that of the cluster, for openings of
-/// even and of odd number.
+/// Barriers of a block. The clocks number those of all blocks in order, then the cluster barrier, for even and odd
+/// phases.
 pub(super) const BLOCK_BARRIERS: usize = 16;
 
-/// Times at which the clocks begin anew, far from the end of their range.
+/// Times at which the clocks restart, far from overflow.
 const MAX_TIME: u32 = 1 << 31;
 
-/// By lane and by other lane: up to when accesses of the other come before what the lane does now.
+/// By lane and other lane: the time up to which the other's accesses happen before the lane's next.
 type LaneClocks = [[u32; LANES]; LANES];
 
-/// The clocks of one cluster. Its warps are numbered one block after the other.
+/// The clocks of a cluster, whose warps are numbered block by block.
 #[derive(Debug)]
 pub(super) struct Clocks {
     warps: usize,
-    /// Each warp's own time. It goes on whenever others may learn of what the warp has done.
+    /// Each warp's time. It advances at every release.
     time: Vec<u32>,
-    /// By warp and by other warp: up to when accesses of the other come before what the warp does now. Of the warp itself:
-    /// up to when those of each of its lanes come before what any of them does now.
+    /// By warp and other warp: the time up to which the other's accesses happen before the warp's next. For the warp
+    /// itself: the time up to which all lanes' accesses happen before any lane's next.
     seen: Vec<u32>,
     lanes: Vec<Option<Box<LaneClocks>>>,
-    /// By barrier and by warp: what those have seen that have arrived since it last opened.
+    /// By barrier and warp: the joined clocks of the arrivals in this phase.
     barriers: Vec<u32>,
-    /// What those have seen who wrote to a word by atomic or strong accesses.
+    /// By word, the joined clocks of the warps that released to it.
     words: HashMap<u64, Box<[u32]>>,
-    /// While an access is looked at that began earlier: accesses of the lane itself that came later than this are beside it.
-    began: Option<u32>,
-    /// The time that such an access is taken to have, where it is not the warp's own.
+    /// While an asynchronous access is checked: its issue time. Later accesses of the same lane are concurrent with it.
+    issued: Option<u32>,
+    /// The time that such an access is recorded with, if not the warp's current.
     stamp: Option<u32>,
-    /// Whether it goes through the asynchronous proxy.
-    by_engine: bool,
-    /// By thread: up to when its accesses are ordered with those that go through the asynchronous proxy.
+    /// Whether it uses the async proxy.
+    by_async_proxy: bool,
+    /// By thread: the time up to which its accesses are ordered with the async proxy.
     fenced: Vec<u32>,
 }
 
-/// When an access began, and what its warp had seen by then.
+/// Issue time of an access, and its warp's clock then.
 #[derive(Debug, Clone)]
 pub(crate) struct Since {
     time: u32,
@@ -59,15 +58,15 @@ impl Clocks {
             lanes: vec![None; warps],
             barriers: vec![0; (blocks * BLOCK_BARRIERS + 2) * warps],
             words: HashMap::new(),
-            began: None,
+            issued: None,
             stamp: None,
-            by_engine: false,
+            by_async_proxy: false,
             fenced: vec![0; warps * LANES],
         }
     }
 
-    /// Begins a cluster. Time goes on, so that everything that was noted before is long past. Returns whether it does not:
-    /// then what was noted must be forgotten.
+    /// Starts a cluster. Time continues, so that all earlier records are in the past. Returns whether it restarted
+    /// instead: then the records must be cleared.
     pub(super) fn start(&mut self) -> bool {
         let last = self.time.iter().copied().max().unwrap_or(0);
         let wraps = last >= MAX_TIME;
@@ -81,24 +80,25 @@ impl Clocks {
         wraps
     }
 
-    /// The warp's own time, or that of the access that is looked at.
+    /// The warp's time, or that of the access being checked.
     pub(super) fn time(&self, warp: usize) -> u32 {
         self.stamp.unwrap_or(self.time[warp])
     }
 
-    /// By other warp: up to when its accesses come before what the warp does now.
+    /// The warp's clock: by other warp, the time up to which its accesses happen before.
     pub(super) fn seen(&self, warp: usize) -> &[u32] {
         &self.seen[warp * self.warps..][..self.warps]
     }
 
-    /// Everything that the warp knows, its own past with it.
+    /// The warp's clock with its own time.
     pub(super) fn snapshot(&self, warp: usize) -> Box<[u32]> {
         let mut clock: Box<[u32]> = self.seen(warp).into();
         clock[warp] = self.time[warp];
         clock
     }
 
-    /// Those lanes among `others` of the warp `warp` whose accesses at `time` nothing puts before what `lane` of `by` does.
+    /// The lanes among `others` of `warp` whose accesses at `time` do not happen before the access of `lane` of warp
+    /// `by`.
     pub(super) fn unordered(&self, (by, lane): (usize, usize), warp: usize, others: Mask, time: u32) -> Mask {
         if time <= self.seen[by * self.warps + warp] {
             return 0;
@@ -106,8 +106,8 @@ impl Clocks {
         if by != warp {
             return others;
         }
-        let is_beside = self.began.is_some_and(|began| time > began);
-        let own = others & 1 << lane & u32::from(is_beside).wrapping_neg();
+        let is_concurrent = self.issued.is_some_and(|issued| time > issued);
+        let own = others & 1 << lane & u32::from(is_concurrent).wrapping_neg();
         let others = others & !(1 << lane);
         own | match &self.lanes[warp] {
             None => others,
@@ -115,12 +115,12 @@ impl Clocks {
         }
     }
 
-    /// Whether lanes of the warp have met without the others since all of them did.
+    /// Whether lanes of the warp have synchronised separately since all of them did.
     pub(super) fn lanes_differ(&self, warp: usize) -> bool {
         self.lanes[warp].is_some()
     }
 
-    /// The warp lets others know at a barrier what it has done.
+    /// The warp arrives at a barrier and releases to it.
     pub(super) fn arrive(&mut self, barrier: usize, warp: usize) {
         let seen = &self.seen[warp * self.warps..][..self.warps];
         let pending = &mut self.barriers[barrier * self.warps..][..self.warps];
@@ -129,8 +129,8 @@ impl Clocks {
         self.time[warp] += 1;
     }
 
-    /// A barrier opens: these warps, of those from `first` on, learn what all have done that arrived at it.
-    pub(super) fn open(&mut self, barrier: usize, waiters: u32, first: usize) {
+    /// A barrier completes: the waiting warps, counted from `first`, acquire its clock.
+    pub(super) fn complete(&mut self, barrier: usize, waiters: u32, first: usize) {
         let pending = &mut self.barriers[barrier * self.warps..][..self.warps];
         for warp in lanes_of(waiters).map(|waiter| first + waiter) {
             join(&mut self.seen[warp * self.warps..][..self.warps], pending);
@@ -139,26 +139,26 @@ impl Clocks {
         pending.fill(0);
     }
 
-    /// The warp learns what all have done that have arrived at a barrier; others will still learn it.
+    /// The warp acquires a barrier's clock; others will still acquire it.
     pub(super) fn pass(&mut self, barrier: usize, warp: usize) {
         let pending = &self.barriers[barrier * self.warps..][..self.warps];
         join(&mut self.seen[warp * self.warps..][..self.warps], pending);
         self.lanes[warp] = None;
     }
 
-    /// The barrier of the cluster, for the opening of that number.
+    /// The index of the cluster barrier for that phase.
     pub(super) fn cluster_barrier(&self, phase: u64) -> usize {
         let barriers = self.barriers.len().checked_div(self.warps).unwrap_or_default();
         barriers.saturating_sub(2) + (phase % 2) as usize
     }
 
-    /// Forgets who has arrived at a barrier.
+    /// Clears a barrier's clock.
     pub(super) fn clear(&mut self, barrier: usize) {
         self.barriers[barrier * self.warps..][..self.warps].fill(0);
     }
 
-    /// Lanes of a warp have met, of those that are `live`.
-    pub(super) fn warp_met(&mut self, warp: usize, members: Mask, live: Mask) {
+    /// The lanes `members` of a warp have synchronised, of those that are `live`.
+    pub(super) fn warp_synced(&mut self, warp: usize, members: Mask, live: Mask) {
         let now = self.time[warp];
         self.time[warp] += 1;
         if live & !members == 0 {
@@ -175,7 +175,7 @@ impl Clocks {
         lanes_of(members).for_each(|lane| lanes[lane] = joined);
     }
 
-    /// Lanes of a warp learn what those had done who wrote to the word.
+    /// Lanes of a warp acquire a word's clock.
     pub(super) fn acquire(&mut self, word: u64, warp: usize, by: Mask) {
         let Some(clock) = self.words.get(&word) else { return };
         let seen = &mut self.seen[warp * self.warps..][..self.warps];
@@ -184,7 +184,7 @@ impl Clocks {
         if by == ALL_LANES || clock[warp] <= of_lanes {
             return;
         }
-        // Only these lanes know what the other lanes did.
+        // Only these lanes acquire the other lanes' past.
         seen[warp] = of_lanes;
         let lanes = self.lanes[warp].get_or_insert_default();
         for lane in lanes_of(by) {
@@ -192,21 +192,21 @@ impl Clocks {
         }
     }
 
-    /// The warp writes to a word what others can learn from.
+    /// The warp releases to a word.
     pub(super) fn release(&mut self, word: u64, warp: usize) {
         let clock = self.words.entry(word).or_insert_with(|| vec![0; self.warps].into());
         join(clock, &self.seen[warp * self.warps..][..self.warps]);
         clock[warp] = self.time[warp];
     }
 
-    /// What the warp began then has come to its end: others can learn from the word what came before that, and of it.
+    /// An asynchronous access completes: releases to the word what happened before its issue, and the access itself.
     pub(super) fn release_since(&mut self, word: u64, warp: usize, since: &Since) {
         let clock = self.words.entry(word).or_insert_with(|| vec![0; self.warps].into());
         join(clock, &since.seen);
         clock[warp] = clock[warp].max(since.time);
     }
 
-    /// What those had seen who wrote to a word becomes what is learned where it is `published`, until the next time.
+    /// Copies the clock of a word to the key `published`, for acquirers of a completed phase.
     pub(super) fn publish(&mut self, word: u64, published: u64) {
         if let Some(clock) = self.words.get(&word) {
             let clock = clock.clone();
@@ -214,34 +214,33 @@ impl Clocks {
         }
     }
 
-    /// The warp begins an access that goes on beside what it does from now on.
+    /// The warp issues an asynchronous access.
     pub(super) fn begin(&mut self, warp: usize) -> Since {
         let since = Since { time: self.time[warp], seen: self.seen(warp).into() };
         self.tick(warp);
         since
     }
 
-    /// Runs `f` as if the warp had learned nothing since then. What it accesses counts as accessed now, or, where others
-    /// have been told of its end, as it began.
-    pub(super) fn as_of<R>(&mut self, warp: usize, since: &Since, how: Beside, f: impl FnOnce(&Self) -> R) -> R {
-        let told = how == Beside::Engine { told: true };
+    /// Runs `f` with the warp's clock at the issue. Accesses are recorded as of now, or, if signalled, as of the issue.
+    pub(super) fn as_of<R>(&mut self, warp: usize, since: &Since, how: Proxy, f: impl FnOnce(&Self) -> R) -> R {
+        let signalled = how == Proxy::Async { signalled: true };
         let now: Box<[u32]> = self.seen(warp).into();
         self.seen[warp * self.warps..][..self.warps].copy_from_slice(&since.seen);
-        (self.began, self.stamp) = (Some(since.time), told.then_some(since.time));
-        self.by_engine = how != Beside::Generic;
+        (self.issued, self.stamp) = (Some(since.time), signalled.then_some(since.time));
+        self.by_async_proxy = how != Proxy::Generic;
         let result = f(self);
-        (self.began, self.stamp, self.by_engine) = (None, None, false);
+        (self.issued, self.stamp, self.by_async_proxy) = (None, None, false);
         self.seen[warp * self.warps..][..self.warps].copy_from_slice(&now);
         result
     }
 
-    /// The warp learns what another had done until a time of that one's.
+    /// The warp acquires what another had done until that time of the other's.
     pub(super) fn learn(&mut self, warp: usize, other: usize, time: u32) {
         let seen = &mut self.seen[warp * self.warps + other];
         *seen = time.max(*seen);
     }
 
-    /// Lanes order what they did, and what they know of what others did, with what goes through the asynchronous proxy.
+    /// `fence.proxy.async`: orders what the lanes did, and what they know of others, with the async proxy.
     pub(super) fn fence(&mut self, warp: usize, lanes: Mask) {
         let seen = &self.seen[warp * self.warps..][..self.warps];
         for (fenced, seen) in self.fenced.as_chunks_mut::<LANES>().0.iter_mut().zip(seen) {
@@ -251,17 +250,17 @@ impl Clocks {
         self.tick(warp);
     }
 
-    /// Whether the access that is looked at goes through the asynchronous proxy.
-    pub(super) fn is_by_engine(&self) -> bool {
-        self.by_engine
+    /// Whether the access being checked uses the async proxy.
+    pub(super) fn is_by_async_proxy(&self) -> bool {
+        self.by_async_proxy
     }
 
-    /// Whether what a lane did at that time is ordered with what goes through the asynchronous proxy.
+    /// Whether a lane's access at that time is ordered with the async proxy.
     pub(super) fn is_fenced(&self, warp: usize, lane: usize, time: u32) -> bool {
         time <= self.fenced[warp * LANES + lane]
     }
 
-    /// What the warp does from now on is not yet known to anybody.
+    /// Advances the warp's time: no other warp knows of its next accesses.
     pub(super) fn tick(&mut self, warp: usize) {
         self.time[warp] += 1;
     }
@@ -273,7 +272,7 @@ impl Default for Clocks {
     }
 }
 
-/// The later of each two times.
+/// The element-wise maximum.
 pub(super) fn join(clock: &mut [u32], other: &[u32]) {
     clock.iter_mut().zip(other).for_each(|(time, other)| *time = (*time).max(*other));
 }

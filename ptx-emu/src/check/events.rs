@@ -1,31 +1,31 @@
-//! How clusters learn of each other: by atomic and strong accesses to the same words of global memory.
+//! Happens-before between clusters: by atomic and strong accesses to the same words of global memory.
 //!
-//! Each such access that writes is an event, which knows of what its warp had done and learned, and of the events at its word
-//! before it. A warp that reads the word learns of all that.
+//! Each such write is an event. It succeeds the events that its warp had acquired and the earlier events at its word. A
+//! warp that reads the word acquires all of them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::clocks::join;
 
-/// A place in the list of events. Each comes after those that it knows of.
+/// An index in the list of events. Events follow those that they succeed.
 pub(super) type EventId = u32;
 
-/// Events of a launch beyond which it is taken that all clusters know of each other.
+/// Event limit of a launch, beyond which all clusters count as synchronised.
 const MAX_EVENTS: usize = 1 << 24;
 
-/// What the cluster of that number had done: its warp's clock.
+/// A warp's clock at a release, and its cluster.
 #[derive(Debug)]
 struct Release {
     cluster: u32,
     clock: Box<[u32]>,
 }
 
-/// Up to two events that came before, and what came to be known with this one.
+/// Up to two predecessors, and the release.
 #[derive(Debug, Default)]
 struct Event {
     before: [Option<EventId>; 2],
-    /// A place in `List::releases`.
+    /// Index in `List::releases`.
     release: Option<u32>,
 }
 
@@ -39,21 +39,21 @@ struct List {
 #[derive(Debug, Default)]
 pub(super) struct Events(Mutex<List>);
 
-/// What one warp has learned.
+/// What one warp has acquired.
 #[derive(Debug, Default)]
 pub(super) struct Knowledge {
-    /// Everything that the warp knows of came before this event.
+    /// The event that succeeds everything acquired.
     head: Option<EventId>,
-    /// The heads that it has had, each from a time of the warp's own on.
+    /// Earlier heads, with the warp's time from which each was valid.
     heads: Vec<(u32, EventId)>,
-    /// The last event that it learned of.
+    /// The last event acquired.
     last: Option<EventId>,
-    /// The head for which `clocks` was made, the events that went into it, and by cluster up to when each warp is known.
-    made_for: Option<EventId>,
+    /// The head that `clocks` was computed for, the events included, and by cluster the joined clock.
+    computed_for: Option<EventId>,
     is_in: Vec<bool>,
     clocks: HashMap<u32, Box<[u32]>>,
-    /// There were too many events.
-    knows_all: bool,
+    /// The event limit was reached.
+    is_saturated: bool,
 }
 
 impl Events {
@@ -61,7 +61,7 @@ impl Events {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A warp of a cluster lets others know what it has done. `None` once there are too many events.
+    /// A release by a warp of a cluster. `None` at the event limit.
     pub(super) fn release(&self, knowledge: &Knowledge, cluster: u32, clock: Box<[u32]>) -> Option<EventId> {
         let mut list = self.list();
         let release = Some(list.releases.len() as u32);
@@ -70,7 +70,7 @@ impl Events {
         Some(event)
     }
 
-    /// The event that knows of both.
+    /// The event that succeeds both.
     pub(super) fn join(&self, a: EventId, b: Option<EventId>) -> Option<EventId> {
         match b {
             Some(b) if a != b => self.list().push(Event { before: [Some(a), Some(b)], release: None }),
@@ -87,7 +87,7 @@ impl List {
 }
 
 impl Knowledge {
-    /// Learns at that time of an event and of all before it.
+    /// Acquires an event and all before it, at that time.
     pub(super) fn learn(&mut self, events: &Events, event: EventId, time: u32) {
         if self.last == Some(event) || self.head == Some(event) {
             return;
@@ -101,31 +101,31 @@ impl Knowledge {
         }
     }
 
-    /// The event that it knew of at that time.
+    /// The head at that time.
     pub(super) fn head_at(&self, time: u32) -> Option<EventId> {
         let known = self.heads.partition_point(|(from, _)| *from <= time);
         known.checked_sub(1).map(|index| self.heads[index].1)
     }
 
-    /// There are too many events to go on.
+    /// The event limit is reached.
     pub(super) fn give_up(&mut self) {
-        self.knows_all = true;
+        self.is_saturated = true;
     }
 
-    /// Whether what the warp of a cluster did at `time` is known.
+    /// Whether the access of a cluster's warp at `time` happens before.
     pub(super) fn has(&mut self, events: &Events, (cluster, warp, time): (u32, usize, u32)) -> bool {
-        if self.knows_all {
+        if self.is_saturated {
             return true;
         }
-        if self.made_for != self.head {
+        if self.computed_for != self.head {
             self.follow(events);
         }
         self.clocks.get(&cluster).is_some_and(|clock| time <= clock[warp])
     }
 
-    /// Takes in all events that came before the head and have not been taken in yet.
+    /// Joins all events before the head that are not yet included.
     fn follow(&mut self, events: &Events) {
-        self.made_for = self.head;
+        self.computed_for = self.head;
         let list = events.list();
         self.is_in.resize(list.events.len(), false);
         let mut rest: Vec<EventId> = self.head.into_iter().collect();

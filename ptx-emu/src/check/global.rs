@@ -6,46 +6,45 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::clocks::Clocks;
 use super::events::{EventId, Events, Knowledge};
 use super::{AccessKind, Discovery, Observed, What};
-use crate::Space;
 use crate::finding::FindingKind;
-use crate::lanes::lanes_of;
+use crate::lanes::{LANES, lanes_of};
 use crate::program::Pc;
-use crate::registers::LANES;
+use crate::types::Space;
 
 /// Bytes of a page, as a power of two.
 const PAGE: u32 = 10;
 
-/// Locks that the pages are spread over.
+/// Locks over which pages are spread.
 const SHARDS: usize = 256;
 
-/// Stands for more than one lane of a warp.
+/// More than one lane of a warp.
 const SEVERAL: u8 = u8::MAX;
 
-/// Who accessed what in a launch.
+/// The accesses of a launch.
 #[derive(Debug)]
 pub(crate) struct GlobalRaces {
     shards: Vec<Mutex<HashMap<u64, Page>>>,
     events: Events,
-    /// A cell's bytes, as a power of two: as wide as the program's narrowest access, at most a word.
+    /// Bytes of a cell, as a power of two: the program's narrowest access, at most a word.
     shift: u32,
 }
 
-/// What is known of a part of memory that was touched.
+/// Records of a page that was touched.
 #[derive(Debug)]
 struct Page {
     cells: Box<[Cell]>,
-    /// By cell, the event that a strong access to it learns of.
+    /// By cell, the event that a strong read of it acquires.
     events: HashMap<usize, EventId>,
 }
 
-/// The last write, and the last reads of two warps: of those that nothing has put in an order since, if there are any.
+/// The last write, and the last reads of two warps, preferably unordered ones.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     write: Stamp,
     reads: [Stamp; 2],
 }
 
-/// One access: at a time of a warp's own, which is 0 where there was none.
+/// One access at a warp's time; 0 if none.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stamp {
     time: u32,
@@ -56,31 +55,31 @@ struct Stamp {
     is_strong: bool,
 }
 
-/// One cluster's part in it.
+/// State of one cluster.
 #[derive(Debug)]
 pub(super) struct ClusterRaces {
     cluster: u32,
     /// By warp.
     knowledge: Vec<Knowledge>,
-    /// Warps that have learned anything, and by two of them what the first has told the second of it.
+    /// Warps that have acquired anything, and for two of them the head that the first passed on to the second.
     learned: Vec<usize>,
-    told: HashMap<(usize, usize), EventId>,
-    /// Pairs of places that have been reported.
+    passed_on: HashMap<(usize, usize), EventId>,
+    /// Pairs of instructions already reported.
     known: HashSet<(Pc, Pc)>,
 }
 
-/// An access of one lane, and what it is judged by.
+/// An access of one lane, with its context.
 struct Visit<'a> {
     all: &'a GlobalRaces,
     clocks: &'a Clocks,
     by: &'a Observed<'a>,
     lane: usize,
     /// The address of the cell.
-    place: u64,
+    address: u64,
 }
 
 impl GlobalRaces {
-    /// For a launch of a program whose narrowest access to global memory has so many bytes, as a power of two.
+    /// For a program whose narrowest access to global memory has 2^`shift` bytes.
     pub(crate) fn new(shift: u32) -> Self {
         Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), events: Events::default(), shift }
     }
@@ -94,7 +93,7 @@ impl GlobalRaces {
         Page { cells: vec![Cell::default(); 1 << (PAGE - self.shift)].into(), events: HashMap::new() }
     }
 
-    /// The cells of the lane's access. Accesses are aligned, and smaller than a page.
+    /// The cells of a lane's access, which is aligned and smaller than a page.
     fn cells(&self, by: &Observed<'_>, lane: usize) -> std::ops::Range<usize> {
         let start = ((by.addresses[lane] % (1 << PAGE)) >> self.shift) as usize;
         start..start + (by.bytes as usize >> self.shift).max(1)
@@ -102,25 +101,25 @@ impl GlobalRaces {
 }
 
 impl ClusterRaces {
-    /// For clusters of so many warps.
+    /// For clusters of `warps` warps.
     pub(super) fn new(warps: usize) -> Self {
         let knowledge = (0..warps).map(|_| Knowledge::default()).collect();
-        Self { cluster: 0, knowledge, learned: vec![], told: HashMap::new(), known: HashSet::new() }
+        Self { cluster: 0, knowledge, learned: vec![], passed_on: HashMap::new(), known: HashSet::new() }
     }
 
     pub(super) fn start(&mut self, cluster: u32) {
         self.cluster = cluster;
         self.learned.drain(..).for_each(|warp| self.knowledge[warp] = Knowledge::default());
-        self.told.clear();
+        self.passed_on.clear();
     }
 
-    /// The warp learns what others of its cluster had learned before what it knows of.
-    fn ask_others(&mut self, all: &GlobalRaces, clocks: &Clocks, warp: usize) {
+    /// The warp acquires what others of its cluster had acquired before it synchronised with them.
+    fn acquire_from_cluster(&mut self, all: &GlobalRaces, clocks: &Clocks, warp: usize) {
         for index in 0..self.learned.len() {
             let other = self.learned[index];
             let head = self.knowledge[other].head_at(clocks.seen(warp)[other]);
             let Some(head) = head.filter(|_| other != warp) else { continue };
-            if self.told.insert((other, warp), head) != Some(head) {
+            if self.passed_on.insert((other, warp), head) != Some(head) {
                 self.learn(all, clocks, warp, head);
             }
         }
@@ -133,17 +132,17 @@ impl ClusterRaces {
         self.knowledge[warp].learn(&all.events, event, clocks.time(warp));
     }
 
-    /// There are too many events to go on.
+    /// The event limit is reached.
     fn give_up(&mut self) {
         self.learned = (0..self.knowledge.len()).collect();
         self.knowledge.iter_mut().for_each(Knowledge::give_up);
     }
 
-    /// An access that is about to be made. One that is strong and writes lets others know, before they can see it.
+    /// An access, before it is made. A strong write releases before others can observe it.
     pub(super) fn access(&mut self, all: &GlobalRaces, clocks: &Clocks, by: &Observed<'_>, found: &mut Vec<Discovery>) {
         let mut event = None;
         if by.kind.is_strong() && by.kind.writes() {
-            self.ask_others(all, clocks, by.warp);
+            self.acquire_from_cluster(all, clocks, by.warp);
             event = all.events.release(&self.knowledge[by.warp], self.cluster, clocks.snapshot(by.warp));
             if event.is_none() {
                 self.give_up();
@@ -157,9 +156,9 @@ impl ClusterRaces {
             for lane in lanes_of(rest).take_while(|&lane| by.addresses[lane] >> PAGE == number) {
                 rest &= !(1 << lane);
                 let cells = all.cells(by, lane);
-                for (place, cell) in cells.clone().zip(&mut page.cells[cells.clone()]) {
+                for (index, cell) in cells.clone().zip(&mut page.cells[cells.clone()]) {
                     let visit =
-                        Visit { all, clocks, by, lane, place: (number << PAGE) + ((place as u64) << all.shift) };
+                        Visit { all, clocks, by, lane, address: (number << PAGE) + ((index as u64) << all.shift) };
                     match by.kind {
                         AccessKind::Read | AccessKind::StrongRead => self.read(&visit, cell, found),
                         _ => self.write(&visit, cell, found),
@@ -176,7 +175,7 @@ impl ClusterRaces {
         }
     }
 
-    /// A strong access has been made that reads: its warp learns what those had done who wrote to the words before.
+    /// After a strong read: its warp acquires the words' events.
     pub(super) fn acquire(&mut self, all: &GlobalRaces, clocks: &Clocks, by: &Observed<'_>) {
         for lane in lanes_of(by.mask) {
             let number = by.addresses[lane] >> PAGE;
@@ -202,10 +201,10 @@ impl ClusterRaces {
             *old = Stamp { lane: if is_same { SEVERAL } else { new.lane }, ..new };
             return;
         }
-        // One that nothing puts before this one is more worth keeping.
+        // Keep an unordered read rather than an ordered one.
         let [first, second] = cell.reads;
-        let place = if second.time == 0 || first.time != 0 && !self.is_before(visit, first) { 1 } else { 0 };
-        cell.reads[place] = new;
+        let slot = if second.time == 0 || first.time != 0 && !self.is_before(visit, first) { 1 } else { 0 };
+        cell.reads[slot] = new;
     }
 
     fn write(&mut self, visit: &Visit<'_>, cell: &mut Cell, found: &mut Vec<Discovery>) {
@@ -217,15 +216,15 @@ impl ClusterRaces {
     }
 
     fn compare(&mut self, visit: &Visit<'_>, old: Stamp, kind: AccessKind, found: &mut Vec<Discovery>) {
-        let Visit { by, lane, place, .. } = *visit;
+        let Visit { by, lane, address: cell_address, .. } = *visit;
         if old.time == 0 || old.is_strong && by.kind.is_strong() || self.is_before(visit, old) {
             return;
         }
         let other = old.pc as Pc;
         if self.known.insert((by.pc.min(other), by.pc.max(other))) {
-            let (address, bytes) = by.around(place, lane);
+            let (address, bytes) = by.around(cell_address, lane);
             let cluster = (old.cluster != self.cluster).then_some(old.cluster);
-            // Of several lanes, it is at least one that is not this one.
+            // Of several lanes, name one that is not this lane.
             let first = usize::from(lane == 0 && cluster.is_none() && usize::from(old.warp) == by.warp);
             let of_warp = if old.lane == SEVERAL { first } else { usize::from(old.lane) };
             let thread = usize::from(old.warp) * LANES + of_warp;
@@ -239,7 +238,7 @@ impl ClusterRaces {
         }
     }
 
-    /// Whether something puts the old access before the new one.
+    /// Whether the old access happens before the new one.
     fn is_before(&mut self, visit: &Visit<'_>, old: Stamp) -> bool {
         let Visit { all, clocks, by, lane, .. } = *visit;
         let warp = usize::from(old.warp);
@@ -247,7 +246,7 @@ impl ClusterRaces {
         if old.cluster == self.cluster && clocks.unordered((by.warp, lane), warp, lanes, old.time) == 0 {
             return true;
         }
-        self.ask_others(all, clocks, by.warp);
+        self.acquire_from_cluster(all, clocks, by.warp);
         self.knowledge[by.warp].has(&all.events, (old.cluster, warp, old.time))
     }
 }

@@ -1,6 +1,6 @@
-//! Checkers: observers of a cluster's accesses and barriers, each of which can be switched off.
+//! Checkers: observers of the accesses and barriers of a cluster. Each can be disabled.
 
-mod beside;
+mod async_accesses;
 mod clocks;
 mod cluster;
 mod events;
@@ -17,23 +17,22 @@ pub(crate) use global::GlobalRaces;
 use race::Races;
 use written::Written;
 
-use crate::Space;
 use crate::finding::FindingKind;
-use crate::lanes::lanes_of;
+use crate::lanes::{LANES, Mask, lanes_of};
 use crate::program::{Pc, Program};
-use crate::registers::{LANES, Mask};
+use crate::types::Space;
 
-/// Which checkers watch a launch. Deadlocks, run-away loops and `trap` always end it.
+/// Which checkers are enabled. Deadlocks, runaway loops and `trap` always end a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checks {
-    /// Accesses out of bounds, to freed memory, or misaligned. Without it such loads give 0 and such stores do nothing.
+    /// Accesses out of bounds, to freed memory, or misaligned. If disabled, such loads return 0 and such stores do
+    /// nothing.
     pub memory: bool,
-    /// Reads of shared or local memory that nobody wrote.
+    /// Reads of shared or local memory that was never written.
     pub uninitialized: bool,
-    /// Accesses to shared memory that nothing puts in an order, among the threads of a cluster.
+    /// Races in shared memory, among the threads of a cluster.
     pub races: bool,
-    /// Accesses to global memory that nothing puts in an order, among the threads of the blocks that run. It remembers
-    /// who accessed what: some 50 bytes for each word that is touched.
+    /// Races in global memory, among the threads of the blocks that run. Takes about 50 bytes per word touched.
     pub global_races: bool,
     /// Barriers that part of a warp or of a block does not reach.
     pub barriers: bool,
@@ -47,14 +46,14 @@ impl Checks {
         Self { memory: false, uninitialized: false, races: false, global_races: false, barriers: false };
 }
 
-/// What an access does. Strong accesses do not race with each other, and order what is done before and after them.
+/// The kind of an access. Strong accesses do not race with each other, and synchronise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessKind {
     Read,
     Write,
     StrongRead,
     StrongWrite,
-    /// Reads and writes at once.
+    /// A read-modify-write.
     Atomic,
 }
 
@@ -77,76 +76,76 @@ impl AccessKind {
 pub(crate) struct Observed<'a> {
     pub kind: AccessKind,
     pub pc: Pc,
-    /// Its number in the cluster, one block after the other.
+    /// Its index in the cluster, block by block.
     pub warp: usize,
     pub mask: Mask,
-    /// Where each lane of the mask accesses.
+    /// Address in each lane of the mask.
     pub addresses: &'a [u64; LANES],
-    /// Bytes that each lane accesses.
+    /// Bytes per lane.
     pub bytes: u32,
 }
 
-/// How an access is made that goes on beside the thread that began it.
+/// The proxy of an asynchronous access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beside {
-    /// As the thread's own.
+pub(crate) enum Proxy {
+    /// Generic, as the thread's own accesses.
     Generic,
-    /// Through the asynchronous proxy, by the copy engine or a tensor core; a barrier may have `told` others of its end.
-    Engine { told: bool },
+    /// Async, as TMA and tensor cores; `signalled` if an mbarrier tells others of its completion.
+    Async { signalled: bool },
 }
 
-/// Bytes of one lane beyond which an access is one of a copy engine.
+/// Bytes per lane above which an access is a bulk copy.
 const MAX_BYTES: u32 = 32;
 
 impl Observed<'_> {
-    /// The place that a lane accesses, and its bytes; of a copy in bulk, the piece of it that something at an address is in.
-    fn around(&self, place: u64, lane: usize) -> (u64, u32) {
-        const PIECE: u32 = 16;
+    /// Address and bytes of a lane's access; of a bulk copy, the chunk that contains `address`.
+    fn around(&self, address: u64, lane: usize) -> (u64, u32) {
+        const CHUNK_BYTES: u32 = 16;
         match self.bytes {
             ..=MAX_BYTES => (self.addresses[lane], self.bytes),
-            _ => (place - place % u64::from(PIECE), PIECE),
+            _ => (address - address % u64::from(CHUNK_BYTES), CHUNK_BYTES),
         }
     }
 }
 
-/// Something that a checker found.
+/// What a checker found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Discovery {
     pub kind: FindingKind,
-    /// The lane that did it.
+    /// The lane at fault.
     pub lane: usize,
-    /// The other place, where there is one: discoveries of the same two places are one finding.
+    /// The other instruction, if any: discoveries of the same two instructions are one finding.
     pub other: Option<Pc>,
     pub what: What,
 }
 
-/// What was found, in terms that the block puts into words.
+/// The details, from which the block makes a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum What {
-    /// A finished sentence.
+    /// The message itself.
     Text(String),
-    /// A race with the access of a thread, by its number in its cluster, at `Discovery::other`.
+    /// A race with the access of a thread, by its index in its cluster, at `Discovery::other`.
     Race {
         space: Space,
         address: u64,
         bytes: u32,
         thread: usize,
-        /// Its cluster, by number, where it is another.
+        /// The other thread's cluster, if another.
         cluster: Option<u32>,
         kind: AccessKind,
     },
-    /// No `fence.proxy.async` after the write by a thread, by its number in its cluster, at `Discovery::other`.
+    /// A missing `fence.proxy.async` after the write of a thread, by its index in its cluster, at `Discovery::other`.
     NoFence { address: u64, bytes: u32, thread: usize },
 }
 
-/// What the checkers know of the blocks of a cluster together.
+/// Checker state of a cluster.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterChecks {
     clocks: Option<Clocks>,
     global: Option<ClusterRaces>,
 }
 
-/// What they know of a block's shared memory.
+/// Checker state of a block's shared memory.
 #[derive(Debug, Default)]
 pub(crate) struct SharedChecks {
     rank: usize,
@@ -154,22 +153,22 @@ pub(crate) struct SharedChecks {
     written: Option<Written>,
 }
 
-/// The checkers of one block after the other. While it runs, it has what they know of its cluster, and of the shared memory
-/// that is accessed.
+/// The checkers of a block, reused for the next. While the block runs, they hold the state of its cluster and of the
+/// shared memory that is accessed.
 #[derive(Debug, Default)]
 pub(crate) struct BlockChecks {
     pub cluster: ClusterChecks,
     pub memory: SharedChecks,
     local: Option<Written>,
-    /// Bytes from one thread's local memory to the next one's.
+    /// Stride of local memory between threads, in bytes.
     local_stride: u64,
-    /// The block's rank in its cluster, and the number of its first warp.
+    /// The block's rank in its cluster, and the index of its first warp.
     rank: usize,
     first: usize,
 }
 
 impl ClusterChecks {
-    /// For clusters of so many blocks, and blocks of so many warps.
+    /// For clusters of `blocks` blocks of `warps` warps.
     pub(crate) fn new(checks: Checks, blocks: usize, warps: usize) -> Self {
         Self {
             clocks: (checks.races || checks.global_races).then(|| Clocks::new(blocks * warps, blocks)),
@@ -177,7 +176,7 @@ impl ClusterChecks {
         }
     }
 
-    /// Begins the cluster of that number. Returns whether what was noted of shared memory must be forgotten.
+    /// Starts a cluster. Returns whether the records of shared memory must be cleared.
     pub(crate) fn start(&mut self, cluster: u32) -> bool {
         if let Some(global) = &mut self.global {
             global.start(cluster);
@@ -187,8 +186,8 @@ impl ClusterChecks {
 }
 
 impl SharedChecks {
-    /// For so many bytes of the block of that rank, in clusters of so many blocks, and blocks of so many warps.
-    pub(crate) fn new(checks: Checks, granule: u32, bytes: usize, rank: usize, [blocks, warps]: [usize; 2]) -> Self {
+    /// For the shared memory of the block of that rank, in clusters of `blocks` blocks of `warps` warps.
+    pub(crate) fn new(checks: Checks, granule: u32, bytes: usize, rank: usize, blocks: usize, warps: usize) -> Self {
         let own = rank * warps..(rank + 1) * warps;
         Self {
             rank,
@@ -197,7 +196,7 @@ impl SharedChecks {
         }
     }
 
-    /// Begins a block; `forget` where times begin anew.
+    /// Starts a block; `forget` if times restart.
     pub(crate) fn start(&mut self, forget: bool) {
         if let Some(races) = &mut self.races {
             races.start(forget);
@@ -207,19 +206,19 @@ impl SharedChecks {
         }
     }
 
-    /// The rank of the block whose memory it is.
+    /// The rank of the block that owns the memory.
     pub(crate) fn rank(&self) -> usize {
         self.rank
     }
 
-    /// What the clocks know this shared memory by.
+    /// The clocks' key of this shared memory.
     fn area(&self) -> u64 {
         1 << 63 | (self.rank as u64) << 48
     }
 }
 
 impl BlockChecks {
-    /// For blocks of so many warps and of that rank in their cluster.
+    /// For blocks of `warps` warps and that rank.
     pub(crate) fn new(checks: Checks, program: &Program, warps: usize, rank: usize) -> Self {
         let local_stride = u64::from(program.local_bytes).next_multiple_of(4);
         let local_bytes = local_stride as usize * warps * LANES;
@@ -227,14 +226,14 @@ impl BlockChecks {
         Self { local, local_stride, rank, first: rank * warps, ..Self::default() }
     }
 
-    /// Begins a block.
+    /// Starts a block.
     pub(crate) fn start(&mut self) {
         if let Some(local) = &mut self.local {
             local.start();
         }
     }
 
-    /// An access to shared memory, by offsets into it, which are inside.
+    /// An access to shared memory, in bounds.
     pub(crate) fn shared(&mut self, access: &Observed<'_>) -> Vec<Discovery> {
         let mut found = Vec::new();
         let area = self.memory.area();
@@ -254,14 +253,14 @@ impl BlockChecks {
         found
     }
 
-    /// An access to local memory, by offsets into each thread's, which are inside.
+    /// An access to local memory, in bounds; addresses are within each thread's.
     pub(crate) fn local(&mut self, access: &Observed<'_>) -> Option<Discovery> {
         let first = ((access.warp - self.first) * LANES) as u64;
-        let places = std::array::from_fn(|lane| (first + lane as u64) * self.local_stride + access.addresses[lane]);
-        self.local.as_mut()?.access(access, "local", &places)
+        let offsets = std::array::from_fn(|lane| (first + lane as u64) * self.local_stride + access.addresses[lane]);
+        self.local.as_mut()?.access(access, "local", &offsets)
     }
 
-    /// An access to global memory that is about to be made.
+    /// An access to global memory, before it is made.
     pub(crate) fn global(&mut self, all: Option<&GlobalRaces>, access: &Observed<'_>) -> Vec<Discovery> {
         let mut found = Vec::new();
         let Some(clocks) = &mut self.cluster.clocks else { return found };
@@ -277,7 +276,7 @@ impl BlockChecks {
         found
     }
 
-    /// A strong access to global memory has been made: its warp knows what others had done that it now may see.
+    /// After a strong access to global memory: its warp acquires what it may have observed.
     pub(crate) fn global_done(&mut self, all: &GlobalRaces, access: &Observed<'_>) {
         let ClusterChecks { clocks, global } = &mut self.cluster;
         if let (Some(global), Some(clocks), true, true) = (global, clocks, access.kind.is_strong(), access.kind.reads())
@@ -286,37 +285,37 @@ impl BlockChecks {
         }
     }
 
-    /// A warp has arrived at a barrier of the block.
+    /// A warp arrives at a barrier of the block.
     pub(crate) fn arrive(&mut self, barrier: usize, warp: usize) {
         if let Some(clocks) = &mut self.cluster.clocks {
             clocks.arrive(self.rank * BLOCK_BARRIERS + barrier, warp);
         }
     }
 
-    /// A barrier has opened for those of the block's warps that wait at it.
+    /// A barrier completes for the waiting warps of the block.
     pub(crate) fn open(&mut self, barrier: usize, waiters: u32) {
         if let Some(clocks) = &mut self.cluster.clocks {
-            clocks.open(self.rank * BLOCK_BARRIERS + barrier, waiters, self.first);
+            clocks.complete(self.rank * BLOCK_BARRIERS + barrier, waiters, self.first);
         }
     }
 
-    /// Lanes of a warp have met, of those that are `live`.
-    pub(crate) fn warp_met(&mut self, warp: usize, members: Mask, live: Mask) {
+    /// The lanes `members` of the warp have synchronised, of those that are `live`.
+    pub(crate) fn warp_synced(&mut self, warp: usize, members: Mask, live: Mask) {
         if let Some(clocks) = &mut self.cluster.clocks {
-            clocks.warp_met(warp, members, live);
+            clocks.warp_synced(warp, members, live);
         }
     }
 }
 
-/// As [`SharedChecks::area`], of global memory.
+/// As [`SharedChecks::area`], for global memory.
 const GLOBAL: u64 = 0;
 
-/// What the clocks know a word by.
+/// The clocks' key of a word.
 fn word_name(address: u64, area: u64) -> u64 {
     (address / 4) | area
 }
 
-/// The words of a strong access, each once where lanes side by side share it, with the lanes.
+/// The words of a strong access with their lanes; consecutive lanes with the same word are merged.
 fn words<'a>(access: &'a Observed<'_>, area: u64) -> impl Iterator<Item = (u64, Mask)> + 'a {
     let mut rest = access.mask;
     std::iter::from_fn(move || {

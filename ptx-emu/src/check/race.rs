@@ -1,43 +1,42 @@
-//! Races in shared memory: two accesses to the same bytes, one of them a write, that nothing puts in an order.
+//! Races in shared memory: two unordered accesses to the same bytes, at least one of them a write.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::clocks::Clocks;
 use super::{AccessKind, Discovery, Observed, What};
-use crate::Space;
 use crate::finding::FindingKind;
-use crate::lanes::lanes_of;
+use crate::lanes::{LANES, Mask, lanes_of};
 use crate::program::Pc;
-use crate::registers::{LANES, Mask};
+use crate::types::Space;
 
-/// Cells that are kept together of the few that other blocks read.
+/// Cells per page of the reads of other blocks, which are few.
 const PAGE: usize = 64;
 
-/// Neighbouring cells that are worth looking at at once.
-const MANY: usize = 4;
+/// Adjacent cells from which on an access is checked as a whole first.
+const MIN_RANGE: usize = 4;
 
-/// Who last read and wrote what. A cell is as wide as the narrowest access of the program, at most a word.
+/// The last reads and writes. A cell is as wide as the program's narrowest access, at most a word.
 #[derive(Debug)]
 pub(super) struct Races {
-    /// The numbers of the block's own warps, and how many the cluster has.
+    /// The indices of the block's warps, and the warps of the cluster.
     own: Range<usize>,
     warps: usize,
-    /// A cell's bytes, as a power of two.
+    /// Bytes of a cell, as a power of two.
     shift: u32,
     /// The last write of each cell.
     writes: Vec<Write>,
-    /// By warp of the block and by cell: when it last read, and which of its lanes did.
+    /// By warp of the block and cell: time and lanes of the last read.
     reads: Vec<Read>,
-    /// By page, the warps of other blocks that have read there, and by cell what they have.
+    /// By page, the reads of other blocks' warps.
     reads_of_others: HashMap<usize, Vec<(usize, [Read; PAGE])>>,
-    /// By cell, the reads that are strong: they do not race with strong writes.
+    /// By cell, strong reads, which do not race with strong writes.
     strong_reads: HashMap<usize, Box<[Read]>>,
-    /// From the first to the last of these cells.
+    /// The range of these cells.
     strong_cells: Range<usize>,
-    /// Pairs of places that have been reported.
+    /// Pairs of instructions already reported as races.
     known: HashSet<(Pc, Pc)>,
-    /// Pairs of places between which a fence is missing, that have been.
+    /// Pairs of instructions already reported as unfenced.
     unfenced: HashSet<(Pc, Pc)>,
 }
 
@@ -48,8 +47,8 @@ struct Write {
     warp: u16,
     lane: u8,
     is_strong: bool,
-    /// It went through the asynchronous proxy.
-    by_engine: bool,
+    /// It used the async proxy.
+    by_async_proxy: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,7 +58,7 @@ struct Read {
     pc: u32,
 }
 
-/// An access, and what its warp knows.
+/// An access, with its warp's clock.
 struct Now<'a> {
     clocks: &'a Clocks,
     by: &'a Observed<'a>,
@@ -68,7 +67,7 @@ struct Now<'a> {
 }
 
 impl Races {
-    /// For the memory of a block that has its `own` warps, out of so many.
+    /// For the memory of the block with the warps `own`, out of `warps`.
     pub(super) fn new(own: Range<usize>, warps: usize, bytes: usize, shift: u32) -> Self {
         let cells = bytes.div_ceil(1 << shift);
         Self {
@@ -85,7 +84,7 @@ impl Races {
         }
     }
 
-    /// Begins a block; `forget` where times begin anew.
+    /// Starts a block; `forget` if times restart.
     pub(super) fn start(&mut self, forget: bool) {
         self.strong_reads.clear();
         self.strong_cells = 0..0;
@@ -102,7 +101,7 @@ impl Races {
         let now = Now { clocks, by: access, time, seen };
         let mut rest = access.mask;
         while rest != 0 {
-            // Lanes side by side that access the same cells.
+            // Consecutive lanes that access the same cells.
             let first = rest.trailing_zeros() as usize;
             let address = access.addresses[first];
             let mut lanes = 1 << first;
@@ -115,7 +114,7 @@ impl Races {
             rest &= !lanes;
             let start = (address >> self.shift) as usize;
             let cells = start..start + cells;
-            if cells.len() >= MANY && self.access_many(&now, cells.clone(), lanes) {
+            if cells.len() >= MIN_RANGE && self.access_range(&now, cells.clone(), lanes) {
                 continue;
             }
             for cell in cells {
@@ -128,16 +127,15 @@ impl Races {
         }
     }
 
-    /// Reads or writes neighbouring cells at once where nothing is wrong with any of them, and nothing special about them.
-    /// Whether that is so.
-    fn access_many(&mut self, now: &Now<'_>, cells: Range<usize>, lanes: Mask) -> bool {
-        let (all, by_engine) = (self.writes.len(), now.clocks.is_by_engine());
+    /// Records an access to adjacent cells at once if none of them races and none is special. Returns whether it did.
+    fn access_range(&mut self, now: &Now<'_>, cells: Range<usize>, lanes: Mask) -> bool {
+        let (all, by_async_proxy) = (self.writes.len(), now.clocks.is_by_async_proxy());
         let reads = |own: usize| own * all + cells.start..own * all + cells.end;
         let is_after = |write: &Write| write.time > now.seen[usize::from(write.warp)];
         let own = now.by.warp.checked_sub(self.own.start).filter(|_| self.own.contains(&now.by.warp));
         match (now.by.kind, own) {
             (AccessKind::Read, Some(own)) => {
-                let needs_fence = |write: &Write| by_engine && !write.by_engine;
+                let needs_fence = |write: &Write| by_async_proxy && !write.by_async_proxy;
                 if self.writes[cells.clone()].iter().any(|write| is_after(write) || needs_fence(write)) {
                     return false;
                 }
@@ -153,7 +151,7 @@ impl Races {
                     return false;
                 }
                 let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lanes.trailing_zeros() as u8);
-                self.writes[cells].fill(Write { time: now.time, pc, warp, lane, is_strong: false, by_engine });
+                self.writes[cells].fill(Write { time: now.time, pc, warp, lane, is_strong: false, by_async_proxy });
                 true
             }
             _ => false,
@@ -165,7 +163,7 @@ impl Races {
         if write.time > now.seen[usize::from(write.warp)] {
             self.after_write(now, cell, write, lanes, found);
         }
-        if now.clocks.is_by_engine() && !write.by_engine {
+        if now.clocks.is_by_async_proxy() && !write.by_async_proxy {
             self.after_generic_write(now, cell, write, lanes, found);
         }
         let (warp, cells) = (now.by.warp, self.writes.len());
@@ -173,11 +171,11 @@ impl Races {
             Some(own) => &mut self.reads[own * cells + cell],
             None => {
                 let readers = self.reads_of_others.entry(cell / PAGE).or_default();
-                let place = readers.iter().position(|(reader, _)| *reader == warp).unwrap_or_else(|| {
+                let index = readers.iter().position(|(reader, _)| *reader == warp).unwrap_or_else(|| {
                     readers.push((warp, [Read::default(); PAGE]));
                     readers.len() - 1
                 });
-                &mut readers[place].1[cell % PAGE]
+                &mut readers[index].1[cell % PAGE]
             }
         };
         read.note(now, lanes);
@@ -222,8 +220,8 @@ impl Races {
             }
         }
         let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lane as u8);
-        let by_engine = now.clocks.is_by_engine();
-        self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong, by_engine };
+        let by_async_proxy = now.clocks.is_by_async_proxy();
+        self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong, by_async_proxy };
     }
 
     fn after_write(&mut self, now: &Now<'_>, cell: usize, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {
@@ -235,7 +233,7 @@ impl Races {
         }
     }
 
-    /// A read through the asynchronous proxy of what was written without it.
+    /// A read by the async proxy of a generic write.
     #[inline(always)]
     fn after_generic_write(
         &mut self,
@@ -286,7 +284,7 @@ impl Races {
 }
 
 impl Read {
-    /// Adds lanes that read now, and forgets those whose reads came before.
+    /// Records lanes that read now, and drops reads that happen before.
     #[inline(always)]
     fn note(&mut self, now: &Now<'_>, lanes: Mask) {
         if self.time >= now.time {
@@ -295,7 +293,7 @@ impl Read {
         }
         let mut old = 0;
         if self.time > now.seen[now.by.warp] && !now.clocks.lanes_differ(now.by.warp) {
-            // No lane knows of them, as of those that read now.
+            // Unordered with this read, as the lanes that read now are.
             old = self.lanes;
         }
         *self = Self { time: now.time, lanes: old | lanes, pc: now.by.pc as u32 };

@@ -5,7 +5,7 @@ use super::events::{Events, Knowledge};
 use super::race::Races;
 use super::written::Written;
 use super::{AccessKind, Observed, acquire, release};
-use crate::registers::{ALL_LANES, LANES, Mask};
+use crate::lanes::{ALL_LANES, LANES, Mask};
 
 const WARPS: usize = 4;
 
@@ -23,7 +23,7 @@ impl Block {
         Self { clocks: Clocks::new(WARPS, 1), races: Races::new(0..WARPS, WARPS, 256, shift) }
     }
 
-    /// Lanes access a word each, or all the same; returns the places that race with it, and the thread there.
+    /// Lanes access a word each, or all the same; returns the racing instructions, and the thread there.
     fn access(
         &mut self,
         kind: AccessKind,
@@ -51,9 +51,9 @@ impl Block {
         self.access(kind, pc, (warp, 1), |_| 0, 4)
     }
 
-    fn meet(&mut self, arrivers: &[usize], waiters: u32) {
+    fn barrier_wait(&mut self, arrivers: &[usize], waiters: u32) {
         arrivers.iter().for_each(|&warp| self.clocks.arrive(1, warp));
-        self.clocks.open(1, waiters, 0);
+        self.clocks.complete(1, waiters, 0);
     }
 }
 
@@ -65,10 +65,10 @@ fn a_barrier_orders_and_nothing_else_does() {
     assert_eq!(block.word(Write, 1, 0), []);
     assert_eq!(block.word(Read, 2, 0), [], "a thread is in order with itself");
     assert_eq!(block.word(Read, 3, 1), [(1, 0)]);
-    block.meet(&[0, 1, 2, 3], 0b1111);
+    block.barrier_wait(&[0, 1, 2, 3], 0b1111);
     assert_eq!(block.word(Read, 4, 2), []);
     assert_eq!(block.word(Write, 5, 3), [(4, 64)]);
-    assert_eq!(block.word(Write, 5, 3), [], "a pair of places is reported once");
+    assert_eq!(block.word(Write, 5, 3), [], "a pair of instructions is reported once");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn no_read_is_forgotten() {
     for warp in [1, 2, 3] {
         assert_eq!(block.word(Read, warp, warp), []);
     }
-    block.meet(&[0, 2, 3], 0b1101);
+    block.barrier_wait(&[0, 2, 3], 0b1101);
     assert_eq!(block.word(Write, 9, 0), [(1, 32)]);
 }
 
@@ -85,9 +85,9 @@ fn no_read_is_forgotten() {
 fn who_arrives_learns_nothing() {
     let mut block = Block::new(2);
     assert_eq!(block.word(Write, 1, 0), []);
-    block.meet(&[0, 1], 0b10);
+    block.barrier_wait(&[0, 1], 0b10);
     assert_eq!(block.word(Write, 2, 1), [], "who waits learns what those did that arrived");
-    block.meet(&[0, 1], 0b10);
+    block.barrier_wait(&[0, 1], 0b10);
     assert_eq!(block.word(Read, 3, 0), [(2, 32)]);
 }
 
@@ -96,25 +96,25 @@ fn what_follows_an_arrival_is_not_known() {
     let mut block = Block::new(2);
     block.clocks.arrive(1, 0);
     assert_eq!(block.word(Write, 1, 0), []);
-    block.meet(&[1], 0b10);
+    block.barrier_wait(&[1], 0b10);
     assert_eq!(block.word(Read, 2, 1), [(1, 0)]);
 }
 
 #[test]
-fn lanes_are_ordered_by_their_meetings_only() {
-    let neighbour = |lane: usize| 4 * (lane as u64 ^ 1);
+fn lanes_are_ordered_by_their_synchronisation_only() {
+    let adjacent = |lane: usize| 4 * (lane as u64 ^ 1);
     let mut block = Block::new(2);
     assert_eq!(block.access(Write, 1, (0, ALL_LANES), |lane| 4 * lane as u64, 4), []);
-    assert_eq!(block.access(Read, 2, (0, ALL_LANES), neighbour, 4), [(1, 1)]);
-    block.clocks.warp_met(0, 0xff, ALL_LANES);
-    assert_eq!(block.access(Write, 3, (0, 0xff), neighbour, 4), [], "they have met");
+    assert_eq!(block.access(Read, 2, (0, ALL_LANES), adjacent, 4), [(1, 1)]);
+    block.clocks.warp_synced(0, 0xff, ALL_LANES);
+    assert_eq!(block.access(Write, 3, (0, 0xff), adjacent, 4), [], "they have synchronised");
     assert_eq!(
         block.access(Read, 4, (0, 0xff00), |lane| (4 * lane as u64).wrapping_sub(32), 4),
         [(3, 1)],
         "these have not"
     );
-    block.clocks.warp_met(0, 0xffff, 0xffff);
-    assert_eq!(block.access(Write, 5, (0, 0xffff), neighbour, 4), [], "all that are left have met");
+    block.clocks.warp_synced(0, 0xffff, 0xffff);
+    assert_eq!(block.access(Write, 5, (0, 0xffff), adjacent, 4), [], "all live lanes have synchronised");
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn the_next_block_begins_anew() {
 #[test]
 fn bytes_that_nobody_wrote() {
     let mut written = Written::new(8);
-    let mut access = |kind, place: u64, bytes| {
-        let addresses = [place; LANES];
+    let mut access = |kind, address: u64, bytes| {
+        let addresses = [address; LANES];
         let access = Observed { kind, pc: 0, warp: 0, mask: 1, addresses: &addresses, bytes };
         written.access(&access, "shared", &addresses).is_some()
     };

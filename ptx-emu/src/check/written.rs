@@ -1,11 +1,10 @@
-//! Reads of memory that nobody wrote.
+//! Reads of uninitialised memory.
 
 use super::{Discovery, Observed, What};
 use crate::finding::{FindingKind, plural};
-use crate::lanes::lanes_of;
-use crate::registers::LANES;
+use crate::lanes::{LANES, lanes_of};
 
-/// A word of which all bytes are written.
+/// All bytes of a word are written.
 const WHOLE: u8 = 0b1111;
 
 /// Which bytes were written.
@@ -13,47 +12,47 @@ const WHOLE: u8 = 0b1111;
 pub(super) struct Written {
     /// By word, one bit per byte.
     words: Vec<u8>,
-    /// Words that are not yet whole: without any, nothing is left to look for.
-    left: usize,
+    /// Words not yet fully written; at 0 nothing is left to check.
+    remaining: usize,
 }
 
 impl Written {
     pub(super) fn new(bytes: usize) -> Self {
         let words = vec![0; bytes.div_ceil(4)];
-        Self { left: words.len(), words }
+        Self { remaining: words.len(), words }
     }
 
-    /// Forgets everything.
+    /// Clears all.
     pub(super) fn start(&mut self) {
         self.words.fill(0);
-        self.left = self.words.len();
+        self.remaining = self.words.len();
     }
 
-    /// Notes what is written, and finds the first lane that reads what was not. Accesses are aligned; they lie at `places`.
-    pub(super) fn access(&mut self, access: &Observed<'_>, space: &str, places: &[u64; LANES]) -> Option<Discovery> {
-        if self.left == 0 {
+    /// Records writes, and finds the first lane that reads unwritten bytes. Accesses are aligned, at `offsets`.
+    pub(super) fn access(&mut self, access: &Observed<'_>, space: &str, offsets: &[u64; LANES]) -> Option<Discovery> {
+        if self.remaining == 0 {
             return None;
         }
         let bytes = access.bytes as usize;
         let mut first = None;
         for lane in lanes_of(access.mask) {
-            let place = places[lane] as usize;
-            let mask = if bytes < 4 { ((1 << bytes) - 1) << (place % 4) } else { WHOLE };
-            let words = &mut self.words[place / 4..][..bytes.div_ceil(4)];
+            let offset = offsets[lane] as usize;
+            let mask = if bytes < 4 { ((1 << bytes) - 1) << (offset % 4) } else { WHOLE };
+            let words = &mut self.words[offset / 4..][..bytes.div_ceil(4)];
             if access.kind.reads() && first.is_none() && words.iter().any(|word| word & mask != mask) {
                 first = Some(lane);
             }
             if access.kind.writes() {
                 for word in words.iter_mut().filter(|word| **word & mask != mask) {
                     *word |= mask;
-                    self.left -= usize::from(*word == WHOLE);
+                    self.remaining -= usize::from(*word == WHOLE);
                 }
             }
         }
         let lane = first?;
         let address = access.addresses[lane];
         let bytes = plural(access.bytes, "byte");
-        let what = What::Text(format!("reads {bytes} of {space} memory at {address:#x} that nobody wrote"));
+        let what = What::Text(format!("reads {bytes} of {space} memory at {address:#x} that was never written"));
         Some(Discovery { kind: FindingKind::Uninitialized, lane, other: None, what })
     }
 }

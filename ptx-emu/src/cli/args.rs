@@ -8,7 +8,7 @@ use ptx_emu::Checks;
 
 use super::spec::Spec;
 
-/// A sample that takes longer than this is a slip of the finger.
+/// A longer budget is a typing error.
 const MAX_SAMPLE_SECONDS: f64 = 1e6;
 
 const EXAMPLES: &str = "\
@@ -48,8 +48,8 @@ Exit codes:
   1  the kernel did something wrong, the PTX cannot be run, or a result cannot be written
   2  the command line is wrong";
 
-/// Runs PTX on the CPU: finds races, wrong addresses, memory that nobody wrote and barriers that not all threads reach,
-/// and counts what the kernel does.
+/// Runs PTX on the CPU: finds races, invalid addresses, reads of uninitialised memory and barriers that not all threads
+/// reach, and counts what the kernel does.
 #[derive(Debug, Parser)]
 #[command(name = "ptx-emu", version, after_help = EXAMPLES, max_term_width = 120)]
 pub struct Args {
@@ -107,31 +107,32 @@ pub struct RunArgs {
     #[arg(long = "arg", value_name = "SPEC", value_parser = Spec::parse)]
     pub arguments: Vec<Spec>,
 
-    /// What to watch for: `all`, `none`, or some of memory, uninitialized, races, barriers, separated by commas
+    /// Checkers to enable: `all`, `none`, or some of memory, uninitialized, races, barriers, separated by commas
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = checks)]
     pub check: Checks,
 
-    /// Print what the kernel did, counted
+    /// Print the counters
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub counters: Option<CountersFormat>,
 
-    /// Elements that are printed of each result that goes to no file
+    /// Elements to print of each result that is not written to a file
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub print: usize,
 
-    /// Threads of this machine to use [default: as many as it has cores]
+    /// Host threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
-    /// Instructions that the warps of one block may run before the kernel counts as run away
+    /// Instruction limit of a block, beyond which it counts as runaway
     #[arg(long, value_name = "N", default_value_t = 1 << 30, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_instructions: u64,
 
-    /// Run blocks for so long only: one of each kind of edge, then others at random. Counters are scaled up
+    /// Run a sample of blocks for this many seconds: one of each class of edge block, then random ones. Counters are
+    /// scaled up
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub sample: Option<Duration>,
 
-    /// What random contents and the sample are drawn from
+    /// Seed of random contents and of the sample
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }
@@ -139,9 +140,9 @@ pub struct RunArgs {
 /// `--counters`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CountersFormat {
-    /// Totals, for people
+    /// Totals as a table
     Table,
-    /// Totals, then the PTX with the counts of each line beside it
+    /// Totals, then the PTX annotated with the counts of each line
     Lines,
     /// One JSON object, and nothing else on standard output
     Json,

@@ -1,4 +1,4 @@
-//! A kernel's arguments: SPECs become bytes and memory, and memory becomes results.
+//! Arguments of a kernel: from SPECs to bytes and buffers, and from buffers to results.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::output::ResultFile;
 use super::spec::{Argument, Buffer, Contents, Spec};
 use super::value;
 
-/// Memory that buffers may take in all, in bytes.
+/// Bytes of all buffers at most.
 const MAX_BYTES: u64 = 8 << 30;
 
 /// The bytes of a pointer.
@@ -26,7 +26,7 @@ pub struct Arguments {
     results: Vec<ResultBuffer>,
 }
 
-/// A buffer that somebody wants to see after the run.
+/// A buffer to print or write after the run.
 struct ResultBuffer {
     number: usize,
     ty: Type,
@@ -58,14 +58,14 @@ impl Arguments {
     fn add(&mut self, buffer: &Buffer, index: usize, seed: u64) -> Result<Pointer, Error> {
         let Buffer { ty, contents, is_output, output } = buffer;
         let room = MAX_BYTES.saturating_sub(self.memory.allocated_bytes());
-        let fits = |elements: u64| match elements.checked_mul(ty.bytes().into()) {
+        let checked_bytes = |elements: u64| match elements.checked_mul(ty.bytes().into()) {
             Some(bytes) if bytes <= room => Ok(bytes),
             _ => Err(Error::Usage(format!("the buffers have more than {} GiB in all", MAX_BYTES >> 30))),
         };
         let bytes = match contents {
-            Contents::Poison(elements) => vec![0xff; fits(*elements)? as usize],
+            Contents::Poison(elements) => vec![0xff; checked_bytes(*elements)? as usize],
             Contents::Filled { elements, fill, seed: own } => {
-                fits(*elements)?;
+                checked_bytes(*elements)?;
                 fill.bytes(*ty, *elements, own.unwrap_or(seed.wrapping_add(index as u64)))
             }
             Contents::File(path) => whole_elements(*ty, path, input::read(path, room)?)?,
@@ -78,7 +78,7 @@ impl Arguments {
         Ok(pointer)
     }
 
-    /// Writes the results that go to files, and returns the beginning of the others as text for people.
+    /// Writes the results that go to files, and returns the beginning of the others as text.
     pub fn results(self, print: usize) -> Result<String, Error> {
         let mut text = String::new();
         for result in self.results {

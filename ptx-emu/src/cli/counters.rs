@@ -1,11 +1,11 @@
-//! What a run counted: tables for people, JSON for programs.
+//! Counters of a run: as tables, or as JSON.
 
 use ptx_emu::{Class, Counters, Finding, GlobalCounters, Kernel, Launch, Report, SharedCounters, TensorCoreFmas};
 use serde::Serialize;
 
 use super::table::{grouped, ratio, table};
 
-/// The totals, for people.
+/// The totals as tables.
 pub fn totals(kernel: &Kernel, launch: &Launch, report: &Report) -> String {
     let counters = &report.counters;
     let [x, y, z] = launch.grid;
@@ -63,16 +63,16 @@ fn memory(counters: &Counters) -> String {
 fn others(counters: &Counters) -> String {
     let TensorCoreFmas { f16, bf16, tf32 } = counters.tensor_core_fmas;
     let rows = [
-        ("instructions of threads", counters.thread_instructions),
-        ("fmas of threads (fp32)", counters.thread_fmas),
-        ("fmas of tensor cores", f16 + bf16 + tf32),
+        ("thread instructions", counters.thread_instructions),
+        ("thread FMAs (fp32)", counters.thread_fmas),
+        ("tensor core FMAs", f16 + bf16 + tf32),
         ("warps at barriers", counters.barriers),
         ("divergent branches", counters.divergent_branches),
     ];
     table(["others", "count"], &[0], rows.map(|(name, count)| [name.to_owned(), grouped(count)]))
 }
 
-/// A run, for programs.
+/// A run, as JSON.
 #[derive(Serialize)]
 struct Run<'a> {
     file: &'a str,
@@ -91,7 +91,7 @@ struct Run<'a> {
     fault: Option<Found<'a>>,
 }
 
-/// A finding, for programs.
+/// A finding, as JSON.
 #[derive(Serialize)]
 struct Found<'a> {
     kind: &'static str,

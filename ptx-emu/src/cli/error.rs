@@ -1,4 +1,4 @@
-//! What can stop the program, and with which exit code.
+//! Errors of the program, and their exit codes.
 
 use std::io;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// 2 for what another command line mends, 1 for the rest.
+    /// 2 for errors of the command line, 1 for the rest.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -1,4 +1,4 @@
-//! What a buffer holds before the kernel runs.
+//! Initial contents of buffers.
 
 use ptx_emu::Type;
 use rand::rngs::SmallRng;
@@ -9,7 +9,7 @@ use super::value;
 /// How to fill a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// At random: floating-point numbers from -1 to 1, integers from all that there are.
+    /// Random: floating-point numbers in [-1, 1], integers over their whole range.
     Uniform,
     /// 0, 1, 2, ...
     Iota,

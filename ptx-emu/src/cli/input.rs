@@ -8,7 +8,7 @@ use ptx_emu::{Kernel, Module};
 
 use super::error::Error;
 
-/// PTX that is larger than this is none.
+/// PTX files at most, in bytes.
 const MAX_PTX_BYTES: u64 = 1 << 30;
 
 /// A PTX file, read.
@@ -59,7 +59,7 @@ impl Source {
     }
 }
 
-/// The error's text behind the place in the file, for editors to jump to: `FILE:LINE: ...`.
+/// The error as `FILE:LINE: ...`, which editors can jump to.
 pub fn located(file: &str, error: &ptx_emu::Error) -> String {
     match error {
         ptx_emu::Error::Syntax(error) => format!("{file}:{}: {}", error.line, error.message),

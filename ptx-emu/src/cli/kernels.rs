@@ -11,7 +11,7 @@ use super::input::{Source, located};
 use super::output::{complain, print};
 use super::table::{grouped, table};
 
-/// Prints the kernels of a file as a table; those that cannot be run are named on standard error.
+/// Prints the kernels of a file as a table; unsupported ones go to standard error.
 pub fn list(file: &Path) -> Result<u8, Error> {
     let source = Source::read(file)?;
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! The PTX with the counts of each line beside it, as a profiler shows the source.
+//! The PTX annotated with the counts of each line, as in a profiler's source view.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::table::{grouped, table};
 /// Characters of a line that are shown.
 const WIDTH: usize = 64;
 
-/// Lines in a row that nothing ran and that are shown all the same.
+/// Consecutive lines without counts that are still shown.
 const MAX_GAP: u32 = 12;
 
 /// The counts of one line.
@@ -23,8 +23,8 @@ struct Counts {
     diverged: u64,
 }
 
-/// The part of the text that ran. Where a function is called at several places, or a line has several instructions, the
-/// counts of a line are sums.
+/// The part of the text that was executed. The counts of a line sum over inlined calls and over several instructions on
+/// the line.
 pub fn listing(text: &str, lines: &[LineCounters]) -> String {
     let mut sums: BTreeMap<u32, Counts> = BTreeMap::new();
     for line in lines {

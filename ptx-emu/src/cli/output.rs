@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::Error;
 
-/// Writes to standard output. That its reader has gone, as `head` does, is no failure of ours.
+/// Writes to standard output. A closed pipe, as `head` leaves it, is not an error.
 pub fn print(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
     written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
@@ -19,7 +19,7 @@ pub fn print_clap(message: &clap::Error) -> Result<u8, Error> {
     if message.use_stderr() { Ok(2) } else { written(result).map(|()| 0) }
 }
 
-/// Writes a line to standard error; where that cannot be written there is nobody left to tell.
+/// Writes a line to standard error, ignoring failure.
 pub fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -48,7 +48,7 @@ impl ResultFile {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Puts these bytes in place of what the file held.
+    /// Replaces the file's contents.
     pub fn write(mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut write = || {
             if self.file.metadata()?.is_file() {

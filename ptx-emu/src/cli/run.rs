@@ -12,8 +12,7 @@ use super::input::Source;
 use super::lines;
 use super::output::{complain, print};
 
-/// Runs a kernel and says what came of it: findings on standard error, results and counters on standard output. Returns
-/// the exit code.
+/// Runs a kernel: findings on standard error, results and counters on standard output. Returns the exit code.
 pub fn run(args: &RunArgs) -> Result<u8, Error> {
     let source = Source::read(&args.file)?;
     let kernel = source.kernel(args.entry.as_deref())?;
@@ -28,7 +27,7 @@ pub fn run(args: &RunArgs) -> Result<u8, Error> {
     for finding in report.findings.iter().chain(&report.fault) {
         complain(&finding_line(&source.name, finding));
     }
-    // What a kernel leaves that was stopped half way is no result.
+    // A faulted launch has no valid results.
     let results = if report.fault.is_none() { arguments.results(args.print)? } else { String::new() };
     let text = match args.counters {
         None => results,

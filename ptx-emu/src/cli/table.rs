@@ -1,4 +1,4 @@
-//! Tables for people.
+//! Text tables.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 

@@ -60,7 +60,7 @@ pub fn from_f64(ty: Type, value: f64) -> u64 {
     }
 }
 
-/// A value as people read it: the shortest text that gives the same bits again; bits in hexadecimal.
+/// A value as text: the shortest that parses to the same bits; `.b` types in hexadecimal.
 pub fn format(ty: Type, bits: u64) -> String {
     let signed = |bits: u64| (bits << (64 - ty.bits())) as i64 >> (64 - ty.bits());
     match ty {

@@ -1,30 +1,13 @@
-//! Runs kernels: blocks spread over the processor's cores, the warps of a block in turn, the lanes of a warp at once.
+//! Executes kernels: clusters in parallel on the host's threads, the warps of a block round-robin, the lanes of a warp
+//! as vectors.
+//!
+//! `state` has the data, `memory`, `sync` and `tensor` the instructions, `schedule` decides what runs next.
 
-mod access;
-mod atomic;
-mod barrier;
-mod block;
-mod bounds;
-mod bulk;
-mod cluster;
-mod copy;
-mod data;
-mod descriptor;
-mod footprint;
-mod fragment;
-mod grid;
-mod in_flight;
-mod matrix;
-mod mbarrier;
-mod meet;
-mod patterns;
-mod poll;
-mod report;
-mod stuck;
+mod memory;
+mod schedule;
+mod state;
+mod sync;
 mod tensor;
-mod transfer;
-mod warp;
-mod wgmma;
-mod workers;
 
-pub(crate) use grid::{ClassCounts, Grid, run};
+pub(crate) use schedule::run;
+pub(crate) use state::Grid;

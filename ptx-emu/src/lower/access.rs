@@ -1,16 +1,15 @@
-//! Loads, stores, and what is done with addresses. PTX ISA, "Data Movement and Conversion Instructions".
+//! Loads, stores and address operations. PTX ISA, "Data Movement and Conversion Instructions".
 
 use super::opcode::Opcode;
 use super::operands::Operands;
 use super::{Unsupported, register_rows};
-use crate::lanes::{binary, lanes_where, predicate, unary};
+use crate::lanes::{Slot, binary, lanes_where, predicate, unary};
 use crate::memory::window;
 use crate::program::{Access, Action, Element};
-use crate::registers::Slot;
 use crate::syntax::Operand;
-use crate::{Space, Type};
+use crate::types::{Space, Type};
 
-/// The most bytes that one lane moves at once.
+/// Bytes per lane at most.
 const MAX_BYTES: u32 = 32;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
@@ -54,14 +53,14 @@ fn access(op: &Opcode<'_>, o: &Operands<'_>, address: usize, data: usize) -> Res
     }
     let elements = operands.iter().map(|operand| element(o, operand, ty)).collect::<Result<_, _>>()?;
     let space = match (space, of_variable) {
-        // `.param` is also what a call's parameters are in, which are the thread's own.
+        // `.param` may also be a call's parameter, which is the thread's own.
         (Space::Generic | Space::Param, Some(space)) => space,
         (space, _) => space,
     };
     Ok(Box::new(Access { space, address, width: ty.bytes(), elements, is_strong }))
 }
 
-/// The register of an element, which may be wider than the element.
+/// The register of an element; it may be wider than the element.
 fn element(o: &Operands<'_>, operand: &Operand, ty: Type) -> Result<Element, Unsupported> {
     let wide = match o.register_bits(operand) {
         Some(bits) if bits > ty.bits() => match bits {
@@ -75,7 +74,7 @@ fn element(o: &Operands<'_>, operand: &Operand, ty: Type) -> Result<Element, Uns
     Ok(Element { slot, rows: register_rows(o, operand, ty), sign_extend: ty.is_signed() })
 }
 
-/// Takes the memory-ordering semantics and their scope. Whether accesses of this kind may meet without a race.
+/// Takes the memory-ordering semantics and their scope. Whether the access is strong.
 pub(super) fn take_semantics(op: &Opcode<'_>) -> bool {
     op.take("weak");
     let is_strong = op.take_first(&["volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"]).is_some();
@@ -83,7 +82,7 @@ pub(super) fn take_semantics(op: &Opcode<'_>) -> bool {
     is_strong
 }
 
-/// Takes the state space; generic where none is named.
+/// Takes the state space; generic if none is named.
 pub(super) fn take_space(op: &Opcode<'_>) -> Space {
     let spaces = [
         (Space::Global, &["global"][..]),
@@ -96,13 +95,13 @@ pub(super) fn take_space(op: &Opcode<'_>) -> Space {
     found.map_or(Space::Generic, |(space, _)| space)
 }
 
-/// Hints about caches, which change no result.
+/// Cache hints, which change no result.
 pub(super) fn is_cache_hint(part: &str) -> bool {
     ["ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "unified"].contains(&part)
         || ["L1::", "L2::", "level::"].iter().any(|prefix| part.starts_with(prefix))
 }
 
-/// `cvta.space` makes an address in a state space generic, `cvta.to.space` does the opposite.
+/// `cvta.space` converts to a generic address, `cvta.to.space` from one.
 fn cvta(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     let to_space = op.take("to");
     let base = window::base(take_space(op));
@@ -116,7 +115,7 @@ fn cvta(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     Ok(Action::Compute(unary(d, a, move |address: u64| address.wrapping_add(difference))))
 }
 
-/// The address, in the shared memory of the block of a rank, of what an address is in that of the own one.
+/// `mapa`: the same offset in the shared memory of the block of a rank.
 fn mapa(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     let is_generic = !op.take("shared::cluster");
     let ty = address_type(op)?;
@@ -126,21 +125,22 @@ fn mapa(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
         return Ok(Action::Compute(binary(d, (a, rank), |a: u32, rank: u32| window::of_rank(a.into(), rank) as u32)));
     }
     Ok(Action::Compute(binary(d, (a, rank), move |a: u64, rank: u32| match window::resolve(a) {
-        (Space::Shared, place) if is_generic => window::base(Space::Shared) + window::of_rank(place, rank),
+        (Space::Shared, address) if is_generic => window::base(Space::Shared) + window::of_rank(address, rank),
         _ if is_generic => a,
         _ => window::of_rank(a, rank),
     })))
 }
 
-/// The rank of the block whose shared memory an address is in: the own one's, where it names none.
+/// `getctarank`: the rank of the block whose shared memory contains the address; the own rank if the address carries
+/// none.
 fn getctarank(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     let is_generic = !op.take("shared::cluster");
     let ty = address_type(op)?;
     o.expect(2)?;
     let (d, a, own) = (o.dst(0, Type::U32)?, o.src(1, ty)?, own_rank(o)?);
     let rank = move |address: u64, own: u32| {
-        let place = if is_generic { window::resolve(address).1 } else { address };
-        window::rank(place).map_or(own, |rank| rank as u32)
+        let address = if is_generic { window::resolve(address).1 } else { address };
+        window::rank(address).map_or(own, |rank| rank as u32)
     };
     Ok(Action::Compute(match ty {
         Type::U32 => binary(d, (a, own), move |a: u32, own: u32| rank(a.into(), own)),
@@ -148,7 +148,7 @@ fn getctarank(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> 
     }))
 }
 
-/// Where the block's rank in its cluster is.
+/// The slot of the block's rank in its cluster.
 fn own_rank(o: &Operands<'_>) -> Result<Slot, Unsupported> {
     o.src_of(&Operand::Special("cluster_ctarank".to_owned()), Type::U32)
 }
@@ -166,14 +166,15 @@ fn isspacep(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     o.expect(2)?;
     let Some(p) = o.pred_dst(0)? else { return Ok(Action::Nop) };
     let a = o.src(1, Type::U64)?;
-    // The memory of other blocks counts if the cluster is asked for.
+    // Only `shared::cluster` includes other blocks.
     let own = if space == Space::Shared && !is_any_block { Some(own_rank(o)?) } else { None };
     Ok(Action::Compute(predicate(p, move |registers, _| {
         let addresses = registers.read::<u64>(a);
         let own = own.map(|own| registers.read::<u32>(own));
         lanes_where(|lane| {
-            let (found, place) = window::resolve(addresses[lane]);
-            found == space && own.is_none_or(|own| window::rank(place).is_none_or(|rank| rank == u64::from(own[lane])))
+            let (found, address) = window::resolve(addresses[lane]);
+            found == space
+                && own.is_none_or(|own| window::rank(address).is_none_or(|rank| rank == u64::from(own[lane])))
         })
     })))
 }

@@ -1,5 +1,5 @@
-//! Copies that go on while the thread does: `cp.async`. PTX ISA, "Data Movement and Conversion Instructions: Asynchronous
-//! copy" and "Tensor copy".
+//! Asynchronous copies: `cp.async`. PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy" and "Tensor
+//! copy".
 
 use super::Unsupported;
 use super::mbarrier;
@@ -7,7 +7,7 @@ use super::opcode::Opcode;
 use super::operands::Operands;
 use crate::program::{Action, Async, Bulk, BulkEnd, Copy, CopySource, Tensor};
 use crate::syntax::Operand;
-use crate::{Space, Type};
+use crate::types::{Space, Type};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
     if op.name() != "cp" || !op.take("async") {
@@ -59,7 +59,7 @@ fn copy(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Copy, Unsupported> {
     Ok(Copy { to, from, bytes: bytes as u32, source })
 }
 
-/// `cp.async.bulk`; `None` for what does nothing.
+/// `cp.async.bulk`; `None` for prefetches.
 fn bulk(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Async>, Unsupported> {
     if op.take("prefetch") {
         while op.take_if(|_| true).is_some() {}
@@ -100,7 +100,7 @@ fn tensor(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Async, Unsupported> {
     Ok(Async::Tensor(Tensor { shared, map, space, start, end: end(op, o, to_shared, 2)? }))
 }
 
-/// Whether a copy in bulk goes to shared memory, or from there.
+/// Whether a bulk copy goes to shared memory or from it.
 fn direction(op: &Opcode<'_>) -> Result<bool, Unsupported> {
     let to_shared = op.take("mbarrier::complete_tx::bytes");
     let is_known = op.take("global")
@@ -112,7 +112,7 @@ fn direction(op: &Opcode<'_>) -> Result<bool, Unsupported> {
     if is_known { Ok(to_shared) } else { Err(Unsupported::new("it copies from global to shared memory or back")) }
 }
 
-/// Where a copy ends: `, [barrier]{, blocks}{, cache policy}` from that operand on.
+/// The completion mechanism: `, [barrier]{, blocks}{, cache policy}` from that operand on.
 fn end(op: &Opcode<'_>, o: &Operands<'_>, to_shared: bool, first: usize) -> Result<BulkEnd, Unsupported> {
     let (multicast, has_policy) = (op.take("multicast::cluster"), op.take("L2::cache_hint"));
     o.expect(first + usize::from(to_shared) + usize::from(multicast) + usize::from(has_policy))?;
@@ -123,7 +123,7 @@ fn end(op: &Opcode<'_>, o: &Operands<'_>, to_shared: bool, first: usize) -> Resu
     Ok(BulkEnd::Barrier { barrier: o.address(first)?.0, blocks })
 }
 
-/// A number of bytes, or a predicate that says whether to ignore the source.
+/// The source size, or the predicate `ignore-src`.
 fn source(o: &Operands<'_>, index: usize) -> Result<CopySource, Unsupported> {
     let operand = o.get(index)?;
     let is_predicate = match operand {

@@ -8,10 +8,10 @@ use super::Unsupported;
 use super::access::{is_cache_hint, take_semantics, take_space};
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::Type;
 use crate::ops::float;
 use crate::program::{Action, Atomic, AtomicElement};
 use crate::syntax::Operand;
+use crate::types::Type;
 
 /// The new value from the old one and the operands, as bits.
 type Apply = fn(u64, u64, u64) -> u64;
@@ -35,21 +35,21 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     let (address, of_variable) = o.address(first)?;
     let space = of_variable.unwrap_or(space);
     let count = op.take_first(&["v2", "v4", "v8"]).map_or(1, |vector| vector[1..].parse().unwrap_or(1));
-    let part = |index: usize, place: usize| -> Result<&Operand, Unsupported> {
+    let operand = |index: usize, element: usize| -> Result<&Operand, Unsupported> {
         match o.get(index)? {
-            Operand::Vector(parts) if count > 1 && parts.len() == count => Ok(&parts[place]),
+            Operand::Vector(operands) if count > 1 && operands.len() == count => Ok(&operands[element]),
             operand if count == 1 => Ok(operand),
             _ => Err(Unsupported::new(format!("{count} registers are expected"))),
         }
     };
     let mut elements = Vec::new();
-    for place in 0..count {
-        let result = match has_result.then(|| part(0, place)).transpose()? {
+    for element in 0..count {
+        let result = match has_result.then(|| operand(0, element)).transpose()? {
             None | Some(Operand::Sink) => None,
             Some(operand) => Some(o.dst_of(operand, ty)?),
         };
-        let a = o.src_of(part(first + 1, place)?, ty)?;
-        let b = if operation == "cas" { Some(o.src_of(part(first + 2, place)?, ty)?) } else { None };
+        let a = o.src_of(operand(first + 1, element)?, ty)?;
+        let b = if operation == "cas" { Some(o.src_of(operand(first + 2, element)?, ty)?) } else { None };
         elements.push(AtomicElement { result, a, b });
     }
     Ok(Some(Action::Atomic(Box::new(Atomic {
@@ -90,7 +90,7 @@ fn apply(operation: &str, ty: Type) -> Option<Apply> {
     })
 }
 
-/// Where shared memory has a rule of its own.
+/// Rules of shared memory that differ.
 fn apply_shared(operation: &str, ty: Type) -> Option<Apply> {
     Some(match (operation, ty) {
         ("add", Type::F32) => |old, a, _| add_f32(old as u32, a as u32).into(),
@@ -104,18 +104,18 @@ fn f(bits: u64) -> f64 {
     f64::from_bits(bits)
 }
 
-/// A sum of f32, with the one NaN that the hardware gives.
+/// f32 addition with the hardware's canonical NaN.
 fn add_f32(a: u32, b: u32) -> u32 {
     float::canonical(f32::from_bits(a) + f32::from_bits(b)).to_bits()
 }
 
-/// As [`add_f32`], in global memory, where subnormal numbers are zeros.
+/// As [`add_f32`], in global memory, where subnormals are flushed to zero.
 fn add_f32_flushed(a: u32, b: u32) -> u32 {
     let [a, b] = [a, b].map(|bits| float::flush(f32::from_bits(bits)));
     float::canonical(float::flush(a + b)).to_bits()
 }
 
-/// A sum of f64 in global memory, where NaN stays as it is, that of the operand before that of the old value.
+/// f64 addition in global memory, where NaN payloads are kept, the operand's before the old value's.
 fn add_f64(old: u64, a: u64) -> u64 {
     match (f(old), f(a)) {
         (_, nan) if nan.is_nan() => a,

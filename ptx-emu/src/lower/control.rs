@@ -5,9 +5,9 @@ use super::Unsupported;
 use super::flow::Flow;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::Type;
 use crate::program::{Action, Barrier, BarrierKind, ClusterBarrier, Reduced, Reduction};
 use crate::syntax::Instruction;
+use crate::types::Type;
 
 pub(super) fn lower(
     op: &Opcode<'_>,
@@ -18,12 +18,12 @@ pub(super) fn lower(
     Ok(Some(match op.name() {
         "bra" => {
             op.take("uni");
-            Action::Branch(flow.place(source.operands.first())?)
+            Action::Branch(flow.target(source.operands.first())?)
         }
         "brx" => {
             op.take("idx");
             op.take("uni");
-            Action::BranchIndex(o.src(0, Type::U32)?, flow.places(source.operands.get(1))?.into())
+            Action::BranchIndex(o.src(0, Type::U32)?, flow.targets(source.operands.get(1))?.into())
         }
         "exit" => Action::Exit,
         "trap" => Action::Trap,

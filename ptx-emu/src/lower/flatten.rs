@@ -1,16 +1,16 @@
-//! A kernel and the device functions that it calls become one body: each call is replaced by what it calls.
+//! Inlines all calls of a kernel.
 
 use std::collections::HashMap;
 
 use super::{LowerError, Unsupported};
-use crate::Space;
 use crate::syntax::{
     Address, AddressBase, Body, Function, FunctionKind, Guard, Instruction, LabelId, Module, Operand, Param,
     RegisterId, Statement, Symbol, Variable, VariableId,
 };
+use crate::types::Space;
 
-/// Statements that inlining may come to: far more than any kernel has, and a bound for functions that call each other
-/// in a widening tree.
+/// Statements after inlining, at most: far more than any kernel has, and a bound for call trees that grow
+/// exponentially.
 const MAX_STATEMENTS: usize = 4_000_000;
 
 /// The body of `kernel`, without calls. `.param` variables of calls become local ones.
@@ -30,17 +30,16 @@ struct Flattener<'a> {
     path: Vec<&'a str>,
 }
 
-/// How the names of one inlined body are written in the whole: what its numbers are counted from, and what stands for its
-/// parameters.
+/// How one inlined body is renamed: offsets of its indices, and what replaces its parameters.
 #[derive(Default)]
 struct Frame<'f> {
     registers: u32,
     variables: u32,
     labels: u32,
-    /// What the caller passed; `None` in the kernel itself, whose parameters stay.
+    /// The caller's arguments; `None` in the kernel itself.
     params: Option<&'f [Operand]>,
     returns: &'f [Operand],
-    /// Where `ret` goes; `None` in the kernel itself.
+    /// Target of `ret`; `None` in the kernel itself.
     end: Option<LabelId>,
 }
 
@@ -83,7 +82,7 @@ impl<'a> Flattener<'a> {
         Ok(())
     }
 
-    /// Puts the called function's body in place of the call.
+    /// Inlines the called function's body.
     fn call(&mut self, call: &Instruction) -> Result<(), CallError> {
         let (returns, name, params) = parts(&call.operands)?;
         let function = self.functions.get(name).copied().filter(|function| function.kind == FunctionKind::Device);
@@ -121,14 +120,14 @@ impl<'a> Flattener<'a> {
         Ok(())
     }
 
-    /// What stands for each parameter in the called body: the variable that was passed, or a new one that holds the value
-    /// that was. Register parameters, which the body numbers from `registers` on, are set.
+    /// What replaces each parameter in the called body: the variable passed, or a new one that holds the value passed.
+    /// Register parameters, which the body numbers from `registers` on, are assigned.
     fn pass(&mut self, call: &Instruction, formals: &[Param], actuals: &[Operand], registers: u32) -> Vec<Operand> {
         let mut passed = Vec::new();
         for (formal, actual) in formals.iter().zip(actuals) {
             let is_variable = matches!(actual, Operand::Symbol { .. });
             if let Some(register) = formal.register {
-                // The body's registers come later; their numbers are known.
+                // The body's registers are added later; their indices are known.
                 let to = Operand::Register(RegisterId(registers + register.0));
                 self.push(call.line, None, &["mov", formal.ty.name()], vec![to, actual.clone()]);
                 passed.push(Operand::Sink);
@@ -169,7 +168,7 @@ impl<'a> Flattener<'a> {
     }
 }
 
-/// A failed call: the call itself, or an instruction inside of what it calls.
+/// A failed call: the call itself, or an instruction in the callee.
 enum CallError {
     Here(Unsupported),
     Inside(LowerError),
@@ -278,7 +277,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The symbol in the whole, and bytes that come on top.
+    /// The symbol in the flattened body, and an offset in bytes.
     fn symbol(&self, symbol: &Symbol) -> (Symbol, i64) {
         let passed = match (symbol, self.params) {
             (Symbol::Local(id), _) => return (Symbol::Local(VariableId(self.variables + id.0)), 0),

@@ -1,4 +1,4 @@
-//! Where control goes: places, successors, basic blocks, and the order in which diverged lanes are run.
+//! Control flow: successors, basic blocks, and the order in which diverged lanes run.
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -7,9 +7,9 @@ use super::{LowerError, Unsupported};
 use crate::program::Pc;
 use crate::syntax::{Body, Instruction, LabelId, Operand, Statement};
 
-/// A body with its labels resolved to places. The last place is the end of the body, where lanes exit.
+/// A body with labels resolved to instruction indices. The last index is the end of the body, where lanes exit.
 pub(super) struct Flow<'a> {
-    /// By place; the end has none.
+    /// By instruction; the end has none.
     pub code: Vec<&'a Instruction>,
     labels: Vec<Option<Pc>>,
     branch_targets: Vec<(LabelId, &'a [LabelId])>,
@@ -17,15 +17,15 @@ pub(super) struct Flow<'a> {
     pub blocks: Vec<Block>,
 }
 
-/// Instructions that run one after the other.
+/// A basic block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
     pub first: Pc,
     /// One past the last.
     pub end: Pc,
-    /// Blocks that may come next.
+    /// Successors.
     pub successors: Vec<usize>,
-    /// The block's place in the order: see [`Flow::order`].
+    /// The block's rank: see [`Flow::order`].
     pub order: u32,
 }
 
@@ -42,14 +42,14 @@ impl<'a> Flow<'a> {
         }
         flow.find_blocks()?;
         let order = flow.order();
-        for (place, block) in order.into_iter().enumerate() {
-            flow.blocks[block].order = place as u32;
+        for (rank, block) in order.into_iter().enumerate() {
+            flow.blocks[block].order = rank as u32;
         }
         Ok(flow)
     }
 
-    /// The place of a label.
-    pub(super) fn place(&self, operand: Option<&Operand>) -> Result<Pc, Unsupported> {
+    /// The instruction index of a label.
+    pub(super) fn target(&self, operand: Option<&Operand>) -> Result<Pc, Unsupported> {
         let label = match operand {
             Some(Operand::Label(label)) => self.labels[label.0 as usize],
             _ => None,
@@ -57,23 +57,23 @@ impl<'a> Flow<'a> {
         label.ok_or_else(|| Unsupported::new("a label is expected"))
     }
 
-    /// The places of `brx.idx`'s list.
-    pub(super) fn places(&self, operand: Option<&Operand>) -> Result<Vec<Pc>, Unsupported> {
+    /// The targets of `brx.idx`.
+    pub(super) fn targets(&self, operand: Option<&Operand>) -> Result<Vec<Pc>, Unsupported> {
         let list = match operand {
             Some(Operand::Label(label)) => self.branch_targets.iter().find(|(name, _)| name == label),
             _ => None,
         };
         let (_, targets) = list.ok_or_else(|| Unsupported::new("a list of branch targets is expected"))?;
-        targets.iter().map(|label| self.place(Some(&Operand::Label(*label)))).collect()
+        targets.iter().map(|label| self.target(Some(&Operand::Label(*label)))).collect()
     }
 
-    /// Where control may go from a place, when the instruction there has run.
+    /// The successors of an instruction.
     fn successors(&self, pc: Pc) -> Result<Vec<Pc>, LowerError> {
         let instruction = self.code[pc];
         let failed = |error: Unsupported| LowerError::new(instruction, error);
         let mut next = match instruction.opcode[0].as_str() {
-            "bra" => vec![self.place(instruction.operands.first()).map_err(failed)?],
-            "brx" => self.places(instruction.operands.get(1)).map_err(failed)?,
+            "bra" => vec![self.target(instruction.operands.first()).map_err(failed)?],
+            "brx" => self.targets(instruction.operands.get(1)).map_err(failed)?,
             "exit" | "trap" => vec![],
             _ => return Ok(vec![pc + 1]),
         };
@@ -106,14 +106,14 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    /// The blocks in an order in which each comes after those that lead to it, but for the edges that go back to the
-    /// head of a loop, and in which the blocks of a loop stand together. Diverged lanes that are run in this order, the
-    /// earliest first, meet again as soon as they can: whoever leaves a loop waits behind it.
+    /// Orders the blocks so that each follows its predecessors, except for loop back edges, and loops are contiguous.
+    /// Diverged lanes that run in this order, the earliest first, reconverge as early as possible: lanes that leave a
+    /// loop wait after it.
     ///
     /// F. Bourdoncle, "Efficient chaotic iteration strategies with widenings", 1993: a weak topological order.
     fn order(&self) -> Vec<usize> {
         let mut order = Vec::with_capacity(self.blocks.len());
-        // Components that wait, the next one last; each with the block through which it is entered.
+        // Pending components, the next one last, each with its entry block.
         let mut waiting: Vec<Vec<usize>> = vec![(0..self.blocks.len()).collect()];
         let mut is_head = vec![false; self.blocks.len()];
         while let Some(blocks) = waiting.pop() {
@@ -125,8 +125,8 @@ impl<'a> Flow<'a> {
         order
     }
 
-    /// The strongly connected components of these blocks, the last in topological order first. Edges that lead to the
-    /// head of a loop no longer count: a loop falls apart when it is taken up for the second time.
+    /// The strongly connected components of these blocks, in reverse topological order. Edges to the head of a loop are
+    /// ignored, so a loop decomposes at the second visit.
     fn components(&self, blocks: &[usize], is_head: &mut [bool]) -> Vec<Vec<usize>> {
         let mut graph = DiGraph::<usize, ()>::new();
         let mut node_of = vec![None; self.blocks.len()];

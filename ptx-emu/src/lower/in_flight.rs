@@ -1,5 +1,5 @@
-//! Which instructions touch registers that a tensor core may read or write meanwhile: those that `wgmma.mma_async` names, and
-//! those that are copied from and to them, as compilers do around instructions that they do not know.
+//! Which instructions use registers of MMAs in flight: those that `wgmma.mma_async` names, and copies of them, as
+//! compilers insert around inline assembly.
 
 use std::collections::HashMap;
 
@@ -8,11 +8,11 @@ use super::slots::{definitions, uses};
 use crate::program::Touch;
 use crate::syntax::{Body, Instruction, Operand, RegisterId};
 
-/// The registers that are watched, by the numbers that they have been given, and what each instruction does with them.
+/// The watched registers by index, and each instruction's use of them.
 #[derive(Default)]
 pub(super) struct InFlight {
     pub names: Vec<Box<str>>,
-    /// By place; empty where nothing is watched.
+    /// By instruction; empty if nothing is watched.
     pub touches: Vec<Option<Box<Touch>>>,
 }
 
@@ -55,7 +55,7 @@ fn copy(instruction: &Instruction) -> Option<[RegisterId; 2]> {
     }
 }
 
-/// Watches what is copied from or to a register that is watched.
+/// Extends the watched set by copies.
 fn spread(flow: &Flow<'_>, watched: &mut [bool]) {
     let copies: Vec<[usize; 2]> =
         flow.code.iter().filter_map(|instruction| copy(instruction)).map(|pair| pair.map(|id| id.0 as usize)).collect();
@@ -77,7 +77,7 @@ fn touch(instruction: &Instruction, number_of: &HashMap<RegisterId, u32>) -> Opt
             let operand = instruction.operands.get(index);
             operand.into_iter().flat_map(elements).filter_map(number).collect::<Box<[u32]>>()
         });
-        return Some(Box::new(Touch::Multiply { d, a }));
+        return Some(Box::new(Touch::Mma { d, a }));
     }
     if let (Some([to, from]), None) = (copy(instruction), instruction.guard)
         && let (Some(to), Some(from)) = (number(to), number(from))
@@ -87,7 +87,7 @@ fn touch(instruction: &Instruction, number_of: &HashMap<RegisterId, u32>) -> Opt
     let (mut reads, mut writes) = (vec![], vec![]);
     uses(instruction, |id| reads.extend(number(id)));
     definitions(instruction, |id| writes.extend(number(id)));
-    // What an instruction with a guard may leave as it was counts as read, which it is not.
+    // A guarded write counts as a read in liveness, but not here.
     reads.retain(|id| instruction.guard.is_none() || !writes.contains(id));
     let is_none = reads.is_empty() && writes.is_empty();
     (!is_none).then(|| Box::new(Touch::Other { reads: reads.into(), writes: writes.into() }))

@@ -1,19 +1,18 @@
-//! Where everything lies: registers and constants in rows, variables in their state spaces.
+//! Locations: registers and constants in rows, variables in their state spaces.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::Unsupported;
-use super::operands::rows;
-use crate::Space;
-use crate::registers::{Condition, PredSlot, Slot};
-use crate::special::Special;
+use crate::lanes::{Condition, PredSlot, Slot};
+use crate::program::Special;
 use crate::syntax::{RegisterId, Symbol};
+use crate::types::Space;
 
-/// Where a register is.
+/// The location of a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Location {
-    /// From this row on, so many bits.
+    /// First row and width in bits.
     Rows(Slot, u32),
     /// A predicate.
     Predicate(PredSlot),
@@ -32,22 +31,22 @@ pub(crate) struct Layout {
     pub params: Vec<u64>,
     /// Spaces and addresses of the module's variables.
     pub module: HashMap<String, (Space, u64)>,
-    /// What comes on top of the registers: constants and special registers, filled in before the kernel starts.
+    /// Rows beyond the registers: constants and special registers, set before the kernel starts.
     pub preset: RefCell<Preset>,
 }
 
-/// Rows whose contents are known before the kernel starts, and how many rows and predicates there are in all.
+/// Rows preset before the kernel starts, and the totals of rows and predicates.
 #[derive(Debug, Default)]
 pub(crate) struct Preset {
     /// Rows in use.
     pub rows: u32,
     /// Predicates in use.
     pub predicates: u32,
-    /// Constants: bits and width, and where they are.
+    /// Constants by bits and width.
     pub constants: HashMap<(u128, u32), Slot>,
-    /// Addresses in shared memory and their width, and where they are.
+    /// Addresses in shared memory by width.
     pub shared: HashMap<(u64, u32), Slot>,
-    /// Special registers, and where they are.
+    /// Special registers by rows.
     pub specials: HashMap<(Special, u32), Slot>,
     /// The predicate that is always true.
     pub always: Option<PredSlot>,
@@ -105,7 +104,7 @@ impl Layout {
         Ok(slot)
     }
 
-    /// A predicate that is always true, or its opposite.
+    /// A predicate that is always true, or always false.
     pub(crate) fn constant_predicate(&self, value: bool) -> Condition {
         let mut preset = self.preset.borrow_mut();
         let next = PredSlot(preset.predicates);
@@ -116,7 +115,7 @@ impl Layout {
         Condition { slot, negate: !value }
     }
 
-    /// Rows that nobody reads.
+    /// Scratch rows, never read.
     pub(crate) fn scratch(&self) -> Slot {
         let mut preset = self.preset.borrow_mut();
         if let Some(slot) = preset.scratch {
@@ -128,7 +127,7 @@ impl Layout {
     }
 
     /// The state space of a variable or parameter, and its address there.
-    pub(crate) fn place(&self, symbol: &Symbol) -> Result<(Space, u64), Unsupported> {
+    pub(crate) fn address_of(&self, symbol: &Symbol) -> Result<(Space, u64), Unsupported> {
         match symbol {
             Symbol::Local(id) => Ok((self.spaces[id.0 as usize], self.variables[id.0 as usize])),
             Symbol::Param(index) => Ok((Space::Param, self.params[*index])),
@@ -140,4 +139,9 @@ impl Layout {
                 .ok_or_else(|| Unsupported::new(format!("`{name}` is not a variable of this module"))),
         }
     }
+}
+
+/// Rows of a register of `bits` bits.
+pub(crate) const fn rows(bits: u32) -> u32 {
+    bits.div_ceil(32)
 }

@@ -1,5 +1,4 @@
-//! Matrices that a warp loads or stores together: `ldmatrix` and `stmatrix`. PTX ISA, "Warp-level Matrix Load Instruction"
-//! and "Warp-level Matrix Store Instruction".
+//! `ldmatrix` and `stmatrix`. PTX ISA, "Warp-level Matrix Load Instruction" and "Warp-level Matrix Store Instruction".
 
 use super::Unsupported;
 use super::access::take_space;
@@ -7,7 +6,7 @@ use super::opcode::Opcode;
 use super::operands::Operands;
 use crate::program::{Action, Matrices};
 use crate::syntax::Operand;
-use crate::{Space, Type};
+use crate::types::{Space, Type};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
     let is_store = op.name() == "stmatrix";

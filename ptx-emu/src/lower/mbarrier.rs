@@ -1,4 +1,4 @@
-//! Barriers in shared memory. PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
+//! Mbarriers. PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
 
 use super::Unsupported;
 use super::access::take_space;
@@ -8,13 +8,13 @@ use crate::lanes::unary;
 use crate::ops::mbarrier;
 use crate::program::{Action, Mbarrier, MbarrierKind, Phase};
 use crate::syntax::Operand;
-use crate::{Space, Type};
+use crate::types::{Space, Type};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
     if op.name() == "mbarrier" { barrier(op, o, false).map(Some) } else { Ok(None) }
 }
 
-/// An operation on a barrier; `after_copies` for `cp.async.mbarrier.arrive`.
+/// An mbarrier operation; `after_copies` for `cp.async.mbarrier.arrive`.
 pub(super) fn barrier(op: &Opcode<'_>, o: &Operands<'_>, after_copies: bool) -> Result<Action, Unsupported> {
     let names = [
         "init",
@@ -42,30 +42,30 @@ pub(super) fn barrier(op: &Opcode<'_>, o: &Operands<'_>, after_copies: bool) -> 
     if !matches!(space, Space::Shared | Space::Generic) {
         return Err(Unsupported::new("a barrier is in shared memory"));
     }
-    let place = usize::from(!matches!(o.get(0)?, Operand::Address(_)));
+    let first = usize::from(!matches!(o.get(0)?, Operand::Address(_)));
     let kind = match name {
-        "arrive" if after_copies => MbarrierKind::ArriveAfterCopies { adds: !op.take("noinc") },
+        "arrive" if after_copies => MbarrierKind::ArriveAfterCopies { increments: !op.take("noinc") },
         _ if after_copies => return Err(Unsupported::new("copies only arrive")),
         "init" => MbarrierKind::Init(o.src(1, Type::U32)?),
         "inval" => MbarrierKind::Invalidate,
         "expect_tx" => MbarrierKind::Expect(o.src(1, Type::U32)?),
         "complete_tx" => MbarrierKind::Complete(o.src(1, Type::U32)?),
-        "arrive" | "arrive_drop" => arrive(op, o, place, name == "arrive_drop")?,
+        "arrive" | "arrive_drop" => arrive(op, o, first, name == "arrive_drop")?,
         _ => wait(op, o)?,
     };
-    let (address, _) = o.address(place)?;
+    let (address, _) = o.address(first)?;
     Ok(Action::Mbarrier(Box::new(Mbarrier { space, address, kind })))
 }
 
 /// `arrive{.noComplete} state, [barrier]{, count}`, `arrive.expect_tx state, [barrier], bytes`
-fn arrive(op: &Opcode<'_>, o: &Operands<'_>, place: usize, drop: bool) -> Result<MbarrierKind, Unsupported> {
+fn arrive(op: &Opcode<'_>, o: &Operands<'_>, first: usize, drop: bool) -> Result<MbarrierKind, Unsupported> {
     let must_not_complete = op.take("noComplete");
     let expects = op.take("expect_tx");
     let state = match o.get(0)? {
         Operand::Address(_) | Operand::Sink => None,
         _ => Some(o.dst(0, Type::B64)?),
     };
-    let number = if o.count() > place + 1 { Some(o.src(place + 1, Type::U32)?) } else { None };
+    let number = if o.count() > first + 1 { Some(o.src(first + 1, Type::U32)?) } else { None };
     if number.is_none() && (expects || must_not_complete) {
         return Err(Unsupported::new("a number is missing"));
     }

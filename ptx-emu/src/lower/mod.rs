@@ -1,4 +1,4 @@
-//! From the syntax tree to what an executor runs: calls inlined, registers in rows, opcodes as functions.
+//! Lowers the syntax tree to a `Program`: calls inlined, registers assigned to rows, opcodes turned into functions.
 
 mod access;
 mod asynchronous;
@@ -20,16 +20,14 @@ mod wgmma;
 use std::sync::Arc;
 
 use flow::Flow;
-use layout::{Layout, Preset};
+use layout::{Layout, Preset, rows};
 use opcode::Opcode;
-use operands::{Operands, rows};
+use operands::Operands;
 
 use crate::memory::Image;
 use crate::program::{Action, Instruction, ParamInfo, Program};
 use crate::syntax::{self, Body, Function, Module, Variable};
-use crate::{Space, Type};
-
-pub(crate) use compute::Outcome;
+use crate::types::{Space, Type};
 
 /// Why an instruction cannot be lowered; the line and the instruction are added where they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,7 +143,7 @@ fn instructions(flow: &Flow<'_>, layout: &Layout) -> Result<Vec<Instruction>, Lo
 
 fn instruction(source: &syntax::Instruction, flow: &Flow<'_>, layout: &Layout) -> Result<Instruction, Unsupported> {
     let guard = source.guard.map(|guard| match layout.location(guard.register) {
-        layout::Location::Predicate(slot) => Ok(crate::registers::Condition { slot, negate: guard.negate }),
+        layout::Location::Predicate(slot) => Ok(crate::lanes::Condition { slot, negate: guard.negate }),
         layout::Location::Rows(..) => Err(Unsupported::new("the guard is no predicate")),
     });
     let (op, o) = (Opcode::new(source), Operands::new(source, layout));
@@ -221,7 +219,7 @@ fn granule(instructions: &[Instruction], space: Space) -> u32 {
     bytes.min().unwrap_or(4).clamp(1, 4).ilog2()
 }
 
-/// Where the variables lie that belong to a block or a thread.
+/// Addresses of the variables of a block or a thread.
 #[derive(Default)]
 struct Variables {
     /// By `VariableId`.
@@ -249,15 +247,15 @@ impl Variables {
                 }
                 space => return Err(LowerError::of_variable(variable, format!("a .{space} variable in a body"))),
             };
-            let address = place(end, variable);
+            let address = allocate(end, variable);
             variables.push(variable.space, address);
         }
-        // What other kernels of the module have is no part of this one's.
+        // Variables that only other kernels name are not part of this one.
         let names = names::of_module(body);
         let is_here = |variable: &&Variable| variable.space == Space::Shared && names.contains(variable.name.as_str());
         let of_module = || module.variables.iter().filter(is_here);
         for variable in of_module().filter(|variable| is_static(variable)) {
-            let address = place(&mut shared, variable);
+            let address = allocate(&mut shared, variable);
             variables.module.push((variable.name.clone(), (Space::Shared, address)));
         }
         let dynamic = || of_module().chain(&body.variables).filter(|v| v.space == Space::Shared && v.bytes == 0);
@@ -282,7 +280,7 @@ impl Variables {
     }
 }
 
-fn place(end: &mut u64, variable: &Variable) -> u64 {
+fn allocate(end: &mut u64, variable: &Variable) -> u64 {
     let address = end.next_multiple_of(variable.align.max(1).into());
     *end = address.saturating_add(variable.bytes).min(1 << 40);
     address

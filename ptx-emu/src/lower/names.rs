@@ -1,4 +1,4 @@
-//! Which of a module's variables a kernel names.
+//! The module's variables that a kernel names.
 
 use std::collections::HashSet;
 

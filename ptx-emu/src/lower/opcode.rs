@@ -1,13 +1,13 @@
-//! An instruction's opcode, taken apart.
+//! Opcodes: name, types and modifiers.
 
 use std::cell::Cell;
 
 use super::Unsupported;
-use crate::Type;
 use crate::syntax::Instruction;
+use crate::types::Type;
 
-/// Name, types and modifiers of an opcode. Each modifier must be taken by whoever lowers the instruction: one that is
-/// left over is one that nobody understood, and [`Opcode::finish`] refuses it.
+/// An opcode. Each modifier must be taken by the code that lowers the instruction; [`Opcode::finish`] refuses unknown
+/// ones.
 pub(crate) struct Opcode<'a> {
     name: &'a str,
     types: Vec<Type>,
@@ -38,31 +38,31 @@ impl<'a> Opcode<'a> {
         &self.types
     }
 
-    /// The type of that place, which must be there.
+    /// The type at that index, which must exist.
     pub(crate) fn ty(&self, index: usize) -> Result<Type, Unsupported> {
         self.types.get(index).copied().ok_or_else(|| Unsupported::new("a type is missing"))
     }
 
-    /// Whether the modifier is there; it then counts as understood.
+    /// Takes the modifier, if present.
     pub(crate) fn take(&self, modifier: &str) -> bool {
         self.take_first(&[modifier]).is_some()
     }
 
-    /// The first of these modifiers that is there and not yet taken; it then counts as understood.
+    /// Takes the first of these modifiers that is present.
     pub(crate) fn take_first(&self, modifiers: &[&str]) -> Option<&'a str> {
         let (name, taken) = self.modifiers.iter().find(|(name, taken)| !taken.get() && modifiers.contains(name))?;
         taken.set(true);
         Some(name)
     }
 
-    /// The first modifier that is not yet taken, if it satisfies the condition; it then counts as understood.
+    /// Takes the first remaining modifier that satisfies the condition.
     pub(crate) fn take_if(&self, condition: impl Fn(&str) -> bool) -> Option<&'a str> {
         let (name, taken) = self.modifiers.iter().find(|(name, taken)| !taken.get() && condition(name))?;
         taken.set(true);
         Some(name)
     }
 
-    /// Fails if a modifier was not understood.
+    /// Fails if a modifier was not taken.
     pub(crate) fn finish(&self) -> Result<(), Unsupported> {
         match self.modifiers.iter().find(|(_, taken)| !taken.get()) {
             Some((name, _)) => Err(Unsupported::new(format!("the modifier .{name} is not known here"))),

@@ -1,11 +1,11 @@
-//! An instruction's operands, as places in a warp's registers.
+//! Operands of an instruction, as locations in the register file.
 
 use super::Unsupported;
-use super::layout::{Layout, Location};
+use super::layout::{Layout, Location, rows};
+use crate::lanes::{Condition, PredSlot, Slot};
 use crate::program::{AddressExpr, Base};
-use crate::registers::{Condition, PredSlot, Slot};
 use crate::syntax::{Address, AddressBase, Instruction, Operand};
-use crate::{Space, Type};
+use crate::types::{Space, Type};
 
 /// The operands of one instruction.
 pub(crate) struct Operands<'a> {
@@ -23,7 +23,7 @@ impl<'a> Operands<'a> {
         self.instruction.operands.len()
     }
 
-    /// The operand of that place, as it is written.
+    /// The operand at that index, as written.
     pub(crate) fn get(&self, index: usize) -> Result<&'a Operand, Unsupported> {
         self.instruction
             .operands
@@ -39,12 +39,12 @@ impl<'a> Operands<'a> {
         Err(Unsupported::new(format!("{count} operands are expected, {} are there", self.count())))
     }
 
-    /// Where the result of that place goes: a register of so many rows as the type takes, or nowhere.
+    /// The result register at that index, with the type's number of rows; scratch rows for `_`.
     pub(crate) fn dst(&self, index: usize, ty: Type) -> Result<Slot, Unsupported> {
         self.dst_of(self.get(index)?, ty)
     }
 
-    /// As [`Self::dst`], of an operand inside of a vector or pair.
+    /// As [`Self::dst`], within a vector or pair.
     pub(crate) fn dst_of(&self, operand: &Operand, ty: Type) -> Result<Slot, Unsupported> {
         match operand {
             Operand::Register(_) => self.src_of(operand, ty),
@@ -53,13 +53,13 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Where the value of that place is: a register, a special register, a constant or an address, of so many rows as
-    /// the type takes.
+    /// The row of the source operand at that index: a register, a special register, a constant or an address, with the
+    /// type's number of rows.
     pub(crate) fn src(&self, index: usize, ty: Type) -> Result<Slot, Unsupported> {
         self.src_of(self.get(index)?, ty)
     }
 
-    /// As [`Self::src`], of an operand inside of a vector or pair.
+    /// As [`Self::src`], within a vector or pair.
     pub(crate) fn src_of(&self, operand: &Operand, ty: Type) -> Result<Slot, Unsupported> {
         let bits = ty.bits();
         match operand {
@@ -78,7 +78,7 @@ impl<'a> Operands<'a> {
             Operand::Double(value) => Ok(self.layout.constant((*value).into(), bits)),
             Operand::Special(name) => self.layout.special(name, bits),
             Operand::Symbol { symbol, offset } => {
-                let (space, start) = self.layout.place(symbol)?;
+                let (space, start) = self.layout.address_of(symbol)?;
                 let address = truncate(start.wrapping_add_signed(*offset), bits);
                 Ok(match space {
                     Space::Shared if bits >= 32 => self.layout.shared_address(address, bits),
@@ -89,17 +89,17 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// As [`Self::src_of`], where `_` stands for an element that nobody wants.
+    /// As [`Self::src_of`], where `_` stands for an unused element.
     pub(crate) fn src_of_sink(&self, operand: &Operand, ty: Type) -> Result<Slot, Unsupported> {
         if *operand == Operand::Sink { Ok(self.layout.scratch()) } else { self.src_of(operand, ty) }
     }
 
-    /// The predicate of that place, which is written; `None` for `_`.
+    /// The result predicate at that index; `None` for `_`.
     pub(crate) fn pred_dst(&self, index: usize) -> Result<Option<PredSlot>, Unsupported> {
         self.pred_dst_of(self.get(index)?)
     }
 
-    /// As [`Self::pred_dst`], of an operand inside of a pair.
+    /// As [`Self::pred_dst`], within a pair.
     pub(crate) fn pred_dst_of(&self, operand: &Operand) -> Result<Option<PredSlot>, Unsupported> {
         match operand {
             Operand::Sink => Ok(None),
@@ -107,12 +107,12 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// The predicate of that place, `p` or `!p`, which is read.
+    /// The source predicate at that index, `p` or `!p`.
     pub(crate) fn pred(&self, index: usize) -> Result<Condition, Unsupported> {
         self.pred_of(self.get(index)?)
     }
 
-    /// As [`Self::pred`], of an operand inside of a pair.
+    /// As [`Self::pred`], within a pair.
     pub(crate) fn pred_of(&self, operand: &Operand) -> Result<Condition, Unsupported> {
         let (id, negate) = match operand {
             Operand::Register(id) => (*id, false),
@@ -126,8 +126,8 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// The width in bits of the register of that place: instructions such as `cvt` take registers that are wider than
-    /// the type. `None` where there is no register.
+    /// The width in bits of the register at that index, `None` if it is not a register. `cvt` and others accept
+    /// registers wider than the type.
     pub(crate) fn register_bits(&self, operand: &Operand) -> Option<u32> {
         match operand {
             Operand::Register(id) => match self.layout.location(*id) {
@@ -138,7 +138,7 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// What the address of that place is made of, and the state space of the variable that it names, if it names one.
+    /// The address at that index, and the state space of the variable that it names, if any.
     pub(crate) fn address(&self, index: usize) -> Result<(AddressExpr, Option<Space>), Unsupported> {
         let Operand::Address(address) = self.get(index)? else {
             return Err(Unsupported::new("an address in brackets is expected"));
@@ -149,7 +149,7 @@ impl<'a> Operands<'a> {
         self.address_of(address)
     }
 
-    /// As [`Self::address`], of a tensor map.
+    /// As [`Self::address`], for a tensor map.
     pub(crate) fn tensor(&self, index: usize) -> Result<(AddressExpr, Option<Space>), Unsupported> {
         match self.get(index)? {
             Operand::Address(address) => self.address_of(address),
@@ -157,11 +157,11 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// The coordinates behind a tensor map.
+    /// The coordinates after a tensor map.
     pub(crate) fn coordinates(&self, index: usize) -> Result<Box<[Slot]>, Unsupported> {
         match self.get(index)? {
             Operand::Address(address) => {
-                address.coordinates.iter().map(|place| self.src_of(place, Type::S32)).collect()
+                address.coordinates.iter().map(|coordinate| self.src_of(coordinate, Type::S32)).collect()
             }
             _ => Ok(Box::default()),
         }
@@ -172,7 +172,7 @@ impl<'a> Operands<'a> {
         match &address.base {
             AddressBase::Immediate => Ok((AddressExpr { base: None, offset }, None)),
             AddressBase::Symbol(symbol) => {
-                let (space, start) = self.layout.place(symbol)?;
+                let (space, start) = self.layout.address_of(symbol)?;
                 Ok((AddressExpr { base: None, offset: offset.wrapping_add_unsigned(start) }, Some(space)))
             }
             AddressBase::Register(id) => match self.layout.location(*id) {
@@ -184,18 +184,13 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// The integer of that place.
+    /// The integer at that index.
     pub(crate) fn integer(&self, index: usize) -> Result<u64, Unsupported> {
         match self.get(index)? {
             Operand::Integer(value) => Ok(*value),
             _ => Err(Unsupported::new("a constant is expected")),
         }
     }
-}
-
-/// Rows of a register of so many bits.
-pub(crate) const fn rows(bits: u32) -> u32 {
-    bits.div_ceil(32)
 }
 
 fn truncate(value: u64, bits: u32) -> u64 {

@@ -1,37 +1,36 @@
-//! Registers are given rows. Registers that are not in use at the same time share them: a kernel's rows then fit into the
-//! processor's cache, and how many are in use at once is an estimate of what the kernel needs on a GPU.
+//! Register allocation: registers that are not live at once share rows. A kernel's rows then fit into the host's cache,
+//! and the peak estimates its register count on a GPU.
 
 use super::flow::Flow;
-use super::layout::Location;
-use super::operands::rows;
-use crate::Type;
-use crate::program::Pc;
-use crate::registers::{PredSlot, Slot};
-use crate::syntax::{AddressBase, Body, Instruction, Operand, RegisterId};
+use super::layout::{Location, rows};
 
-/// Bits that the sets of live registers may take in all; beyond, each register gets rows of its own.
+use crate::lanes::{PredSlot, Slot};
+use crate::program::Pc;
+use crate::syntax::{AddressBase, Body, Instruction, Operand, RegisterId};
+use crate::types::Type;
+
+/// Bits of all liveness sets at most; beyond, each register gets its own rows.
 const MAX_LIVENESS_BITS: usize = 1 << 31;
 
-/// Where each register is.
+/// The location of each register.
 pub(super) struct Slots {
     /// By [`RegisterId`].
     pub locations: Vec<Location>,
     /// Rows and predicates in use.
     pub rows: u32,
     pub predicates: u32,
-    /// The most 32-bit registers that hold something at once: what a GPU's compiler would need, had it this order of
-    /// instructions.
+    /// Peak of live 32-bit registers in this order of instructions.
     pub live: u32,
 }
 
-/// Gives each register of the body a place.
+/// Assigns a location to each register of the body.
 pub(super) fn assign(body: &Body, flow: &Flow<'_>) -> Slots {
     let ranges = Ranges::new(body, flow);
     let mut slots = Slots { locations: vec![], rows: 0, predicates: 0, live: ranges.most_live };
     slots.locations = vec![Location::Predicate(PredSlot(0)); body.registers.len()];
     let mut by_start: Vec<usize> = (0..body.registers.len()).collect();
     by_start.sort_by_key(|&register| ranges.of[register].0);
-    // Rows that are free again, and those in use by when they become free, for each size of register.
+    // Free rows, and used rows by the end of their live range, by size.
     let mut free: [Vec<Slot>; 5] = Default::default();
     let mut used: [std::collections::BinaryHeap<std::cmp::Reverse<(Pc, Slot)>>; 5] = Default::default();
     for register in by_start {
@@ -57,7 +56,7 @@ pub(super) fn assign(body: &Body, flow: &Flow<'_>) -> Slots {
     slots
 }
 
-/// From the first to the last place at which each register holds something.
+/// Live ranges: first and last instruction of each register.
 struct Ranges {
     of: Vec<(Pc, Pc)>,
     most_live: u32,
@@ -103,7 +102,7 @@ impl Ranges {
     }
 }
 
-/// The registers that are read in or after a block before they are written.
+/// Registers live at the start of each block.
 fn live_in(flow: &Flow<'_>, words: usize) -> Vec<Bits> {
     let mut live_in = vec![Bits::new(words); flow.blocks.len()];
     let mut backwards: Vec<usize> = (0..flow.blocks.len()).collect();
@@ -130,7 +129,7 @@ fn live_in(flow: &Flow<'_>, words: usize) -> Vec<Bits> {
     live_in
 }
 
-/// Opcodes that write none of their operands.
+/// Opcodes without a result register.
 const WITHOUT_RESULT: [&str; 30] = [
     "st",
     "red",
@@ -171,7 +170,7 @@ pub(super) fn definitions(instruction: &Instruction, mut each: impl FnMut(Regist
     }
 }
 
-/// The registers that the instruction reads, and those that it may leave as they were.
+/// Registers that the instruction reads or may leave unchanged.
 pub(super) fn uses(instruction: &Instruction, mut each: impl FnMut(RegisterId)) {
     if let Some(guard) = instruction.guard {
         each(guard.register);
@@ -249,7 +248,7 @@ impl Bits {
         }
     }
 
-    /// The 32-bit registers that the set's members take.
+    /// Sum of the members' 32-bit registers.
     fn weight(&self, body: &Body) -> u32 {
         let mut weight = 0;
         self.each(|index| {

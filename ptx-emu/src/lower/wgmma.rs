@@ -1,13 +1,13 @@
-//! Matrices that four warps multiply together: `wgmma`. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
+//! `wgmma`. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 
 use super::Unsupported;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::Type;
+use crate::lanes::Slot;
 use crate::ops::tensor_core::Format;
-use crate::program::{Action, Multiply, MultiplySource, Wgmma};
-use crate::registers::Slot;
+use crate::program::{Action, Mma, MmaOperand, Wgmma};
 use crate::syntax::Operand;
+use crate::types::Type;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
     if op.name() != "wgmma" {
@@ -32,13 +32,13 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
             o.expect(1)?;
             Wgmma::Wait(u32::try_from(o.integer(0)?).unwrap_or(u32::MAX))
         }
-        _ => Wgmma::Multiply(multiply(op, o)?),
+        _ => Wgmma::Mma(multiply(op, o)?),
     };
     Ok(Some(Action::Wgmma(Box::new(action))))
 }
 
 /// `wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d}, a or {a}, b, scale-d, scale-a, scale-b{, trans-a}{, trans-b}`
-fn multiply(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Multiply, Unsupported> {
+fn multiply(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Mma, Unsupported> {
     let format = match op.types() {
         [Type::F32, Type::F16, Type::F16] => Format::F16,
         [Type::F32, Type::Bf16, Type::Bf16] => Format::Bf16,
@@ -49,19 +49,19 @@ fn multiply(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Multiply, Unsupported> 
     let d = vector(o, 0, columns / 2)?;
     let from_registers = matches!(o.get(1)?, Operand::Vector(_));
     let is_narrow = format != Format::Tf32;
-    // Which way a matrix lies can be said of those in shared memory whose elements have 16 bits.
+    // Only 16-bit matrices in shared memory have a transpose operand.
     let sides = if is_narrow { 2 - usize::from(from_registers) } else { 0 };
     o.expect(6 + sides)?;
     let is_transposed = |index: usize| match o.integer(index)? {
         0 => Ok(false),
         1 => Ok(true),
-        other => Err(Unsupported::new(format!("{other} for which way a matrix lies; it is 0 or 1"))),
+        other => Err(Unsupported::new(format!("{other} as a transpose operand; it is 0 or 1"))),
     };
     let a = if from_registers {
-        MultiplySource::Registers(vector(o, 1, 4)?)
+        MmaOperand::Registers(vector(o, 1, 4)?)
     } else {
         let is_transposed = if is_narrow { is_transposed(6)? } else { false };
-        MultiplySource::Shared { descriptor: o.src(1, Type::B64)?, is_transposed }
+        MmaOperand::Shared { descriptor: o.src(1, Type::B64)?, is_transposed }
     };
     let b_is_transposed = if is_narrow { is_transposed(5 + sides)? } else { false };
     let negates = |index: usize| match o.integer(index)? {
@@ -69,15 +69,15 @@ fn multiply(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Multiply, Unsupported> 
         u64::MAX => Ok(true),
         other => Err(Unsupported::new(format!("a scale of {}; it is 1 or -1", other.cast_signed()))),
     };
-    Ok(Multiply {
+    Ok(Mma {
         format,
         columns,
         d,
         a,
         b: o.src(2, Type::B64)?,
         b_is_transposed,
-        adds: o.pred(3)?,
-        negates: negates(4)? != negates(5)?,
+        accumulate: o.pred(3)?,
+        negate: negates(4)? != negates(5)?,
     })
 }
 
@@ -91,7 +91,7 @@ fn columns(op: &Opcode<'_>, format: Format) -> Result<u32, Unsupported> {
         .ok_or_else(|| Unsupported::new(format!("the shape is m64n8{depth} to m64n256{depth}")))
 }
 
-/// The registers of a vector, of which there are so many.
+/// The registers of a vector of `count`.
 fn vector(o: &Operands<'_>, index: usize, count: u32) -> Result<Box<[Slot]>, Unsupported> {
     match o.get(index)? {
         Operand::Vector(operands) if operands.len() == count as usize => {

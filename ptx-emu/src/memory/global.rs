@@ -1,13 +1,13 @@
-//! Global memory: allocations that every thread of a grid reads and writes, and that know their bounds.
+//! Global memory: bounds-checked allocations, shared by all threads of a grid.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::window;
 
-/// Allocations begin at multiples of this, as those of CUDA do.
+/// Alignment of allocations, that of CUDA.
 const ALIGNMENT: u64 = 256;
 
-/// Addresses that stay empty behind each allocation, so that an access out of bounds hits none.
+/// Unmapped addresses after each allocation, so that an out-of-bounds access hits none.
 const GAP: u64 = 1 << 20;
 
 /// An address in global memory.
@@ -18,28 +18,28 @@ pub type Pointer = u64;
 pub struct GlobalMemory {
     /// By address.
     allocations: Vec<Allocation>,
-    /// Ranges that were given back: first address, bytes.
+    /// Freed ranges: first address, bytes.
     freed: Vec<(Pointer, u64)>,
     next: Pointer,
 }
 
-/// A part of global memory.
+/// An allocation.
 #[derive(Debug)]
 pub(crate) struct Allocation {
     base: Pointer,
     bytes: u64,
-    /// The contents: words, so that threads of the host may share them without a lock.
+    /// The contents, as words that host threads share without a lock.
     words: Vec<AtomicU32>,
 }
 
-/// Why there is nothing at an address.
+/// Why an address is not mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// It was given back: first address and bytes of what was there.
+    /// Freed: first address and bytes of the allocation.
     Freed(Pointer, u64),
-    /// It is so many bytes behind the end of the allocation of that address and size.
-    Behind { distance: u64, base: Pointer, bytes: u64 },
-    /// Nothing was ever near it.
+    /// It is `distance` bytes past the end of an allocation.
+    PastEnd { distance: u64, base: Pointer, bytes: u64 },
+    /// No allocation is near.
     Nowhere,
 }
 
@@ -50,13 +50,13 @@ impl Default for GlobalMemory {
 }
 
 impl GlobalMemory {
-    /// Memory of so many bytes, all 0.
+    /// Allocates zeroed memory.
     pub fn allocate(&mut self, bytes: u64) -> Pointer {
         let words = (0..bytes.div_ceil(4)).map(|_| AtomicU32::new(0)).collect();
         self.insert(self.next, bytes, words)
     }
 
-    /// Memory that holds these bytes.
+    /// Allocates memory with these bytes.
     pub fn allocate_bytes(&mut self, bytes: &[u8]) -> Pointer {
         let word = |chunk: &[u8]| {
             let mut word = [0; 4];
@@ -66,13 +66,13 @@ impl GlobalMemory {
         self.insert(self.next, bytes.len() as u64, bytes.chunks(4).map(word).collect())
     }
 
-    /// Memory that holds these words.
+    /// Allocates memory with these words.
     pub fn allocate_words(&mut self, words: impl IntoIterator<Item = u32>) -> Pointer {
         let words: Vec<AtomicU32> = words.into_iter().map(AtomicU32::new).collect();
         self.insert(self.next, 4 * words.len() as u64, words)
     }
 
-    /// Puts a module's variables where its code expects them, in place of another module's.
+    /// Maps a module's variables at their addresses, replacing another module's.
     pub(crate) fn set_variables(&mut self, bytes: &[u8]) {
         self.allocations.retain(|allocation| allocation.base != window::VARIABLES);
         if !bytes.is_empty() {
@@ -92,8 +92,8 @@ impl GlobalMemory {
         base
     }
 
-    /// Gives back what was allocated at `pointer`, and returns its words; `None` where nothing begins there. A kernel
-    /// that uses it afterwards is found out.
+    /// Frees the allocation at `pointer` and returns its words; `None` if there is none. A kernel that uses it
+    /// afterwards is reported.
     pub fn free(&mut self, pointer: Pointer) -> Option<Vec<u32>> {
         let index = self.allocations.iter().position(|allocation| allocation.base == pointer)?;
         let allocation = self.allocations.remove(index);
@@ -101,7 +101,7 @@ impl GlobalMemory {
         Some(allocation.words.into_iter().map(AtomicU32::into_inner).collect())
     }
 
-    /// The bytes of the allocation that begins at `pointer`; `None` where none does.
+    /// The bytes of the allocation that begins at `pointer`; `None` if there is none.
     #[must_use]
     pub fn read(&self, pointer: Pointer) -> Option<Vec<u8>> {
         let allocation = self.allocations.iter().find(|allocation| allocation.base == pointer)?;
@@ -110,13 +110,13 @@ impl GlobalMemory {
         Some(bytes)
     }
 
-    /// Bytes that are allocated in all.
+    /// Bytes allocated in total.
     #[must_use]
     pub fn allocated_bytes(&self) -> u64 {
         self.allocations.iter().map(|allocation| allocation.bytes).sum()
     }
 
-    /// The allocation that the address lies in.
+    /// The allocation that contains the address.
     pub(crate) fn find(&self, address: Pointer) -> Result<&Allocation, Missing> {
         let after = self.allocations.partition_point(|allocation| allocation.base <= address);
         let before = after.checked_sub(1).map(|index| &self.allocations[index]);
@@ -127,7 +127,7 @@ impl GlobalMemory {
         match (freed, before) {
             (Some(&(base, bytes)), _) => Err(Missing::Freed(base, bytes)),
             (None, Some(&Allocation { base, bytes, .. })) if address - base - bytes < GAP => {
-                Err(Missing::Behind { distance: address - base - bytes, base, bytes })
+                Err(Missing::PastEnd { distance: address - base - bytes, base, bytes })
             }
             _ => Err(Missing::Nowhere),
         }
@@ -143,18 +143,18 @@ impl Allocation {
         self.bytes
     }
 
-    /// The words, of which the last may hold bytes that are not part of the allocation.
+    /// The words; the last may extend past the end of the allocation.
     #[inline(always)]
     pub(crate) fn words(&self) -> &[AtomicU32] {
         &self.words
     }
 
-    /// The byte of so great an offset.
+    /// The byte at an offset.
     pub(crate) fn load_u8(&self, offset: u64) -> u8 {
         self.words[offset as usize / 4].load(Relaxed).to_le_bytes()[offset as usize % 4]
     }
 
-    /// Sets the byte of so great an offset; its neighbours keep what other threads write to them meanwhile.
+    /// Sets the byte at an offset; the word's other bytes keep what other threads write meanwhile.
     pub(crate) fn store_u8(&self, offset: u64, value: u8) {
         let shift = offset % 4 * 8;
         let word = &self.words[offset as usize / 4];
@@ -172,7 +172,7 @@ mod tests {
         let mut memory = GlobalMemory::default();
         let [a, b] = [memory.allocate(10), memory.allocate_bytes(&[1, 2, 3])];
         assert_eq!(memory.find(a + 9).unwrap().base(), a);
-        assert_eq!(memory.find(a + 10).unwrap_err(), Missing::Behind { distance: 0, base: a, bytes: 10 });
+        assert_eq!(memory.find(a + 10).unwrap_err(), Missing::PastEnd { distance: 0, base: a, bytes: 10 });
         assert_eq!(memory.find(b + 2).unwrap().load_u8(2), 3);
         memory.find(b).unwrap().store_u8(1, 9);
         assert_eq!(memory.read(b).unwrap(), [1, 9, 3]);

@@ -1,27 +1,27 @@
-//! What a module's variables hold before anything runs.
+//! The initial contents of a module's variables.
 
 use std::collections::HashMap;
 
 use super::window;
-use crate::Space;
 use crate::syntax::{Initial, Module, Variable};
+use crate::types::Space;
 
-/// Bytes that a module's variables may take in one state space.
+/// Bytes of a module's variables in one state space, at most.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// The module's `.global` and `.const` variables: their addresses, and their first contents.
+/// Addresses and initial contents of the module's `.global` and `.const` variables.
 #[derive(Debug, Default)]
 pub(crate) struct Image {
-    /// By name: the address within the variable's space.
+    /// By name, the state space and the address in it.
     pub addresses: HashMap<String, (Space, u64)>,
-    /// What `.global` variables hold, from [`window::VARIABLES`] on.
+    /// Contents of `.global` variables, from [`window::VARIABLES`] on.
     pub global: Vec<u8>,
-    /// What `.const` variables hold.
+    /// Contents of `.const` variables.
     pub constant: Vec<u8>,
 }
 
 impl Image {
-    /// Lays the variables out. The text says what is wrong where they cannot be.
+    /// Lays the variables out. The error is a line and a message.
     pub(crate) fn new(module: &Module) -> Result<Self, (u32, String)> {
         let mut image = Self::default();
         let mut sizes = [0u64; 2];

@@ -1,9 +1,12 @@
-//! The memories of a device, and where generic addresses find them.
+//! The memories of a device, and the windows of generic addresses.
 
 mod global;
 mod image;
+mod tensor_map;
 pub(crate) mod window;
 
 pub(crate) use global::{Allocation, Missing};
 pub use global::{GlobalMemory, Pointer};
 pub(crate) use image::Image;
+pub(crate) use tensor_map::{MAP_ALIGNMENT, MAP_BYTES, Run};
+pub use tensor_map::{Swizzle, TensorMap, TensorMapError};

@@ -1,24 +1,24 @@
-//! Generic addresses: each state space but global memory is seen through a window of the 64-bit address space.
+//! Generic addresses: all state spaces but global memory are windows of the 64-bit address space.
 
-use crate::Space;
+use crate::types::Space;
 
-/// The windows, from the lowest: constants, parameters, local memory, shared memory. Below lies global memory.
+/// The windows, from the lowest; global memory lies below.
 pub(crate) const CONST: u64 = 0x7c00_0000_0000;
 pub(crate) const PARAM: u64 = 0x7d00_0000_0000;
 pub(crate) const LOCAL: u64 = 0x7e00_0000_0000;
 pub(crate) const SHARED: u64 = 0x7f00_0000_0000;
 const END: u64 = 0x8000_0000_0000;
 
-/// In a cluster, the address of a byte of a block's shared memory is its address there and this, times the block's rank and 1:
-/// see [`rank`]. So it is for the block itself, if there are others. The hardware leaves out the 1, and so
-/// hides in the first block what is wrong in the others: that such an address is taken for an offset.
+/// In a cluster, an address in a block's shared memory carries (rank + 1) * RANK, also for the block itself if the
+/// cluster has others: see [`rank`]. The hardware omits the + 1, which hides in rank 0 the error of taking such an
+/// address for an offset.
 pub(crate) const RANK: u64 = 1 << 24;
 
-/// Where the module's variables in global memory begin, and where memory that is allocated begins.
+/// Addresses of the module's variables, and of allocations.
 pub(crate) const VARIABLES: u64 = 0x0100_0000_0000;
 pub(crate) const HEAP: u64 = 0x0200_0000_0000;
 
-/// The state space that a generic address is in, and the address within it.
+/// The state space of a generic address, and the address in it.
 pub(crate) const fn resolve(address: u64) -> (Space, u64) {
     match address {
         END.. => (Space::Global, address),
@@ -30,19 +30,19 @@ pub(crate) const fn resolve(address: u64) -> (Space, u64) {
     }
 }
 
-/// The rank in its cluster of the block that an address in shared memory names, if it names one.
+/// The rank that an address in shared memory carries, if any.
 pub(crate) const fn rank(address: u64) -> Option<u64> {
     (address / RANK).checked_sub(1)
 }
 
-/// The address, in shared memory, of the same place in the block of that rank.
+/// The same offset in the shared memory of the block of that rank.
 pub(crate) const fn of_rank(address: u64, rank: u32) -> u64 {
-    // No cluster has as many blocks: what names a block that is not there must not name one that is.
+    // Saturates: an invalid rank must not become a valid one.
     let rank = if rank < 0xff { rank as u64 } else { 0xfe };
     address % RANK + (rank + 1) * RANK
 }
 
-/// What is added to an address in the space to make it generic.
+/// The base of the state space's window.
 pub(crate) const fn base(space: Space) -> u64 {
     match space {
         Space::Generic | Space::Global => 0,

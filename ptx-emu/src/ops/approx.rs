@@ -1,9 +1,8 @@
-//! The approximations of single precision, and the two of double. PTX ISA, "Floating Point Instructions".
+//! Approximations in single precision, and two in double precision. PTX ISA, "Floating Point Instructions".
 //!
-//! They give what a GPU of the Hopper generation gives, bit for bit: [`mufu`] stands for its special function unit, and
-//! the functions here for the instructions that ptxas puts around it. Compared with an H200, they gave the same for all
-//! 2^32 arguments in single precision, for all 2^16 in half precision, and for 2^29 random ones or more in division and
-//! double precision.
+//! Bit-exact for the Hopper generation: [`mufu`] models the special function unit, the functions here the instructions
+//! that ptxas adds around it. Compared with an H200 for all 2^32 arguments in single precision, all 2^16 in half
+//! precision, and at least 2^29 random ones in division and double precision.
 
 mod mufu;
 mod tables;
@@ -12,7 +11,7 @@ mod tests;
 
 use super::half::Half;
 
-/// 2^24, by which instructions without `.ftz` lift a subnormal argument: the unit takes it for a zero.
+/// 2^24, by which instructions without `.ftz` scale subnormal arguments, which the unit flushes.
 const LIFT: f32 = 16_777_216.0;
 /// 2^126: reciprocals of larger numbers are subnormal.
 const LARGE: f32 = f32::from_bits(0x7e80_0000);
@@ -66,8 +65,7 @@ pub(crate) fn cos(x: f32, _ftz: bool) -> f32 {
     mufu::cos(turns(x))
 }
 
-/// x times 1 / 2π in single precision, rounded toward zero. Where that is subnormal, it has bits too many, and the unit
-/// takes it for a zero all the same.
+/// x / 2π in single precision, rounded toward zero. Subnormal results have excess bits; the unit flushes them anyway.
 fn turns(x: f32) -> f32 {
     let product = f64::from(x) * f64::from(0.159_154_94_f32);
     f64::from_bits(product.to_bits() & !0x1fff_ffff) as f32
@@ -83,22 +81,22 @@ pub(crate) fn div_full(a: f32, b: f32, ftz: bool) -> f32 {
     if b.abs() > LARGE { mufu::rcp(b * 0.25) * (a * 0.25) } else { div(a, b, ftz) }
 }
 
-/// `div.approx`: a times the reciprocal of b, which is lost where b is very large.
+/// `div.approx`: a * (1 / b); the reciprocal is flushed if b is very large.
 pub(crate) fn div(a: f32, b: f32, ftz: bool) -> f32 {
     if !ftz && is_small(b) { mufu::rcp(b * LIFT) * (a * LIFT) } else { mufu::rcp(b) * a }
 }
 
-/// [`ex2`] or [`tanh`] in half precision: the result in single precision, cut off.
+/// [`ex2`] or [`tanh`] in half precision: the single-precision result, truncated.
 pub(crate) fn half(f: fn(f32, bool) -> f32, half: Half, x: u16) -> u16 {
-    half.cut_off(f(half.input(x) as f32, true).into())
+    half.truncate(f(half.input(x) as f32, true).into())
 }
 
-/// `rcp.approx.ftz.f64`, which knows only the upper word of a double and gives only that of its result.
+/// `rcp.approx.ftz.f64`, which uses and returns the upper word of a double.
 pub(crate) fn rcp64(x: f64) -> f64 {
     upper(x, mufu::rcp64h)
 }
 
-/// `rsqrt.approx.ftz.f64`, which knows only the upper word of a double and gives only that of its result.
+/// `rsqrt.approx.ftz.f64`, which uses and returns the upper word of a double.
 pub(crate) fn rsqrt64_ftz(x: f64) -> f64 {
     upper(x, mufu::rsqrt64h)
 }

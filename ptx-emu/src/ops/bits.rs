@@ -1,7 +1,7 @@
 //! Bit fields, byte permutations and small dot products of one lane. PTX ISA, "Integer Arithmetic Instructions" and
 //! "Logic and Shift Instructions".
 
-/// The number of the highest bit that is not the sign, or all ones.
+/// The index of the highest bit that differs from the sign, or all ones.
 pub(crate) fn bfind(bits: u64, width: u32, signed: bool, shift_amount: bool) -> u32 {
     let negative = signed && bits >> (width - 1) & 1 != 0;
     let bits = if negative { !bits & (u64::MAX >> (64 - width)) } else { bits };
@@ -12,32 +12,32 @@ pub(crate) fn bfind(bits: u64, width: u32, signed: bool, shift_amount: bool) -> 
     }
 }
 
-/// The place of the n-th set bit from `base` on, upwards or downwards, or all ones.
+/// The index of the n-th set bit from `base` on, upwards or downwards, or all ones.
 pub(crate) fn fns(bits: u32, base: u32, offset: i32) -> u32 {
-    let set = |place: i64| (0..32).contains(&place) && bits >> place & 1 != 0;
-    let mut place = i64::from(base);
+    let set = |position: i64| (0..32).contains(&position) && bits >> position & 1 != 0;
+    let mut position = i64::from(base);
     if offset == i32::MIN {
-        // It has no magnitude; an H200 gives this.
+        // Its magnitude overflows; an H200 returns this.
         return 0;
     }
     if offset == 0 {
-        return if set(place) { base } else { u32::MAX };
+        return if set(position) { base } else { u32::MAX };
     }
     let mut skipped = 0;
-    while (0..32).contains(&place) {
-        if set(place) {
+    while (0..32).contains(&position) {
+        if set(position) {
             skipped += 1;
             if skipped == offset.unsigned_abs() {
-                return place as u32;
+                return position as u32;
             }
         }
-        place += i64::from(offset.signum());
+        position += i64::from(offset.signum());
     }
     u32::MAX
 }
 
-/// Position and length of a field. The PTX ISA lets them be 0 to 255; of greater ones, an H200 takes the lowest byte where
-/// the field is in 32 bits, and what is beyond the end where it is in 64.
+/// Position and length of a field. The PTX ISA allows 0 to 255; of larger ones, an H200 takes the lowest byte for
+/// 32-bit fields, and clamps for 64-bit ones.
 fn field(pos: u32, len: u32, width: u32) -> (u32, u32) {
     if width == 32 { (pos & 0xff, len & 0xff) } else { (pos.min(0xff), len.min(0xff)) }
 }
@@ -90,11 +90,11 @@ pub(crate) fn szext(a: u32, b: u32, clamp: bool, signed: bool) -> u32 {
 /// Four bytes of the eight of a and b.
 pub(crate) fn prmt(a: u32, b: u32, selectors: u32) -> u32 {
     let bytes = u64::from(b) << 32 | u64::from(a);
-    (0..4).fold(0, |result, place| {
-        let selector = selectors >> (4 * place) & 15;
+    (0..4).fold(0, |result, position| {
+        let selector = selectors >> (4 * position) & 15;
         let byte = (bytes >> (8 * (selector & 7))) as u8;
         let byte = if selector & 8 != 0 { (byte as i8 >> 7) as u8 } else { byte };
-        result | u32::from(byte) << (8 * place)
+        result | u32::from(byte) << (8 * position)
     })
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn prmt_mode(mode: &str) -> Option<[u32; 4]> {
     })
 }
 
-/// Any function of three bits, at each place; `table` has all ones or none for each of the eight cases.
+/// Any bitwise function of three values; `table` has a mask for each of the eight cases.
 #[inline(always)]
 pub(crate) fn lop3(a: u32, b: u32, c: u32, table: &[u32; 8]) -> u32 {
     let pick = |c: u32, zero: u32, one: u32| zero & !c | one & c;
@@ -119,23 +119,23 @@ pub(crate) fn lop3(a: u32, b: u32, c: u32, table: &[u32; 8]) -> u32 {
     pick(a, pick(b, inner(0), inner(2)), pick(b, inner(4), inner(6)))
 }
 
-/// The table that `lop3` wants.
+/// The table of `lop3`.
 pub(crate) fn lop3_table(lut: u64) -> [u32; 8] {
     std::array::from_fn(|case| if lut >> case & 1 != 0 { u32::MAX } else { 0 })
 }
 
 /// A byte, extended by zeros or its sign.
-fn byte(x: u32, place: u32, signed: bool) -> i32 {
-    let byte = (x >> (8 * place)) as u8;
+fn byte(x: u32, position: u32, signed: bool) -> i32 {
+    let byte = (x >> (8 * position)) as u8;
     if signed { i32::from(byte as i8) } else { i32::from(byte) }
 }
 
-/// c and the products of four bytes each.
+/// `dp4a`: c plus the products of four bytes each.
 pub(crate) fn dp4a(a: u32, b: u32, c: u32, signed: [bool; 2]) -> u32 {
     (0..4).fold(c, |sum, i| sum.wrapping_add((byte(a, i, signed[0]) * byte(b, i, signed[1])) as u32))
 }
 
-/// c and the products of two halves of a with the lower or upper two bytes of b.
+/// `dp2a`: c plus the products of two halves of a with the lower or upper two bytes of b.
 pub(crate) fn dp2a(a: u32, b: u32, c: u32, signed: [bool; 2], high: bool) -> u32 {
     (0..2).fold(c, |sum, i| {
         let half = (a >> (16 * i)) as u16;

@@ -3,9 +3,9 @@
 use rustc_apfloat::Round;
 
 use super::round::{self, BF16, E4M3, E5M2, F16, F32, F64, Format, TF32};
-use crate::Type;
+use crate::types::Type;
 
-/// What the modifiers of a conversion say.
+/// The modifiers of a conversion.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Conversion {
     pub from: Type,
@@ -17,7 +17,7 @@ pub(crate) struct Conversion {
     pub ftz: bool,
     pub sat: bool,
     pub relu: bool,
-    /// The largest finite number instead of infinity.
+    /// `.satfinite`: the largest finite number instead of infinity.
     pub satfinite: bool,
 }
 
@@ -68,8 +68,8 @@ impl Conversion {
         }
     }
 
-    /// The result where no number is looked at: bits that are moved, or NaN and infinities on their way to tf32, which an
-    /// H200 only cuts off where it rounds ties away.
+    /// The result if the value is not decoded: bits that are moved, or NaN and infinities to tf32, which an H200
+    /// truncates when it rounds ties away.
     fn moved(&self, bits: u64) -> Option<u64> {
         let plain = self.integral.is_none() && !self.ftz && !self.sat;
         match (self.to, self.from) {
@@ -86,8 +86,8 @@ impl Conversion {
         }
     }
 
-    /// What NaN becomes. From and to double precision it keeps its sign and as much of its payload as there is place for;
-    /// everywhere else there is one NaN.
+    /// The NaN result. From and to double precision, NaN keeps its sign and as much payload as fits; elsewhere it is
+    /// canonical.
     fn nan_to_float(&self, format: &Format, x: f64) -> u64 {
         let quiet = x.to_bits() | 1 << 51;
         match (self.to, self.from) {
@@ -105,7 +105,7 @@ impl Conversion {
         let width = self.from.bits();
         let bits = bits & (u64::MAX >> (64 - width));
         match format(self.from) {
-            // Half precision has subnormal numbers that singles do not: `.ftz` says nothing about them, nor of their sources.
+            // f16 subnormals are not f32 subnormals: `.ftz` does not apply to them.
             Some(format) if self.ftz && self.from == Type::F32 && self.to != Type::F16 && bits & 0x7f80_0000 == 0 => {
                 Value::Float(round::to_f64(format, bits & 0x8000_0000))
             }
@@ -151,7 +151,7 @@ impl Conversion {
         }
     }
 
-    /// What NaN becomes as an integer.
+    /// NaN as an integer.
     fn nan_to_integer(&self) -> u64 {
         let least = 1 << (self.to.bits() - 1);
         match self.from == Type::F64 || self.to.bits() == 64 {

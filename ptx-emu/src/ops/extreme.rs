@@ -4,11 +4,11 @@
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extreme {
     pub is_min: bool,
-    /// `.NaN`: one NaN is enough for the result to be NaN.
+    /// `.NaN`: the result is NaN if any operand is.
     pub nan: bool,
     /// `.abs`: of the absolute values.
     pub abs: bool,
-    /// `.xorsign`: the result's sign is the exclusive or of the signs.
+    /// `.xorsign`: the result's sign is the XOR of the signs.
     pub xorsign: bool,
 }
 

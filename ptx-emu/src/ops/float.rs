@@ -4,12 +4,11 @@ use rustc_apfloat::Float;
 use rustc_apfloat::Round;
 use rustc_apfloat::ieee::{Double, Single};
 
-use super::half::add_to_odd;
-use super::round::{F32, Format};
+use super::round::{F32, add_to_odd, is_tiny};
 
-/// The NaN that single-precision arithmetic gives, whatever NaN came in.
+/// The canonical NaN of single precision.
 pub(crate) const NAN32: u32 = 0x7fff_ffff;
-/// The NaN that double-precision arithmetic gives where none came in.
+/// The NaN of double precision if no operand is NaN.
 const NAN64: u64 = 0xfff8_0000_0000_0000;
 
 /// The modifiers of single-precision arithmetic.
@@ -20,20 +19,20 @@ pub(crate) struct Modes {
     pub sat: bool,
 }
 
-/// What `.ftz` makes of an input or result: a subnormal number becomes a zero of its sign.
+/// `.ftz`: flushes subnormals to zero of the same sign.
 #[inline(always)]
 pub(crate) fn flush(x: f32) -> f32 {
     let bits = x.to_bits();
     f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
 }
 
-/// What `.sat` makes of a result: within 0 and 1, NaN as 0.
+/// `.sat`: clamps to [0, 1], NaN to 0.
 #[inline(always)]
 pub(crate) fn saturate(x: f32) -> f32 {
     if x > 0.0 { x.min(1.0) } else { 0.0 }
 }
 
-/// Any NaN becomes the one that single-precision arithmetic gives.
+/// Canonicalises NaN.
 #[inline(always)]
 pub(crate) fn canonical(x: f32) -> f32 {
     if x.is_nan() { f32::from_bits(NAN32) } else { x }
@@ -53,11 +52,11 @@ pub(crate) fn output<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
     if SAT { saturate(x) } else { x }
 }
 
-/// Half a place below the smallest normal number: what is less is not rounded up to it.
+/// Half an ulp below the smallest normal number: smaller values are not rounded up to it.
 const TINY: f64 = f32::MIN_POSITIVE as f64 * (1.0 - 1.0 / (1 << 25) as f64);
 
-/// What `.ftz` makes of a product that is rounded to nearest, given exactly as well. GPUs decide whether it is subnormal
-/// before its exponent meets the lower end: the smallest normal number is flushed where more digits show it to be less.
+/// `.ftz` of a product rounded to nearest, also given exactly. GPUs detect tininess before rounding to the minimum
+/// exponent: a result of the smallest normal number is flushed if the exact value is below it.
 #[inline(always)]
 pub(crate) fn flush_product(rounded: f32, exact: f64) -> f32 {
     f32::from_bits(if exact.abs() < TINY { rounded.to_bits() & 0x8000_0000 } else { rounded.to_bits() })
@@ -72,19 +71,6 @@ pub(crate) fn flush_sum(rounded: f32, a: f32, b: f32, c: f32) -> f32 {
     let lost = (product - (sum - c_part)) + (c - c_part);
     let is_less = (sum.abs() < TINY) | (sum.abs() == TINY) & (lost * sum < 0.0);
     f32::from_bits(if is_less { rounded.to_bits() & 0x8000_0000 } else { rounded.to_bits() })
-}
-
-/// Whether a number, rounded as if there were no smallest exponent, is less than the smallest normal number of a format.
-/// It is given exactly, or with a last bit that is odd where it is not exact.
-pub(crate) fn is_tiny(format: &Format, round: Round, exact: f64) -> bool {
-    let magnitude = exact.abs() * f64::from(-format.min_exponent).exp2();
-    let place = f64::from(-1 - format.mantissa as i32).exp2();
-    match round {
-        Round::NearestTiesToEven | Round::NearestTiesToAway => magnitude < 1.0 - place / 2.0,
-        Round::TowardPositive if exact > 0.0 => magnitude <= 1.0 - place,
-        Round::TowardNegative if exact < 0.0 => magnitude <= 1.0 - place,
-        _ => magnitude < 1.0,
-    }
 }
 
 impl Modes {
@@ -106,7 +92,7 @@ impl Modes {
         self.output(f32::from_bits(x.to_bits() as u32))
     }
 
-    /// As [`Self::result`], where rounding may hide that the number is subnormal: see [`flush_product`].
+    /// As [`Self::result`], where rounding may hide that the value is subnormal: see [`flush_product`].
     fn tiny_result(self, x: Single, exact: f64) -> f32 {
         let x = f32::from_bits(x.to_bits() as u32);
         self.output(if self.ftz && is_tiny(&F32, self.round, exact) { 0f32.copysign(x) } else { x })
@@ -139,7 +125,7 @@ impl Modes {
 
     /// a / b
     pub(crate) fn div(self, a: f32, b: f32) -> f32 {
-        // A quotient of singles is never as near to the middle between two others as to round to it in double precision.
+        // A quotient of singles is never so close to a midpoint that rounding to double first would matter.
         self.tiny_result(self.single(a).div_r(self.single(b), self.round).value, self.double(a) / self.double(b))
     }
 
@@ -153,8 +139,7 @@ impl Modes {
     }
 }
 
-/// A root that is rounded to nearest, moved by one place where the rounding mode asks for it; `excess` has the sign of
-/// the root's square less its argument.
+/// A root rounded to nearest, adjusted by one ulp for the rounding mode; `excess` has the sign of root^2 - argument.
 fn directed<T>(round: Round, root: T, excess: f64, up: fn(T) -> T, down: fn(T) -> T) -> T {
     match round {
         Round::TowardPositive if excess < 0.0 => up(root),
@@ -163,8 +148,8 @@ fn directed<T>(round: Round, root: T, excess: f64, up: fn(T) -> T, down: fn(T) -
     }
 }
 
-/// The NaN that double-precision arithmetic gives: the last of these operands that is one, made quiet. An H200 takes the
-/// second of two; of three, it takes the second, then the third, then the first.
+/// The NaN of double precision: that of an operand, made quiet. An H200 takes the second of two; of three, it prefers
+/// the second, then the third, then the first.
 #[inline(always)]
 pub(crate) fn propagate<const N: usize>(operands: [f64; N]) -> f64 {
     let mut nan = f64::from_bits(NAN64);
@@ -174,7 +159,7 @@ pub(crate) fn propagate<const N: usize>(operands: [f64; N]) -> f64 {
     nan
 }
 
-/// The result of double-precision arithmetic, or the NaN that stands for it.
+/// The result of double precision, or its NaN.
 #[inline(always)]
 pub(crate) fn output64<const N: usize>(x: f64, operands: [f64; N]) -> f64 {
     if x.is_nan() { propagate(operands) } else { x }
@@ -220,14 +205,14 @@ pub(crate) fn rcp64(round: Round, a: f64) -> f64 {
 
 /// The square root.
 pub(crate) fn sqrt64(round: Round, a: f64) -> f64 {
-    // Scaled by a power of four, so that the remainder of a tiny argument does not vanish.
+    // Scaled by a power of four, so that the remainder of a tiny argument does not underflow.
     let scaled = if a < f64::MIN_POSITIVE * 2f64.powi(200) { a * 2f64.powi(400) } else { a };
     let root = scaled.sqrt();
     let root = directed(round, root, root.mul_add(root, -scaled), f64::next_up, f64::next_down);
     output64(if scaled == a { root } else { root * 2f64.powi(-200) }, [a])
 }
 
-/// The smaller or larger number, -0 below +0. One NaN gives way to a number.
+/// Minimum or maximum, -0 below +0; a number wins over NaN.
 #[inline(always)]
 pub(crate) fn min_max(a: f32, b: f32, is_min: bool) -> f32 {
     let chosen = if (order(a) < order(b)) == is_min { a } else { b };
@@ -235,7 +220,7 @@ pub(crate) fn min_max(a: f32, b: f32, is_min: bool) -> f32 {
     canonical(if b.is_nan() { a } else { number })
 }
 
-/// A number that is ordered as the floating-point numbers are.
+/// An integer ordered as the floating-point numbers are.
 #[inline(always)]
 fn order(x: f32) -> i32 {
     let bits = x.to_bits() as i32;

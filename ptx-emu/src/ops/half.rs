@@ -2,8 +2,7 @@
 
 use rustc_apfloat::Round;
 
-use super::float::is_tiny;
-use super::round::{self, Format};
+use super::round::{self, Format, add_to_odd, is_tiny};
 
 /// A format of 16 bits and the modifiers of its arithmetic.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +19,7 @@ impl Half {
         round::to_f64(self.format, self.flush(bits).into())
     }
 
-    /// The number, rounded to nearest even, as the modifiers want it.
+    /// The value, rounded to nearest even, with the modifiers applied.
     pub(crate) fn output(&self, x: f64) -> u16 {
         let nearest = Round::NearestTiesToEven;
         let x = if self.ftz && is_tiny(self.format, nearest, x) { 0f64.copysign(x) } else { x };
@@ -33,8 +32,8 @@ impl Half {
         round::from_f64(self.format, nearest, x) as u16
     }
 
-    /// The number, rounded toward zero, but infinite from the power of two on that the format lacks.
-    pub(crate) fn cut_off(&self, x: f64) -> u16 {
+    /// The value, rounded toward zero; infinity from the first power of two above the format's range.
+    pub(crate) fn truncate(&self, x: f64) -> u16 {
         let limit = 2f64.powi(2 - self.format.min_exponent);
         let x = if x.abs() >= limit { f64::INFINITY.copysign(x) } else { x };
         self.flush(round::from_f64(self.format, Round::TowardZero, x) as u16)
@@ -65,21 +64,6 @@ impl Half {
     pub(crate) fn mul(&self, a: u16, b: u16) -> u16 {
         self.output(self.input(a) * self.input(b))
     }
-}
-
-/// A sum whose last bit is odd where it is not exact, so that rounding it again, to fewer bits, is as rounding once.
-pub(crate) fn add_to_odd(a: f64, b: f64) -> f64 {
-    let sum = a + b;
-    if !sum.is_finite() {
-        return sum;
-    }
-    // What the sum has lost; exact, since nothing overflows.
-    let b_part = sum - a;
-    let lost = (a - (sum - b_part)) + (b - b_part);
-    if lost == 0.0 || sum.to_bits() & 1 != 0 {
-        return sum;
-    }
-    if (lost > 0.0) == (sum > 0.0) { f64::from_bits(sum.to_bits() + 1) } else { f64::from_bits(sum.to_bits() - 1) }
 }
 
 /// The function in both halves.

@@ -1,11 +1,11 @@
-//! What kernels in half precision are full of, without branches, so that it becomes vectors: conversions between f32 and
-//! the halves, and f16 arithmetic without modifiers.
+//! Frequent half-precision operations without branches, so that they vectorise: conversions between f32 and f16 or
+//! bf16, and f16 arithmetic without modifiers.
 
 /// An f16 as f32, exactly.
 #[inline(always)]
 pub(crate) fn f16_to_f32(half: u16) -> f32 {
     let (sign, magnitude) = (u32::from(half & 0x8000) << 16, u32::from(half & 0x7fff));
-    // The product moves the exponent, of subnormal numbers too.
+    // The product adjusts the exponent, also of subnormals.
     let finite = (f32::from_bits(magnitude << 13) * f32::from_bits((127 + 112) << 23)).to_bits() | sign;
     let special = if magnitude > 0x7c00 { 0x7fff_ffff } else { 0x7f80_0000 | sign };
     f32::from_bits(if magnitude >= 0x7c00 { special } else { finite })
@@ -22,7 +22,7 @@ pub(crate) fn bf16_to_f32(half: u16) -> f32 {
 pub(crate) fn f32_to_f16(x: f32) -> u16 {
     let bits = x.to_bits();
     let (sign, magnitude) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
-    // The sum has its last bit where the subnormal f16 have theirs, and is rounded there.
+    // The sum aligns the last bit with that of subnormal f16, and rounds there.
     let half = 0.5f32;
     let small = (f32::from_bits(magnitude) + half).to_bits().wrapping_sub(half.to_bits());
     let normal = magnitude.wrapping_add((15u32.wrapping_sub(127) << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
@@ -45,14 +45,14 @@ pub(crate) fn fma16(a: u16, b: u16, c: u16) -> u16 {
     // A product of 11 by 11 bits is exact in f32.
     let (product, c) = (f16_to_f32(a) * f16_to_f32(b), f16_to_f32(c));
     let sum = product + c;
-    // What the sum has lost, exactly. Where it has lost something its last bit becomes odd: rounded again, to 11 bits,
-    // it is then as if rounded once.
+    // Round to odd: the last bit becomes odd if the sum is inexact. A second rounding, to 11 bits, is then as if
+    // rounded once.
     let c_part = sum - product;
     let lost = (product - (sum - c_part)) + (c - c_part);
     let bits = sum.to_bits();
     let away = ((lost > 0.0) == (sum > 0.0)) as u32;
     let odd = if bits & 1 == 0 { bits.wrapping_sub(1).wrapping_add(2 * away) } else { bits };
-    // The loss of an infinite sum is NaN.
+    // The error of an infinite sum is NaN.
     let inexact = (lost > 0.0) | (lost < 0.0);
     f32_to_f16(f32::from_bits(if inexact { odd } else { bits }))
 }

@@ -1,20 +1,20 @@
 //! Integer arithmetic of one lane. PTX ISA, "Integer Arithmetic Instructions".
 
-use crate::registers::Lane;
+use crate::lanes::Lane;
 
-/// Integers that PTX calculates with.
+/// Integer types of PTX arithmetic.
 pub(crate) trait Int: Lane {
     /// The upper half of the product.
     fn mul_hi(self, b: Self) -> Self;
     /// The quotient, rounded towards zero.
     fn div(self, b: Self) -> Self;
-    /// What the quotient leaves.
+    /// The remainder.
     fn rem(self, b: Self) -> Self;
     /// |a - b| + c
     fn sad(self, b: Self, c: Self) -> Self;
-    /// Shifted to the right by at most its width; a sign fills what becomes free.
+    /// Shifted right by at most the width, filled with the sign.
     fn shr(self, amount: u32) -> Self;
-    /// Shifted to the left, to 0 from its width on.
+    /// Shifted left; 0 from the width on.
     fn shl(self, amount: u32) -> Self;
 }
 
@@ -26,7 +26,7 @@ macro_rules! ints {
                 ($wide::from(self) * $wide::from(b) >> Self::BITS) as Self
             }
 
-            // The PTX ISA leaves division by zero open. GPUs give all ones, for the remainder as well.
+            // Division by zero is unspecified in the PTX ISA. GPUs return all ones, for the remainder too.
             #[inline(always)]
             fn div(self, b: Self) -> Self {
                 if b == 0 { !0 } else { self.wrapping_div(b) }

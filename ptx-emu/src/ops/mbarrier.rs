@@ -1,20 +1,20 @@
-//! The state of an `mbarrier`: eight bytes of shared memory. PTX ISA leaves open what is in them.
+//! The 64-bit state of an mbarrier. The PTX ISA does not specify its encoding.
 
-/// The most threads that a phase can wait for, and bytes.
+/// Arrivals and bytes of a phase at most.
 const MAX: u32 = (1 << 20) - 1;
 
-/// What marks a state: without it, nobody has initialised the barrier.
+/// Magic bits of an initialised mbarrier.
 const MARK: u64 = 1 << 63;
 
 const PHASE: u64 = 1 << 62;
 
-/// A barrier in shared memory. Its phase ends when nobody is missing any more and no bytes are under way.
+/// An mbarrier. Its phase completes when no arrivals and no bytes are pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mbarrier {
-    /// Arrivals that the phase still waits for, and that a phase waits for in all.
+    /// Pending arrivals, and the arrivals expected per phase.
     pending: u32,
     expected: u32,
-    /// Bytes that are still to come; fewer than none where they came before anybody expected them.
+    /// The tx-count: pending bytes; negative if bytes completed before they were expected.
     bytes: i32,
     phase: bool,
 }
@@ -22,12 +22,12 @@ pub(crate) struct Mbarrier {
 impl Mbarrier {
     pub(crate) fn new(count: u32) -> Result<Self, String> {
         if count == 0 || count > MAX {
-            return Err(format!("it is to wait for {count} arrivals; that must be 1 to {MAX}"));
+            return Err(format!("it expects {count} arrivals; the count is 1 to {MAX}"));
         }
         Ok(Self { pending: count, expected: count, bytes: 0, phase: false })
     }
 
-    /// The barrier that is in memory, if there is one.
+    /// Decodes an mbarrier, if initialised.
     pub(crate) fn from_bits(bits: u64) -> Option<Self> {
         let bytes = (bits >> 40 & 0x3f_ffff) as i32 - (1 << 21);
         let (pending, expected) = (bits as u32 & MAX, (bits >> 20) as u32 & MAX);
@@ -40,32 +40,32 @@ impl Mbarrier {
         u64::from(self.pending) | u64::from(self.expected) << 20 | bytes << 40 | phase | MARK
     }
 
-    /// More bytes are to come, or fewer.
+    /// Adds to the tx-count.
     pub(crate) fn expect(&mut self, bytes: i64) -> Result<(), String> {
         let sum = i64::from(self.bytes) + bytes;
         if sum.unsigned_abs() > MAX.into() {
-            return Err(format!("it waits for {sum} bytes; the most are {MAX}"));
+            return Err(format!("{sum} bytes are pending; at most {MAX} can be"));
         }
         self.bytes = sum as i32;
         Ok(())
     }
 
-    /// So many arrive; where they `drop`, they do so for the last time.
+    /// `count` arrivals; with `drop`, also for all later phases.
     pub(crate) fn arrive(&mut self, count: u32, drop: bool) -> Result<(), String> {
         if count == 0 || count > self.pending {
-            return Err(format!("{count} arrivals come, while it waits for {}", self.pending));
+            return Err(format!("{count} arrivals, but {} pending", self.pending));
         }
         self.pending -= count;
         self.expected -= if drop { count.min(self.expected) } else { 0 };
         Ok(())
     }
 
-    /// One more must arrive in this phase.
+    /// Increments the pending count of this phase.
     pub(crate) fn add(&mut self) {
         self.pending = (self.pending + 1).min(MAX);
     }
 
-    /// Ends the phase, if it can end. Whether it does.
+    /// Completes the phase if nothing is pending. Whether it did.
     pub(crate) fn try_complete(&mut self) -> bool {
         let is_complete = self.pending == 0 && self.bytes == 0;
         if is_complete {
@@ -75,12 +75,12 @@ impl Mbarrier {
         is_complete
     }
 
-    /// Whether the phase in which it had these bits has ended.
+    /// Whether the phase of this state is complete.
     pub(crate) fn is_past(self, bits: u64) -> bool {
         self.phase != phase(bits)
     }
 
-    /// Whether the last phase of that parity has ended.
+    /// Whether the phase of that parity is complete.
     pub(crate) fn is_past_parity(self, parity: u32) -> bool {
         self.phase != (parity & 1 != 0)
     }
@@ -90,7 +90,7 @@ fn phase(bits: u64) -> bool {
     bits & PHASE != 0
 }
 
-/// Arrivals that a phase waited for when the barrier had these bits.
+/// The arrivals expected per phase, in an encoded state.
 pub(crate) fn pending(bits: u64) -> u32 {
     bits as u32 & MAX
 }
@@ -138,7 +138,7 @@ mod tests {
     fn mistakes_have_words() {
         assert!(Mbarrier::new(0).is_err() && Mbarrier::new(1 << 20).is_err());
         let mut barrier = Mbarrier::new(1).unwrap();
-        assert_eq!(barrier.arrive(2, false), Err("2 arrivals come, while it waits for 1".to_owned()));
+        assert_eq!(barrier.arrive(2, false), Err("2 arrivals, but 1 pending".to_owned()));
         assert!(barrier.arrive(0, false).is_err() && barrier.expect(1 << 20).is_err());
     }
 }

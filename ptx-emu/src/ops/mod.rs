@@ -1,4 +1,4 @@
-//! What instructions do in one lane: pure functions of values.
+//! Operations of one lane, as pure functions of values.
 
 pub(crate) mod approx;
 pub(crate) mod bits;

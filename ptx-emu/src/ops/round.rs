@@ -40,7 +40,7 @@ pub(crate) const E5M2: Format =
     Format { bits: 8, mantissa: 2, min_exponent: -14, max: 0x7b, infinity: 0x7c, nan: 0x7f };
 pub(crate) const E4M3: Format = Format { bits: 8, mantissa: 3, min_exponent: -6, max: 0x7e, infinity: 0x7e, nan: 0x7f };
 
-/// Whether what is cut off moves a magnitude up: `rest` of `half + half`, after a digit that is odd or not.
+/// Whether truncated bits round a magnitude up: `rest` of `half + half`, after an odd digit or not.
 fn rounds_up(round: Round, negative: bool, odd: bool, rest: u64, half: u64) -> bool {
     match round {
         Round::NearestTiesToEven => rest > half || rest == half && odd,
@@ -61,7 +61,7 @@ pub(crate) fn from_parts(format: &Format, round: Round, negative: bool, magnitud
     let magnitude = magnitude << zeros;
     let exponent = exponent + 63 - zeros as i32;
     let below = (format.min_exponent - exponent).max(0) as u32;
-    // Two digits of what is far below the smallest number decide like all of them.
+    // Two digits far below the smallest number decide as all of them would.
     let cut = (63 - format.mantissa + below).min(66);
     let (kept, rest, half) = match cut {
         ..=63 => (magnitude >> cut, magnitude & ((1 << cut) - 1), 1 << (cut - 1)),
@@ -126,7 +126,7 @@ pub(crate) fn to_f64(format: &Format, bits: u64) -> f64 {
     f64::from_bits(magnitude.to_bits() | sign)
 }
 
-/// The number without its fraction, rounded as asked.
+/// The integer part, rounded as asked.
 pub(crate) fn integral(round: Round, x: f64) -> f64 {
     match round {
         Round::NearestTiesToEven => x.round_ties_even(),
@@ -135,4 +135,32 @@ pub(crate) fn integral(round: Round, x: f64) -> f64 {
         Round::TowardPositive => x.ceil(),
         Round::TowardNegative => x.floor(),
     }
+}
+
+/// Whether a value, rounded with unbounded exponent, is below the smallest normal number. It is given exactly, or
+/// rounded to odd.
+pub(crate) fn is_tiny(format: &Format, round: Round, exact: f64) -> bool {
+    let magnitude = exact.abs() * f64::from(-format.min_exponent).exp2();
+    let ulp = f64::from(-1 - format.mantissa as i32).exp2();
+    match round {
+        Round::NearestTiesToEven | Round::NearestTiesToAway => magnitude < 1.0 - ulp / 2.0,
+        Round::TowardPositive if exact > 0.0 => magnitude <= 1.0 - ulp,
+        Round::TowardNegative if exact < 0.0 => magnitude <= 1.0 - ulp,
+        _ => magnitude < 1.0,
+    }
+}
+
+/// a + b rounded to odd, so that rounding it again to fewer bits equals rounding once.
+pub(crate) fn add_to_odd(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    if !sum.is_finite() {
+        return sum;
+    }
+    // The rounding error, exact since nothing overflows.
+    let b_part = sum - a;
+    let lost = (a - (sum - b_part)) + (b - b_part);
+    if lost == 0.0 || sum.to_bits() & 1 != 0 {
+        return sum;
+    }
+    if (lost > 0.0) == (sum > 0.0) { f64::from_bits(sum.to_bits() + 1) } else { f64::from_bits(sum.to_bits() - 1) }
 }

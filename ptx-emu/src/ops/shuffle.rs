@@ -1,8 +1,8 @@
-//! From which lane a value comes, and what becomes of many. PTX ISA, "shfl.sync" and "redux.sync".
+//! Source lanes of shuffles, and warp reductions. PTX ISA, "shfl.sync" and "redux.sync".
 
 use super::extreme::Extreme;
 use super::float::canonical;
-use crate::Type;
+use crate::types::Type;
 
 /// The mode of a shuffle.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,7 @@ pub(crate) enum Shuffle {
 }
 
 impl Shuffle {
-    /// The lane that the value comes from; `None` where that is outside of the segment.
+    /// The source lane; `None` if outside of the segment.
     pub(crate) fn source(self, lane: u32, b: u32, c: u32) -> Option<u32> {
         let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
         let least = lane & segment;
@@ -30,7 +30,7 @@ impl Shuffle {
     }
 }
 
-/// What `redux` does to two values.
+/// The operation of `redux` on two values.
 pub(crate) fn reduction(name: &str, ty: Type) -> Option<fn(u32, u32) -> u32> {
     Some(match (name, ty) {
         ("add", Type::U32 | Type::S32) => u32::wrapping_add,
@@ -45,7 +45,7 @@ pub(crate) fn reduction(name: &str, ty: Type) -> Option<fn(u32, u32) -> u32> {
     })
 }
 
-/// All values put together; 0 of none.
+/// The reduction of all values; 0 if none.
 pub(crate) fn reduce(values: impl Iterator<Item = u32>, f: fn(u32, u32) -> u32) -> u32 {
     values.reduce(f).unwrap_or_default()
 }
@@ -67,11 +67,11 @@ mod tests {
         for width in [1u32, 2, 4, 8, 16, 32] {
             let segment = (32 - width) << 8;
             for lane in 0..32 {
-                let (base, place) = (lane / width * width, lane % width);
+                let (base, position) = (lane / width * width, lane % width);
                 for delta in 0..32 {
-                    let down = (place + delta < width).then_some(lane + delta);
+                    let down = (position + delta < width).then_some(lane + delta);
                     assert_eq!(Shuffle::Down.source(lane, delta, segment | 31), down);
-                    let up = (place >= delta).then(|| lane - delta);
+                    let up = (position >= delta).then(|| lane - delta);
                     assert_eq!(Shuffle::Up.source(lane, delta, segment), up);
                     assert_eq!(Shuffle::Index.source(lane, delta, segment | 31), Some(base + delta % width));
                     // Lower segments can be reached, higher ones cannot.

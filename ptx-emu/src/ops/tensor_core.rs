@@ -1,35 +1,33 @@
-//! What a tensor core makes of a row and a column: the sum of their products and of what was there before, as `wgmma`
-//! adds on Hopper.
+//! The MMA of a tensor core: sums of products plus an accumulator, as `wgmma` computes them on Hopper.
 //!
-//! One instruction's step along k, 16 elements of 16 bits or 8 of 32, is one sum. Its summands are the products, exact, and
-//! the accumulator. The exponent of a product is the sum of its factors', whether or not it carries into a further bit; that
-//! of a subnormal number is its format's least, and the accumulator's is at least -126. All summands are aligned to the
-//! largest of these exponents, and keep 25 bits behind the point; what is beyond is cut off, toward 0. What they sum up to is
-//! exact, and is cut off again, toward 0, where an f32 ends. Subnormal numbers are kept on both sides, of a tf32 the last 13
-//! bits are ignored, and infinities and NaN are IEEE 754's, where each NaN is 0x7fffffff.
+//! One k-step of an instruction, 16 elements of 16 bits or 8 of 32, is one fused sum of exact products and the
+//! accumulator. The exponent of a product is the sum of its factors', without carry; that of a subnormal is its
+//! format's least, and the accumulator's is at least -126. All summands are aligned to the largest exponent and
+//! truncated to 25 fractional bits. Their sum is exact, and is truncated to an f32. Subnormals are kept on input and
+//! output, the last 13 bits of a tf32 are ignored, and infinities and NaN follow IEEE 754, with NaN as 0x7fffffff.
 //!
-//! P. Xie, Y. Wang, F. Yang and M. Yang, "MMA-Sim: bit-accurate reference model of tensor cores and matrix cores", arXiv
-//! 2511.10909, 2025: its truncated fused dot-product-add with 25 bits, which matched `wgmma` on Hopper bit for bit. What an H200
-//! gave is in `tests/conformance`, and is the same; with a bit more or less, none of it is.
+//! P. Xie, Y. Wang, F. Yang and M. Yang, "MMA-Sim: bit-accurate reference model of tensor cores and matrix cores",
+//! arXiv 2511.10909, 2025: its truncated fused dot-product-add with 25 bits. It reproduces the results of an H200 in
+//! `tests/conformance` exactly; 24 or 26 bits do not.
 
 use crate::lanes::vectorized;
 
-/// Rows that a warp computes, and columns that are computed side by side.
+/// Rows of a warp, and columns computed at once.
 pub(crate) const ROWS: usize = 16;
 pub(crate) const WIDTH: usize = 16;
 
-/// The most elements of a row or a column.
+/// Elements of a row or column at most.
 pub(crate) const MAX_DEPTH: usize = 16;
 
-/// Bits that are kept behind the point.
+/// Fractional bits that are kept.
 const FRACTION: i16 = 25;
 
-/// What stands for the exponent of 0, of infinities and of NaN: far from all others, and from their sums.
+/// The exponent that encodes 0, infinities and NaN: far from all others and their sums.
 const ZERO: i16 = -4096;
 const INFINITE: i16 = 12_000;
 const NAN: i16 = 12_001;
 
-/// The type of the elements that are multiplied.
+/// The element type of A and B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     F16,
@@ -38,7 +36,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Elements of a row in one step.
+    /// Elements of a row in one k-step.
     pub(crate) const fn depth(self) -> usize {
         32 / self.bytes()
     }
@@ -47,9 +45,9 @@ impl Format {
         if matches!(self, Self::Tf32) { 4 } else { 2 }
     }
 
-    /// The significand with its sign, of 10 bits behind the point, and the exponent.
+    /// The signed significand with 10 fractional bits, and the exponent.
     #[inline(always)]
-    const fn take_apart(self, bits: u32) -> (i16, i16) {
+    const fn unpack(self, bits: u32) -> (i16, i16) {
         let (sign, exponent, fraction, last, bias) = match self {
             Self::F16 => (bits >> 15 & 1, bits >> 10 & 0x1f, bits & 0x3ff, 0x1f, 15),
             Self::Bf16 => (bits >> 15 & 1, bits >> 7 & 0xff, (bits & 0x7f) << 3, 0xff, 127),
@@ -63,7 +61,7 @@ impl Format {
     }
 }
 
-/// A row of the first matrix.
+/// A row of A.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Row {
     significands: [i16; MAX_DEPTH],
@@ -71,7 +69,7 @@ pub(crate) struct Row {
     is_special: bool,
 }
 
-/// Columns of the second matrix, by k.
+/// Columns of B, by k.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Columns {
     significands: [[i16; WIDTH]; MAX_DEPTH],
@@ -79,15 +77,15 @@ pub(crate) struct Columns {
     is_special: bool,
 }
 
-/// The accumulators of a warp's rows in so many columns.
-pub(crate) type Sums = [[f32; WIDTH]; ROWS];
+/// The accumulators of a warp: rows by columns.
+pub(crate) type Accumulators = [[f32; WIDTH]; ROWS];
 
 impl Row {
-    /// Of elements that are multiplied by -1 if it is said.
+    /// From elements, negated if `negate`.
     pub(crate) fn new(format: Format, elements: &[u32; MAX_DEPTH], negate: bool) -> Self {
         let mut row = Self::default();
         for (k, &bits) in elements[..format.depth()].iter().enumerate() {
-            let (significand, exponent) = format.take_apart(bits);
+            let (significand, exponent) = format.unpack(bits);
             row.significands[k] = if negate { -significand } else { significand };
             row.exponents[k] = exponent;
             row.is_special |= exponent >= INFINITE;
@@ -99,14 +97,14 @@ impl Row {
 impl Columns {
     pub(crate) fn new(simd: pulp::Arch, format: Format, elements: &[[u32; WIDTH]; MAX_DEPTH]) -> Self {
         match format {
-            Format::F16 => Self::of(simd, elements, |bits| Format::F16.take_apart(bits)),
-            Format::Bf16 => Self::of(simd, elements, |bits| Format::Bf16.take_apart(bits)),
-            Format::Tf32 => Self::of(simd, elements, |bits| Format::Tf32.take_apart(bits)),
+            Format::F16 => Self::of(simd, elements, |bits| Format::F16.unpack(bits)),
+            Format::Bf16 => Self::of(simd, elements, |bits| Format::Bf16.unpack(bits)),
+            Format::Tf32 => Self::of(simd, elements, |bits| Format::Tf32.unpack(bits)),
         }
     }
 
     #[inline(always)]
-    fn of(simd: pulp::Arch, elements: &[[u32; WIDTH]; MAX_DEPTH], take_apart: impl Fn(u32) -> (i16, i16)) -> Self {
+    fn of(simd: pulp::Arch, elements: &[[u32; WIDTH]; MAX_DEPTH], unpack: impl Fn(u32) -> (i16, i16)) -> Self {
         let mut columns = Self::default();
         vectorized(
             simd,
@@ -115,7 +113,7 @@ impl Columns {
                 let mut most = i16::MIN;
                 for (k, elements) in elements.iter().enumerate() {
                     for (column, bits) in elements.iter().enumerate() {
-                        let (significand, exponent) = take_apart(*bits);
+                        let (significand, exponent) = unpack(*bits);
                         columns.significands[k][column] = significand;
                         columns.exponents[k][column] = exponent;
                         most = most.max(exponent);
@@ -128,22 +126,28 @@ impl Columns {
     }
 }
 
-/// Adds to each sum the products of its row and its column.
-pub(crate) fn multiply(simd: pulp::Arch, format: Format, rows: &[Row; ROWS], columns: &Columns, sums: &mut Sums) {
+/// Accumulates the product of each row and column.
+pub(crate) fn multiply(
+    simd: pulp::Arch,
+    format: Format,
+    rows: &[Row; ROWS],
+    columns: &Columns,
+    acc: &mut Accumulators,
+) {
     let depth = format.depth().min(MAX_DEPTH);
     vectorized(
         simd,
         #[inline(always)]
         || {
-            for (row, sums) in rows.iter().zip(sums.iter_mut()) {
-                let before = *sums;
-                let (is_finite, is_normal) = add_products(depth, row, columns, sums);
+            for (row, acc) in rows.iter().zip(acc.iter_mut()) {
+                let before = *acc;
+                let (is_finite, is_normal) = add_products(depth, row, columns, acc);
                 if !is_normal {
-                    add_small_products(depth, row, columns, &before, sums);
+                    add_small_products(depth, row, columns, &before, acc);
                 }
                 if !is_finite || row.is_special || columns.is_special {
                     for column in 0..WIDTH {
-                        sums[column] = special(depth, row, columns, column, before[column]).unwrap_or(sums[column]);
+                        acc[column] = special(depth, row, columns, column, before[column]).unwrap_or(acc[column]);
                     }
                 }
             }
@@ -151,54 +155,54 @@ pub(crate) fn multiply(simd: pulp::Arch, format: Format, rows: &[Row; ROWS], col
     );
 }
 
-/// By column: the exponent that all is aligned to, and the sum in units of the last bit that is kept.
+/// By column: the exponent of the alignment, and the sum in units of the last kept bit.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // of iterators the compiler makes worse vectors
-fn aligned(depth: usize, row: &Row, columns: &Columns, sums: &[f32; WIDTH]) -> ([i16; WIDTH], [[i32; WIDTH]; 2]) {
+fn aligned(depth: usize, row: &Row, columns: &Columns, acc: &[f32; WIDTH]) -> ([i16; WIDTH], [[i32; WIDTH]; 2]) {
     let exponent = |sum: f32| ((sum.to_bits() >> 23 & 0xff) as i16).max(1).wrapping_sub(127);
-    let mut top = sums.map(exponent);
+    let mut top = acc.map(exponent);
     for k in 0..depth {
         for column in 0..WIDTH {
             top[column] = top[column].max(row.exponents[k].wrapping_add(columns.exponents[k][column]));
         }
     }
-    // Half of the products in each: all of them, and the accumulator, may be too much for 32 bits.
+    // Half of the products each: all of them plus the accumulator may overflow 32 bits.
     let mut halves = [[0i32; WIDTH]; 2];
     for column in 0..WIDTH {
-        let bits = sums[column].to_bits();
+        let bits = acc[column].to_bits();
         let significand = bits & 0x007f_ffff | u32::from(bits >> 23 & 0xff != 0) << 23;
-        let behind = (top[column].wrapping_sub(exponent(sums[column])) as u16).min(31);
+        let behind = (top[column].wrapping_sub(exponent(acc[column])) as u16).min(31);
         let summand = (significand << (FRACTION - 23) >> behind) as i32;
         halves[0][column] = if bits >> 31 == 0 { summand } else { summand.wrapping_neg() };
     }
     for k in 0..depth {
-        // The product has 20 bits behind the point, and is shifted before it is made: neither factor has room for all of it.
+        // The product has 20 fractional bits; the shift is split, for neither factor has room for all of it.
         let significand = row.significands[k] << (FRACTION - 21);
-        let sums = &mut halves[k % 2];
+        let acc = &mut halves[k % 2];
         for column in 0..WIDTH {
             let product = i32::from(significand).wrapping_mul(i32::from(columns.significands[k][column] << 1));
             let exponent = row.exponents[k].wrapping_add(columns.exponents[k][column]);
             let behind = (top[column].wrapping_sub(exponent) as u16).min(31);
             let summand = (product.unsigned_abs() >> behind) as i32;
-            sums[column] = sums[column].wrapping_add(if product < 0 { summand.wrapping_neg() } else { summand });
+            acc[column] = acc[column].wrapping_add(if product < 0 { summand.wrapping_neg() } else { summand });
         }
     }
     (top, halves)
 }
 
-/// Adds where nothing is special: whether all sums had been finite, and whether none that results is below the normal
-/// numbers, of which it would keep too many bits.
+/// The fast path: valid if all inputs are finite and no result is subnormal, which would keep too many bits. Returns
+/// whether it was.
 #[inline(always)]
-fn add_products(depth: usize, row: &Row, columns: &Columns, sums: &mut [f32; WIDTH]) -> (bool, bool) {
-    let (top, halves) = aligned(depth, row, columns, sums);
+fn add_products(depth: usize, row: &Row, columns: &Columns, acc: &mut [f32; WIDTH]) -> (bool, bool) {
+    let (top, halves) = aligned(depth, row, columns, acc);
     let (mut is_finite, mut is_normal) = (true, true);
     for column in 0..WIDTH {
-        is_finite &= sums[column].is_finite();
+        is_finite &= acc[column].is_finite();
         let sum = f64::from(halves[0][column]) + f64::from(halves[1][column]);
         let exact = sum * power_of_two(top[column].wrapping_sub(FRACTION));
-        // The last bits of an f64 that an f32 does not have.
+        // The bits of an f64 beyond an f32's.
         let cut = f64::from_bits(exact.to_bits() & !((1 << 29) - 1));
-        sums[column] = cut as f32;
+        acc[column] = cut as f32;
         is_normal &= exact == 0.0 || exact.abs() >= f64::from(f32::MIN_POSITIVE);
     }
     (is_finite, is_normal)
@@ -206,24 +210,24 @@ fn add_products(depth: usize, row: &Row, columns: &Columns, sums: &mut [f32; WID
 
 /// As [`add_products`], where some results are subnormal.
 #[inline(never)]
-fn add_small_products(depth: usize, row: &Row, columns: &Columns, before: &[f32; WIDTH], sums: &mut [f32; WIDTH]) {
+fn add_small_products(depth: usize, row: &Row, columns: &Columns, before: &[f32; WIDTH], acc: &mut [f32; WIDTH]) {
     let (top, halves) = aligned(depth, row, columns, before);
     for column in 0..WIDTH {
         let sum = f64::from(halves[0][column]) + f64::from(halves[1][column]);
         let exact = sum * power_of_two(top[column].wrapping_sub(FRACTION));
         if exact.abs() < f64::from(f32::MIN_POSITIVE) {
-            sums[column] = ((exact * power_of_two(149)).trunc() * power_of_two(-149)) as f32;
+            acc[column] = ((exact * power_of_two(149)).trunc() * power_of_two(-149)) as f32;
         }
     }
 }
 
-/// Of an exponent that an f64 has.
+/// 2^exponent, in the range of an f64.
 #[inline(always)]
 fn power_of_two(exponent: i16) -> f64 {
     f64::from_bits((i64::from(exponent).wrapping_add(1023) << 52) as u64)
 }
 
-/// The result, if it is an infinity or NaN for what its summands are.
+/// The result if it is an infinity or NaN because of its summands.
 #[inline(never)]
 fn special(depth: usize, row: &Row, columns: &Columns, column: usize, before: f32) -> Option<f32> {
     let nan = Some(f32::from_bits(0x7fff_ffff));

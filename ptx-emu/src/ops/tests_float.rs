@@ -14,7 +14,7 @@ fn singles() -> impl Iterator<Item = f32> {
     })
 }
 
-/// x rounded from a double that holds it exactly, by its neighbours.
+/// x rounded from a double that holds it exactly, by the adjacent floats.
 fn rounded(x: f64, round: Round) -> f32 {
     let nearest = x as f32;
     match round {

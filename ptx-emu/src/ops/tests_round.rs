@@ -5,7 +5,7 @@ use rustc_apfloat::{Float, FloatConvert, Round, ieee};
 
 use super::convert::Conversion;
 use super::round::{BF16, E4M3, E5M2, F16, F32, F64, Format, TF32, from_f64, from_integer, to_f64};
-use crate::Type;
+use crate::types::Type;
 
 const ROUNDS: [Round; 5] = [
     Round::NearestTiesToEven,
@@ -26,7 +26,7 @@ fn patterns() -> impl Iterator<Item = u64> {
     })
 }
 
-/// Doubles around a format's numbers: on them, half way between two, and just beside.
+/// Doubles around a format's numbers: equal, at midpoints, and just off them.
 fn near(format: &Format) -> impl Iterator<Item = f64> {
     let max = format.max;
     patterns().map(move |bits| {

@@ -1,10 +1,10 @@
-//! What a tensor core computes, against the rule worked out in f64, one summand after the other.
+//! The MMA of a tensor core, against the rule computed in f64, one summand after the other.
 
 use half::{bf16, f16};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::tensor_core::{Columns, Format, MAX_DEPTH, ROWS, Row, Sums, WIDTH, multiply};
+use super::tensor_core::{Accumulators, Columns, Format, MAX_DEPTH, ROWS, Row, WIDTH, multiply};
 
 const FORMATS: [Format; 3] = [Format::F16, Format::Bf16, Format::Tf32];
 
@@ -41,10 +41,16 @@ fn expected(format: Format, a: &[u32], b: &[u32], c: f32) -> f32 {
     ((sum / last).trunc() * last) as f32
 }
 
-fn run(format: Format, a: &[[u32; MAX_DEPTH]; ROWS], b: &[[u32; WIDTH]; MAX_DEPTH], sums: &mut Sums, negate: bool) {
+fn run(
+    format: Format,
+    a: &[[u32; MAX_DEPTH]; ROWS],
+    b: &[[u32; WIDTH]; MAX_DEPTH],
+    acc: &mut Accumulators,
+    negate: bool,
+) {
     let simd = pulp::Arch::new();
     let rows = a.map(|row| Row::new(format, &row, negate));
-    multiply(simd, format, &rows, &Columns::new(simd, format, b), sums);
+    multiply(simd, format, &rows, &Columns::new(simd, format, b), acc);
 }
 
 /// Random bits of a type, whose exponents are near each other or anywhere.
@@ -75,15 +81,15 @@ fn sums_follow_the_rule() {
         let mut next = || element(&mut rng, format, kind);
         let a: [[u32; MAX_DEPTH]; ROWS] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
         let b: [[u32; WIDTH]; MAX_DEPTH] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
-        let mut sums: Sums =
+        let mut acc: Accumulators =
             std::array::from_fn(|_| std::array::from_fn(|_| f32::from_bits(element(&mut rng, Format::Tf32, kind))));
-        let before = sums;
-        run(format, &a, &b, &mut sums, false);
+        let before = acc;
+        run(format, &a, &b, &mut acc, false);
         for row in 0..ROWS {
             for column in 0..WIDTH {
                 let column_of_b: Vec<u32> = b[..format.depth()].iter().map(|k| k[column]).collect();
                 let expected = expected(format, &a[row][..format.depth()], &column_of_b, before[row][column]);
-                let is = sums[row][column];
+                let is = acc[row][column];
                 assert!(is == expected || is.to_bits() == expected.to_bits(), "{format:?} {kind}: {is:e} {expected:e}");
             }
         }
@@ -97,10 +103,10 @@ fn f16_sum(products: &[(f32, f32)], c: f32, negate: bool) -> f32 {
         a[3][k] = f16::from_f32(*x).to_bits().into();
         b[k][5] = f16::from_f32(*y).to_bits().into();
     }
-    let mut sums = Sums::default();
-    sums[3][5] = c;
-    run(Format::F16, &a, &b, &mut sums, negate);
-    sums[3][5]
+    let mut acc = Accumulators::default();
+    acc[3][5] = c;
+    run(Format::F16, &a, &b, &mut acc, negate);
+    acc[3][5]
 }
 
 #[test]
@@ -132,22 +138,22 @@ fn infinities_are_those_of_the_summands() {
     assert_eq!(f16_sum(&[(60_000.0, 60_000.0)], f32::MAX, false), f32::MAX, "what is too large only once it is added");
 }
 
-/// Prints how long a product takes; `cargo test --release -p ptx-emu -- --ignored --nocapture time_of_a_product`.
+/// Prints the time of an MMA; `cargo test --release -p ptx-emu -- --ignored --nocapture time_of_an_mma`.
 #[test]
 #[ignore = "measures"]
-fn time_of_a_product() {
+fn time_of_an_mma() {
     let mut rng = StdRng::seed_from_u64(7);
     for format in FORMATS {
         let mut next = || element(&mut rng, format, 1);
         let a: [[u32; MAX_DEPTH]; ROWS] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
         let b: [[u32; WIDTH]; MAX_DEPTH] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
-        let mut sums = Sums::default();
+        let mut acc = Accumulators::default();
         let simd = pulp::Arch::new();
         let (rows, columns) = (a.map(|row| Row::new(format, &row, false)), Columns::new(simd, format, &b));
         let rounds = 100_000;
         let start = std::time::Instant::now();
-        (0..rounds).for_each(|_| multiply(simd, format, &rows, &columns, &mut sums));
+        (0..rounds).for_each(|_| multiply(simd, format, &rows, &columns, &mut acc));
         let ns = start.elapsed().as_nanos() as f64 / f64::from(rounds) / (ROWS * WIDTH * format.depth()) as f64;
-        println!("{format:?}: {ns:.3} ns for each product; {}", sums[0][0]);
+        println!("{format:?}: {ns:.3} ns for each product; {}", acc[0][0]);
     }
 }

@@ -1,6 +1,6 @@
 //! The syntax tree. Scopes are resolved: registers, variables and labels of a function are numbered.
 
-use crate::{Space, Type};
+use crate::types::{Space, Type};
 
 /// A translation unit.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ pub struct Function {
     pub returns: Vec<Param>,
     /// What it takes.
     pub params: Vec<Param>,
-    /// What it says about its launch.
+    /// Its launch bounds.
     pub bounds: LaunchBounds,
     /// Its body; `None` for a function that is only declared.
     pub body: Option<Body>,
@@ -37,7 +37,7 @@ pub struct Function {
     pub line: u32,
 }
 
-/// Whether the host or the device calls.
+/// Called by the host or by the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FunctionKind {
     /// `.entry`
@@ -68,7 +68,7 @@ pub struct LaunchBounds {
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`: threads of a block exactly, by dimension.
     pub required_threads: Option<[u32; 3]>,
-    /// `.minnctapersm`: blocks that must fit on a multiprocessor.
+    /// `.minnctapersm`: blocks that must fit on an SM.
     pub min_blocks_per_sm: Option<u32>,
     /// `.maxnreg`: registers of a thread at most.
     pub max_registers: Option<u32>,
@@ -88,7 +88,7 @@ pub struct LabelId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VariableId(pub u32);
 
-/// What stands between the braces of a function, its inner scopes flattened.
+/// The body of a function, with inner scopes flattened.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Body {
     /// Registers that some instruction names, by [`RegisterId`]. `.reg .b32 %r<1000>` declares names, not entries.
@@ -157,7 +157,7 @@ pub enum Initial {
 /// An instruction or a label.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
-    /// A place to jump to.
+    /// A label.
     Label(LabelId),
     /// An instruction.
     Instruction(Instruction),
@@ -233,12 +233,12 @@ pub enum Operand {
     Pair(Box<Self>, Box<Self>),
     /// `(a, b, ...)`, of `call`
     List(Vec<Self>),
-    /// `_`: a result that nobody wants.
+    /// `_`: an unused result.
     Sink,
 }
 
-/// What an address expression in brackets is made of. Tensor coordinates and further parts (`[map, {x, y}]`,
-/// `[a], [b]`) stay operands of their own: `[map, {x, y}]` has the coordinates in `coordinates`.
+/// An address expression in brackets. Tensor coordinates (`[map, {x, y}]`) are in `coordinates`; further operands
+/// (`[a], [b]`) stay separate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Address {
     /// The base.
@@ -265,9 +265,9 @@ pub enum AddressBase {
 pub enum Symbol {
     /// A variable of the function, the innermost scope first.
     Local(VariableId),
-    /// A parameter of the function, by its place.
+    /// A parameter of the function, by index.
     Param(usize),
-    /// What a device function returns, by its place.
+    /// A return value of a device function, by index.
     Return(usize),
     /// A variable or function of the module, or one that is defined elsewhere, by its name.
     Module(String),

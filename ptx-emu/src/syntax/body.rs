@@ -5,7 +5,7 @@ use super::globals::Globals;
 use super::lexer::Kind;
 use super::scope::{Labels, Name, Scopes, duplicate};
 use super::{Body, Function, Guard, Instruction, LabelId, Param, RegisterId, Statement, SyntaxError, VariableId};
-use crate::{Space, Type};
+use crate::types::{Space, Type};
 
 pub(super) struct BodyParser<'p, 'a> {
     pub cursor: &'p mut Cursor<'a>,
@@ -45,8 +45,8 @@ impl<'p, 'a> BodyParser<'p, 'a> {
     }
 
     fn parameters(&mut self, names: &[&'a str], params: &mut [Param], name: fn(usize) -> Name) -> Result<()> {
-        for (place, (text, param)) in names.iter().zip(params).enumerate() {
-            // What a declaration calls `_` nobody can name.
+        for (index, (text, param)) in names.iter().zip(params).enumerate() {
+            // A declaration named `_` cannot be referenced.
             if *text == "_" {
                 continue;
             }
@@ -56,7 +56,7 @@ impl<'p, 'a> BodyParser<'p, 'a> {
                 param.register = Some(id);
                 self.scopes.declare(text, Name::Register(id))
             } else {
-                self.scopes.declare(text, name(place))
+                self.scopes.declare(text, name(index))
             };
             if !declared {
                 return Err(duplicate(self.cursor.line(), text));
@@ -200,8 +200,8 @@ impl<'p, 'a> BodyParser<'p, 'a> {
         }
         let operands = self.operands(opcode[0] == "call")?;
         if self.cursor.kind() != Kind::Semicolon {
-            let place = format!("`;` after the operands of {}", quoted(&opcode.join(".")));
-            return Err(self.cursor.expected(&place));
+            let after = format!("`;` after the operands of {}", quoted(&opcode.join(".")));
+            return Err(self.cursor.expected(&after));
         }
         self.cursor.advance();
         Ok(Instruction { guard, opcode, operands, line })

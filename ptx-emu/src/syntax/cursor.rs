@@ -1,11 +1,11 @@
-//! A place among the tokens, and what one asks there.
+//! A position in the token stream.
 
 use super::SyntaxError;
 use super::lexer::{self, Kind, Token};
 
 pub(super) type Result<T> = std::result::Result<T, SyntaxError>;
 
-/// As deep as scopes, parentheses and braces nest at most.
+/// Nesting limit of scopes, parentheses and braces.
 pub(super) const MAX_DEPTH: usize = 64;
 
 pub(super) struct Cursor<'a> {
@@ -88,8 +88,8 @@ impl<'a> Cursor<'a> {
         self.expect(Kind::Name, what)
     }
 
-    pub fn semicolon(&mut self, place: &str) -> Result<()> {
-        if self.accept(Kind::Semicolon) { Ok(()) } else { Err(self.expected(&format!("`;` after {place}"))) }
+    pub fn semicolon(&mut self, after: &str) -> Result<()> {
+        if self.accept(Kind::Semicolon) { Ok(()) } else { Err(self.expected(&format!("`;` after {after}"))) }
     }
 
     /// Passes all up to the bracket that closes the one at hand.

@@ -4,7 +4,7 @@ use super::cursor::{Cursor, MAX_DEPTH, Result, quoted};
 use super::globals::Globals;
 use super::lexer::Kind;
 use super::{Initial, Variable};
-use crate::{Space, Type};
+use crate::types::{Space, Type};
 
 /// `.align 8 .v2 .f32`
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@ use super::body::Signature;
 use super::cursor::{Cursor, Result, quoted};
 use super::lexer::Kind;
 use super::{Function, FunctionKind, LaunchBounds, Param, RegisterId};
-use crate::Type;
+use crate::types::Type;
 
 impl<'a> Cursor<'a> {
     /// From `.entry` or `.func`, which is at hand, to the body or the `;`.

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use super::cursor::{Cursor, Result, quoted};
 use super::lexer::Kind;
 
-/// What a name of the module stands for, by its place there.
+/// A module-level name, by index.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Global {
     Variable(usize),

@@ -6,7 +6,7 @@ use super::cursor::{Cursor, Result, quoted};
 use super::declarations::Head;
 use super::globals::Globals;
 use super::lexer::Kind;
-use crate::Type;
+use crate::types::Type;
 
 struct Initialiser<'p, 'a> {
     cursor: &'p mut Cursor<'a>,
@@ -18,7 +18,7 @@ struct Initialiser<'p, 'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// What stands behind the `=`. An unsized first dimension gets its size.
+    /// The value after the `=`. An unsized first dimension gets its size.
     pub fn initialiser(
         &mut self,
         head: Head,

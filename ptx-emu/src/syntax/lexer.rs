@@ -1,4 +1,4 @@
-//! Text becomes tokens.
+//! Tokens of PTX text.
 
 use logos::{FilterResult, Lexer, Logos};
 
@@ -102,9 +102,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
         return Err(SyntaxError::new(1, "a text of more than 4 GiB cannot be read"));
     };
     let (mut line, mut counted) = (1, 0);
-    let mut line_at = |place: usize| {
-        line += text.as_bytes()[counted..place].iter().filter(|byte| **byte == b'\n').count() as u32;
-        counted = place;
+    let mut line_at = |offset: usize| {
+        line += text.as_bytes()[counted..offset].iter().filter(|byte| **byte == b'\n').count() as u32;
+        counted = offset;
         line
     };
     let mut tokens = Vec::new();

@@ -1,4 +1,4 @@
-//! PTX text becomes a [`Module`]: names resolved to their declarations, instructions still as written.
+//! Parses PTX text to a [`Module`]: names resolved to their declarations, instructions as written.
 
 mod ast;
 mod body;
@@ -18,7 +18,7 @@ pub use ast::{
     Operand, Param, Register, RegisterId, Statement, Symbol, Variable, VariableId,
 };
 
-/// Why a text is no PTX that can be read.
+/// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct SyntaxError {

@@ -122,8 +122,8 @@ impl<'a> BodyParser<'_, 'a> {
             Some(Name::Register(register)) => Named::Register(register),
             Some(Name::Label(label)) => Named::Label(label),
             Some(Name::Variable(variable)) => Named::Symbol(Symbol::Local(variable)),
-            Some(Name::Param(place)) => Named::Symbol(Symbol::Param(place)),
-            Some(Name::Return(place)) => Named::Symbol(Symbol::Return(place)),
+            Some(Name::Param(index)) => Named::Symbol(Symbol::Param(index)),
+            Some(Name::Return(index)) => Named::Symbol(Symbol::Return(index)),
             None => Named::Symbol(Symbol::Module(self.globals.symbol(self.cursor)?)),
         };
         self.cursor.advance();

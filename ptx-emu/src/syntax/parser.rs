@@ -6,7 +6,7 @@ use super::globals::{Global, Globals};
 use super::lexer::Kind;
 use super::scope::duplicate;
 use super::{Function, FunctionKind, Module, Variable};
-use crate::Space;
+use crate::types::Space;
 
 struct Parser<'a> {
     cursor: Cursor<'a>,
@@ -70,14 +70,14 @@ impl Cursor<'_> {
     /// `.loc 1 20 3, function_name $L__info_string0 + 4, inlined_at 1 4 9`
     pub fn loc(&mut self) -> Result<()> {
         self.advance();
-        self.place()?;
+        self.source_location()?;
         while self.accept(Kind::Comma) {
             match self.name("`function_name` or `inlined_at`")? {
                 "function_name" => {
                     self.name("a label after `function_name`")?;
                     self.offset()?;
                 }
-                "inlined_at" => self.place()?,
+                "inlined_at" => self.source_location()?,
                 other => return Err(self.error_behind(format!("unknown attribute {} of `.loc`", quoted(other)))),
             }
         }
@@ -85,7 +85,7 @@ impl Cursor<'_> {
     }
 
     /// File, line and column.
-    fn place(&mut self) -> Result<()> {
+    fn source_location(&mut self) -> Result<()> {
         for _ in 0..3 {
             self.expect(Kind::Number, "file, line and column")?;
         }
@@ -170,11 +170,11 @@ impl<'a> Parser<'a> {
         variables.into_iter().try_for_each(|(name, variable)| self.add_variable(name, variable))
     }
 
-    /// A definition takes the place of an `.extern` declaration.
+    /// A definition replaces an `.extern` declaration.
     fn add_variable(&mut self, name: &'a str, variable: Variable) -> Result<()> {
         let next = Global::Variable(self.module.variables.len());
         match *self.globals.entry(name).or_insert(next) {
-            Global::Variable(place) => match self.module.variables.get_mut(place) {
+            Global::Variable(index) => match self.module.variables.get_mut(index) {
                 None => self.module.variables.push(variable),
                 Some(known) if known.is_extern => *known = variable,
                 Some(_) if variable.is_extern => {}
@@ -187,13 +187,13 @@ impl<'a> Parser<'a> {
 
     fn function(&mut self, kind: FunctionKind) -> Result<()> {
         let (name, mut function, names) = self.cursor.function_heading(kind)?;
-        let place = self.declare(name, &function)?;
+        let index = self.declare(name, &function)?;
         if self.cursor.accept(Kind::Semicolon) {
             clear_registers(&mut function);
         } else {
             self.body(&names, &mut function)?;
         }
-        match self.module.functions.get_mut(place) {
+        match self.module.functions.get_mut(index) {
             Some(known) if known.body.is_some() && function.body.is_some() => {
                 return Err(duplicate(function.line, name));
             }
@@ -204,10 +204,10 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The place of a function among the module's, so that its own body may name it.
+    /// The index of a function, known before its body is parsed.
     fn declare(&mut self, name: &'a str, function: &Function) -> Result<usize> {
         match *self.globals.entry(name).or_insert(Global::Function(self.module.functions.len())) {
-            Global::Function(place) => Ok(place),
+            Global::Function(index) => Ok(index),
             Global::Variable(_) => Err(duplicate(function.line, name)),
         }
     }

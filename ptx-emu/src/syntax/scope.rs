@@ -1,11 +1,11 @@
-//! What names stand for within a function.
+//! Scopes and names of a function.
 
 use std::collections::HashMap;
 
 use super::cursor::{Cursor, Result, quoted};
 use super::lexer::Kind;
 use super::{LabelId, Register, RegisterId, SyntaxError, VariableId};
-use crate::Type;
+use crate::types::Type;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Name {
@@ -131,9 +131,9 @@ impl<'a> Labels<'a> {
     pub fn find(cursor: &Cursor<'a>) -> Self {
         let mut labels = Self::default();
         let mut open = Vec::new();
-        for (place, pair) in cursor.rest().windows(2).enumerate() {
+        for (offset, pair) in cursor.rest().windows(2).enumerate() {
             match (pair[0].kind, pair[1].kind) {
-                (Kind::LeftBrace, _) => open.push(cursor.position() + place),
+                (Kind::LeftBrace, _) => open.push(cursor.position() + offset),
                 (Kind::RightBrace, _) => drop(open.pop()),
                 (Kind::Name, Kind::Colon) => labels.add(open.last(), cursor.text_of(pair[0]), pair[0].line),
                 _ => {}

@@ -1,18 +1,18 @@
-//! The ladder: a bar for each step, beside cuBLAS, the peak of the FMA units, and the kernels of others.
+//! The ladder: a bar for each step, beside cuBLAS, the FMA peak, and the kernels of others.
 //!
 //! The tensor cores are ten times as fast, so that they have a panel and an axis of their own.
 
 mod table;
 
-use results::Measurement;
+use results::format::{self, or_dash, percent, tflops, trimmed};
+use results::{Measurement, Run};
 
-use super::{GROUPS, LeftOut, group, vertical_grid};
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, Entry, View, run_mark, tip};
-use crate::legend::{self, Swatch};
-use crate::number::{axis, thousands};
-use crate::picture::Picture;
-use crate::scale::{Scale, round_up};
+use crate::grid::vertical_grid;
+use crate::legend::{self, GROUPS, Swatch, group};
+use crate::picture::{LeftOut, Picture};
+use crate::scale::{Scale, round_up, tflops as tick};
 
 const NAME: &str = "ladder";
 const FORM_OF_PEERS: usize = 3;
@@ -20,12 +20,13 @@ const FORM_OF_PEERS: usize = 3;
 /// A step's bar of one run.
 struct Bar<'a> {
     row: &'a Measurement,
+    run: &'a Run,
     view: usize,
     /// The kernel of others with the same idea.
     peer: Option<f64>,
     /// cuBLAS in the same arithmetic.
     cublas: Option<f64>,
-    /// How many times as fast as the base, or beside other runs as the first one.
+    /// How many times as fast as the base in the same arithmetic, or beside other runs as the first one.
     ratio: Option<f64>,
     colour: usize,
 }
@@ -55,7 +56,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     let drawings = Layout::ALL.map(|layout| draw(data, &panels, layout));
     Ok(Picture {
         name: NAME,
-        title: format!("{title}: GFLOPS at {size}{}", data.how()),
+        title: format!("{title}: TFLOPS at {size}{}", data.how()),
         source: data.source(),
         note: note(data, &panels),
         table: table::table(data, size),
@@ -65,12 +66,15 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
 }
 
 fn note(data: &Data, panels: &[Panel]) -> String {
-    let mut note = "Each step is one idea more than its base, the step that it starts from. ".to_owned();
+    let mut note = "Each step adds one idea to its base. ".to_owned();
+    if data.is_single() {
+        note += "A speed-up over the base is given where both compute in one precision. ";
+    }
     if panels.len() > 1 {
-        note += "The tensor cores have an axis of their own, below. ";
+        note += "Steps on the tensor cores have an axis of their own, below. ";
     }
     if data.steps().any(|entry| entry.precision.ends_with("x3")) && data.baselines().next().is_some() {
-        note += "fp16x3 and tf32x3 compute with fp32's accuracy, and are compared with cuBLAS in fp32. ";
+        note += "fp16x3 and tf32x3 take and give f32, so they are compared with cuBLAS SGEMM. ";
     }
     note
 }
@@ -78,10 +82,9 @@ fn note(data: &Data, panels: &[Panel]) -> String {
 fn panels<'a>(data: &'a Data, size: u32) -> Vec<Panel<'a>> {
     let peak = data.measured().filter_map(|(i, view)| Some((i, view.fma_peak()?)));
     let mut peaks: Vec<(f64, String, &'static str)> = Vec::new();
-    for (_, peak) in peak {
-        // Shares are rounded differently in different rows.
-        if peaks.iter().all(|(other, ..)| (other / peak - 1.0).abs() > 0.005) {
-            peaks.push((peak, format!("FMA peak {}", thousands(peak)), "s-muted dash"));
+    for (_, (peak, clock)) in peak {
+        if peaks.iter().all(|(other, ..)| *other != peak) {
+            peaks.push((peak, format!("FMA peak {} at {clock} MHz", tflops(peak)), "s-muted dash"));
         }
     }
     let mut lines: Vec<_> = data.measured().filter_map(|(i, view)| cublas_line(data, i, view, size)).collect();
@@ -95,7 +98,7 @@ fn panels<'a>(data: &'a Data, size: u32) -> Vec<Panel<'a>> {
     let mut panels: Vec<_> = [plain, tensor].into_iter().filter(|panel| !panel.steps.is_empty()).collect();
     if let [plain, tensor] = &mut panels[..] {
         let times = tensor.most() / plain.most();
-        tensor.title += &format!(": an axis {} times as long", crate::number::short(times));
+        tensor.title += &format!(": an axis {} times as long", trimmed(times));
     }
     panels
 }
@@ -104,7 +107,7 @@ fn cublas_line(data: &Data, i: usize, view: &View, size: u32) -> Option<(f64, St
     let row = view.run.of("cublas", "fp32", [size; 3])?;
     let which = if data.is_single() { String::new() } else { format!(" {}", run_mark(i)) };
     let how = if row.modelled { " modelled" } else { "" };
-    Some((row.gflops, format!("cuBLAS{which} {}{how}", thousands(row.gflops)), "s-ink"))
+    Some((row.gflops, format!("cuBLAS{which} {}{how}", tflops(row.gflops)), "s-ink"))
 }
 
 fn bars<'a>(data: &'a Data, entry: &Entry) -> Vec<Bar<'a>> {
@@ -117,10 +120,15 @@ fn bars<'a>(data: &'a Data, entry: &Entry) -> Vec<Bar<'a>> {
         };
         Some(Bar {
             row,
+            run: &view.run,
             view: i,
             peer: data.peers.beside(row),
             cublas: row.percent_of_cublas.filter(|share| *share > 0.0).map(|share| 100.0 * row.gflops / share),
-            ratio: if data.is_single() { row.speedup_over_base } else { first.map(|first| row.gflops / first) },
+            ratio: if data.is_single() {
+                view.run.speedup_over_base(row)
+            } else {
+                first.map(|first| row.gflops / first)
+            },
             colour,
         })
     };
@@ -140,15 +148,15 @@ impl Panel<'_> {
 type Column = (&'static str, fn(&Bar) -> String);
 
 fn speed(bar: &Bar) -> String {
-    thousands(bar.row.gflops)
+    tflops(bar.row.gflops)
 }
 
 fn share(bar: &Bar) -> String {
-    bar.row.percent_of_cublas.map_or_else(|| "-".into(), |share| format!("{share:.1} %"))
+    or_dash(bar.row.percent_of_cublas, |share| format!("{} %", percent(share)))
 }
 
 fn times(bar: &Bar) -> String {
-    bar.ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2} x"))
+    or_dash(bar.ratio, |ratio| format!("{} x", format::times(ratio)))
 }
 
 /// Where the parts of a line are, in pixels from the left.
@@ -173,12 +181,12 @@ impl Columns {
             .flat_map(|panel| &panel.steps)
             .flat_map(|step| &step.bars)
             .any(|bar| bar.row.percent_of_cublas.is_some());
-        let values: Vec<(f64, Column)> = match (layout, has_cublas) {
-            (Layout::Narrow, _) => vec![(359.0, ("GFLOPS", speed))],
-            (Layout::Wide, true) => {
-                vec![(770.0, ("GFLOPS", speed)), (860.0, ("of cuBLAS", share)), (958.0, (ratio, times))]
+        let values: Vec<(f64, Column)> = match (layout.is_wide(), has_cublas) {
+            (false, _) => vec![(359.0, ("TFLOPS", speed))],
+            (true, true) => {
+                vec![(770.0, ("TFLOPS", speed)), (860.0, ("of cuBLAS", share)), (958.0, (ratio, times))]
             }
-            (Layout::Wide, false) => vec![(860.0, ("GFLOPS", speed)), (958.0, (ratio, times))],
+            (true, false) => vec![(860.0, ("TFLOPS", speed)), (958.0, (ratio, times))],
         };
         let bars =
             layout.pick(if has_cublas { (name + 12.0, 690.0) } else { (name + 12.0, 780.0) }, (name + 8.0, 298.0));
@@ -229,7 +237,7 @@ fn legend(data: &Data, panels: &[Panel]) -> Vec<(Swatch, String)> {
         .iter()
         .any(|panel| panel.has_ticks && panel.steps.iter().flat_map(|step| &step.bars).any(|bar| bar.cublas.is_some()))
     {
-        items.push((Swatch::Upright("s-ink"), "cuBLAS in the arithmetic of the step".into()));
+        items.push((Swatch::Upright("s-ink"), "cuBLAS in the step's precision".into()));
     }
     items
 }
@@ -249,7 +257,7 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel, columns: &Columns, has_runs: b
     let height = |step: &Step| columns.step_distance + columns.bar_distance * (step.bars.len().max(1) - 1) as f64;
     let bottom = plot + panel.steps.iter().map(height).sum::<f64>() + 4.0;
     let ticks = scale.ticks(layout.pick(7.0, 3.0));
-    vertical_grid(canvas, &scale, [plot, bottom], &ticks, axis);
+    vertical_grid(canvas, &scale, [plot, bottom], &ticks, tick);
 
     let mut y = plot + 2.0;
     for step in &panel.steps {
@@ -300,11 +308,11 @@ fn draw_step(
     canvas.text(columns.name, middle, Anchor::End, name, &step.entry.name());
     for (i, bar) in step.bars.iter().enumerate() {
         let y = first + columns.bar_distance * i as f64;
-        let mut lines = tip(bar.row);
+        let mut lines = tip(bar.run, bar.row);
         if has_runs {
             lines.insert(1, format!("run {}", run_mark(bar.view)));
         }
-        lines.extend(bar.peer.map(|peer| format!("the same idea in CUDA C++: {} GFLOPS", thousands(peer))));
+        lines.extend(bar.peer.map(|peer| format!("the same idea in CUDA C++: {} TFLOPS", tflops(peer))));
         canvas.mark(&lines, |canvas| {
             let (x, half) = (scale.at(0.0), columns.bar_height / 2.0);
             canvas.bar([x, y - half, scale.at(bar.row.gflops) - x, columns.bar_height], bar.colour, bar.row.modelled);
@@ -317,7 +325,7 @@ fn draw_step(
             }
         });
         for (right, (heading, text)) in &columns.values {
-            let class = if *heading == "GFLOPS" { "f-ink" } else { "f-muted" };
+            let class = if *heading == "TFLOPS" { "f-ink" } else { "f-muted" };
             canvas.text(*right, y, Anchor::End, Type { class, ..name }, &text(bar));
         }
     }

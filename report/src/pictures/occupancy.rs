@@ -1,28 +1,28 @@
-//! How many warps a multiprocessor holds, and what keeps it from holding more.
+//! How many warps an SM holds, and what limits them.
 
-use results::{Counters, grouped, significant};
+use results::Counters;
+use results::format::{grouped, significant, trimmed};
 
 use super::counted::{self, Counted, counted};
-use super::{LeftOut, vertical_grid};
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::data::Data;
+use crate::grid::vertical_grid;
 use crate::legend::{self, Swatch};
-use crate::number::short;
-use crate::picture::Picture;
+use crate::picture::{LeftOut, Picture};
 use crate::scale::Scale;
 use crate::table::Table;
 
 const NAME: &str = "occupancy";
 
 pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
-    let title = "Occupancy: warps of a multiprocessor".to_owned();
+    let title = "Occupancy: resident warps per SM".to_owned();
     let all = counted(data);
     if all.is_empty() {
         return Err(LeftOut { name: NAME, title, reason: counted::MISSING.into() });
     }
-    let note = "How many warps a multiprocessor holds at once, of those that it could hold, and what keeps it from holding \
-                more. Registers are the emulator's estimate, and so is what follows from them: hatched. The fastest steps hold \
-                few warps, which do much each.";
+    let note = "Resident warps per SM, out of the maximum, and the resource that limits them. Registers are the emulator's estimate, \
+                and so is the occupancy: hatched. The fastest steps have a low occupancy: they hide latency by \
+                instruction-level parallelism.";
     Ok(Picture {
         name: NAME,
         title,
@@ -68,7 +68,7 @@ fn draw(all: &[Counted], layout: Layout) -> Drawing {
     let (top, row) = (y, layout.pick(24.0, 40.0) + layout.pick(16.0, 18.0) * (all.len() - 1) as f64);
     let bottom = top + row * slugs.len() as f64 + 4.0;
     let ticks: Vec<f64> = (0..=4).map(|i| most * f64::from(i) / 4.0).collect();
-    vertical_grid(&mut canvas, &scale, [top, bottom], &ticks, short);
+    vertical_grid(&mut canvas, &scale, [top, bottom], &ticks, trimmed);
     for (place, slug) in slugs.iter().enumerate() {
         let y = top + row * place as f64;
         let middle = if layout.is_wide() { y + row / 2.0 } else { y + 11.0 };
@@ -117,7 +117,7 @@ fn values(canvas: &mut Canvas, counters: &Counters, most: f64, [above, y]: [f64;
 }
 
 fn kib(bytes: u32) -> String {
-    short(f64::from(bytes) / 1024.0)
+    trimmed(f64::from(bytes) / 1024.0)
 }
 
 fn tip(slug: &str, counters: &Counters, counted: &Counted) -> Vec<String> {

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use results::{Accuracy, Measurement, Verdict, significant};
+use results::format::{error, or_dash, significant, tflops, trimmed};
+use results::{Accuracy, Measurement, Run, Verdict};
 
-use super::{GROUPS, LeftOut, group, horizontal_grid, vertical_grid};
 use crate::canvas::{Anchor, Area, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, Entry, View, run_mark, tip};
-use crate::legend::{self, Swatch};
-use crate::number::{axis, short, thousands};
-use crate::picture::Picture;
+use crate::grid::{horizontal_grid, vertical_grid};
+use crate::legend::{self, GROUPS, Swatch, group};
+use crate::picture::{LeftOut, Picture};
 use crate::place::Placer;
-use crate::scale::Scale;
+use crate::scale::{Scale, tflops as tick};
 use crate::table::Table;
 
 const NAME: &str = "precision";
 
 pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
-    let title = "Error against speed".to_owned();
+    let title = "Error by speed".to_owned();
     let clouds: Vec<_> = data.measured().filter_map(|(i, view)| Cloud::new(data, i, view)).collect();
     let ranges = ranges(data);
     if clouds.is_empty() && ranges.is_empty() {
@@ -26,13 +26,13 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     }
     let mut note = String::new();
     if !clouds.is_empty() {
-        note += "The error is ||C - reference|| / ||reference||, against f64: lower is more accurate, further right is faster. \
-                 Named are cuBLAS and the fastest step of each arithmetic; the small points are other steps, as far as they \
-                 are not much slower. ";
+        note += "The error is the normwise relative error ||C - C_ref|| / ||C_ref|| against f64. Lower is more accurate, further \
+                 right is faster. Named: cuBLAS and the fastest step of each precision. Small points: the other steps that are not \
+                 much slower. ";
     }
     if !ranges.is_empty() {
-        note += if clouds.is_empty() { "Errors" } else { "Below: errors" };
-        note += " on all kinds of inputs, as multiples of SGEMM's on the same ones, from the least to the largest.";
+        note += if clouds.is_empty() { "The" } else { "Below: the" };
+        note += " same error on each kind of inputs, divided by SGEMM's on the same inputs. A line spans the ratios of a step.";
     }
     let at = data.size.map(|size| format!(" at {size}")).unwrap_or_default();
     Ok(Picture {
@@ -49,6 +49,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
 /// The rows of one run at the size of single figures.
 struct Cloud<'a> {
     view: usize,
+    run: &'a Run,
     label: &'a str,
     /// With a name where it is shown.
     points: Vec<(&'a Entry, &'a Measurement, bool)>,
@@ -69,7 +70,7 @@ impl<'a> Cloud<'a> {
             entry.is_baseline || best.get(entry.precision.as_str()).is_some_and(|best| std::ptr::eq(*best, row))
         };
         let points: Vec<_> = rows.into_iter().map(|(entry, row)| (entry, row, is_named(entry, row))).collect();
-        (!points.is_empty()).then_some(Self { view: i, label: &view.label, points })
+        (!points.is_empty()).then_some(Self { view: i, run: &view.run, label: &view.label, points })
     }
 }
 
@@ -157,9 +158,9 @@ fn draw_cloud(canvas: &mut Canvas, all: &[Cloud], cloud: &Cloud, top: f64) -> f6
     let x = Scale::log([named, most], layout.pick(1.6, 1.7), (left, right));
     let y = Scale::log(points().map(|(_, row, _)| row.rel_error), 2.0, (bottom, top));
     canvas.text(0.0, top - 18.0, Anchor::Start, small, "relative error, lower is better");
-    horizontal_grid(canvas, &y, [left, right], &y.ticks(8.0), short);
-    vertical_grid(canvas, &x, [top, bottom], &x.ticks(layout.pick(8.0, 6.0)), axis);
-    canvas.text((left + right) / 2.0, bottom + 34.0, Anchor::Middle, small, "GFLOPS, further right is better");
+    horizontal_grid(canvas, &y, [left, right], &y.ticks(8.0), trimmed);
+    vertical_grid(canvas, &x, [top, bottom], &x.ticks(layout.pick(8.0, 6.0)), tick);
+    canvas.text((left + right) / 2.0, bottom + 34.0, Anchor::Middle, small, "TFLOPS, further right is better");
 
     let seen = cloud.points.iter().filter(|(_, row, _)| x.at(row.gflops) >= left);
     let seen: Vec<_> = seen.map(|point| (point, [x.at(point.1.gflops), y.at(point.1.rel_error)])).collect();
@@ -173,7 +174,7 @@ fn draw_cloud(canvas: &mut Canvas, all: &[Cloud], cloud: &Cloud, top: f64) -> f6
     order.sort_by_key(|((entry, _, is_named), _)| (*is_named, !entry.is_baseline));
     for ((entry, row, is_named), place) in order {
         let radius = if *is_named { 5.5 } else { 2.8 };
-        canvas.mark(&precision_tip(row), |canvas| {
+        canvas.mark(&precision_tip(cloud.run, row), |canvas| {
             if entry.is_baseline {
                 canvas.shape(place, radius, 3, if row.modelled { "f-paper s-ink" } else { "f-ink s-paper" }, 1.2);
             } else {
@@ -194,9 +195,9 @@ fn draw_cloud(canvas: &mut Canvas, all: &[Cloud], cloud: &Cloud, top: f64) -> f6
     bottom + 46.0
 }
 
-fn precision_tip(row: &Measurement) -> Vec<String> {
-    let mut lines = tip(row);
-    lines.insert(2, format!("relative error {:.1e}", row.rel_error));
+fn precision_tip(run: &Run, row: &Measurement) -> Vec<String> {
+    let mut lines = tip(run, row);
+    lines.insert(2, format!("relative error {}", error(row.rel_error)));
     lines
 }
 
@@ -204,7 +205,7 @@ fn draw_ranges(canvas: &mut Canvas, ranges: &[Range], top: f64) -> f64 {
     let layout = canvas.layout;
     let name = Type { size: layout.font(), class: "f-ink" };
     let small = Type { size: layout.font() - 1.0, class: "f-muted" };
-    let title = layout.pick("Errors on all kinds of inputs, as multiples of SGEMM's", "Errors as multiples of SGEMM's");
+    let title = layout.pick("Error on each kind of inputs, divided by SGEMM's", "Error divided by SGEMM's");
     canvas.text(0.0, top + 8.0, Anchor::Start, Type { size: layout.font() + 1.0, class: "b f-ink" }, title);
     let names = ranges.iter().map(|range| name.width(&range.kernel)).fold(0.0, f64::max);
     let scale = Scale::log(
@@ -216,7 +217,7 @@ fn draw_ranges(canvas: &mut Canvas, ranges: &[Range], top: f64) -> f64 {
     let plot = top + layout.pick(26.0, 26.0);
     let bottom = plot + row * ranges.len() as f64 + 4.0;
     vertical_grid(canvas, &scale, [plot, bottom], &scale.ticks(layout.pick(8.0, 5.0)), |value| {
-        format!("{} x", axis(value))
+        format!("{} x", trimmed(value))
     });
     canvas.line([scale.at(1.0), plot - 4.0], [scale.at(1.0), bottom], 1.5, "s-ink");
     for (i, range) in ranges.iter().enumerate() {
@@ -232,10 +233,10 @@ fn draw_ranges(canvas: &mut Canvas, ranges: &[Range], top: f64) -> f64 {
             });
         }
         if layout.is_wide() {
-            let text = if short(least) == short(most) {
-                format!("{} x", short(most))
+            let text = if trimmed(least) == trimmed(most) {
+                format!("{} x", trimmed(most))
             } else {
-                format!("{} to {} x", short(least), short(most))
+                format!("{} to {} x", trimmed(least), trimmed(most))
             };
             canvas.text(layout.width() - 2.0, y, Anchor::End, small, &text);
         }
@@ -247,8 +248,13 @@ fn accuracy_tip(row: &Accuracy) -> Vec<String> {
     vec![
         format!("{} ({}) on {}", row.kernel, row.precision, row.inputs),
         format!("{} x {} x {}", row.m, row.n, row.k),
-        format!("relative error {:.1e}, {} x that of {}", row.rel_error, short(row.rel_error_ratio), row.compared_with),
-        format!("largest error {:.1e}, {} x", row.max_error, short(row.max_error_ratio)),
+        format!(
+            "relative error {}, {} x that of {}",
+            error(row.rel_error),
+            trimmed(row.rel_error_ratio),
+            row.compared_with
+        ),
+        format!("largest componentwise error {}, {} x", error(row.max_error), trimmed(row.max_error_ratio)),
     ]
 }
 
@@ -258,7 +264,7 @@ fn table(data: &Data, ranges: &[Range]) -> Table {
     for (i, _) in data.measured() {
         let mark = if data.is_single() { String::new() } else { format!("{}: ", run_mark(i)) };
         heads.push(format!("{mark}rel. error at {at}"));
-        heads.push(format!("{mark}GFLOPS at {at}"));
+        heads.push(format!("{mark}TFLOPS at {at}"));
     }
     if !ranges.is_empty() {
         heads.extend(["least", "largest"].map(|which| format!("{which} error over SGEMM's")));
@@ -271,8 +277,8 @@ fn table(data: &Data, ranges: &[Range]) -> Table {
         for (_, view) in data.measured() {
             let row = data.row(view, entry);
             let how = if row.is_some_and(|row| row.modelled) { " (modelled)" } else { "" };
-            line.push(row.map_or_else(|| "-".into(), |row| format!("{:.1e}", row.rel_error)));
-            line.push(row.map_or_else(|| "-".into(), |row| format!("{}{how}", thousands(row.gflops))));
+            line.push(or_dash(row.map(|row| row.rel_error), error));
+            line.push(row.map_or_else(|| "-".into(), |row| format!("{}{how}", tflops(row.gflops))));
         }
         line.resize(columns, "-".into());
         table.lines.push(line);

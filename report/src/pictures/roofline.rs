@@ -1,18 +1,18 @@
-//! The roofline: speed against the operations that a byte from the L2 cache is good for, below what the device can do.
+//! The roofline: speed by arithmetic intensity (L2), below the device's bandwidths and peaks.
 
 use std::collections::BTreeSet;
 
-use results::{Counters, significant};
+use results::Counters;
+use results::format::{significant, tflops, trimmed};
 
 use super::counted::{self, Counted, counted_at_most};
-use super::{GROUPS, LeftOut, group, horizontal_grid, vertical_grid};
 use crate::canvas::{Anchor, Area, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, View, number, run_mark};
-use crate::legend::{self, Swatch};
-use crate::number::{axis, short, thousands};
-use crate::picture::Picture;
+use crate::grid::{horizontal_grid, vertical_grid};
+use crate::legend::{self, GROUPS, Swatch, group};
+use crate::picture::{LeftOut, Picture};
 use crate::place::Placer;
-use crate::scale::Scale;
+use crate::scale::{Scale, tflops as tick};
 use crate::table::Table;
 
 const NAME: &str = "roofline";
@@ -24,7 +24,7 @@ const SLOPES: [(&str, &str); 2] = [("L2 cache", "s-ink"), ("device memory", "s-m
 struct Point<'a> {
     slug: String,
     counters: &'a Counters,
-    /// Operations of the problem for each byte between L2 and the multiprocessors.
+    /// Operations of the problem per byte between L2 and the SMs.
     intensity: f64,
     gflops: f64,
     is_modelled: bool,
@@ -60,14 +60,14 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         _ => "",
     };
     let mut note = format!(
-        "Each point is a step at {sizes}: to the right, it does more with each byte that comes from the L2 cache; the lines \
-         are what the device can do. A product of fp16x3 or tf32x3 is one multiply-add here, though the tensor cores do \
-         three. Device memory is slower than the L2 cache: its line holds where nothing is found in that."
+        "Each point is a step at {sizes}. Its arithmetic intensity is the useful operations (2 m n k) per byte between L2 and the \
+         SMs. The slopes are bandwidths, the flat lines are peaks at the highest SM clock. fp16x3 and tf32x3 spend three MMAs on \
+         each product, so a third of the tensor cores' peak is theirs. The slope of device memory holds where nothing hits in L2."
     );
     let unmeasured = unmeasured(&panels);
     if !unmeasured.is_empty() && is_any(false) {
         note += &format!(
-            " Counted in a variant that was not timed at this size, and so modelled: {}.",
+            " Modelled, since the variant that was counted was not timed at this size: {}.",
             unmeasured.join(", ")
         );
     }
@@ -77,7 +77,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     }
     Ok(Picture {
         name: NAME,
-        title: format!("{title}: GFLOPS at {sizes} against FLOPs for a byte from L2{how}"),
+        title: format!("{title}: TFLOPS at {sizes} by arithmetic intensity (L2){how}"),
         source: format!("{}. {}", data.source(), counted::source(&all)),
         note,
         table: table(&panels),
@@ -166,14 +166,14 @@ impl Point<'_> {
         vec![
             format!("{} {} ({})", self.number(), self.slug, self.counters.precision),
             format!(
-                "{} GFLOPS at {}{}",
-                thousands(self.gflops),
+                "{} TFLOPS at {}{}",
+                tflops(self.gflops),
                 panel.size,
                 if self.is_modelled { ", modelled" } else { "" }
             ),
-            format!("{} FLOPs for a byte from L2, counted at {}", short(self.intensity), self.counters.m),
-            format!("{} % of what the L2 cache allows", short(100.0 * self.gflops / bytes)),
-            format!("{} % of the units' peak", short(100.0 * self.gflops / self.counters.peak_gflops)),
+            format!("{} FLOP/B (L2), counted at {}", trimmed(self.intensity), self.counters.m),
+            format!("{} % of the L2 roof", trimmed(100.0 * self.gflops / bytes)),
+            format!("{} % of peak", trimmed(100.0 * self.gflops / self.counters.peak_gflops)),
             format!("model: bound by {}", self.counters.bound),
         ]
     }
@@ -212,7 +212,7 @@ fn legend(panels: &[Panel]) -> Vec<(Swatch, String)> {
             seen.push(panel.bandwidths);
             let which = if seen.len() > 1 { format!("{}: ", run_mark(panel.view)) } else { String::new() };
             items.extend(SLOPES.iter().zip(panel.bandwidths).map(|((name, class), bandwidth)| {
-                (Swatch::Slope(class), format!("{which}{name}, {} GB/s", thousands(bandwidth)))
+                (Swatch::Slope(class), format!("{which}{name}, {} GB/s", significant(bandwidth)))
             }));
         }
     }
@@ -222,22 +222,22 @@ fn legend(panels: &[Panel]) -> Vec<(Swatch, String)> {
 fn draw_panel(canvas: &mut Canvas, all: &[Panel], panel: &Panel, top: f64) -> f64 {
     let layout = canvas.layout;
     let small = Type { size: layout.font() - 1.0, class: "f-muted" };
-    let (left, right) = (small.width("500k") + 8.0, layout.width() - 4.0);
+    let (left, right) = (small.width("1 000") + 8.0, layout.width() - 4.0);
     let (top, bottom) = (top + 28.0, top + layout.pick(560.0, 470.0));
     let points = || all.iter().flat_map(|panel| &panel.points);
     let peaks = all.iter().flat_map(|panel| &panel.peaks).map(|peak| peak.0);
     let x = Scale::log(points().map(|point| point.intensity), layout.pick(1.7, 1.5), (left, right));
     let y = Scale::log(points().map(|point| point.gflops).chain(peaks), 1.5, (bottom, top));
-    canvas.text(0.0, top - 18.0, Anchor::Start, small, "GFLOPS");
-    horizontal_grid(canvas, &y, [left, right], &y.ticks(layout.pick(10.0, 8.0)), axis);
-    vertical_grid(canvas, &x, [top, bottom], &x.ticks(8.0), short);
-    let what = "FLOPs for each byte between L2 and the multiprocessors";
+    canvas.text(0.0, top - 18.0, Anchor::Start, small, "TFLOPS");
+    horizontal_grid(canvas, &y, [left, right], &y.ticks(layout.pick(10.0, 8.0)), tick);
+    vertical_grid(canvas, &x, [top, bottom], &x.ticks(8.0), trimmed);
+    let what = "arithmetic intensity: FLOP per byte between L2 and the SMs";
     canvas.text(
         (left + right) / 2.0,
         bottom + 34.0,
         Anchor::Middle,
         small,
-        layout.pick(what, "FLOPs for a byte from L2"),
+        layout.pick(what, "arithmetic intensity (L2), FLOP/B"),
     );
 
     let mut placer = Placer::new(Area { left, top, right, bottom });
@@ -271,7 +271,7 @@ fn roofs(canvas: &mut Canvas, panel: &Panel, placer: &mut Placer, x: &Scale, y: 
         placer.block(Area { left, top: y.at(*peak) - 1.5, right, bottom: y.at(*peak) + 1.5 });
     }
     for (peak, name) in &panel.peaks {
-        let text = format!("{name} peak {}", axis(*peak));
+        let text = format!("{name} peak {}", tflops(*peak));
         let (right, y) = (x.at(most) - 4.0, y.at(*peak) - 10.0);
         // As far to the right as there is room.
         let places = (0..40).map(|i| right - 8.0 * f64::from(i));
@@ -327,8 +327,7 @@ fn key(canvas: &mut Canvas, panels: &[Panel], top: f64) -> f64 {
 }
 
 fn table(panels: &[Panel]) -> Table {
-    let heads =
-        ["Step", "Precision", "Figures", "GFLOPS", "FLOPs per L2 byte", "of the L2 roof, %", "of the units' peak, %"];
+    let heads = ["Step", "Precision", "Figures", "TFLOPS", "FLOP/B (L2)", "of the L2 roof, %", "of peak, %"];
     let mut table = Table::new(3, heads);
     for panel in panels {
         for point in &panel.points {
@@ -342,7 +341,7 @@ fn table(panels: &[Panel]) -> Table {
                 slug,
                 point.counters.precision.clone(),
                 format!("{how} at {}", panel.size),
-                thousands(point.gflops),
+                tflops(point.gflops),
                 significant(point.intensity),
                 significant(100.0 * point.gflops / (panel.bandwidths[0] * point.intensity)),
                 significant(100.0 * point.gflops / point.counters.peak_gflops),

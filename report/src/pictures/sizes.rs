@@ -1,17 +1,18 @@
-//! GFLOPS against size: a line for each step, with cuBLAS beside them.
+//! TFLOPS by size: a line for each step, with cuBLAS beside them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, PreEscaped, html};
 use results::Measurement;
+use results::format::{or_dash, tflops, times};
 
-use super::{LeftOut, horizontal_grid};
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, Entry, View, run_mark, tip};
-use crate::number::{axis, pixel, thousands};
-use crate::picture::Picture;
+use crate::document::pixel;
+use crate::grid::horizontal_grid;
+use crate::picture::{LeftOut, Picture};
 use crate::place::spread;
-use crate::scale::Scale;
+use crate::scale::{Scale, tflops as tick};
 use crate::table::Table;
 
 const NAME: &str = "sizes";
@@ -23,7 +24,7 @@ const LEAP: f64 = 1.25;
 const NEAR: f64 = 1.02;
 
 pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
-    let title = "GFLOPS against size".to_owned();
+    let title = "TFLOPS by size".to_owned();
     let sizes: BTreeSet<u32> = data.views.iter().flat_map(View::sizes).collect();
     let (on_line, beside) = split(&sizes);
     if on_line.len() < 2 {
@@ -32,10 +33,13 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     }
     let shown = shown(data, *on_line.last().unwrap_or(&0));
     let sheet = Sheet { data, sizes: &on_line, shown: &shown };
-    let mut note = "m = n = k, both axes logarithmic. Dashed: cuBLAS. ".to_owned();
+    let mut note = "m = n = k, both axes logarithmic. ".to_owned();
+    if data.baselines().next().is_some() {
+        note += "Dashed: cuBLAS. ";
+    }
     if !beside.is_empty() {
         let list: Vec<_> = beside.iter().map(u32::to_string).collect();
-        note += &format!("In the table alone, as the next size is so near: {}. ", list.join(", "));
+        note += &format!("In the table only, since an adjacent size would hide it: {}. ", list.join(", "));
     }
     if data.has_modelled() {
         note += "Hollow marks on dotted lines are modelled. ";
@@ -180,7 +184,7 @@ impl Sheet<'_> {
     fn frame(&self, layout: Layout, [left, right, top, bottom]: [f64; 4]) -> Frame {
         let label = Type { size: layout.font() - 1.0, class: "" };
         let names = self.data.entries.iter().map(|entry| label.width(&entry.name()));
-        let (left, right) = (left + label.width("500k") + 8.0, right - names.fold(0.0, f64::max) - 30.0);
+        let (left, right) = (left + label.width("0.005") + 8.0, right - names.fold(0.0, f64::max) - 30.0);
         let (top, bottom) = (top + 26.0, bottom - 40.0);
         let speeds = self.data.views.iter().flat_map(|view| view.run.measurements.iter());
         let speeds = speeds.filter(|row| row.size().is_some()).map(|row| row.gflops);
@@ -199,8 +203,8 @@ impl Sheet<'_> {
         let layout = canvas.layout;
         let frame = self.frame(layout, place);
         let small = Type { size: layout.font() - 1.0, class: "f-muted" };
-        canvas.text(place[0], frame.top - 18.0, Anchor::Start, small, "GFLOPS");
-        horizontal_grid(canvas, &frame.y, [frame.left, frame.right], &frame.y.ticks(8.0), axis);
+        canvas.text(place[0], frame.top - 18.0, Anchor::Start, small, "TFLOPS");
+        horizontal_grid(canvas, &frame.y, [frame.left, frame.right], &frame.y.ticks(8.0), tick);
         let mut free = f64::MIN;
         for size in self.sizes {
             let (x, text) = (frame.x.at(f64::from(*size)), size.to_string());
@@ -236,7 +240,7 @@ impl Sheet<'_> {
         canvas.path(&points, 1.8, &format!("line {}", line_class(entry, is_modelled)));
         let radius = canvas.layout.pick(3.6, 3.2);
         for row in &rows {
-            canvas.mark(&tip(row.1), |canvas| match (entry.is_baseline, row.1.modelled) {
+            canvas.mark(&tip(&view.run, row.1), |canvas| match (entry.is_baseline, row.1.modelled) {
                 (false, is_modelled) => canvas.point(place(row), radius, entry.series(), is_modelled),
                 (true, true) => canvas.shape(place(row), radius - 0.6, 0, "m f-paper s-ink", 1.0),
                 (true, false) => canvas.shape(place(row), radius - 0.6, 0, "m f-ink s-paper", 1.0),
@@ -298,13 +302,12 @@ fn table(data: &Data, sizes: &BTreeSet<u32>) -> Table {
         let mut line = vec![name, entry.precision.clone()];
         for size in sizes {
             let rows: Vec<_> = data.measured().map(|(_, view)| view.row(entry, *size)).collect();
-            let text = |row: &Measurement| {
-                format!("{}{}", thousands(row.gflops), if row.modelled { " (modelled)" } else { "" })
-            };
+            let text =
+                |row: &Measurement| format!("{}{}", tflops(row.gflops), if row.modelled { " (modelled)" } else { "" });
             line.extend(rows.iter().map(|row| row.map_or_else(|| "-".into(), text)));
             line.extend(rows.iter().skip(1).map(|row| {
                 let ratio = row.zip(rows[0]).map(|(row, first)| row.gflops / first.gflops);
-                ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2} x"))
+                or_dash(ratio, |ratio| format!("{} x", times(ratio)))
             }));
         }
         table.lines.push(line);

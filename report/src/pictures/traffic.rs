@@ -1,14 +1,14 @@
-//! What memory has to do for a step: sectors of a load, wavefronts lost to bank conflicts, and FMAs that a load feeds.
+//! What memory does for a step: sectors per load, wavefronts lost to bank conflicts, and FMAs per load.
 
-use results::{Counters, significant};
+use results::format::{significant, trimmed};
+use results::{Counters, Figure};
 
 use super::counted::{self, Counted, counted};
-use super::{LeftOut, vertical_grid};
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::data::Data;
+use crate::grid::vertical_grid;
 use crate::legend::{self, Swatch};
-use crate::number::short;
-use crate::picture::Picture;
+use crate::picture::{LeftOut, Picture};
 use crate::scale::{Scale, round_up};
 use crate::table::Table;
 
@@ -16,29 +16,40 @@ const NAME: &str = "traffic";
 
 /// One of the figures of each step.
 struct Measure {
+    /// Whose it is: of a [`Figure`].
+    key: &'static str,
+    /// Its name in two lines.
     title: [&'static str; 2],
-    /// `None` where a step has no such accesses.
-    value: fn(&Counters) -> Option<f64>,
+    /// Whether a step has such accesses.
+    applies: fn(&Counters) -> bool,
     /// Why a step has none.
     none: &'static str,
 }
 
+impl Measure {
+    /// `None` where a step has no such accesses.
+    fn value(&self, counters: &Counters) -> Option<f64> {
+        Figure::of(self.key).number(counters).filter(|_| (self.applies)(counters))
+    }
+}
+
 const MEASURES: [Measure; 3] = [
     Measure {
-        title: ["Sectors", "of a global load"],
-        value: |counters| (counters.warp_loads() > 0).then(|| counters.sectors_per_load()),
+        key: "sectors_per_load",
+        title: ["Sectors", "per global load"],
+        applies: |counters| counters.warp_loads() > 0,
         none: "bulk copies",
     },
     Measure {
+        key: "conflict_share",
         title: ["Bank conflicts,", "% of wavefronts"],
-        value: |counters| {
-            (counters.shared_loads + counters.shared_stores > 0).then(|| 100.0 * counters.conflict_share())
-        },
+        applies: |counters| counters.shared_loads + counters.shared_stores > 0,
         none: "none",
     },
     Measure {
-        title: ["FMAs", "for a load"],
-        value: |counters| (counters.tensor_core_fmas == 0).then(|| counters.fmas_per_load()),
+        key: "fmas_per_load",
+        title: ["FMAs", "per load"],
+        applies: |counters| counters.tensor_core_fmas == 0,
         none: "tensor cores",
     },
 ];
@@ -49,10 +60,10 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     if all.is_empty() {
         return Err(LeftOut { name: NAME, title, reason: counted::MISSING.into() });
     }
-    let note = "A sector has 32 bytes; a load of 32 lanes touches 4 of them at the least if each lane reads 4 bytes, and 16 if it \
-                reads 16 bytes. Bank conflicts are the passes through shared memory beyond what the bytes need. What a load \
-                brings should feed many FMAs. Where a step copies in bulk, no loads of warps bring its tiles, and tensor cores \
-                read shared memory without loads.";
+    let note = "A sector has 32 bytes. A load of 4 bytes per lane touches at least 4 of them, a load of 16 bytes per lane at least 16. \
+                Bank conflicts are the wavefronts of shared memory beyond what the bytes need. FMAs per load grow with the values \
+                that a thread keeps in registers. Bulk (TMA) copies need no load of a warp, and an MMA reads shared memory without \
+                loads.";
     Ok(Picture {
         name: NAME,
         title,
@@ -77,7 +88,7 @@ fn columns(all: &[Counted], layout: Layout, first: f64) -> Vec<Column<'static>> 
     let width = (layout.width() - first - 2.0 * gap) / 3.0;
     let column = |(i, measure): (usize, &'static Measure)| {
         let left = first + (width + gap) * i as f64;
-        let values = all.iter().flat_map(|counted| &counted.steps).filter_map(|step| (measure.value)(step.1));
+        let values = all.iter().flat_map(|counted| &counted.steps).filter_map(|step| measure.value(step.1));
         let scale = Scale::linear(round_up(values.fold(0.0, f64::max)), (left, left + width - room));
         Column { measure, scale, left, value: left + width }
     };
@@ -105,7 +116,7 @@ fn draw(all: &[Counted], layout: Layout) -> Drawing {
     let bottom = top + row * slugs.len() as f64 + 4.0;
     for column in &columns {
         let ticks = column.scale.ticks(layout.pick(4.0, 2.0));
-        vertical_grid(&mut canvas, &column.scale, [top, bottom], &ticks, short);
+        vertical_grid(&mut canvas, &column.scale, [top, bottom], &ticks, trimmed);
     }
     for (place, slug) in slugs.iter().enumerate() {
         let y = top + row * place as f64;
@@ -126,7 +137,7 @@ fn draw(all: &[Counted], layout: Layout) -> Drawing {
 fn cell(canvas: &mut Canvas, column: &Column, slug: &str, counters: &Counters, (i, y): (usize, f64), small: Type) {
     let layout = canvas.layout;
     let measure = column.measure;
-    let Some(value) = (measure.value)(counters) else {
+    let Some(value) = measure.value(counters) else {
         let text = layout.pick(measure.none, "-");
         return canvas.text(column.value, y, Anchor::End, Type { class: "f-muted halo s-paper", ..small }, text);
     };
@@ -135,37 +146,31 @@ fn cell(canvas: &mut Canvas, column: &Column, slug: &str, counters: &Counters, (
         let (width, height) = (column.scale.at(value) - column.left, layout.pick(13.0, 11.0));
         canvas.bar([column.left, y - height / 2.0, width, height], i, false);
     });
-    let text = if value.abs() < 0.05 { "0".to_owned() } else { short(value) };
+    let text = if value.abs() < 0.05 { "0".to_owned() } else { trimmed(value) };
     canvas.text(column.value, y, Anchor::End, Type { size: layout.font(), class: "f-ink" }, &text);
 }
 
+/// The columns of the table.
+const COLUMNS: [&Figure; 8] = Figure::all([
+    "sectors_per_load",
+    "copies",
+    "bytes_per_copy",
+    "wavefronts_per_shared_load",
+    "conflict_share",
+    "fmas_per_load",
+    "global_bytes_per_fma",
+    "flops_per_l2_byte",
+]);
+
 fn table(all: &[Counted]) -> Table {
-    let heads = [
-        "Step",
-        "Sectors per global load",
-        "Bulk copies",
-        "Bytes per copy",
-        "Wavefronts per shared load",
-        "Bank conflicts, %",
-        "FMAs per load",
-        "Global bytes per FMA",
-        "FLOPs per L2 byte",
-    ];
+    let heads = ["Step".to_owned()].into_iter().chain(COLUMNS.map(Figure::heading));
     let mut table = Table::new(1, heads);
     for (name, counters) in counted::lines(all) {
-        let [sectors, conflicts, fmas] =
-            MEASURES.map(|measure| (measure.value)(counters).map_or_else(|| "-".into(), significant));
-        table.lines.push(vec![
-            name,
-            sectors,
-            results::grouped(counters.copies),
-            significant(counters.bytes_per_copy()),
-            significant(counters.wavefronts_per_shared_load()),
-            conflicts,
-            fmas,
-            significant(counters.global_bytes_per_fma()),
-            significant(counters.flops_per_l2_byte()),
-        ]);
+        let value = |figure: &Figure| match MEASURES.iter().find(|measure| measure.key == figure.key) {
+            Some(measure) if !(measure.applies)(counters) => "-".to_owned(),
+            _ => figure.text(counters),
+        };
+        table.lines.push([name].into_iter().chain(COLUMNS.map(value)).collect());
     }
     table
 }

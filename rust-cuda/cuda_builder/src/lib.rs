@@ -73,7 +73,7 @@ impl CudaBuilder {
         self
     }
 
-    /// Where to put the PTX. Without it the module lands in the crate's target folder.
+    /// Where to put the PTX. Without it the module is left in the crate's target folder.
     #[must_use]
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.ptx_file_copy_path = Some(path.as_ref().to_owned());
@@ -132,7 +132,9 @@ impl CudaBuilder {
             _ => reason,
         })?;
         let target_dir = package.target_dir()?;
-        let bitcode = package.build(&toolchain, self.arch, &self.build_args, &target_dir)?;
+        // A folder for each architecture: in one, builds at the same time would wait for each other.
+        let arch_dir = target_dir.join(self.arch.to_string());
+        let bitcode = package.build(&toolchain, self.arch, &self.build_args, &arch_dir)?;
         let linked = llvm::link(&toolchain, &bitcode, &target_dir)?;
         let mut module = ir::rewrite(&linked)?;
         if let Some(names) = &self.kernels {

@@ -11,7 +11,7 @@ const UNROLL_THRESHOLD: &str = "-unroll-threshold=3000";
 
 /// The passes. What is marked `#[inline(always)]` is inlined first, so that each access to shared memory gets its address
 /// space before anything else looks at it. Alignment is inferred last, from addresses that are then in their final form:
-/// neighbouring accesses become one of 128 bits only if it is known.
+/// contiguous accesses become one of 128 bits only if it is known.
 const PASSES: &str = "-passes=internalize,globaldce,always-inline,function(sroa,infer-address-spaces),default<O3>,\
                       function(infer-address-spaces,infer-alignment)";
 

@@ -1,4 +1,4 @@
-//! The whole way from Rust to PTX, with small kernels, one for each promise. Needs the device toolchain:
+//! The whole way from Rust to PTX, with small kernels, one for each guarantee. Needs the device toolchain:
 //! `cargo xtask setup`.
 
 use cuda_builder::{CudaBuilder, CudaBuilderError, Header, NvvmArch, tools};

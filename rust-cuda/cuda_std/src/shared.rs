@@ -48,6 +48,6 @@ pub unsafe fn address<T>(pointer: *const T) -> u32 {
         // `cuda_builder` knows this name and gives it a body.
         fn __cuda_std_shared_address(pointer: *const u8) -> u32;
     }
-    // SAFETY: into shared memory, by the caller's promise.
+    // SAFETY: into shared memory, upheld by the caller.
     unsafe { __cuda_std_shared_address(pointer.cast()) }
 }

@@ -14,7 +14,7 @@ use syn::{Error, Expr, FnArg, Ident, ItemFn, ItemStatic, Pat, ReturnType, Token,
 ///
 /// A parameter of type `&[T]` or `&mut [T]` takes two arguments at launch, a device pointer and a length in elements.
 /// `#[launch_bounds(MAX_THREADS, MIN_BLOCKS)]` below it bounds the block size and, if the second number is given, asks
-/// for that many resident blocks per multiprocessor; both are constant expressions of type `u32`.
+/// for that many resident blocks per SM; both are constant expressions of type `u32`.
 ///
 /// On the host the function is an ordinary one, so that tools see and check its body; calling it there makes no sense.
 ///

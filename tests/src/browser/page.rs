@@ -20,7 +20,7 @@ const SETTLED: &str = "(async () => {
     for (const animation of document.getAnimations()) {
         try { animation.finish(); } catch { animation.cancel(); }
     }
-    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+    for (let frame = 0; frame < 2; frame++) await { then: painted => requestAnimationFrame(painted) };
     return true;
 })()";
 
@@ -89,7 +89,7 @@ impl<'b> Page<'b> {
         Ok(page)
     }
 
-    /// The value of the expression `script` in the page; of a promise, what it resolves to.
+    /// The value of the expression `script` in the page; where it is asynchronous, what it resolves to.
     pub fn evaluate<T: DeserializeOwned>(&mut self, script: &str) -> Result<T> {
         let params = json!({ "expression": script, "awaitPromise": true, "returnByValue": true });
         let result = self.call("Runtime.evaluate", params)?;
@@ -144,7 +144,7 @@ impl<'b> Page<'b> {
         Ok(complaints)
     }
 
-    /// The whole page as PNG, from top to bottom, in as many parts as it takes.
+    /// The whole page as PNG, from top to bottom, in as many pictures as it takes.
     pub fn pictures(&mut self) -> Result<Vec<Vec<u8>>> {
         let [width, height]: [u32; 2] =
             self.evaluate("[document.scrollingElement.scrollWidth, document.scrollingElement.scrollHeight]")?;

@@ -79,7 +79,7 @@ impl Recording {
         bytes
     }
 
-    /// Reads a file; `None` where it is cut off or is no such file.
+    /// Reads a file; `None` where it is truncated or is no such file.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes.strip_prefix(MAGIC)?;

@@ -7,7 +7,7 @@ use super::rng::Rng;
 #[allow(missing_docs)] // their names say it
 pub enum Kind {
     Pred,
-    /// 8 bits in the lower part of a register of 32, with anything above.
+    /// The low 8 bits of a register of 32, with anything above.
     Byte,
     Int16,
     Int32,
@@ -144,7 +144,7 @@ impl Kind {
     }
 }
 
-/// Where integers of so many bits begin, end, and change sign, narrower ones included.
+/// Where integers of this width begin, end, and change sign, narrower ones included.
 fn integers(bits: u32) -> Vec<u64> {
     let mask = u64::MAX >> (64 - bits);
     let mut values = vec![0, mask, 1, mask >> 1, mask ^ (mask >> 1), 2, mask - 1, (mask ^ (mask >> 1)) + 1, 3, 7, 10];

@@ -3,7 +3,7 @@
 //! [`families`] is the table: for each instruction a [`Case`], from which [`ptx`] writes a kernel and [`inputs`] draws
 //! rows of special and random values. [`device`] runs the kernels on a GPU, and [`data`] keeps inputs and outputs in
 //! `ptx-emu/tests/conformance/*.bin`, one file per family. [`emulator`] runs the same kernels on the same inputs in
-//! `ptx-emu`. The tests `conformance` and `conformance_device` compare; the latter also records.
+//! `ptx-emu`. The tests `emulator` and `device` compare; the latter also records.
 
 mod cases;
 pub mod data;

@@ -1,4 +1,4 @@
-//! Numbers that are none, and numbers at the ends of f32: whoever promises fp32's accuracy makes of them what SGEMM does.
+//! Numbers that are none, and numbers at the ends of f32: every step of accuracy class fp32 makes of them what SGEMM does.
 
 use gpu_kernels::{Precision, Step};
 use host::verify::UNIT_ROUNDOFF;

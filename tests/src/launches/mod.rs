@@ -1,11 +1,14 @@
 //! Everything that a step can ask of a launch, each by a kernel written by hand that is right only if it gets that.
 
-use gpu_kernels::{Element, MapBox, Operand, Precision, Prepass, Schedule, Split, Step, Target, Tile};
+use gpu_kernels::{Ab, Element, Extent, Operand, Precision, Prepass, Schedule, Split, Step, Target, Tile, TmaBox};
 use host::PtxSource;
 
+mod checks;
 pub mod parts;
 pub mod persistent;
 pub mod ptx;
+
+pub use checks::{is_verified, keeps_the_contract};
 
 /// A step and the module that holds its kernels.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +27,7 @@ impl Launched {
     }
 }
 
-/// A block computes 32 neighbours of a row of C.
+/// A block computes 32 contiguous elements of a row of C.
 const PLAIN: Step = Step { tile: Tile { bm: 1, bn: 32, bk: 1, tm: 1, tn: 1 }, block: [32, 1, 1], ..Step::PLAIN };
 
 const COPY: Prepass = Prepass {
@@ -33,7 +36,7 @@ const COPY: Prepass = Prepass {
     transposes: false,
     split: None,
     only_unaligned: true,
-    tile: [1, 32],
+    tile: Extent { rows: 1, cols: 32 },
     threads: 32,
     cluster: [1; 3],
 };
@@ -41,9 +44,9 @@ const COPY: Prepass = Prepass {
 const SPLIT: Prepass = Prepass {
     kernel: "split_rows",
     operand: Operand::A,
-    split: Some(Split { part: Element::F16, depth: 32 }),
+    split: Some(Split { element: Element::F16, chunk: 32 }),
     only_unaligned: false,
-    tile: [1, u32::MAX],
+    tile: Extent { rows: 1, cols: u32::MAX },
     ..COPY
 };
 
@@ -76,17 +79,17 @@ pub const ALL: [Launched; 14] = [
         },
     },
     Launched {
-        step: &Step { slug: "split", kernel: "sgemm_split", schedule: Schedule::SplitK { parts: 3 }, ..PLAIN },
+        step: &Step { slug: "split", kernel: "sgemm_split", schedule: Schedule::SplitK { splits: 3 }, ..PLAIN },
         text: || ptx::module("sm_80", &[ptx::split("sgemm_split")]),
     },
     Launched {
         step: &Step {
-            slug: "streamed",
-            kernel: "sgemm_streamed",
-            schedule: Schedule::StreamK { blocks_per_sm: 1, many_parts: false },
+            slug: "streaming",
+            kernel: "sgemm_streaming",
+            schedule: Schedule::StreamK { blocks_per_sm: 1, max_splits: 2 },
             ..PLAIN
         },
-        text: || ptx::module("sm_80", &[ptx::streamed("sgemm_streamed")]),
+        text: || ptx::module("sm_80", &[ptx::stream_k("sgemm_streaming")]),
     },
     Launched {
         step: &Step {
@@ -114,10 +117,10 @@ pub const ALL: [Launched; 14] = [
             kernel: "sgemm_mapped",
             target: Target::Sm90a,
             prepasses: &[COPY, Prepass { operand: Operand::A, ..COPY }],
-            maps: Some([
-                MapBox { element: Element::F32, rows: 1, columns: 32, swizzled: false },
-                MapBox { element: Element::F32, rows: 32, columns: 32, swizzled: true },
-            ]),
+            maps: Some(Ab {
+                a: TmaBox { element: Element::F32, extent: Extent { rows: 1, cols: 32 }, swizzled: false },
+                b: TmaBox { element: Element::F32, extent: Extent { rows: 32, cols: 32 }, swizzled: true },
+            }),
             smem_bytes: 4096 + 128 + 8,
             ..PLAIN
         },
@@ -136,15 +139,15 @@ pub const ALL: [Launched; 14] = [
                     kernel: "split_columns",
                     operand: Operand::B,
                     transposes: true,
-                    tile: [u32::MAX, 1],
+                    tile: Extent { rows: u32::MAX, cols: 1 },
                     cluster: [1, 2, 1],
                     ..SPLIT
                 },
             ],
-            maps: Some([
-                MapBox { element: Element::F16, rows: 1, columns: 64, swizzled: false },
-                MapBox { element: Element::F16, rows: 32, columns: 64, swizzled: true },
-            ]),
+            maps: Some(Ab {
+                a: TmaBox { element: Element::F16, extent: Extent { rows: 1, cols: 64 }, swizzled: false },
+                b: TmaBox { element: Element::F16, extent: Extent { rows: 32, cols: 64 }, swizzled: true },
+            }),
             smem_bytes: 4096 + 128 + 8,
             ..PLAIN
         },

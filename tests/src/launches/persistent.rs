@@ -1,6 +1,6 @@
 //! A kernel whose blocks go from tile to tile.
 
-use gpu_kernels::step::persistent_rows;
+use gpu_kernels::spec::persistent_rows;
 
 use super::ptx::{gemm_then, products};
 

@@ -1,4 +1,4 @@
-//! Kernels by hand, as plain as can be: a block computes 32 neighbours of a row of C.
+//! Kernels by hand, as plain as can be: a block computes 32 contiguous elements of a row of C.
 
 use gpu_kernels::{Element, KERNEL_ARGUMENTS, MAP_ARGUMENTS, PREPASS_ARGUMENTS, STREAM_ARGUMENTS};
 
@@ -196,25 +196,25 @@ pub fn split(name: &str) -> String {
     gemm(name, &[], &place, &products(false))
 }
 
-/// The first blocks have equal parts of the streamed tiles, and each computes the tiles that end in its own. Where a part begins in
-/// the midst of a tile, it waits for the block before it, whose word of the workspace says that it is done, and sets that back.
+/// The first blocks have equal shares of the stream-K tiles, and each computes the tiles that end in its own. Where a share begins
+/// in the midst of a tile, the block waits for the flag of the block before it in the workspace, and takes that flag down.
 #[must_use]
-pub fn streamed(name: &str) -> String {
-    // %tiles: how many there are; %u: how many blocks stream; %v: this block; %t: its tile.
+pub fn stream_k(name: &str) -> String {
+    // %tiles: how many there are; %u: how many blocks have stream-K tiles; %v: this block; %t: its tile.
     let place = "mov.u32 %v, %ctaid.x;
         add.u32 %width, %n, 31;
         shr.u32 %width, %width, 5;
         mul.lo.u32 %tiles, %width, %m;
         mov.u32 %u, %nctaid.x;
-        add.u32 %u, %u, %streamed_tiles;
+        add.u32 %u, %u, %stream_k_tiles;
         sub.u32 %u, %u, %tiles;
         setp.lt.u32 %p, %v, %u;
         @%p bra STREAM;
         sub.u32 %t, %v, %u;
-        add.u32 %t, %t, %streamed_tiles;
+        add.u32 %t, %t, %stream_k_tiles;
         bra PLACE;
         STREAM:
-        mul.lo.u32 %i, %v, %streamed_tiles;
+        mul.lo.u32 %i, %v, %stream_k_tiles;
         div.u32 %t, %i, %u;
         rem.u32 %i, %i, %u;
         setp.eq.u32 %p, %i, 0;
@@ -232,7 +232,7 @@ pub fn streamed(name: &str) -> String {
         st.relaxed.gpu.global.u32 [%at+-4], 0;
         FIRST:
         add.u32 %i, %v, 1;
-        mul.lo.u32 %i, %i, %streamed_tiles;
+        mul.lo.u32 %i, %i, %stream_k_tiles;
         rem.u32 %i, %i, %u;
         setp.eq.u32 %p, %i, 0;
         mov.u32 %lane, %tid.x;
@@ -246,7 +246,7 @@ pub fn streamed(name: &str) -> String {
         PLACE:
         setp.lt.u32 %p, %v, %u;
         add.u32 %i, %v, 1;
-        mul.lo.u32 %i, %i, %streamed_tiles;
+        mul.lo.u32 %i, %i, %stream_k_tiles;
         @%p div.u32 %i, %i, %u;
         setp.ge.u32 %q, %t, %i;
         and.pred %p, %p, %q;

@@ -21,7 +21,12 @@ const BAD: &[Bad] = &[
     ("console error", "<script>console.error('no', 3, {})</script>", WIDE, &["console: no 3 Object"]),
     ("failed assertion", "<script>console.assert(false, 'not so')</script>", WIDE, &["console: not so"]),
     ("exception", "<script>null.length</script>", WIDE, &["exception: TypeError: ", "null"]),
-    ("rejected promise", "<script>Promise.reject(new Error('broken'))</script>", WIDE, &["exception: Error: broken"]),
+    (
+        "unhandled rejection",
+        "<script>(async () => { throw new Error('broken') })()</script>",
+        WIDE,
+        &["exception: Error: broken"],
+    ),
     (
         "request",
         "<img alt='' src='https://example.com/picture.png'>",
@@ -179,7 +184,7 @@ fn a_note_comes_up_under_the_pointer(browser: &mut Browser) -> Result<()> {
 
 fn a_failing_script_is_an_error(browser: &mut Browser) -> Result<()> {
     let mut page = browser.open("data:text/html,", WIDE, Loads::Nothing)?;
-    assert_eq!(page.evaluate::<u32>("Promise.resolve(6 * 7)")?, 42);
+    assert_eq!(page.evaluate::<u32>("(async () => 6 * 7)()")?, 42);
     let error = page.evaluate::<u32>("nothing + 1").unwrap_err();
     assert!(error.to_string().starts_with("ReferenceError"), "{error:#}");
     Ok(())

@@ -1,13 +1,14 @@
-//! The errors of the steps that promise fp32's accuracy in another arithmetic.
+//! The errors of the steps whose accuracy class is held to SGEMM's, in another precision.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
+use results::format::{error, times};
 use results::{Accuracy, Run, Verdict};
 
 use super::sources::Sources;
 
-/// The block `accuracy`: for each file and each step that promises something, a table of inputs by lengths of sums.
+/// The block `accuracy`: for each file and each step of such a class, a table of inputs by k.
 pub fn block(sources: &Sources) -> Result<String> {
     ensure!(!sources.accuracy.is_empty(), "there are no errors in docs/results: run `cargo xtask accuracy`");
     Ok(sources.accuracy.iter().flat_map(|(file, run)| tables(file, run)).collect::<Vec<_>>().join("\n"))
@@ -31,8 +32,8 @@ fn caption(file: &str, run: &Run) -> Option<String> {
     let Accuracy { compared_with, device, date, .. } = run.accuracy.first()?;
     let date: String = date.chars().take(10).collect();
     Some(format!(
-        "The relative error against f64; in parentheses, as multiples of what `{compared_with}` has, that error and the largest \
-        error of an element. Bold: larger than is allowed. {device}, {date}; every row: `{file}`.\n"
+        "The normwise relative error against f64; in parentheses, this error and the largest componentwise error as multiples of \
+        those of `{compared_with}`. Bold: beyond the bound. {device}, {date}; every row: `{file}`.\n"
     ))
 }
 
@@ -58,6 +59,6 @@ fn table(rows: &[&Accuracy]) -> Option<String> {
 }
 
 fn cell(row: &Accuracy) -> String {
-    let text = format!("{:.1e} ({:.2} x, {:.2} x)", row.rel_error, row.rel_error_ratio, row.max_error_ratio);
+    let text = format!("{} ({} x, {} x)", error(row.rel_error), times(row.rel_error_ratio), times(row.max_error_ratio));
     if row.verdict == Verdict::Larger { format!("**{text}**") } else { text }
 }

@@ -1,35 +1,41 @@
 //! What the emulator counts of a step, beside its base.
 
 use gpu_kernels::Step;
-use results::{Counters, significant};
+use results::{Counters, FIGURES, Figure};
 
-use super::markdown::{grouped, table};
+use super::markdown::{cell, table, texts, unbroken};
 use super::sources::Sources;
 
-type Value = fn(&Counters) -> String;
+/// The rows.
+const ROWS: [&Figure; 19] = Figure::all([
+    "machine_instructions",
+    "fma_share",
+    "fmas_per_load",
+    "warp_loads",
+    "sectors_per_load",
+    "copies",
+    "global_bytes_per_fma",
+    "shared_loads",
+    "wavefronts_per_shared_load",
+    "conflict_share",
+    "wavefronts_per_fma",
+    "barriers",
+    "registers",
+    "shared_bytes",
+    "occupancy",
+    "occupancy_limit",
+    "flops_per_l2_byte",
+    "modelled_ms",
+    "bound",
+]);
 
-/// The rows, by the names that `host --explain` has for them.
-const ROWS: [(&str, Value); 19] = [
-    ("machine instructions, estimated", |counters| grouped(counters.machine_instructions)),
-    ("FMAs among them, %", |counters| significant(100.0 * counters.fma_share())),
-    ("FMAs per load", |counters| significant(counters.fmas_per_load())),
-    ("global loads", |counters| grouped(counters.warp_loads())),
-    ("sectors per load", |counters| significant(counters.sectors_per_load())),
-    ("copies in bulk", |counters| grouped(counters.copies)),
-    ("global bytes per FMA", |counters| significant(counters.global_bytes_per_fma())),
-    ("shared loads", |counters| grouped(counters.shared_loads)),
-    ("wavefronts per shared load", |counters| significant(counters.wavefronts_per_shared_load())),
-    ("wavefronts lost to bank conflicts, %", |counters| significant(100.0 * counters.conflict_share())),
-    ("L1 and shared wavefronts per FMA", |counters| significant(counters.wavefronts_per_fma())),
-    ("barriers", |counters| grouped(counters.barriers)),
-    ("registers per thread, estimated", |counters| counters.registers.to_string()),
-    ("shared memory per block, bytes", |counters| grouped(counters.shared_bytes.into())),
-    ("occupancy, %", |counters| significant(100.0 * counters.occupancy)),
-    ("limited by", |counters| counters.occupancy_limit.clone()),
-    ("operations per byte from L2", |counters| significant(counters.flops_per_l2_byte())),
-    ("modelled time, ms", |counters| significant(counters.modelled_ms)),
-    ("bound by", |counters| counters.bound.clone()),
-];
+/// The block `figures`: the rows of all such tables, and what they mean.
+pub fn figures() -> String {
+    texts(
+        ["Row", "What it counts, and how to judge it"],
+        FIGURES.iter().map(|figure| [figure.name, figure.meaning].map(cell)),
+    )
+}
 
 /// The block `counters`: the step's column, after its base's.
 pub fn block(step: &Step, sources: &Sources) -> String {
@@ -38,13 +44,18 @@ pub fn block(step: &Step, sources: &Sources) -> String {
     };
     let name = |counters: &Counters| format!("`{}`", counters.kernel);
     let base = step.base.and_then(|base| sources.counters(base)).filter(|base| shape(base) == shape(own));
-    let rows = ROWS.iter().filter(|(_, value)| base.into_iter().chain([own]).any(|counters| value(counters) != "0"));
+    let value = |figure: &Figure, counters: &Counters| {
+        let text = figure.text(counters);
+        if figure.number(counters).is_some() { unbroken(&text) } else { text }
+    };
+    let is_there = |figure: &&&Figure| base.into_iter().chain([own]).any(|counters| figure.text(counters) != "0");
+    let rows = ROWS.iter().filter(is_there);
     let text = match base {
         Some(base) => {
-            let line = |(row, value): &(&str, Value)| [(*row).to_owned(), value(base), value(own)];
+            let line = |figure: &&Figure| [figure.name.to_owned(), value(figure, base), value(figure, own)];
             table(["", &name(base), &name(own)], rows.map(line))
         }
-        None => table(["", &name(own)], rows.map(|(row, value)| [(*row).to_owned(), value(own)])),
+        None => table(["", &name(own)], rows.map(|figure| [figure.name.to_owned(), value(figure, own)])),
     };
     format!("{text}\n{}\n", caption(own, base, sources))
 }

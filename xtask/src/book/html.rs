@@ -30,11 +30,12 @@ fn mdbook() -> Result<PathBuf> {
     if let Some(mdbook) = [PathBuf::from("mdbook"), installed.clone()].into_iter().find(is_right) {
         return Ok(mdbook);
     }
-    println!("installing mdBook {VERSION} under {}, once: a few minutes", relative(&folder));
-    let features = ["--no-default-features", "--features", "search"];
+    println!("installing mdBook {VERSION} under {}, once", relative(&folder));
+    // Unoptimised: compiling it takes the time, not rendering one book.
+    let options = ["--debug", "--no-default-features", "--features", "search"];
     let mut install =
-        workspace::cargo(["install", "--locked", "mdbook", "--version", VERSION].into_iter().chain(features));
-    install.arg("--root").arg(&folder);
+        workspace::cargo(["install", "--locked", "mdbook", "--version", VERSION].into_iter().chain(options));
+    install.arg("--root").arg(&folder).env("CARGO_PROFILE_DEV_DEBUG", "false");
     workspace::run(&mut install).context("mdBook was not installed: put mdbook 0.5 on the PATH yourself")?;
     Ok(installed)
 }

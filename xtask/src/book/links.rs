@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::pages::{FOLDER, Page};
+use super::page::{FOLDER, Page};
 
 /// The files of the workspace that a page's links lead to, whether they exist or not.
 pub fn targets(page: &Page) -> Vec<String> {

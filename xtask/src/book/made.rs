@@ -8,13 +8,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use report::Report;
 
+use super::figures::FIGURES;
 use super::request::Request;
 use super::sass::Mode;
 use super::sources::Sources;
 use super::{blocks, links, pages, picture};
-
-/// The folder of generated figures.
-pub const FIGURES: &str = "docs/src/figures";
 
 /// What the generator makes.
 pub struct Made {

@@ -1,5 +1,7 @@
 //! Tables and numbers in Markdown.
 
+use results::format;
+
 /// A table: its first column holds texts, the others numbers.
 pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     let rule = (0..N).map(|column| if column == 0 { "---" } else { "---:" }).collect::<Vec<_>>().join("|");
@@ -21,12 +23,17 @@ pub fn cell(text: &str) -> String {
 
 /// Digits in groups of three, by spaces that break no line.
 pub fn grouped(value: u64) -> String {
-    results::grouped(value).replace(' ', "\u{a0}")
+    unbroken(&format::grouped(value))
+}
+
+/// A number whose groups of digits stay on one line.
+pub fn unbroken(number: &str) -> String {
+    number.replace(' ', "\u{a0}")
 }
 
 #[cfg(test)]
 mod tests {
-    use results::significant;
+    use results::format::significant;
 
     use super::*;
 
@@ -42,7 +49,7 @@ mod tests {
         assert_eq!([0, 999, 1_234_567].map(grouped), ["0", "999", "1\u{a0}234\u{a0}567"]);
         assert_eq!(
             [0.0, 0.0123, 1.5, 16.5, 499.2, 54321.0].map(significant),
-            ["0", "0.0123", "1.50", "16.5", "499.2", "54321"]
+            ["0", "0.0123", "1.50", "16.5", "499", "54 321"]
         );
     }
 }

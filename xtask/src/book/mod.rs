@@ -3,12 +3,14 @@
 mod accuracy;
 mod blocks;
 mod counters;
+mod figures;
 mod html;
 mod links;
 mod made;
 mod markdown;
 mod metrics;
 mod numbers;
+mod page;
 mod pages;
 mod picture;
 mod request;
@@ -30,7 +32,7 @@ use sources::Sources;
 ///
 /// A block stands between the lines `<!-- generated: NAME -->` and `<!-- /generated -->`. In a step's chapter NAME is `facts`,
 /// `tile`, `diff`, `counters`, `numbers` or `sass`; on any page `sass STEP`, `ladder`, `picture NAME` (of the report),
-/// `accuracy`, `metrics` or `schema`. They are made of the steps' source, constants and PTX, and of the newest file in
+/// `accuracy`, `figures`, `metrics` or `schema`. They are made of the steps' source, constants and PTX, and of the newest file in
 /// docs/results/. `cargo xtask check book` fails when one of them is not what this command would write.
 #[derive(clap::Args)]
 pub struct Args {

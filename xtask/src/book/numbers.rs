@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Result, ensure};
 use gpu_kernels::Step;
 use results::Measurement;
+use results::format::{error, or_dash, percent, tflops, times};
 
 use super::markdown::table;
 use super::sources::Sources;
@@ -23,22 +24,21 @@ pub fn block(step: &Step, sources: &Sources) -> Result<String> {
         ensure!(row.verified, "{}: {} at {} is not verified, so it is not shown", sources.file, row.kernel, row.m);
     }
     let over = step.base.map_or("over its base".into(), |base| format!("over `{base}`"));
-    let speed = if rows.iter().all(|row| row.modelled) { "GFLOPS, modelled" } else { "GFLOPS" };
+    let speed = if rows.iter().all(|row| row.modelled) { "TFLOPS, modelled" } else { "TFLOPS" };
     let with_error = ["m = n = k", speed, "of cuBLAS", &over, "rel. error"];
-    let mut text = table(with_error, rows.iter().map(|row| line(row, step)));
+    let mut text = table(with_error, rows.iter().map(|row| line(row, step, sources)));
     text += &format!("\n{}\n", caption(&rows, &sources.file));
     Ok(text)
 }
 
-fn line(row: &Measurement, step: &Step) -> [String; 5] {
-    let optional = |value: Option<f64>, text: fn(f64) -> String| value.map_or("-".into(), text);
+fn line(row: &Measurement, step: &Step, sources: &Sources) -> [String; 5] {
     let variant = if row.kernel == step.slug { String::new() } else { format!(" (`{}`)", row.kernel) };
     [
         format!("{}{variant}", row.m),
-        format!("{:.0}", row.gflops),
-        optional(row.percent_of_cublas, |percent| format!("{percent:.1} %")),
-        optional(row.speedup_over_base, |times| format!("{times:.2} x")),
-        format!("{:.1e}", row.rel_error),
+        tflops(row.gflops),
+        or_dash(row.percent_of_cublas, |value| format!("{} %", percent(value))),
+        or_dash(sources.run.speedup_over_base(row), |value| format!("{} x", times(value))),
+        error(row.rel_error),
     ]
 }
 

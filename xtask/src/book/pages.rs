@@ -6,11 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use gpu_kernels::{STEPS, Step};
 
+use super::page::{FOLDER, Page};
 use super::{blocks, links};
 use crate::workspace::step_file_name;
-
-/// The folder of the book's pages.
-pub const FOLDER: &str = "docs/src";
 
 /// The folder of the chapters of steps.
 const CHAPTERS: &str = "docs/src/steps";
@@ -20,35 +18,6 @@ const SUMMARY: &str = "docs/src/SUMMARY.md";
 
 /// Blocks that a step's chapter must have, each once; `diff` only where the step has a base.
 const REQUIRED: [&str; 5] = ["facts", "tile", "diff", "counters", "numbers"];
-
-/// A page of Markdown.
-#[derive(Debug, Clone)]
-pub struct Page {
-    /// Where it is, from the workspace's root, with `/`.
-    pub path: String,
-    /// Its text.
-    pub text: String,
-    /// The step whose chapter it is.
-    pub step: Option<&'static Step>,
-}
-
-impl Page {
-    /// A link from this page to a file of the workspace.
-    pub fn link(&self, path: &str) -> String {
-        let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let [mut from, mut to] = [folder, path].map(|path| path.split('/').filter(|part| !part.is_empty()).peekable());
-        while from.peek().is_some() && from.peek() == to.peek() {
-            from.next();
-            to.next();
-        }
-        from.map(|_| "..").chain(to).collect::<Vec<_>>().join("/")
-    }
-
-    /// Whether it is a page of the book, from which no link may lead elsewhere.
-    pub fn is_in_book(&self) -> bool {
-        self.path.starts_with(FOLDER)
-    }
-}
 
 /// The name of a step's chapter and of its drawing, without an extension: that of its source.
 pub fn stem(step: &Step) -> String {

@@ -4,9 +4,8 @@ use anyhow::{Result, bail};
 use report::{Layout, Report, Theme};
 use results::Run;
 
-use super::made::FIGURES;
-use super::pages::Page;
-use super::request::Figures;
+use super::figures::{FIGURES, Figures};
+use super::page::Page;
 use super::sources::Sources;
 
 /// The picture that has place for errors on many kinds of inputs.

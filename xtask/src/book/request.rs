@@ -1,21 +1,17 @@
 //! Which generator writes which block.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, Result, bail};
 use gpu_kernels::Step;
 use report::Report;
 use results::Ladder;
 
 use super::blocks::Block;
-use super::pages::Page;
+use super::figures::Figures;
+use super::page::Page;
 use super::sass::{self, Mode};
 use super::sources::{PEERS, Sources};
 use super::{accuracy, counters, metrics, numbers, picture, schema, step, tile};
 use crate::workspace::parse_step;
-
-/// Figures by name, without an extension.
-pub type Figures = BTreeMap<String, String>;
 
 /// A block of a page that is to be written.
 #[derive(Clone, Copy)]
@@ -51,6 +47,7 @@ impl Request<'_> {
             ("ladder", "") => self.ladder(),
             ("picture", name) if !name.is_empty() => picture::block(name, report, sources, page, figures),
             ("accuracy", "") => accuracy::block(sources),
+            ("figures", "") => Ok(counters::figures()),
             ("metrics", "") => metrics::block(sources),
             ("schema", "") => schema::block(),
             _ => bail!("there is no such block: `cargo xtask book --help` lists them"),

@@ -9,7 +9,7 @@ use super::markdown::{cell, texts};
 const RECORDS: [&str; 3] = ["measurement", "counters", "accuracy"];
 
 /// The keys of one kind of record, in its order.
-pub struct Keys {
+struct Keys {
     /// What the record is.
     meaning: String,
     /// Name, type and meaning.
@@ -18,7 +18,7 @@ pub struct Keys {
 
 impl Keys {
     /// Those of a record.
-    pub fn of(record: &str) -> Result<Self> {
+    fn of(record: &str) -> Result<Self> {
         let schema = results::schema();
         let definition = definition(&schema, record).with_context(|| format!("the schema has no record `{record}`"))?;
         let properties = definition["properties"].as_object().context("a record has keys")?;
@@ -28,16 +28,6 @@ impl Keys {
         });
         let meaning = definition["description"].as_str().unwrap_or_default().to_owned();
         Ok(Self { meaning, keys: keys.collect() })
-    }
-
-    /// What a key means.
-    pub fn meaning(&self, name: &str) -> Option<&str> {
-        self.keys.iter().find(|[key, ..]| key == name).map(|[.., meaning]| meaning.as_str())
-    }
-
-    /// Where it stands among the keys.
-    pub fn place(&self, name: &str) -> Option<usize> {
-        self.keys.iter().position(|[key, ..]| key == name)
     }
 }
 

@@ -1,14 +1,12 @@
 //! What a step is, and what it changes.
 
-use std::fs;
-
 use anyhow::{Context, Result};
 use gpu_kernels::{Operand, Prepass, Schedule, Step};
 
 use super::markdown::{cell, grouped, texts};
 use super::pages::stem;
-use super::tile::notes::parts;
-use crate::diff::Diff;
+use super::tile::notes::split_format;
+use crate::diff::{self, Diff};
 use crate::workspace::{relative, step_file};
 
 /// Lines around a change.
@@ -27,22 +25,22 @@ pub fn facts(step: &'static Step) -> Result<String> {
         ("from", cell(step.source)),
         ("base", base(step)),
         ("runs on", format!("{}; PTX for `{}`", step.target.devices(), step.target.name())),
-        ("arithmetic", arithmetic(step)),
+        ("precision", precision(step)),
         ("tile of a block", format!("BM x BN = {} x {}", tile.bm, tile.bn)),
-        ("slice along k", if tile.bk == 1 { "none, no shared memory".into() } else { format!("BK = {}", tile.bk) }),
-        ("results of a thread", format!("TM x TN = {} x {}", tile.tm, tile.tn)),
-        ("threads of a block", threads),
-        ("shared memory of a block", shared_memory(step)),
+        ("k-tile", if tile.bk == 1 { "none: no shared memory".into() } else { format!("BK = {}", tile.bk) }),
+        ("elements of C per thread", format!("TM x TN = {} x {}", tile.tm, tile.tn)),
+        ("threads per block", threads),
+        ("shared memory per block", shared_memory(step)),
     ];
     if step.cluster != [1, 1, 1] {
         let [x, y, z] = step.cluster;
-        rows.push(("blocks of a cluster", format!("{x} x {y} x {z}")));
+        rows.push(("blocks per cluster", format!("{x} x {y} x {z}")));
     }
     if let Some(schedule) = schedule(step.schedule) {
         rows.push(("schedule", schedule));
     }
     if !step.prepasses.is_empty() {
-        rows.push(("before it", prepasses(step)));
+        rows.push(("pre-passes", prepasses(step)));
     }
     if !step.variants.is_empty() {
         let slugs: Vec<_> = step.variants.iter().map(|variant| format!("`{}`", variant.slug)).collect();
@@ -53,11 +51,8 @@ pub fn facts(step: &'static Step) -> Result<String> {
 
 /// The block `diff`: what the step changes in its base's file, folded away.
 pub fn diff(step: &'static Step) -> Result<String> {
-    let base =
-        step.base.and_then(gpu_kernels::find).context("the ladder's first step has no base: remove this block")?;
-    let [from, to] = [base, step].map(step_file);
-    let [old, new] = [fs::read_to_string(&from)?, fs::read_to_string(&to)?];
-    let Diff { text, removed, added } = Diff::new([(&relative(&from), &old), (&relative(&to), &new)], AROUND);
+    let base = diff::base(step).context("the ladder's first step has no base: remove this block")?;
+    let Diff { text, removed, added } = diff::between(base, step, AROUND)?;
     let lines: String = text.lines().map(|line| format!("{}\n", line.trim_end())).collect();
     Ok(format!(
         "<details>\n<summary>From <code>{}</code> to <code>{}</code>: {removed} lines removed, {added} added</summary>\n\n\
@@ -67,48 +62,48 @@ pub fn diff(step: &'static Step) -> Result<String> {
 }
 
 fn base(step: &Step) -> String {
-    match step.base.and_then(gpu_kernels::find) {
+    match diff::base(step) {
         Some(base) => format!("[`{}`]({}.md)", base.slug, stem(base)),
         None => "none: the ladder begins here".into(),
     }
 }
 
-fn arithmetic(step: &Step) -> String {
+fn precision(step: &Step) -> String {
     let [input, output] = [step.precision.input(), step.output].map(gpu_kernels::Element::name);
     let matrices =
         if input == output { format!("all matrices of {input}") } else { format!("A and B of {input}, C of {output}") };
-    format!("{}, {matrices}, sums of f32", step.precision.name())
+    format!("{}, {matrices}, accumulators of f32", step.precision.name())
 }
 
 fn shared_memory(step: &Step) -> String {
     match (step.smem_bytes, step.dynamic_smem_bytes) {
         (0, 0) => "none".into(),
         (bytes, 0) => format!("{} bytes", grouped(bytes.into())),
-        (0, bytes) => format!("{} bytes, asked for at the launch", grouped(bytes.into())),
+        (0, bytes) => format!("{} bytes, dynamic", grouped(bytes.into())),
         (fixed, dynamic) => {
-            format!("{} bytes, and {} asked for at the launch", grouped(fixed.into()), grouped(dynamic.into()))
+            format!("{} bytes, and {} dynamic", grouped(fixed.into()), grouped(dynamic.into()))
         }
     }
 }
 
 fn schedule(schedule: Schedule) -> Option<String> {
     match schedule {
-        Schedule::Tiles => None,
-        Schedule::SplitK { parts } => Some(format!("{parts} blocks share the k of a tile")),
+        Schedule::DataParallel => None,
+        Schedule::SplitK { splits } => Some(format!("split-K: {splits} splits per tile")),
         Schedule::StreamK { blocks_per_sm, .. } => {
-            let places = if blocks_per_sm == 1 { "one block".into() } else { format!("{blocks_per_sm} blocks") };
-            Some(format!("the tiles left over are cut into equal parts along k, for {places} on each multiprocessor"))
+            let slots = if blocks_per_sm == 1 { "slot".into() } else { format!("{blocks_per_sm} slots") };
+            Some(format!("stream-K: the tiles of the last wave are divided into equal work units, for {slots} per SM"))
         }
-        Schedule::Persistent => Some("a block for each multiprocessor, which goes from tile to tile".into()),
+        Schedule::Persistent => Some("persistent: a block per SM computes tile after tile".into()),
     }
 }
 
-/// What the pre-passes do, in words: once for operands to which the same happens.
+/// What the pre-passes do: once for operands to which the same happens.
 fn prepasses(step: &Step) -> String {
     let mut happens: Vec<(String, Vec<&str>)> = Vec::new();
     for prepass in step.prepasses {
         let operand = if prepass.operand == Operand::A { "A" } else { "B" };
-        let what = what_happens(prepass, parts(step));
+        let what = what_happens(prepass, split_format(step));
         match happens.iter_mut().find(|(known, _)| *known == what) {
             Some((_, operands)) => operands.push(operand),
             None => happens.push((what, vec![operand])),
@@ -118,10 +113,10 @@ fn prepasses(step: &Step) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-fn what_happens(prepass: &Prepass, parts: &str) -> String {
+fn what_happens(prepass: &Prepass, format: &str) -> String {
     let what = match (prepass.split, prepass.transposes) {
-        (Some(_), true) => format!("transposed, taken apart into {parts} parts"),
-        (Some(_), false) => format!("taken apart into {parts} parts"),
+        (Some(_), true) => format!("transposed, split into hi and lo values of {format}"),
+        (Some(_), false) => format!("split into hi and lo values of {format}"),
         (None, true) => "transposed".into(),
         (None, false) => "copied to aligned rows".into(),
     };

@@ -10,10 +10,12 @@ use cudarc::cublas::sys::{
 };
 use cust::stream::Stream;
 use gpu_kernels::{Element, Precision};
+use sgemm::Problem;
 
 use super::operands::Gemm;
-use crate::baseline::Baseline;
-use crate::{Error, Problem};
+use super::raw;
+use crate::Error;
+use crate::backend::Baseline;
 
 /// A handle of cuBLAS, bound to a stream.
 pub(super) struct Cublas {
@@ -36,7 +38,7 @@ impl Cublas {
         let unusable = |error: result::CublasError| Error::NoCublas { reason: error.to_string() };
         let cublas = Self { handle: result::create_handle().map_err(unusable)? };
         // SAFETY: the handle was created above; the stream is alive, and the caller keeps it longer than the handle.
-        unsafe { result::set_stream(cublas.handle, stream.as_inner().cast()) }.map_err(unusable)?;
+        unsafe { result::set_stream(cublas.handle, raw::stream(stream).cast()) }.map_err(unusable)?;
         // SAFETY: the handle was created above.
         unsafe { sys::cublasSetMathMode(cublas.handle, cublasMath_t::CUBLAS_DEFAULT_MATH) }
             .result()
@@ -57,7 +59,7 @@ impl Cublas {
     ///
     /// cuBLAS is column-major: our row-major A, B and C are its transposes, so it computes C^T = B^T * A^T.
     pub(super) fn gemm(&self, baseline: &Baseline, gemm: &Gemm) -> Result<(), Error> {
-        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. } = gemm.problem;
+        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. } = *gemm.problem;
         // `gemm` checked that none is above `gpu_kernels::MAX_SIZE`, the largest i32.
         let [m, n, k, lda, ldb, ldc] = [m, n, k, lda, ldb, ldc].map(|size| size as i32);
         let [a, b, c] = gemm.addresses().map(|address| ptr::without_provenance_mut::<c_void>(address as usize));

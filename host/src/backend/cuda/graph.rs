@@ -6,6 +6,7 @@ use cudarc::driver::sys::{self, CUgraphExec, CUstreamCaptureMode};
 use cust::stream::Stream;
 
 use super::failure::Context as _;
+use super::raw;
 use crate::Error;
 
 /// A graph that can be launched.
@@ -16,7 +17,7 @@ impl Graph {
     /// memory: it must not be launched once these are gone.
     pub(super) fn record(stream: &Stream, enqueue: impl FnOnce() -> Result<(), Error>) -> Result<Self, Error> {
         let what = || "record a CUDA graph";
-        let raw_stream = stream.as_inner().cast();
+        let raw_stream = raw::stream(stream);
         let (mut graph, mut executable) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the stream is alive, and one that may record, since it is not the default one. Recording ends in any case.
         // The graph is destroyed once, and before that only if there is one.
@@ -37,7 +38,7 @@ impl Graph {
     /// Queues all of it in the stream.
     pub(super) fn launch(&self, stream: &Stream) -> Result<(), Error> {
         // SAFETY: the graph is destroyed when this is dropped; what it uses is still there, as `record` asks for.
-        let status = unsafe { sys::cuGraphLaunch(self.0, stream.as_inner().cast()) };
+        let status = unsafe { sys::cuGraphLaunch(self.0, raw::stream(stream)) };
         status.result().context("launch a CUDA graph")
     }
 }

@@ -1,13 +1,15 @@
-//! The CUDA backend: PTX loaded and launched through `cust`, with cuBLAS beside it. The only place that knows `cust`.
+//! The CUDA backend: context, stream, memory and events of `cust`, on which `sgemm` launches, with cuBLAS beside it. The only place
+//! that knows `cust`.
 //!
 //! The driver, cuBLAS and NVML are loaded at run time, so that one binary runs on machines with and without each of them.
 
 use cust::context::Context;
 use cust::stream::{Stream, StreamFlags};
 use gpu_kernels::Step;
+use sgemm::cuda::Modules;
 
+use crate::backend::ptx::PtxSource;
 use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
-use crate::ptx::PtxSource;
 use crate::{Error, Matrix, Operands, Problem, Stop};
 
 mod cublas;
@@ -15,18 +17,16 @@ mod device;
 mod failure;
 mod graph;
 mod launch;
-mod module;
 mod nvml;
 mod operands;
 mod prepared;
+mod raw;
 mod runner;
 mod timer;
 
 use cublas::Cublas;
 use failure::Context as _;
-use graph::Graph;
 use launch::Launch;
-use module::Modules;
 use nvml::Monitor;
 use operands::{DeviceOperands, Gemm};
 use prepared::Prepared;
@@ -65,12 +65,15 @@ impl CudaBackend {
         let monitor = Monitor::new(device::pci_bus_id(handle)?);
         let device = device::describe(handle, monitor.as_ref())?;
         let timer = Timer::new(device.l2_bytes)?;
+        // SAFETY: the context is the current one, and stands after the modules and what is prepared in this struct, so that it is
+        // dropped after them.
+        let modules = unsafe { Modules::new(ptx.modules()) }?;
         Ok(Self {
             prepared: None,
             operands: None,
             timer,
             cublas: None,
-            modules: Modules::new(ptx),
+            modules,
             graphs,
             stop: Stop::default(),
             stream,
@@ -107,15 +110,11 @@ impl CudaBackend {
                 let prepared = match self.prepared.take().filter(|prepared| prepared.is_for(step, problem)) {
                     Some(prepared) => prepared,
                     None => {
-                        let mut prepared = Prepared::new(step, &gemm, self.device.sm_count)?;
-                        if self.graphs && !prepared.launches.is_empty() {
-                            let launch = Launch::of_step(step, &self.modules, &prepared)?;
-                            prepared.graph = Some(Graph::record(&self.stream, || launch.enqueue(&self.stream))?);
-                        }
-                        prepared
+                        let sm_count = self.device.sm_count;
+                        Prepared::new(step, &gemm, sm_count, &self.modules, self.graphs, &self.stream)?
                     }
                 };
-                Launch::of_step(step, &self.modules, self.prepared.insert(prepared))?
+                Launch::Step(self.prepared.insert(prepared))
             }
             Kernel::Cublas(baseline) => {
                 problem.check_kernel(kernel)?;
@@ -129,7 +128,8 @@ impl CudaBackend {
     /// Loads the step's kernel, if this device has what the step's target asks for.
     fn load_step(&mut self, step: &'static Step) -> Result<(), Error> {
         self.device.check_runs(step)?;
-        self.modules.load(step)
+        self.modules.load(step)?;
+        Ok(())
     }
 }
 

@@ -1,10 +1,17 @@
 //! The operands in device memory.
 
 use cust::memory::{DeviceBuffer, mem_get_info};
+use sgemm::plan::OPERAND_ALIGNMENT;
 
 use super::failure::Context as _;
-use crate::matrix::{GUARD, Shape};
+use super::raw;
+use crate::verify::matrix::{GUARD, Shape};
 use crate::{Error, Matrix, Operands, Problem};
+
+const _: () = assert!(
+    (GUARD * 2).is_multiple_of(OPERAND_ALIGNMENT as usize),
+    "matrices of any elements begin where kernels read them"
+);
 
 /// The driver gives memory out in pages of this size.
 const PAGE_BYTES: u64 = 2 << 20;
@@ -28,7 +35,7 @@ impl DeviceMatrix {
 
     /// Where element (0, 0) lies.
     fn interior(&self) -> u64 {
-        self.buffer.as_device_ptr().as_raw() + u64::from(self.shape.element.bytes()) * GUARD as u64
+        raw::address(&self.buffer) + u64::from(self.shape.element.bytes()) * GUARD as u64
     }
 }
 

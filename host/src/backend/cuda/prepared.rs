@@ -1,115 +1,91 @@
 //! What a step needs on the device for one problem, made before anything is timed.
 
-use cudarc::driver::sys::{
-    self, CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave, CUtensorMapL2promotion,
-    CUtensorMapSwizzle,
-};
 use cust::memory::DeviceBuffer;
-use gpu_kernels::{Element, MapBox, Step};
+use cust::stream::Stream;
+use gpu_kernels::Step;
+use sgemm::cuda::{self, Modules};
+use sgemm::plan::Plan;
 
-use super::device::{self, CudaVersion};
 use super::failure::Context as _;
 use super::graph::Graph;
 use super::operands::{Gemm, check_memory};
-use crate::backend::plan::{Launch, POISON, Plan, Scratch, TensorMap};
+use super::raw;
+use crate::backend::POISON;
 use crate::{Error, Problem};
 
-/// The first CUDA version with tensor maps.
-const TENSOR_MAPS: CudaVersion = CudaVersion(12000);
-
-/// The launches of a step on one problem, and the memory that they use beside the operands.
+/// A step on the uploaded operands, with its workspace.
 pub(super) struct Prepared {
-    step: &'static Step,
     problem: Problem,
-    pub(super) launches: Vec<Launch>,
-    /// All of these in one, where that is wanted.
-    pub(super) graph: Option<Graph>,
-    _scratch: Scratch<Option<DeviceBuffer<u32>>>,
+    // The graph holds addresses of what stands after it.
+    graph: Option<Graph>,
+    gemm: cuda::Prepared,
+    _workspace: Option<DeviceBuffer<u32>>,
 }
 
 impl Prepared {
-    /// Allocates and fills the memory. What is prepared must not be launched once the operands are gone.
-    pub(super) fn new(step: &'static Step, gemm: &Gemm, sm_count: u32) -> Result<Self, Error> {
+    /// Allocates the workspace, poisons all of it, so that a kernel is found out that reads what it has not written, and has the
+    /// library initialise it. With `graphs`, what the step launches is recorded as one graph. What is prepared must not be
+    /// launched once the operands are gone.
+    pub(super) fn new(
+        step: &'static Step,
+        gemm: &Gemm,
+        sm_count: u32,
+        modules: &Modules,
+        graphs: bool,
+        stream: &Stream,
+    ) -> Result<Self, Error> {
         let plan = Plan::new(step, &gemm.problem, sm_count)?;
-        let bytes = plan.scratch_bytes();
-        check_memory([bytes.copies[0], bytes.copies[1], bytes.workspace, bytes.maps])?;
+        let bytes = plan.workspace_bytes();
+        check_memory([bytes])?;
         let what = || format!("allocate the workspace of {}", step.slug);
-        let allocate = |bytes: u64, word: u32| -> Result<Option<DeviceBuffer<u32>>, Error> {
-            if bytes == 0 {
-                return Ok(None);
+        let workspace = match bytes.div_ceil(4) as usize {
+            0 => None,
+            words => {
+                // SAFETY: it is written in whole before anything reads it.
+                let mut buffer = unsafe { DeviceBuffer::uninitialized(words) }.context(what())?;
+                buffer.set_32(POISON).context(what())?;
+                Some(buffer)
             }
-            let mut buffer = DeviceBuffer::zeroed(bytes.div_ceil(4) as usize).context(what())?;
-            if word != 0 {
-                buffer.set_32(word).context(what())?;
-            }
-            Ok(Some(buffer))
         };
-        let mut scratch = Scratch {
-            copies: [allocate(bytes.copies[0], POISON)?, allocate(bytes.copies[1], POISON)?],
-            workspace: allocate(bytes.workspace, 0)?,
-            maps: None,
+        let address = workspace.as_ref().map_or(0, raw::address);
+        let mut prepared = Self {
+            problem: gemm.problem,
+            graph: None,
+            gemm: cuda::Prepared::new(modules, &plan, gemm.addresses().into(), address)?,
+            _workspace: workspace,
         };
-        let operands = gemm.addresses();
-        let maps = plan.maps(operands, &addresses(&scratch)).iter().map(encode).collect::<Result<Vec<_>, _>>()?;
-        if !maps.is_empty() {
-            scratch.maps = Some(DeviceBuffer::from_slice(&maps.concat()).context(what())?);
+        // SAFETY: the stream is of the backend's context, as are the modules. The workspace has what the plan asks for. Nothing
+        // else knows of it, and the stream is waited for here.
+        unsafe { prepared.gemm.initialise(raw::stream(stream)) }?;
+        stream.synchronize().context(format!("initialise the workspace of {}", step.slug))?;
+        if graphs && !prepared.gemm.is_empty() {
+            prepared.graph = Some(Graph::record(stream, || prepared.enqueue_step(stream))?);
         }
-        let addresses = addresses(&scratch);
-        let mut launches = plan.prepasses(operands, &addresses);
-        launches.extend(plan.launches(operands, &addresses));
-        Ok(Self { step, problem: gemm.problem, launches, graph: None, _scratch: scratch })
+        Ok(prepared)
     }
 
     /// Whether it is for this step and problem.
     pub(super) fn is_for(&self, step: &Step, problem: &Problem) -> bool {
-        self.step == step && self.problem == *problem
+        self.gemm.step() == step && self.problem == *problem
     }
-}
 
-fn addresses(scratch: &Scratch<Option<DeviceBuffer<u32>>>) -> Scratch<u64> {
-    let address = |buffer: &Option<DeviceBuffer<u32>>| buffer.as_ref().map_or(0, |b| b.as_device_ptr().as_raw());
-    let Scratch { copies: [a, b], workspace, maps } = scratch;
-    Scratch { copies: [address(a), address(b)], workspace: address(workspace), maps: address(maps) }
-}
+    /// What it runs.
+    pub(super) fn step(&self) -> &'static Step {
+        self.gemm.step()
+    }
 
-/// A tensor map as the copy engine reads it.
-fn encode(map: &TensorMap) -> Result<[u32; 32], Error> {
-    device::require(TENSOR_MAPS)?;
-    let mut encoded = CUtensorMap { opaque: [0; 16] };
-    let size = [u64::from(map.columns), u64::from(map.rows)];
-    let MapBox { element, rows, columns, .. } = map.copied;
-    let row_bytes = [u64::from(map.ld) * u64::from(element.bytes())];
-    let copied = [columns, rows];
-    let element = match element {
-        Element::F32 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-        Element::F16 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-        Element::Bf16 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-    };
-    let steps = [1, 1];
-    let swizzle = match map.copied.swizzle_bytes() {
-        0 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
-        32 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
-        64 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
-        _ => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
-    };
-    // SAFETY: the arrays have as many elements as the tensor has dimensions, 2, or one fewer for the strides; the function
-    // reads them and writes the map. It does not touch the memory that the map describes.
-    let status = unsafe {
-        sys::cuTensorMapEncodeTiled(
-            &raw mut encoded,
-            element,
-            2,
-            std::ptr::without_provenance_mut(map.address as usize),
-            size.as_ptr(),
-            row_bytes.as_ptr(),
-            copied.as_ptr(),
-            steps.as_ptr(),
-            CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
-            swizzle,
-            CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-            CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-        )
-    };
-    status.result().context(format!("describe a matrix for the tensor copy engine ({map:?})"))?;
-    Ok(std::array::from_fn(|i| (encoded.opaque[i / 2] >> (32 * (i % 2))) as u32))
+    /// Queues the whole product in the stream, by the graph if there is one; nothing where m or n is 0.
+    pub(super) fn enqueue(&self, stream: &Stream) -> Result<(), Error> {
+        match &self.graph {
+            // It was recorded for what is prepared here, and goes with it.
+            Some(graph) => graph.launch(stream),
+            None => self.enqueue_step(stream),
+        }
+    }
+
+    fn enqueue_step(&self, stream: &Stream) -> Result<(), Error> {
+        // SAFETY: `new` initialised the workspace and waited for that. `Gemm` vouched for the operands when this was made, and the
+        // backend drops this before it drops them. Freeing the memory or unloading the module waits for the kernels.
+        Ok(unsafe { self.gemm.run(raw::stream(stream)) }?)
+    }
 }

@@ -2,17 +2,16 @@
 
 use cust::context::Context;
 use cust::memory::{CopyDestination, DeviceBuffer};
-use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
+use sgemm::cuda::{Module, launch};
+use sgemm::plan::{Argument, LaunchShape};
 
 use super::device;
 use super::failure::Context as _;
-use super::launch::enqueue;
-use super::module::compile;
 use super::nvml::Monitor;
+use super::raw;
 use crate::Error;
 use crate::backend::Device;
-use crate::backend::plan::{Argument, Shape};
 
 /// A PTX module on a device.
 pub struct PtxRunner {
@@ -28,13 +27,14 @@ impl PtxRunner {
     /// Opens device `ordinal` and compiles the PTX for it.
     ///
     /// # Errors
-    /// Those of [`super::CudaBackend::new`], and [`Error::BadPtx`] where the driver does not compile it.
+    /// Those of [`super::CudaBackend::new`], and [`sgemm::Error::BadModule`] where the driver does not compile it.
     pub fn new(ordinal: usize, ptx: &str) -> Result<Self, Error> {
         let handle = device::open(ordinal)?;
         let context = Context::new(handle).context("use the device")?;
         let stream = Stream::new(StreamFlags::DEFAULT, None).context("create a stream")?;
         let device = device::describe(handle, Monitor::new(device::pci_bus_id(handle)?).as_ref())?;
-        let module = compile(ptx).map_err(|reason| Error::BadPtx { path: "the PTX".into(), reason })?;
+        // SAFETY: the context is the current one, and stands after the module in this struct.
+        let module = unsafe { Module::compile("the PTX", ptx) }?;
         Ok(Self { module, stream, ptx: ptx.to_owned(), device, _context: context })
     }
 
@@ -47,7 +47,7 @@ impl PtxRunner {
     /// Runs a kernel whose parameters are the address of each buffer and then `count`, and reads the buffers back.
     ///
     /// # Errors
-    /// [`Error::MissingKernel`] where there is no kernel of that name with these parameters, [`Error::Cuda`] where it
+    /// [`sgemm::Error::MissingKernel`] where there is no kernel of that name with these parameters, [`Error::Cuda`] where it
     /// fails.
     pub fn run(
         &self,
@@ -57,20 +57,20 @@ impl PtxRunner {
         buffers: &mut [Vec<u8>],
         count: u32,
     ) -> Result<(), Error> {
-        let missing = || Error::MissingKernel { path: "the PTX".into(), kernel: entry.into() };
+        let missing = || sgemm::Error::MissingKernel { module: "the PTX".into(), kernel: entry.into() };
         if !has_parameters(&self.ptx, entry, buffers.len()) {
-            return Err(missing());
+            return Err(missing().into());
         }
-        let function = self.module.get_function(entry).map_err(|_| missing())?;
+        let function = self.module.function(entry)?.ok_or_else(missing)?;
         let what = || format!("run {entry}");
         let upload = |buffer: &Vec<u8>| DeviceBuffer::from_slice(buffer).context(what());
         let on_device: Vec<DeviceBuffer<u8>> = buffers.iter().map(upload).collect::<Result<_, _>>()?;
-        let addresses = on_device.iter().map(|buffer| Argument::Address(buffer.as_device_ptr().as_raw()));
-        let shape = Shape { grid, block, cluster: [1; 3], dynamic_smem_bytes: 0 };
+        let addresses = on_device.iter().map(|buffer| Argument::Address(raw::address(buffer)));
+        let shape = LaunchShape { grid, block, cluster: [1; 3], dynamic_smem_bytes: 0 };
         // SAFETY: the kernel's parameters are as many addresses as there are buffers and one u32, which was checked.
         // Whatever the kernel does, it does to the device's memory: none of this process's is mapped there. The stream is
         // waited for before the buffers are freed.
-        unsafe { enqueue(&function, &shape, addresses.chain([Argument::U32(count)]), &self.stream) }.context(what())?;
+        unsafe { launch(function, &shape, addresses.chain([Argument::U32(count)]), raw::stream(&self.stream), what) }?;
         self.stream.synchronize().context(what())?;
         for (buffer, from) in buffers.iter_mut().zip(&on_device) {
             from.copy_to(buffer.as_mut_slice()).context(what())?;

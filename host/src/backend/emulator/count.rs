@@ -1,14 +1,14 @@
 //! What the emulator counted of a step, as a record.
 
-use gpu_kernels::{Precision, Step};
+use gpu_kernels::Step;
 use ptx_emu::device::Device as Model;
-use ptx_emu::{Class, SECTOR_BYTES, TensorCoreFmas, model};
-use results::{Counters, SCHEMA};
+use ptx_emu::{Class, SECTOR_BYTES, TensorCoreFmas};
+use results::{Counters, SCHEMA, peak_gflops};
 
 use super::{EmulatorBackend, Launched};
+use crate::backend::now;
+use crate::backend::ptx::toolchain;
 use crate::backend::{Backend, Kernel};
-use crate::ptx::toolchain;
-use crate::report::now;
 use crate::{Error, Operands, Problem};
 
 impl EmulatorBackend {
@@ -16,12 +16,13 @@ impl EmulatorBackend {
     ///
     /// ```
     /// use host::backend::emulator::{EmulatorBackend, MODELS};
-    /// use host::{Problem, PtxSource, kernels};
+    /// use host::measure::kernels;
+    /// use host::{Problem, PtxSource};
     ///
     /// let mut emulator = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], None);
     /// let counters = emulator.count(kernels::find("smem-tiling")?, &Problem::new(64, 64, 64)?)?;
     /// assert_eq!((counters.thread_fmas, counters.shared_bytes), (64 * 64 * 64, 8192));
-    /// assert_eq!(counters.sectors_per_load(), 4.0, "a warp reads 32 neighbours");
+    /// assert_eq!(counters.sectors_per_load(), 4.0, "a warp reads 32 contiguous elements");
     /// # Ok::<(), host::Error>(())
     /// ```
     ///
@@ -91,24 +92,12 @@ fn record(model: &Model, step: &Step, problem: &Problem, launched: &Launched, be
         touched_bytes: counted.touched_bytes,
         modelled_ms: prediction.time_ms + before_ms,
         bound: prediction.bound.name().to_owned(),
-        peak_gflops: peak_gflops(model, step.precision),
+        peak_gflops: peak_gflops(step.precision.name(), model.compute_capability, model.sm_count, model.clock_mhz)
+            .unwrap_or_default(),
         l2_gb_per_s: f64::from(model.l2_bytes_per_cycle) * f64::from(model.clock_mhz) / 1e3,
         dram_gb_per_s: f64::from(model.memory_gb_per_s),
         date: now(),
         commit: env!("HOST_COMMIT").to_owned(),
         toolchain: Some(toolchain()),
     }
-}
-
-/// What the units for an arithmetic do at best, in 10^9 operations per second at the highest clock. Of three products, a third
-/// counts.
-fn peak_gflops(model: &Model, precision: Precision) -> f64 {
-    let fmas = match precision {
-        Precision::Fp32 => f64::from(model.fp32_lanes),
-        Precision::F16 | Precision::Bf16 => model::TENSOR_CORE_FMAS,
-        Precision::Tf32 => model::TENSOR_CORE_FMAS / 2.0,
-        Precision::Fp16x3 => model::TENSOR_CORE_FMAS / 3.0,
-        Precision::Tf32x3 => model::TENSOR_CORE_FMAS / 6.0,
-    };
-    2.0 * fmas * f64::from(model.sm_count) * f64::from(model.clock_mhz) / 1e3
 }

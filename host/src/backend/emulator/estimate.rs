@@ -3,16 +3,17 @@
 
 use std::time::Duration;
 
-use gpu_kernels::{Schedule, Step};
+use gpu_kernels::{Operand, Schedule, Step};
 use ptx_emu::device::{DEVICES, Device as Model};
 use ptx_emu::{Counters, TensorCoreFmas, Waits, model};
+use sgemm::Abc;
+use sgemm::plan::Plan;
 
 use super::launch::{Launched, Runner};
 use super::modules::Modules;
 use super::operands::EmulatedOperands;
 use crate::backend::Device;
-use crate::backend::plan::Plan;
-use crate::ptx::PtxSource;
+use crate::backend::ptx::PtxSource;
 use crate::{Error, Operands, Problem, Stop};
 
 /// How long a sample of one launch runs.
@@ -39,21 +40,21 @@ impl Estimator {
         let model = find(&|model| model.name == device.name)
             .or_else(|| find(&|model| model.compute_capability == device.compute_capability))
             .or_else(|| find(&|model| model.compute_capability.0 == device.compute_capability.0));
-        Self { model: model.unwrap_or(&DEVICES[0]), modules: Modules::new(ptx), counted: Vec::new() }
+        Self { model: model.unwrap_or(&DEVICES[0]), modules: Modules::new(&ptx), counted: Vec::new() }
     }
 
     /// The time that the step would take on the problem, pre-passes included, in milliseconds.
     ///
     /// # Errors
-    /// Where the step cannot be emulated, or a multiprocessor has not what one of its blocks needs.
+    /// Where the step cannot be emulated, or an SM has not what one of its blocks needs.
     pub fn time_ms(&mut self, step: &'static Step, problem: &Problem) -> Result<f64, Error> {
         let Self { model, modules, counted } = self;
         let part = part(step, problem)?;
         if !counted.iter().any(|(kernel, of, _)| *kernel == step.kernel && *of == part) {
             modules.load(step)?;
-            // A few tiles fill one multiprocessor, and are not cut into parts for others.
+            // A few tiles fill one SM, and are not split for others.
             let small = Model { sm_count: 1, ..**model };
-            let model = if step.has_many_parts() { &small } else { *model };
+            let model = if step.has_many_splits() { &small } else { *model };
             let stop = &Stop::default();
             let runner = Runner { modules, step, problem: &part, model, budget: Some(BUDGET), checks: false, stop };
             let run = runner.run(&mut EmulatedOperands::upload(&Operands::random(&part)?))?;
@@ -62,39 +63,40 @@ impl Estimator {
         let launches = counted.iter().find(|(kernel, of, _)| *kernel == step.kernel && *of == part);
         let (_, _, launches) = launches.ok_or_else(|| unusable(step, "nothing was counted"))?;
         // The order of the launches is that of the plan: A, B, the kernel.
-        let sources = Plan::new(step, &part, model.sm_count)?.rewritten();
-        let blocks_before = Plan::new(step, problem, model.sm_count)?.prepass_blocks();
-        let shape = |of: &Problem| {
-            [u64::from(of.m) * u64::from(of.k), u64::from(of.k) * u64::from(of.n), u64::from(of.m) * u64::from(of.n)]
-        };
-        let (whole, small) = (shape(problem), shape(&part));
-        let own = sources.len();
+        let before = Plan::new(step, problem, model.sm_count)?.rewritten();
+        let elements = |of: &Problem| of.layouts().map(|layout| u64::from(layout.rows) * u64::from(layout.columns));
+        let (whole, small) = (elements(problem), elements(&part));
+        let own = before.len();
         let mut time_ms = 0.0;
         for (index, launched) in launches.iter().enumerate() {
-            let (factor, blocks, bytes) = match sources.get(index).zip(blocks_before.get(index)) {
-                Some((&operand, &blocks)) => {
-                    let factor = whole[operand] as f64 / small[operand].max(1) as f64;
+            let (factor, blocks, bytes) = match before.get(index) {
+                Some(&(operand, blocks)) => {
+                    let (whole, small) = match operand {
+                        Operand::A => (whole.a, small.a),
+                        Operand::B => (whole.b, small.b),
+                    };
+                    let factor = whole as f64 / small.max(1) as f64;
                     // As many bytes are written as read.
-                    let bytes = 2 * u64::from(problem.input.bytes()) * whole[operand];
+                    let bytes = 2 * u64::from(problem.input.bytes()) * whole;
                     (factor, blocks as f64, bytes)
                 }
                 // One launch stands for all slabs.
                 None if index > own => break,
                 None => {
                     let (factor, blocks) = self::own(step, problem, &part, launched, model.sm_count);
-                    let [a, b, c] = whole;
+                    let Abc { a, b, c } = whole;
                     let bytes = u64::from(problem.input.bytes()) * (a + b) + u64::from(problem.output.bytes()) * c;
                     (factor, blocks, bytes)
                 }
             };
             let mut counters = scaled(&launched.report.counters, factor, bytes);
             if index == own {
-                // What blocks of streamed tiles leave for others, which read it.
-                let left_bytes = step.workspace_bytes(problem.m, problem.n, model.sm_count);
-                counters.block_sectors += 2 * left_bytes / SECTOR_BYTES;
+                // Blocks of stream-K tiles publish partial tiles, which others load.
+                let partial_bytes = step.workspace_bytes(problem.m, problem.n, model.sm_count);
+                counters.block_sectors += 2 * partial_bytes / SECTOR_BYTES;
             }
             let prediction = model::predict(model, &counters, (blocks as u64).max(1), &launched.needs);
-            time_ms += prediction.ok_or_else(|| unusable(step, "no block fits on a multiprocessor"))?.time_ms;
+            time_ms += prediction.ok_or_else(|| unusable(step, "no block fits on an SM"))?.time_ms;
         }
         Ok(time_ms)
     }
@@ -107,13 +109,15 @@ fn unusable(step: &Step, reason: &str) -> Error {
 /// A problem of a few of the step's tiles, its rows aligned as those of the whole one are.
 fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
     let [cluster_x, cluster_y, _] = step.cluster;
-    let (rows, columns, parts) = match step.schedule {
-        // So few tiles are not streamed.
-        Schedule::Tiles | Schedule::StreamK { .. } | Schedule::Persistent => (cluster_y.max(2), cluster_x.max(2), 1),
-        Schedule::SplitK { parts } => (cluster_y, cluster_x, parts),
+    let (rows, columns, splits) = match step.schedule {
+        // So few tiles are all data-parallel.
+        Schedule::DataParallel | Schedule::StreamK { .. } | Schedule::Persistent => {
+            (cluster_y.max(2), cluster_x.max(2), 1)
+        }
+        Schedule::SplitK { splits } => (cluster_y, cluster_x, splits),
     };
     let clip = |size: u32, tile: u32, tiles: u32| size.min(tile * tiles);
-    let depth = parts * DEPTH.next_multiple_of(step.tile.bk);
+    let depth = splits * DEPTH.next_multiple_of(step.tile.bk);
     let (m, n) = (clip(problem.m, step.tile.bm, rows), clip(problem.n, step.tile.bn, columns));
     let k = problem.k.min(depth);
     let wide = 16 / problem.input.bytes();
@@ -130,7 +134,7 @@ fn own(step: &Step, problem: &Problem, part: &Problem, launched: &Launched, sm_c
     let tiles = |of: &Problem| f64::from(of.m.div_ceil(step.tile.bm)) * f64::from(of.n.div_ceil(step.tile.bn));
     let longer = f64::from(problem.k) / f64::from(part.k.max(1));
     let factor = tiles(problem) / tiles(part).max(1.0) * longer;
-    let blocks = match step.streamed(problem.m, problem.n, sm_count).blocks {
+    let blocks = match step.stream_k_tiles(problem.m, problem.n, sm_count).blocks {
         0 => launched.report.blocks as f64 * tiles(problem) / tiles(part).max(1.0),
         // All places share the work evenly, as if each had one block.
         places => places.into(),
@@ -192,8 +196,12 @@ mod tests {
             let is_aligned = |ld: u32| ld.is_multiple_of(4);
             assert!(!is_aligned(part.lda) && !is_aligned(part.ldb), "{}", step.slug);
             assert!(part.bytes() < 64 << 20, "{}", step.slug);
-            let streamed = step.streamed(part.m, part.n, if step.has_many_parts() { 1 } else { 132 });
-            assert!(streamed.tiles == 0 || step.has_many_parts() && streamed.blocks < 8, "{}: {streamed:?}", step.slug);
+            let stream_k = step.stream_k_tiles(part.m, part.n, if step.has_many_splits() { 1 } else { 132 });
+            assert!(
+                stream_k.tiles == 0 || step.has_many_splits() && stream_k.blocks < 8,
+                "{}: {stream_k:?}",
+                step.slug
+            );
         }
     }
 }

@@ -3,18 +3,17 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use gpu_kernels::step::persistent_rows;
-use gpu_kernels::{Schedule, Step, Streamed};
+use gpu_kernels::spec::persistent_rows;
+use gpu_kernels::{Coord, Schedule, Step, StreamKTiles};
 use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
 use ptx_emu::occupancy::Resources;
 use ptx_emu::{Blocks, Checks, Finding, FindingKind, Grouping, Launch, Report};
+use sgemm::plan::{self, Argument, Plan, Slab};
 
 use super::model::{needs, predict};
 use super::modules::Modules;
 use super::operands::EmulatedOperands;
-use crate::backend::plan::{self, Argument, Plan};
-use crate::backend::slabs::Slab;
 use crate::backend::{Coverage, Region};
 use crate::{Error, Problem, Stop};
 
@@ -30,7 +29,7 @@ pub struct Launched {
     pub grid: [u32; 3],
     /// What it did.
     pub report: Report,
-    /// What a block takes of a multiprocessor.
+    /// What a block takes of a streaming multiprocessor (SM).
     pub needs: Resources,
     /// What it would come to.
     pub prediction: Prediction,
@@ -63,29 +62,30 @@ impl Runner<'_> {
     /// Runs the step on the operands.
     pub(super) fn run(&self, operands: &mut EmulatedOperands) -> Result<Run, Error> {
         let plan = Plan::new(self.step, self.problem, self.places())?;
-        let scratch = operands.scratch(self.step, self.problem, &plan)?;
+        let workspace = operands.workspace(self.step, self.problem, &plan)?;
         let addresses = operands.addresses();
-        let launches = plan.launches(addresses, &scratch);
+        let launches = plan.launches(addresses, &workspace);
         // Where there is time for all blocks, all of them run.
         let budget = self.budget.map(|budget| budget / launches.len().max(1) as u32);
         // Pre-passes run whole, for any block may need any of what they write.
-        let before = plan.prepasses(addresses, &scratch).into_iter().map(|launch| self.launch(operands, launch, None));
+        let before =
+            plan.prepasses(addresses, &workspace).into_iter().map(|launch| self.launch(operands, launch, None));
         let before = before.collect::<Result<_, _>>()?;
         let launches = launches.into_iter().map(|launch| self.launch(operands, launch, budget));
         let launches = launches.collect::<Result<Vec<_>, _>>()?;
         let left: Vec<_> = launches.iter().flat_map(|launched| self.left(launched)).collect();
         if self.checks {
-            self.check_flags(&operands.memory.read(scratch.workspace).unwrap_or_default(), &left)?;
+            self.check_flags(&operands.memory.read(workspace.reduction).unwrap_or_default(), &left)?;
         }
         if !left.is_empty() {
-            operands.forget_scratch();
+            operands.forget_workspace();
         }
         Ok(Run { before, launches })
     }
 
-    /// The flags of [`Schedule::StreamK`], the last words of its workspace, must be down when a launch ends. Of one that is
-    /// still up, the next launch would take old sums, which need not be seen in C: they are often the new ones. Of blocks in
-    /// `left` the flag may be up.
+    /// The flags of [`Schedule::StreamK`], the last words of its workspace, must be down when a launch ends. Where one
+    /// is still up, the next launch would load an old partial tile. That need not be seen in C: it often equals the new one. The
+    /// flags of the blocks in `left` may be up.
     fn check_flags(&self, workspace: &[u8], left: &[u32]) -> Result<(), Error> {
         let Step { slug: kernel, tile, .. } = *self.step;
         let partial_bytes = tile.bm as usize * tile.bn as usize * size_of::<f32>();
@@ -100,9 +100,9 @@ impl Runner<'_> {
         }
     }
 
-    /// The streamed blocks that have left sums which those after them would have taken, had they run.
+    /// The blocks that published partial tiles which no block of the sample loads: the blocks that would have did not run.
     fn left(&self, Launched { slab, report, .. }: &Launched) -> Vec<u32> {
-        let groups = Groups::new(self.step.streamed(slab.rows, self.problem.n, self.model.sm_count));
+        let groups = Groups::new(self.step.stream_k_tiles(slab.rows, self.problem.n, self.model.sm_count));
         let firsts = groups.firsts(report);
         firsts
             .flat_map(|(group, ran)| {
@@ -113,7 +113,7 @@ impl Runner<'_> {
             .collect()
     }
 
-    /// Multiprocessors for which blocks are launched: the device's. Where a sample runs of blocks that persist, each tile has
+    /// SMs for which blocks are launched: the device's. Where a sample runs of blocks that persist, each tile has
     /// a block of its own, so that a block of the sample computes the first of its tiles and no other.
     fn places(&self) -> u32 {
         match (self.step.schedule, self.budget) {
@@ -174,7 +174,7 @@ impl Runner<'_> {
 /// Which blocks of the step's grid work together.
 fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
     match step.schedule {
-        Schedule::Tiles => Grouping::Clusters,
+        Schedule::DataParallel => Grouping::Clusters,
         Schedule::Persistent => Grouping::Banded {
             rows: slab.rows.div_ceil(step.tile.bm).div_ceil(step.cluster[0]),
             columns: n.div_ceil(step.tile.bn),
@@ -182,20 +182,15 @@ fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
         },
         Schedule::SplitK { .. } => Grouping::AlongZ,
         Schedule::StreamK { .. } => {
-            let streamed = step.streamed(slab.rows, n, sm_count);
-            let Streamed { tiles, blocks } = streamed;
-            Grouping::Streamed {
-                blocks,
-                groups: Groups::new(streamed).count,
-                places: tiles,
-                columns: n.div_ceil(step.tile.bn),
-            }
+            let stream_k = step.stream_k_tiles(slab.rows, n, sm_count);
+            let StreamKTiles { tiles, blocks } = stream_k;
+            Grouping::StreamK { blocks, groups: Groups::new(stream_k).count, tiles, columns: n.div_ceil(step.tile.bn) }
         }
     }
 }
 
-/// Groups of streamed blocks that share no tile: as often as a block's part ends with a tile whatever the length of the sums.
-/// All that a block waits for is left by one before it.
+/// Groups of blocks that share no stream-K tile: one for each block whose range of k-tiles ends with a tile whatever k is. A
+/// block loads partial tiles only of blocks before it.
 #[derive(Clone, Copy)]
 struct Groups {
     count: u32,
@@ -205,7 +200,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn new(Streamed { tiles, blocks }: Streamed) -> Self {
+    fn new(StreamKTiles { tiles, blocks }: StreamKTiles) -> Self {
         let (mut count, mut rest) = (blocks, tiles);
         while rest > 0 {
             (count, rest) = (rest, count % rest);
@@ -233,7 +228,7 @@ impl Groups {
 fn max_instructions(step: &Step, k: u32) -> u64 {
     let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + 64);
     let patience = match step.schedule {
-        Schedule::Tiles | Schedule::Persistent => 1,
+        Schedule::DataParallel | Schedule::Persistent => 1,
         // Blocks wait for others, which another thread may be slow to run.
         Schedule::SplitK { .. } | Schedule::StreamK { .. } => 8,
     };
@@ -259,19 +254,19 @@ pub(super) fn coverage(step: &Step, problem: &Problem, launches: &[Launched], sm
         start as usize..(start + u64::from(size)).min(end.into()) as usize
     };
     let regions = launches.iter().flat_map(|Launched { slab, report, .. }| {
-        let streamed = step.streamed(slab.rows, problem.n, sm_count);
-        let groups = Groups::new(streamed);
+        let stream_k = step.stream_k_tiles(slab.rows, problem.n, sm_count);
+        let groups = Groups::new(stream_k);
         let shared = groups.firsts(report).flat_map(move |(group, ran)| {
             let first = group * groups.tiles;
             (first..first + groups.complete_tiles(ran)).map(|tile| step.tile_at(tile, problem.n))
         });
         // Blocks that share a tile, along z, give it once.
-        let own = report.sample.iter().filter_map(|block| step.tile_of(*block, slab.rows, problem.n, streamed));
-        let tiles: HashSet<[u32; 2]> = shared.chain(own).collect();
+        let own = report.sample.iter().filter_map(|block| step.tile_of(*block, slab.rows, problem.n, stream_k));
+        let tiles: HashSet<Coord> = shared.chain(own).collect();
         let end = slab.first_row + slab.rows;
-        tiles.into_iter().map(move |[row, column]| Region {
+        tiles.into_iter().map(move |Coord { row, col }| Region {
             rows: part(row, step.tile.bm, slab.first_row, end),
-            columns: part(column, step.tile.bn, 0, problem.n),
+            columns: part(col, step.tile.bn, 0, problem.n),
         })
     });
     // A block that fills up a cluster may have no part of C.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use gpu_kernels::Step;
 pub use ptx_emu::device::{DEVICES as MODELS, Device as Model};
 
+use crate::backend::ptx::PtxSource;
 use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
-use crate::ptx::PtxSource;
 use crate::{Error, Operands, Problem, Stop};
 
 mod count;
@@ -50,7 +50,7 @@ impl EmulatorBackend {
         Self {
             model,
             device: model::describe(model),
-            modules: Modules::new(ptx),
+            modules: Modules::new(&ptx),
             budget,
             stop: Stop::default(),
             operands: None,

@@ -43,7 +43,7 @@ pub(super) fn describe(model: &Model) -> Device {
     }
 }
 
-/// What a block takes of a multiprocessor of the device.
+/// What a block takes of an SM of the device.
 pub(super) fn needs(kernel: &Kernel, launch: &Launch, model: &Model) -> Resources {
     let threads = launch.block.iter().product();
     let registers = estimate_registers(model, kernel.live_registers(), threads, kernel.bounds());
@@ -54,7 +54,7 @@ pub(super) fn needs(kernel: &Kernel, launch: &Launch, model: &Model) -> Resource
 pub(super) fn predict(name: &str, report: &Report, needs: &Resources, model: &Model) -> Result<Prediction, Error> {
     let too_large = || Error::Emulator {
         what: format!("model {name} on {}", model.name),
-        reason: "a multiprocessor has not enough threads, registers or shared memory for a block".into(),
+        reason: "an SM has not enough threads, registers or shared memory for a block".into(),
     };
     model::predict(model, &report.counters, report.blocks, needs).ok_or_else(too_large)
 }
@@ -62,6 +62,23 @@ pub(super) fn predict(name: &str, report: &Report, needs: &Resources, model: &Mo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The emulator knows no other crate, so its units' throughput stands there too.
+    #[test]
+    fn models_have_the_peaks_that_figures_are_shares_of() {
+        let peak = |model: &Model, precision| {
+            results::peak_gflops(precision, model.compute_capability, model.sm_count, model.clock_mhz)
+        };
+        let of = |model: &Model, fmas: f64| 2.0 * fmas * f64::from(model.sm_count) * f64::from(model.clock_mhz) / 1e3;
+        let is_near = |one: Option<f64>, other: f64| one.is_some_and(|one| (one / other - 1.0).abs() < 1e-12);
+        for model in &DEVICES {
+            assert!(is_near(peak(model, "fp32"), of(model, model.fp32_lanes.into())), "{}", model.name);
+        }
+        // Of the model's devices, this one has the tensor cores that it knows.
+        let h200 = find_model("h200").unwrap();
+        assert!(is_near(peak(h200, "bf16"), of(h200, model::TENSOR_CORE_FMAS)));
+        assert!(is_near(peak(h200, "tf32"), of(h200, model::TENSOR_CORE_FMAS / 2.0)));
+    }
 
     #[test]
     fn models_are_found_by_their_slug() {

@@ -1,10 +1,12 @@
 //! The operands in emulated memory.
 
-use gpu_kernels::{Element, MapBox, Step, TENSOR_MAP_BYTES};
+use gpu_kernels::{Ab, Element, Step, TENSOR_MAP_BYTES, TmaBox};
 use ptx_emu::{GlobalMemory, Pointer, Swizzle, Type};
+use sgemm::Abc;
+use sgemm::plan::{Plan, TensorMap, Workspace};
 
-use crate::backend::plan::{POISON, Plan, Scratch, TensorMap};
-use crate::matrix::{GUARD, Shape};
+use crate::backend::POISON;
+use crate::verify::matrix::{GUARD, Shape};
 use crate::{Error, Matrix, Operands, Problem};
 
 /// A matrix in emulated memory, laid out as [`Matrix`]: guard band, rows, guard band.
@@ -35,7 +37,7 @@ pub(super) struct EmulatedOperands {
     b: EmulatedMatrix,
     c: EmulatedMatrix,
     /// What a step has beside them, on its problem.
-    scratch: Option<(&'static Step, Problem, Scratch<Pointer>)>,
+    workspace: Option<(&'static Step, Problem, Workspace<Pointer>)>,
 }
 
 impl EmulatedOperands {
@@ -44,7 +46,7 @@ impl EmulatedOperands {
         let mut memory = GlobalMemory::default();
         let [a, b, c] =
             [&operands.a, &operands.b, &operands.c].map(|matrix| EmulatedMatrix::upload(matrix, &mut memory));
-        Self { memory, a, b, c, scratch: None }
+        Self { memory, a, b, c, workspace: None }
     }
 
     /// Moves the operands out, guard bands included.
@@ -57,61 +59,63 @@ impl EmulatedOperands {
     }
 
     /// Where A, B and C begin.
-    pub(super) fn addresses(&self) -> [Pointer; 3] {
-        [&self.a, &self.b, &self.c].map(EmulatedMatrix::interior)
+    pub(super) fn addresses(&self) -> Abc<Pointer> {
+        Abc { a: self.a.interior(), b: self.b.interior(), c: self.c.interior() }
     }
 
     /// Frees what the last step had beside the operands.
-    pub(super) fn forget_scratch(&mut self) {
-        if let Some((_, _, Scratch { copies: [a, b], workspace, maps })) = self.scratch.take() {
-            for pointer in [a, b, workspace, maps] {
+    pub(super) fn forget_workspace(&mut self) {
+        if let Some((_, _, Workspace { copies: Ab { a, b }, reduction, maps })) = self.workspace.take() {
+            for pointer in [a, b, reduction, maps] {
                 self.memory.free(pointer);
             }
         }
     }
 
     /// The memory that a step takes beside the operands: that of its last run, if it was the last to run.
-    pub(super) fn scratch(
+    pub(super) fn workspace(
         &mut self,
         step: &'static Step,
         problem: &Problem,
         plan: &Plan,
-    ) -> Result<Scratch<Pointer>, Error> {
-        if let Some((_, _, scratch)) = self.scratch.as_ref().filter(|(known, of, _)| *known == step && of == problem) {
-            return Ok(*scratch);
+    ) -> Result<Workspace<Pointer>, Error> {
+        if let Some((_, _, workspace)) =
+            self.workspace.as_ref().filter(|(known, of, _)| *known == step && of == problem)
+        {
+            return Ok(*workspace);
         }
-        self.forget_scratch();
-        let bytes = plan.scratch_bytes();
+        self.forget_workspace();
+        let bytes = plan.parts();
         let copy = |memory: &mut GlobalMemory, bytes: u64| {
             if bytes == 0 { 0 } else { memory.allocate_words((0..bytes.div_ceil(4)).map(|_| POISON)) }
         };
-        let mut scratch = Scratch {
+        let mut workspace = Workspace {
             copies: bytes.copies.map(|bytes| copy(&mut self.memory, bytes)),
-            workspace: if bytes.workspace == 0 { 0 } else { self.memory.allocate(bytes.workspace) },
+            reduction: if bytes.reduction == 0 { 0 } else { self.memory.allocate(bytes.reduction) },
             maps: 0,
         };
-        let maps = plan.maps(self.addresses(), &scratch);
+        let maps = plan.maps(self.addresses(), &workspace);
         if !maps.is_empty() {
             let maps = maps.iter().map(encode).collect::<Result<Vec<_>, _>>()?;
-            scratch.maps = self.memory.allocate_bytes(&maps.concat());
+            workspace.maps = self.memory.allocate_bytes(&maps.concat());
         }
-        self.scratch = Some((step, *problem, scratch));
-        Ok(scratch)
+        self.workspace = Some((step, *problem, workspace));
+        Ok(workspace)
     }
 }
 
 /// A tensor map as the emulator reads it.
 fn encode(map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
-    let swizzle = match map.copied.swizzle_bytes() {
+    let swizzle = match map.tma_box.swizzle_bytes() {
         0 => Swizzle::None,
         32 => Swizzle::Bytes32,
         64 => Swizzle::Bytes64,
         _ => Swizzle::Bytes128,
     };
     let dims = [map.columns.into(), map.rows.into()];
-    let MapBox { element, rows, columns, .. } = map.copied;
+    let TmaBox { element, extent, .. } = map.tma_box;
     let strides = [u64::from(map.ld) * u64::from(element.bytes())];
-    let copied = [columns, rows];
+    let copied = [extent.cols, extent.rows];
     let element = match element {
         Element::F32 => Type::F32,
         Element::F16 => Type::F16,

@@ -4,12 +4,12 @@ use rustc_apfloat::Round;
 
 use super::float::required_rounding;
 use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, no_such_type, single_type};
-use crate::Type;
 use crate::lanes::{binary, binary_slow, unary_slow};
 use crate::ops::approx;
 use crate::ops::float::{self, Modes, output};
 use crate::ops::half::{Half, both};
 use crate::ops::round::{BF16, F16};
+use crate::types::Type;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;

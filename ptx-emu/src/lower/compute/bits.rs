@@ -2,10 +2,10 @@
 //! and "Logic and Shift Instructions".
 
 use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, d_abc, no_such_type, single_type, two_types};
-use crate::Type;
 use crate::lanes::{binary, binary_slow, lanes_where, quaternary_slow, ternary, ternary_slow, unary_slow};
 use crate::ops::bits;
 use crate::syntax::Operand;
+use crate::types::Type;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     match op.name() {

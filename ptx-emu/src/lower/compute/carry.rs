@@ -1,9 +1,9 @@
 //! Arithmetic with a carry flag. PTX ISA, "Extended-Precision Integer Arithmetic Instructions".
 
 use super::{Compute, Opcode, Operands, Unsupported, d_ab, d_abc, no_such_type, single_type};
-use crate::Type;
 use crate::lanes::carry;
 use crate::ops::integer::Int;
+use crate::types::Type;
 
 /// `add`, `sub` and `mad`, whose `.cc` is taken, and `addc`, `subc` and `madc`, whose `.cc` is not.
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {

@@ -1,19 +1,18 @@
 //! Comparisons and selections. PTX ISA, "Comparison and Selection Instructions".
 
-use super::comparison::{Comparison, Outcome, Relation};
+use super::comparison::{self, Comparison, Relation};
 use super::{Compute, Opcode, Operands, Unsupported, d_abc, no_such_type, single_type, two_types};
-use crate::Type;
-use crate::lanes::{compare, lanes_of, predicate, select, ternary};
+use crate::lanes::{LANES, Lane, Outcome, Slot, compare, lanes_of, predicate, select, ternary};
 use crate::ops::float::flush;
 use crate::ops::half::Half;
 use crate::ops::round::{BF16, F16};
-use crate::registers::{LANES, Lane, Slot};
 use crate::syntax::Operand;
+use crate::types::Type;
 
 pub(super) fn setp(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;
     let comparison = Comparison::take(op, ty)?;
-    let outcome = Outcome::predicates(op, o, comparison)?;
+    let outcome = comparison::to_predicates(op, o, comparison)?;
     if matches!(ty, Type::F16x2 | Type::Bf16x2) && !matches!(o.get(0)?, Operand::Pair(..)) {
         return Err(Unsupported::new(format!("setp{ty} has two results, p|q")));
     }
@@ -36,7 +35,7 @@ pub(super) fn set(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsuppor
         Type::Bf16x2 => 0x3f80,
         _ => return Err(Unsupported::new(format!("set does not give {to} for {from}"))),
     };
-    let outcome = Outcome::value(op, o, comparison, (to, value))?;
+    let outcome = comparison::to_register(op, o, comparison, (to, value))?;
     compared(op, o, from, comparison, outcome)
 }
 

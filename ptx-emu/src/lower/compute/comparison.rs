@@ -1,21 +1,20 @@
-//! Comparison operators and where their outcome goes. PTX ISA, "Comparison and Selection Instructions".
+//! Comparison operators and their results. PTX ISA, "Comparison and Selection Instructions".
 
 use std::cmp::Ordering;
 
 use super::logic::boolean;
 use super::{Opcode, Operands, Unsupported};
-use crate::Type;
-use crate::lanes::lanes_of;
-use crate::registers::{Condition, LANES, Mask, PredSlot, Registers, Slot};
+use crate::lanes::{Combination, Destination, Outcome};
 use crate::syntax::Operand;
+use crate::types::Type;
 
-/// What is compared, apart from the order of the operands and a negation.
+/// A relation, apart from operand order and negation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
     Equal,
     Less,
     LessOrEqual,
-    /// Less or greater: of numbers, not equal.
+    /// Ordered and not equal.
     Differs,
     /// Neither is NaN.
     Numbers,
@@ -65,7 +64,7 @@ impl Comparison {
             ("le", _) | ("ls", false) => (LessOrEqual, false, false),
             ("gt", _) | ("hi", false) => (Less, true, false),
             ("ge", _) | ("hs", false) => (LessOrEqual, true, false),
-            // An unordered comparison is the opposite of an ordered one.
+            // An unordered comparison is the negation of an ordered one.
             ("equ", true) => (Differs, false, true),
             ("neu", true) => (Equal, false, true),
             ("ltu", true) => (LessOrEqual, true, true),
@@ -86,90 +85,25 @@ impl Comparison {
     }
 }
 
-/// A predicate and how it joins an outcome.
-type Combination = Option<(fn(Mask, Mask) -> Mask, Condition)>;
-
-/// Where the outcome of a comparison goes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Outcome {
-    negate: bool,
-    combine: Combination,
-    to: Destination,
+/// The result of `setp`.
+pub(super) fn to_predicates(op: &Opcode<'_>, o: &Operands<'_>, comparison: Comparison) -> Result<Outcome, Unsupported> {
+    let combine = combination(op, o)?;
+    let to = match o.get(0)? {
+        Operand::Pair(p, q) => Destination::Predicates(o.pred_dst_of(p)?, o.pred_dst_of(q)?),
+        _ => Destination::Predicates(o.pred_dst(0)?, None),
+    };
+    Ok(Outcome { negate: comparison.negate, combine, to })
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Destination {
-    Predicates(Option<PredSlot>, Option<PredSlot>),
-    /// This value where it holds, 0 where not; of a pair, in its half.
-    Row(Slot, u32),
-}
-
-impl Outcome {
-    /// The outcome of `setp`.
-    pub(super) fn predicates(op: &Opcode<'_>, o: &Operands<'_>, comparison: Comparison) -> Result<Self, Unsupported> {
-        let combine = combination(op, o)?;
-        let to = match o.get(0)? {
-            Operand::Pair(p, q) => Destination::Predicates(o.pred_dst_of(p)?, o.pred_dst_of(q)?),
-            _ => Destination::Predicates(o.pred_dst(0)?, None),
-        };
-        Ok(Self { negate: comparison.negate, combine, to })
-    }
-
-    /// The outcome of `set`, which leaves `value` in a register of this type.
-    pub(super) fn value(
-        op: &Opcode<'_>,
-        o: &Operands<'_>,
-        comparison: Comparison,
-        (ty, value): (Type, u32),
-    ) -> Result<Self, Unsupported> {
-        let combine = combination(op, o)?;
-        Ok(Self { negate: comparison.negate, combine, to: Destination::Row(o.dst(0, ty)?, value) })
-    }
-
-    fn combined(self, registers: &Registers, holds: Mask) -> Mask {
-        match self.combine {
-            Some((f, condition)) => f(holds, registers.test(condition)),
-            None => holds,
-        }
-    }
-
-    /// Stores the outcome of a comparison of single numbers.
-    pub(crate) fn store(self, registers: &mut Registers, holds: Mask, mask: Mask) {
-        let holds = if self.negate { !holds } else { holds };
-        let (p, q) = (self.combined(registers, holds), self.combined(registers, !holds));
-        self.write(registers, (p, q), 0, mask);
-    }
-
-    /// Stores the outcomes of a comparison of pairs, the lower half's first.
-    pub(super) fn store_pair(self, registers: &mut Registers, [low, high]: [Mask; 2], mask: Mask) {
-        let (low, high) = if self.negate { (!low, !high) } else { (low, high) };
-        let (p, q) = (self.combined(registers, low), self.combined(registers, high));
-        self.write(registers, (p, q), 16, mask);
-    }
-
-    fn write(self, registers: &mut Registers, (p, q): (Mask, Mask), half: u32, mask: Mask) {
-        match self.to {
-            Destination::Predicates(p_slot, q_slot) => {
-                for (slot, value) in [(p_slot, p), (q_slot, q)] {
-                    if let Some(slot) = slot {
-                        registers.set_predicate(slot, value, mask);
-                    }
-                }
-            }
-            Destination::Row(slot, value) => {
-                let mut result = [0; LANES];
-                for lane in lanes_of(p) {
-                    result[lane] = value;
-                }
-                if half != 0 {
-                    for lane in lanes_of(q) {
-                        result[lane] |= value << half;
-                    }
-                }
-                registers.write(slot, &result, mask);
-            }
-        }
-    }
+/// The result of `set`, which writes `value` to a register of this type.
+pub(super) fn to_register(
+    op: &Opcode<'_>,
+    o: &Operands<'_>,
+    comparison: Comparison,
+    (ty, value): (Type, u32),
+) -> Result<Outcome, Unsupported> {
+    let combine = combination(op, o)?;
+    Ok(Outcome { negate: comparison.negate, combine, to: Destination::Row(o.dst(0, ty)?, value) })
 }
 
 /// `.and`, `.or` or `.xor` with the predicate that is then the last operand.

@@ -3,12 +3,11 @@
 use rustc_apfloat::Round;
 
 use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, d_abc, two_types};
-use crate::Type;
-use crate::lanes::{binary, binary_slow, ternary_slow, unary, unary_slow};
-use crate::lower::operands::rows;
+use crate::lanes::{Slot, binary, binary_slow, ternary_slow, unary, unary_slow};
+use crate::lower::layout::rows;
 use crate::ops::convert::{Conversion, format};
 use crate::ops::half_fast::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
-use crate::registers::Slot;
+use crate::types::Type;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     if op.take("pack") {
@@ -24,7 +23,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
     }
 }
 
-/// Two singles become a pair, the first its upper half.
+/// Two f32 to a packed pair, the first in the upper half.
 fn pair_of_singles(op: &Opcode<'_>, o: &Operands<'_>, to: Type) -> Result<Compute, Unsupported> {
     let conversion = pair_conversion(op, to, Type::F32)?;
     let (d, ab) = d_ab(o, to, [Type::F32; 2])?;
@@ -41,7 +40,7 @@ fn pair_of_singles(op: &Opcode<'_>, o: &Operands<'_>, to: Type) -> Result<Comput
     }))
 }
 
-/// A pair becomes a pair of another type.
+/// A packed pair to a packed pair of another type.
 fn pair(op: &Opcode<'_>, o: &Operands<'_>, to: Type, from: Type) -> Result<Compute, Unsupported> {
     let conversion = pair_conversion(op, to, from)?;
     let (d, a) = d_a(o, to, from)?;
@@ -72,7 +71,7 @@ fn pair_conversion(op: &Opcode<'_>, to: Type, from: Type) -> Result<Conversion, 
     Ok(Conversion { relu, satfinite, round, ..Conversion::plain(element(to), element(from)) })
 }
 
-/// `cvt.pack`: two integers saturated and put together, narrow ones below the lower half of a third.
+/// `cvt.pack`: two integers, saturated and packed; narrow ones below the lower half of a third.
 fn pack(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     if !op.take("sat") {
         return Err(Unsupported::new("cvt.pack needs .sat"));
@@ -104,7 +103,7 @@ fn is_scalar(ty: Type) -> bool {
         && !matches!(ty, Type::E4m3 | Type::E5m2 | Type::E4m3x2 | Type::E5m2x2)
 }
 
-/// What the modifiers say, of which each pair of types allows only some.
+/// The modifiers, of which each pair of types allows only some.
 fn conversion(op: &Opcode<'_>, to: Type, from: Type) -> Result<Conversion, Unsupported> {
     let integral = match op.take_first(&["rni", "rzi", "rmi", "rpi"]) {
         Some("rni") => Some(Round::NearestTiesToEven),
@@ -178,7 +177,7 @@ fn scalar(op: &Opcode<'_>, o: &Operands<'_>, to: Type, from: Type) -> Result<Com
     })
 }
 
-/// The operand's place and width, which may exceed its type's.
+/// The operand's slot and width, which may exceed the type's.
 fn sized(o: &Operands<'_>, index: usize, ty: Type) -> Result<(Slot, u32), Unsupported> {
     let operand = o.get(index)?;
     let bits = o.register_bits(operand).unwrap_or(ty.bits());
@@ -190,7 +189,7 @@ fn sized(o: &Operands<'_>, index: usize, ty: Type) -> Result<(Slot, u32), Unsupp
     Ok((slot, bits))
 }
 
-/// The nearest single; NaN keeps its sign and the upper part of its payload.
+/// The nearest f32; NaN keeps its sign and the upper part of its payload.
 #[inline(always)]
 fn narrow(a: f64) -> f32 {
     let bits = a.to_bits();
@@ -198,7 +197,7 @@ fn narrow(a: f64) -> f32 {
     if a.is_nan() { f32::from_bits(nan) } else { a as f32 }
 }
 
-/// The conversions that kernels are full of.
+/// The most frequent conversions, vectorised.
 fn common(conversion: &Conversion, d: Slot, a: Slot) -> Option<Compute> {
     let zero = conversion.integral == Some(Round::TowardZero);
     let nearest = conversion.round == Round::NearestTiesToEven;
@@ -220,7 +219,7 @@ fn common(conversion: &Conversion, d: Slot, a: Slot) -> Option<Compute> {
     })
 }
 
-/// Between integers: extension by sign or zero, or the lower bits.
+/// Between integers: sign or zero extension, or truncation.
 fn integers(conversion: &Conversion, (d, d_bits): (Slot, u32), (a, a_bits): (Slot, u32), kept: u64) -> Compute {
     let (from_signed, to_signed) = (conversion.from.is_signed(), conversion.to.is_signed());
     let (from, to) = (64 - conversion.from.bits(), 64 - conversion.to.bits());

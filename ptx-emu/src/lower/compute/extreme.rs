@@ -1,13 +1,11 @@
-//! What looks at a number rather than calculating with it: minimum, maximum, sign and kind. PTX ISA, "Floating Point
-//! Instructions".
+//! Minimum, maximum, sign and classification. PTX ISA, "Floating Point Instructions".
 
 use super::logic::pred_result;
 use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, d_abc, no_such_type, single_type};
-use crate::Type;
-use crate::lanes::{binary, binary_slow, lanes_where, ternary_slow, unary};
+use crate::lanes::{Lane, Slot, binary, binary_slow, lanes_where, ternary_slow, unary};
 use crate::ops::extreme::Extreme;
 use crate::ops::float::{self, Modes, flush, input, output, output64};
-use crate::registers::{Lane, Slot};
+use crate::types::Type;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;

@@ -3,9 +3,9 @@
 use rustc_apfloat::Round;
 
 use super::{Compute, Opcode, Operands, Unsupported, d_ab, d_abc, no_such_type, single_type};
-use crate::Type;
 use crate::lanes::{binary, binary_slow, ternary, ternary_slow};
 use crate::ops::float::{self, Modes, flush_product, flush_sum, input, output, output64};
+use crate::types::Type;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;
@@ -102,7 +102,7 @@ fn arithmetic64(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupporte
     })
 }
 
-/// Two singles side by side.
+/// Packed pairs of f32.
 fn pairs(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let m = Modes { round: rounding(op)?, ftz: op.take("ftz"), sat: false };
     let ty = Type::F32x2;

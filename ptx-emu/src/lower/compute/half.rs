@@ -2,11 +2,11 @@
 
 use super::extreme::modifiers;
 use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, d_abc, no_such_type, single_type};
-use crate::Type;
 use crate::lanes::{self, binary_slow, ternary, ternary_slow, unary_slow};
 use crate::ops::half::{Half, both, both2, both3};
 use crate::ops::half_fast::fma16;
 use crate::ops::round::{BF16, F16};
+use crate::types::Type;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;
@@ -50,7 +50,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
     }
 }
 
-/// f16 without modifiers: everything is a multiplication with an addition, which is exact in one of them.
+/// f16 without modifiers: every operation is an FMA, exact in one of its steps.
 fn plain(op: &Opcode<'_>, o: &Operands<'_>, ty: Type) -> Result<Compute, Unsupported> {
     const ONE: u16 = 0x3c00;
     const MINUS_ZERO: u16 = 0x8000;

@@ -1,9 +1,9 @@
 //! Integer arithmetic. PTX ISA, "Integer Arithmetic Instructions".
 
 use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, d_abc, no_such_type, single_type};
-use crate::Type;
 use crate::lanes::{binary, binary_slow, ternary, ternary_slow, unary};
 use crate::ops::integer::Int;
+use crate::types::Type;
 
 /// The expression with `T` as the Rust type of an integer type; signs that do not matter go to the unsigned type.
 macro_rules! with_type {
@@ -55,7 +55,7 @@ fn add_sub(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     })
 }
 
-/// The type of a product that keeps all bits.
+/// The type of a full product.
 fn wide(op: &Opcode<'_>, ty: Type) -> Result<Type, Unsupported> {
     match ty {
         Type::U16 => Ok(Type::U32),
@@ -66,7 +66,7 @@ fn wide(op: &Opcode<'_>, ty: Type) -> Result<Type, Unsupported> {
     }
 }
 
-/// Which part of a product is wanted.
+/// `.lo`, `.hi` or `.wide`.
 fn part<'a>(op: &Opcode<'a>) -> Result<&'a str, Unsupported> {
     op.take_first(&["lo", "hi", "wide"])
         .ok_or_else(|| Unsupported::new("which half of the product is missing: .lo, .hi or .wide"))

@@ -1,10 +1,9 @@
 //! Logic and shifts, of bits and of predicates. PTX ISA, "Logic and Shift Instructions".
 
 use super::{Compute, Opcode, Operands, Unsupported, d_a, d_ab, no_such_type, single_type};
-use crate::Type;
-use crate::lanes::{binary, predicate, unary};
+use crate::lanes::{Mask, PredSlot, binary, predicate, unary};
 use crate::ops::integer::Int;
-use crate::registers::{Mask, PredSlot};
+use crate::types::Type;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;
@@ -16,7 +15,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
     }
 }
 
-/// The predicate that an instruction writes, which `_` cannot stand for.
+/// The result predicate, which must not be `_`.
 pub(super) fn pred_result(o: &Operands<'_>) -> Result<PredSlot, Unsupported> {
     o.pred_dst(0)?.ok_or_else(|| Unsupported::new("the result must be a predicate"))
 }
@@ -45,7 +44,7 @@ fn predicates(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported>
 fn bits(op: &Opcode<'_>, o: &Operands<'_>, ty: Type) -> Result<Compute, Unsupported> {
     let (d, ab) = d_ab(o, ty, [ty, ty])?;
     Ok(match (op.name(), ty) {
-        // A register's row is zero-extended, so that 16 bits are no case of their own.
+        // Rows are zero-extended, so 16 bits are not a special case.
         ("and", Type::B16 | Type::B32) => binary(d, ab, |a: u32, b: u32| a & b),
         ("or", Type::B16 | Type::B32) => binary(d, ab, |a: u32, b: u32| a | b),
         ("xor", Type::B16 | Type::B32) => binary(d, ab, |a: u32, b: u32| a ^ b),

@@ -1,5 +1,5 @@
-//! Instructions that know nothing but registers: arithmetic, logic, comparisons, conversions, moves, and what lanes tell
-//! each other. One file per family; each turns an opcode into a function of one lane.
+//! Instructions on registers only: arithmetic, logic, comparisons, conversions, moves and warp-level operations. One
+//! file per family; each turns an opcode into a function of one lane.
 
 mod approximate;
 mod bits;
@@ -25,18 +25,15 @@ mod tests_fuzz;
 mod tests_warp;
 mod warp;
 
-pub(crate) use comparison::Outcome;
-
 use super::Unsupported;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::Type;
-use crate::lanes::Compute;
-use crate::registers::Slot;
-use crate::special::Special;
+use crate::lanes::{Compute, Slot};
+use crate::program::Special;
 use crate::syntax::Operand;
+use crate::types::Type;
 
-/// What the instruction does; `None` where it is none of this kind.
+/// The instruction; `None` if it is of another kind.
 pub(crate) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Compute>, Unsupported> {
     refuse_counters(op, o)?;
     let compute = match op.name() {
@@ -62,7 +59,7 @@ pub(crate) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Compute>
     Ok(Some(compute))
 }
 
-/// Only `mov` reads a register such as `%clock` when it runs; elsewhere it would be what it was before the kernel.
+/// Only `mov` reads a register such as `%clock` at run time; elsewhere its value would be that before the kernel.
 fn refuse_counters(op: &Opcode<'_>, o: &Operands<'_>) -> Result<(), Unsupported> {
     let is_counter = |operand: &Operand| match operand {
         Operand::Special(name) => Special::from_name(name).is_some_and(Special::is_counter),
@@ -80,7 +77,7 @@ fn refuse_counters(op: &Opcode<'_>, o: &Operands<'_>) -> Result<(), Unsupported>
     Ok(())
 }
 
-/// What exists for integers and for floating-point numbers.
+/// Arithmetic on integers and floating-point numbers.
 fn arithmetic(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     match (op.ty(0)?, op.name()) {
         (Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2, _) => half::lower(op, o),

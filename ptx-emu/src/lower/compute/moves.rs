@@ -1,11 +1,10 @@
 //! Moves, with packing and unpacking. PTX ISA, "mov".
 
 use super::{Compute, Opcode, Operands, Unsupported, d_a, no_such_type, single_type};
-use crate::Type;
-use crate::lanes::{binary, lanes_where, predicate, unary};
-use crate::registers::{LANES, Lane, Slot};
-use crate::special::Special;
+use crate::lanes::{LANES, Lane, Slot, binary, lanes_where, predicate, unary};
+use crate::program::Special;
 use crate::syntax::Operand;
+use crate::types::Type;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;
@@ -40,7 +39,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
     }
 }
 
-/// What a special register that changes holds at the time of the instruction.
+/// The value of a counter such as `%clock` at run time.
 fn counter(op: &Opcode<'_>, o: &Operands<'_>, ty: Type, name: &str) -> Result<Compute, Unsupported> {
     let d = o.dst(0, ty)?;
     let shift =
@@ -58,7 +57,7 @@ fn counter(op: &Opcode<'_>, o: &Operands<'_>, ty: Type, name: &str) -> Result<Co
     }
 }
 
-/// The type of each of so many parts.
+/// The element type of a vector of `count`.
 fn part_type(ty: Type, parts: usize) -> Result<Type, Unsupported> {
     match (ty.bits(), parts) {
         (128, 2) => Ok(Type::B64),
@@ -69,7 +68,7 @@ fn part_type(ty: Type, parts: usize) -> Result<Type, Unsupported> {
     }
 }
 
-/// Fails where a part is a register of another width.
+/// Fails if an element is a register of another width.
 fn same_widths(o: &Operands<'_>, part: Type, parts: &[Operand]) -> Result<(), Unsupported> {
     match parts.iter().filter_map(|operand| o.register_bits(operand)).find(|bits| *bits != part.bits()) {
         Some(bits) => Err(Unsupported::new(format!("a register of {bits} bits stands for a part of {}", part.bits()))),
@@ -77,7 +76,7 @@ fn same_widths(o: &Operands<'_>, part: Type, parts: &[Operand]) -> Result<(), Un
     }
 }
 
-/// Rows whose values are put together or taken apart.
+/// Rows to pack or unpack.
 trait Bits: Lane + TryFrom<u128> + Into<u128> {}
 impl<T: Lane + TryFrom<u128> + Into<u128>> Bits for T {}
 
@@ -98,7 +97,7 @@ fn unpack(op: &Opcode<'_>, o: &Operands<'_>, ty: Type, parts: &[Operand]) -> Res
     })
 }
 
-/// One after the other: the parts are narrower than the source, so that none of them is the source.
+/// In order: the elements are narrower than the source, so none of them is the source.
 fn halves(low: Compute, high: Compute) -> Compute {
     Box::new(move |registers, mask| {
         low(registers, mask);

@@ -1,14 +1,14 @@
 //! Lowers one instruction given as text, for tests.
 
 use super::lower;
-use crate::Type;
-use crate::lanes::Compute;
+use crate::lanes::{ALL_LANES, Compute, LANES, Lane, Mask, PredSlot, Registers, Slot};
 use crate::lower::Unsupported;
+use crate::lower::layout::rows;
 use crate::lower::layout::{Layout, Location};
 use crate::lower::opcode::Opcode;
-use crate::lower::operands::{Operands, rows};
-use crate::registers::{ALL_LANES, LANES, Lane, Mask, PredSlot, Registers, Slot};
+use crate::lower::operands::Operands;
 use crate::syntax::{self, Register, RegisterId, Statement};
+use crate::types::Type;
 
 /// One instruction over the registers `%h`, `%r`, `%d`, `%q` of 16 to 128 bits and `%p`, 0 to 7 each.
 pub(super) struct Machine {

@@ -1,7 +1,7 @@
 //! What most kernels use, one instruction at a time.
 
 use super::testing::{Machine, refusal, value};
-use crate::registers::LANES;
+use crate::lanes::LANES;
 
 #[test]
 fn integers() {

@@ -1,7 +1,7 @@
 //! Instructions between lanes.
 
 use super::testing::{Machine, refusal};
-use crate::registers::{ALL_LANES, LANES};
+use crate::lanes::{ALL_LANES, LANES};
 
 fn numbered(instruction: &str) -> Machine {
     let mut machine = Machine::new(instruction).unwrap();

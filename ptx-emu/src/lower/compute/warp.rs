@@ -1,15 +1,13 @@
-//! What the lanes of a warp tell each other. PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync", "elect.sync"
-//! and "activemask".
+//! Warp-level operations. PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync", "elect.sync" and "activemask".
 //!
-//! The lanes that run are those of the mask; the executor has brought the lanes of a membermask together.
+//! The mask has the active lanes; the executor has converged the lanes of a member mask.
 
 use super::logic::pred_result;
 use super::{Compute, Opcode, Operands, Unsupported, d_ab, no_such_type, single_type};
-use crate::Type;
-use crate::lanes::{lanes_of, lanes_where};
+use crate::lanes::{ALL_LANES, LANES, Lane, Mask, PredSlot, Registers, Slot, lanes_of, lanes_where};
 use crate::ops::shuffle::{Shuffle, reduce, reduce_float, reduction};
-use crate::registers::{ALL_LANES, LANES, Lane, Mask, PredSlot, Registers, Slot};
 use crate::syntax::Operand;
+use crate::types::Type;
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     match op.name() {
@@ -29,7 +27,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
     }
 }
 
-/// The lanes that run, in groups of those that name the same membermask: each group and who of it runs.
+/// The active lanes, grouped by member mask: each mask and its active lanes.
 fn groups(registers: &Registers, members: Slot, mask: Mask) -> impl Iterator<Item = Mask> + use<> {
     let members: [u32; LANES] = registers.read(members);
     let mut rest = mask;
@@ -61,7 +59,7 @@ fn shfl(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
         Some(_) => Shuffle::Index,
         None => return Err(Unsupported::new("shfl needs .up, .down, .bfly or .idx")),
     };
-    // The membermask says who takes part: those that run.
+    // The member mask equals the active lanes.
     let operands = if op.take("sync") { 5 } else { 4 };
     o.expect(operands)?;
     if operands == 5 {
@@ -89,7 +87,7 @@ fn vote(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let sync = op.take("sync");
     o.expect(if sync { 3 } else { 2 })?;
     let (a, members) = (o.pred(1)?, if sync { Some(o.src(2, Type::B32)?) } else { None });
-    // Without a membermask all lanes that run are one group.
+    // Without a member mask, all active lanes are one group.
     let each_group = move |registers: &mut Registers, mask: Mask, f: &dyn Fn(&mut Registers, Mask, Mask)| {
         let yes = registers.test(a);
         match members {
@@ -191,7 +189,7 @@ fn redux(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     }))
 }
 
-/// The lowest lane of a membermask is elected.
+/// The lowest lane of the member mask is elected.
 fn elect(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     needs_sync(op)?;
     if let Some(ty) = op.types().first() {

@@ -9,26 +9,23 @@
 //!
 //! Subnormal numbers count as zeros here, going in and coming out, but for [`tanh`].
 
-use super::tables;
+use super::tables::{self, Slice};
 
 const NAN: f32 = f32::from_bits(0x7fff_ffff);
-
-/// What the unit knows about a slice of a function: the constant, the linear and the quadratic coefficient.
-pub(super) type Slice = (i64, i64, i64);
 
 /// The width of the number whose polynomial is computed.
 const LOW_BITS: u32 = 17;
 
-/// How the coefficients of a function, and what rounds its results, line up.
+/// The alignment of a function's coefficients and its rounding constant.
 #[derive(Debug, Clone, Copy)]
 struct Format {
-    /// Places that the constant coefficient moves to the left.
+    /// Left shift of the constant coefficient.
     constant: u32,
-    /// Places that the quadratic coefficient moves to the left.
+    /// Left shift of the quadratic coefficient.
     quadratic: u32,
     /// Added to round.
     bias: i64,
-    /// The places that are left out to get a significand of 24 bits.
+    /// Right shift to a significand of 24 bits.
     fraction: u32,
 }
 
@@ -52,7 +49,7 @@ impl Format {
     }
 }
 
-/// x^2 / 2^19, each of whose partial products is cut off on its own.
+/// x^2 / 2^19, with each partial product truncated.
 fn square(x: i64) -> i64 {
     let mut sum = 0;
     for bit in 0..LOW_BITS {
@@ -69,7 +66,7 @@ struct Parts {
     fraction: u32,
 }
 
-/// What an argument is.
+/// The class of an argument.
 #[derive(Debug, Clone, Copy)]
 enum Argument {
     Zero,
@@ -97,8 +94,8 @@ fn number(sign: u32, exponent: i32, significand: i64) -> f32 {
     f32::from_bits(if bits < 1 << 23 { sign } else { sign | bits as u32 })
 }
 
-/// `value` / 2^`point`, cut off to a significand of 24 bits.
-fn cut_off(sign: u32, value: i64, point: i32) -> f32 {
+/// `value` / 2^`point`, truncated to a significand of 24 bits.
+fn truncate(sign: u32, value: i64, point: i32) -> f32 {
     if value <= 0 {
         return f32::from_bits(sign);
     }
@@ -159,7 +156,7 @@ pub(super) fn ex2(x: f32) -> f32 {
     if exponent >= 7 {
         return if sign == 0 { f32::INFINITY } else { 0.0 };
     }
-    // 7 bits before the point, 23 behind it.
+    // 7 integer bits, 23 fractional bits.
     let fixed = fixed_point(exponent, fraction, 23);
     let (whole, part) = (fixed >> 23, fixed & 0x007f_ffff);
     let (whole, part) = match (sign, part) {
@@ -170,10 +167,10 @@ pub(super) fn ex2(x: f32) -> f32 {
     number(0, whole, Format::EX2.interpolate(&tables::EX2, part as u32))
 }
 
-/// A number with `places` behind the point, the rest cut off, modulo 2^31.
-fn fixed_point(exponent: i32, fraction: u32, places: i32) -> i32 {
+/// A number with `fraction_bits` fractional bits, truncated, modulo 2^31.
+fn fixed_point(exponent: i32, fraction: u32, fraction_bits: i32) -> i32 {
     let significand = i64::from(fraction | 1 << 23);
-    match exponent + places - 23 {
+    match exponent + fraction_bits - 23 {
         left @ 0..=30 => ((significand << left) & 0x7fff_ffff) as i32,
         right @ -31..0 => (significand >> -right) as i32,
         _ => 0,
@@ -187,7 +184,7 @@ pub(super) fn lg2(x: f32) -> f32 {
         Argument::Number(Parts { sign: 0, exponent: 0, fraction: 0 }) => 0.0,
         Argument::Number(Parts { sign: 0, exponent, fraction }) => {
             let value = (i64::from(exponent) << 36) + Format::LG2.interpolate(&tables::LG2, fraction);
-            if value < 0 { cut_off(0x8000_0000, !value, 36) } else { cut_off(0, value, 36) }
+            if value < 0 { truncate(0x8000_0000, !value, 36) } else { truncate(0, value, 36) }
         }
         Argument::Infinity if x > 0.0 => x,
         _ => NAN,
@@ -214,13 +211,13 @@ pub(super) fn cos(x: f32) -> f32 {
     }
 }
 
-/// The sine of an angle in quarters of a turn, with 23 bits behind the point, and times -1 if `sign` is set. The table
-/// has the first quarter.
+/// The sine of an angle in quarter turns with 23 fractional bits, negated if `sign` is set. The table has the first
+/// quarter.
 fn wave(sign: u32, angle: u32) -> f32 {
     let falls = angle >> 23 & 1 != 0;
     let part = if falls { !angle } else { angle } & 0x007f_ffff;
     let sign = sign ^ (angle >> 24 & 1) << 31;
-    cut_off(sign, Format::SIN.interpolate(&tables::SIN, part), 37)
+    truncate(sign, Format::SIN.interpolate(&tables::SIN, part), 37)
 }
 
 /// The hyperbolic tangent; a number below 2^-8, subnormal or not, is its own.
@@ -230,8 +227,8 @@ pub(super) fn tanh(x: f32) -> f32 {
         Argument::Number(Parts { exponent: ..-8, .. }) => x,
         Argument::Number(Parts { sign, exponent: exponent @ -8..3, fraction }) => {
             let (first, bits, point) = tables::TANH_RANGES[(exponent + 8) as usize];
-            let place = (first << LOW_BITS) + (fraction >> (23 - LOW_BITS - bits));
-            cut_off(sign, Format::TANH.interpolate(&tables::TANH, place), point)
+            let index = (first << LOW_BITS) + (fraction >> (23 - LOW_BITS - bits));
+            truncate(sign, Format::TANH.interpolate(&tables::TANH, index), point)
         }
         Argument::Number(_) | Argument::Infinity => 1f32.copysign(x),
         Argument::Nan => NAN,

@@ -4,7 +4,8 @@
 //! million arguments). A least-squares fit of a slice's outputs comes within a fraction of its coefficients; of the
 //! integers around it, just one set makes the polynomial, in the unit's fixed point, give every output of the slice.
 
-use super::mufu::Slice;
+/// A slice of a function: the constant, linear and quadratic coefficient.
+pub(super) type Slice = (i64, i64, i64);
 
 /// 1 / x over 1 to 2.
 #[rustfmt::skip]
@@ -206,8 +207,8 @@ pub(super) const TANH: [Slice; 51] = [
     (0x07ffff2, 0x4, -0x8), (0x07ffffa, 0x2, -0x4),
 ];
 
-/// For each exponent of the hyperbolic tangent's argument from -8 to 2: the first slice, how many bits of the argument
-/// choose among the range's slices, and the places behind the point of what the polynomial gives.
+/// For each exponent of the hyperbolic tangent's argument from -8 to 2: the first slice, the argument bits that select
+/// among the range's slices, and the fractional bits of the polynomial.
 pub(super) const TANH_RANGES: [(u32, u32, i32); 11] = [
     (0, 0, 41),
     (1, 0, 40),

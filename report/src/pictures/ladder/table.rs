@@ -1,5 +1,6 @@
 //! The figures of the ladder: of one run the table of the README, of several a column for each.
 
+use results::format::{tflops, times};
 use results::{Measurement, Run, compare};
 
 use crate::data::{Data, Entry, View, run_mark};
@@ -12,7 +13,7 @@ pub(super) fn table(data: &Data, size: u32) -> Table {
         return reference.ladder(data.peers).as_ref().map(Table::of_ladder).unwrap_or_default();
     }
     let mut columns = vec!["Step".to_owned(), "Precision".to_owned()];
-    columns.extend(runs.iter().map(|(i, _)| format!("{}: GFLOPS at {size}", run_mark(*i))));
+    columns.extend(runs.iter().map(|(i, _)| format!("{}: TFLOPS at {size}", run_mark(*i))));
     columns.extend(others.iter().map(|(i, _)| format!("{} over {}", run_mark(*i), run_mark(first))));
     let verdicts: Vec<_> =
         others.iter().filter_map(|(i, view)| Some((*i, compare(&whole(reference), &whole(view)).ok()?))).collect();
@@ -26,7 +27,7 @@ pub(super) fn table(data: &Data, size: u32) -> Table {
         let mut line = vec![name(entry), entry.precision.clone()];
         line.extend(rows.iter().map(|row| row.map_or_else(|| "-".into(), speed)));
         line.extend(rows.iter().skip(1).map(|row| {
-            let ratio = row.zip(rows[0]).map(|(row, first)| format!("{:.2} x", row.gflops / first.gflops));
+            let ratio = row.zip(rows[0]).map(|(row, first)| format!("{} x", times(row.gflops / first.gflops)));
             ratio.unwrap_or_else(|| "-".into())
         }));
         for (_, changes) in &verdicts {
@@ -50,5 +51,5 @@ fn name(entry: &Entry) -> String {
 }
 
 fn speed(row: &Measurement) -> String {
-    format!("{:.0}{}", row.gflops, if row.modelled { " (modelled)" } else { "" })
+    format!("{}{}", tflops(row.gflops), if row.modelled { " (modelled)" } else { "" })
 }

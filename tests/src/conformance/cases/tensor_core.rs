@@ -16,11 +16,11 @@ pub(super) fn fill(table: &mut Table) {
     for (ty, kind, depth, large) in TYPES {
         for from_registers in [false, true] {
             for (values, kept) in [("any", u32::MAX), ("small", !large)] {
-                for adds in [false, true] {
+                for accumulate in [false, true] {
                     let name = format!("wgmma.mma_async.sync.aligned.m64n8k{depth}.f32.{ty}.{ty}");
                     let from = if from_registers { "registers" } else { "shared memory" };
-                    let adding = if adds { "added to what is there" } else { "alone" };
-                    let code = code(&name, kept, from_registers, adds);
+                    let adding = if accumulate { "added to what is there" } else { "alone" };
+                    let code = code(&name, kept, from_registers, accumulate);
                     let name = format!("{name} of {values} values from {from}, {adding}");
                     table.code(&name, &[32; 4], &[kind, kind, F32], &code);
                 }
@@ -29,7 +29,7 @@ pub(super) fn fill(table: &mut Table) {
     }
 }
 
-fn code(name: &str, kept: u32, from_registers: bool, adds: bool) -> String {
+fn code(name: &str, kept: u32, from_registers: bool, accumulate: bool) -> String {
     let mut code = String::new();
     let mut line = |line: &str| _ = writeln!(code, "{line}");
     if kept != u32::MAX {
@@ -42,7 +42,7 @@ fn code(name: &str, kept: u32, from_registers: bool, adds: bool) -> String {
     line("and.b32 %r2, %bit, 128;\nmov.u32 %r3, shared;\nmad.lo.u32 %r2, %r2, 16, %r3;\nshr.u32 %r2, %r2, 4;");
     line("cvt.u64.u32 %l0, %r2;\nor.b64 %l0, %l0, 0x0000001000080000;");
     line("mov.b32 %d, %c;\nmov.b32 %e, %a;\nxor.b32 %f, %c, 0x80000000;\nxor.b32 %g, %c, 0x04000000;");
-    line(&format!("setp.{}.u32 %p0, %bit, %bit;", if adds { "eq" } else { "ne" }));
+    line(&format!("setp.{}.u32 %p0, %bit, %bit;", if accumulate { "eq" } else { "ne" }));
     line("wgmma.fence.sync.aligned;");
     let sides = if name.contains("tf32") { "" } else { ", 0" };
     let (first, sides) = match from_registers {

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use gpu_kernels::Step;
 
-use super::MARGIN;
 use super::accesses::{columns, rows};
-use super::heading;
 use super::notes::by;
 use super::placement::{Place, computing, elements};
-use super::svg::{Anchor, Svg, WIDTH};
+use super::sheet::{Anchor, MARGIN, Sheet, WIDTH, heading};
 
 const WARP: u32 = 32;
 
@@ -20,7 +18,7 @@ const CELL: [f64; 2] = [21.0, 20.0];
 struct Map {
     /// The lanes, by row and column of cells.
     cells: BTreeMap<Place, u32>,
-    /// Rows and columns of a cell: neighbours that a lane has.
+    /// Rows and columns of a cell: adjacent elements of one lane.
     cell: [u32; 2],
     /// Rows and columns of cells.
     shape: [u32; 2],
@@ -46,26 +44,26 @@ impl Map {
 }
 
 /// Draws the panel under `top`, and gives its lower end.
-pub fn panel(svg: &mut Svg, step: &Step, top: f64) -> f64 {
+pub fn panel(sheet: &mut Sheet, step: &Step, top: f64) -> f64 {
     let Map { cells, cell, shape } = Map::of(step);
     if step.tile.bk == 1 {
         return top;
     }
-    let top = heading(svg, top, "a warp: which lane has which elements of C");
+    let top = heading(sheet, top, "a warp: which lane has which elements of C");
     let [left, top] = [MARGIN, top];
     for (&[row, column], &lane) in &cells {
         let [x, y] = [left + f64::from(column) * CELL[0], top + f64::from(row) * CELL[1]];
-        svg.rect(if (row + column) % 2 == 0 { "c1" } else { "c2" }, [x, y, CELL[0], CELL[1]]);
-        svg.text("", Anchor::Middle, [x + CELL[0] / 2.0, y + 14.5], &lane.to_string());
+        sheet.rect(if (row + column) % 2 == 0 { "c1" } else { "c2" }, [x, y, CELL[0], CELL[1]]);
+        sheet.text("", Anchor::Middle, [x + CELL[0] / 2.0, y + 14.5], &lane.to_string());
     }
     let [height, width] = [f64::from(shape[0]) * CELL[1], f64::from(shape[1]) * CELL[0]];
-    svg.rect("edge", [left, top, width, height]);
+    sheet.rect("edge", [left, top, width, height]);
     let text = words(step, cell, shape);
     let is_wide = width > WIDTH / 2.0;
     if is_wide {
-        svg.hanging([left, top + height + 20.0], 0.0, WIDTH - 2.0 * MARGIN, &text)
+        sheet.hanging([left, top + height + 20.0], 0.0, WIDTH - 2.0 * MARGIN, &text)
     } else {
-        let end = svg.hanging([left + width + 20.0, top + 14.0], 0.0, WIDTH - 2.0 * MARGIN - width - 20.0, &text);
+        let end = sheet.hanging([left + width + 20.0, top + 14.0], 0.0, WIDTH - 2.0 * MARGIN - width - 20.0, &text);
         end.max(top + height + 14.0)
     }
 }
@@ -81,10 +79,14 @@ fn words(step: &Step, cell: [u32; 2], shape: [u32; 2]) -> String {
         [1, 1] => "one element".into(),
         _ => format!("{} elements", by(cell)),
     };
-    let gap = if is_apart { " Between them are their second columns, 4 on, and another warp's." } else { "" };
-    let times = match warp.len() as u32 / shown {
-        1 => "this is all of it".into(),
-        times => format!("this is there {times} times, side by side and one under the other"),
+    let gap = if is_apart {
+        " Between the cells are the lanes' second columns, 4 further on, and another warp's."
+    } else {
+        ""
     };
-    format!("Each number is a lane, and its cell {cell}. The warp has {} of C: {times}.{gap}", by(all))
+    let times = match warp.len() as u32 / shown {
+        1 => "the map is all of it".into(),
+        times => format!("the map repeats {times} times, in both directions"),
+    };
+    format!("Each number is a lane, and each cell {cell}. The warp tile is {}: {times}.{gap}", by(all))
 }

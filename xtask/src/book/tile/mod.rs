@@ -1,4 +1,5 @@
-//! The drawing of a step's tile: what a block multiplies, which thread has what, and who loads it. All from the step's constants.
+//! The drawing of a step's tile: what a block multiplies, which thread computes what, and which loads what. All from the step's
+//! constants.
 
 mod accesses;
 mod banks;
@@ -7,59 +8,51 @@ mod lanes;
 pub mod notes;
 mod placement;
 mod schedule;
+mod sheet;
 mod stages;
-mod svg;
 
 use anyhow::Result;
 use gpu_kernels::Step;
 
-use super::pages::{Page, stem};
-use super::request::Figures;
-use svg::{Anchor, Svg, WIDTH};
-
-/// From the edge of the drawing to what is in it.
-const MARGIN: f64 = 16.0;
+use super::figures::{FIGURES, Figures};
+use super::page::Page;
+use super::pages::stem;
+use sheet::{MARGIN, Sheet};
 
 /// The block `tile`: the figure, with a caption under it.
 pub fn block(step: &Step, page: &Page, figures: &mut Figures) -> Result<String> {
     let name = stem(step);
-    let link = page.link(&format!("{}/{name}.svg", super::made::FIGURES));
+    let link = page.link(&format!("{}/{name}.svg", FIGURES));
     figures.insert(name, drawing(step));
     Ok(format!("![{}]({link})\n\n*{}*\n", title(step), caption(step)))
 }
 
 /// The whole drawing.
 fn drawing(step: &Step) -> String {
-    let mut svg = Svg::default();
+    let mut sheet = Sheet::new();
     let mut bottom = 0.0;
     for panel in [block::panel, lanes::panel, banks::panel, stages::panel, schedule::panel] {
-        bottom = panel(&mut svg, step, bottom);
+        bottom = panel(&mut sheet, step, bottom);
     }
-    svg.finish(bottom + MARGIN / 2.0, &title(step), &caption(step))
-}
-
-/// The heading of a panel, and where what is under it begins.
-fn heading(svg: &mut Svg, top: f64, text: &str) -> f64 {
-    if top > 0.0 {
-        svg.line("thin", [MARGIN, top + 8.0], [WIDTH - MARGIN, top + 8.0]);
-    }
-    svg.text("bold", Anchor::Start, [MARGIN, top + 32.0], text);
-    top + 44.0
+    sheet.finish(bottom + MARGIN / 2.0, &title(step), &caption(step))
 }
 
 fn title(step: &Step) -> String {
-    format!("{}: the tile of a block, and who loads what", step.slug)
+    format!("{}: the tile of a block, and which thread loads what", step.slug)
 }
 
 /// What the drawing shows, in sentences.
 fn caption(step: &Step) -> String {
     let tile = step.tile;
     let operands = match tile.bk {
-        1 => format!("{} rows of A and {} columns of B, of which nothing is kept", tile.bm, tile.bn),
-        bk => format!("slices of {} x {bk} of A and {bk} x {} of B", tile.bm, tile.bn),
+        1 => format!("{} rows of A and {} columns of B, without shared memory", tile.bm, tile.bn),
+        bk => format!("k-tiles of A, {} x {bk}, and of B, {bk} x {}", tile.bm, tile.bn),
     };
     let notes = notes::of(step).into_iter().map(|note| note.text);
-    let all = std::iter::once(format!("A block computes {} x {} of C from {operands}, to scale.", tile.bm, tile.bn));
+    let all = std::iter::once(format!(
+        "A block computes a tile of {} x {} of C from {operands}, to scale.",
+        tile.bm, tile.bn
+    ));
     all.chain(notes).collect::<Vec<_>>().join(" ").replace('\u{a0}', " ")
 }
 
@@ -67,6 +60,7 @@ fn caption(step: &Step) -> String {
 mod tests {
     use gpu_kernels::STEPS;
 
+    use super::sheet::WIDTH;
     use super::*;
 
     #[test]

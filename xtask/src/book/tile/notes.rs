@@ -1,22 +1,22 @@
-//! What is to be said about a tile, beside it and in its caption.
+//! The notes on a tile, beside it and in its caption.
 
-use gpu_kernels::{Operand, Precision, Step};
+use gpu_kernels::{Ab, Operand, Precision, Step};
 
 use super::accesses::{columns, rows, sector_count};
 use super::placement::{Place, SWIZZLED, Share, VEC, computing, elements, first_words, is_swizzled, transposes_itself};
+use super::sheet::{LINE, Sheet};
 use super::stages;
-use super::svg::{LINE, Svg};
 
 /// The thread whose copies are shown, in the first warp.
 pub const COPIER: u32 = 6;
 
-/// The column of A and row of B that one load is of, where no slice is kept.
+/// The column of A and row of B of one load, where there is no shared memory.
 pub const TOUCHED: u32 = 10;
 
 /// Columns of A and rows of B that are drawn there: two sectors of a row of A.
 const DRAWN: u32 = 16;
 
-/// Threads of a warp, and of what the tensor cores compute for.
+/// Threads of a warp, and of a warpgroup, which issues an MMA.
 const WARP: u32 = 32;
 const WARPGROUP: u32 = 128;
 
@@ -59,14 +59,14 @@ impl Example {
 
 /// Columns of A and rows of B that are drawn.
 pub fn depth(step: &Step) -> u32 {
-    match (step.tile.bk, step.splits()) {
+    match (step.tile.bk, step.has_split_operands()) {
         (1, _) => DRAWN,
         (bk, false) => bk,
         (bk, true) => 2 * bk,
     }
 }
 
-/// The rectangles that warps have of C; where those of warps are in pieces, the ones of warpgroups.
+/// The warp tiles of C; where these are in pieces, the warpgroups' tiles.
 pub fn warps(step: &Step) -> Vec<[u32; 4]> {
     let results = WARP * step.tile.tm * step.tile.tn;
     let warps = around(step, WARP);
@@ -74,7 +74,7 @@ pub fn warps(step: &Step) -> Vec<[u32; 4]> {
     if are_whole { warps } else { around(step, WARPGROUP) }
 }
 
-/// The rectangles around what so many neighbouring threads have of C.
+/// The rectangles around the elements of C of so many consecutive threads.
 fn around(step: &Step, threads: u32) -> Vec<[u32; 4]> {
     let starts = computing(step).step_by(threads as usize);
     let around = starts.map(|first| {
@@ -89,16 +89,16 @@ fn around(step: &Step, threads: u32) -> Vec<[u32; 4]> {
     around.collect()
 }
 
-/// Rows and columns of what the copy engine brings at once of A's and of B's slices, as they are drawn.
+/// Rows and columns of the TMA boxes of A's and of B's k-tiles, as they are drawn.
 pub fn boxes(step: &Step) -> Option<[[u32; 2]; 2]> {
-    let [a, b] = step.maps?;
+    let Ab { a, b } = step.maps?.map(|copied| copied.extent);
     let is_transposed = step
         .prepasses
         .iter()
         .any(|prepass| prepass.operand == Operand::A && prepass.transposes && prepass.split.is_none());
-    let of_a = if is_transposed { [a.columns, a.rows] } else { [a.rows, a.columns] };
-    // B's parts are rows of its transpose.
-    let of_b = if step.splits() { [b.columns, b.rows] } else { [b.rows, b.columns] };
+    let of_a = if is_transposed { [a.cols, a.rows] } else { [a.rows, a.cols] };
+    // B's hi and lo values are rows of its transpose.
+    let of_b = if step.has_split_operands() { [b.cols, b.rows] } else { [b.rows, b.cols] };
     Some([of_a, of_b])
 }
 
@@ -127,24 +127,20 @@ fn accesses(step: &Step) -> Vec<Note> {
     let elements = |count: usize| if count == 1 { "one element".into() } else { format!("{count} elements") };
     let sectors = |count: usize| if count == 1 { "one sector".into() } else { format!("{count} sectors") };
     vec![
-        Note::new(&["c3"], format!("A warp computes {} of C, one for each thread.", elements(group.len()))),
+        Note::new(&["c3"], format!("A warp computes {} of C, one per thread.", elements(group.len()))),
         Note::new(
             &["a3", "a2"],
-            format!(
-                "For each product it loads {} of A, in {} of 32 bytes.",
-                elements(rows.len()),
-                sectors(sectors_of_a)
-            ),
+            format!("For each FMA it loads {} of A, in {} of 32 bytes.", elements(rows.len()), sectors(sectors_of_a)),
         ),
         Note::new(
             &["b3", "b2"],
-            format!("Beside these it loads {} of B, in {}.", elements(columns.len()), sectors(sectors_of_b)),
+            format!("It also loads {} of B, in {}.", elements(columns.len()), sectors(sectors_of_b)),
         ),
         Note::new(&["c2"], format!("It stores to {} of C.", sectors(sector_count(group)))),
     ]
 }
 
-/// Who computes what out of registers.
+/// Which thread computes what, from fragments in registers.
 fn registers(step: &Step) -> Vec<Note> {
     let Example { number, thread, group } = Example::of(step);
     let [tm, tn] = [step.tile.tm, step.tile.tn];
@@ -158,42 +154,45 @@ fn registers(step: &Step) -> Vec<Note> {
         Note::new(&["c3"], format!("Thread {number} computes {what}.")),
         Note::new(
             &["a3", "b3"],
-            format!("Of each column of A's slice and row of B's it needs {tm} + {tn} values, for {}.", fmas(tm * tn)),
+            format!("Its fragments of each k are {tm} + {tn} values of A and B, for {}.", fmas(tm * tn)),
         ),
         Note::new(
             &["c2", "a2", "b2"],
-            format!("Its warp has {}: {rows_of} + {columns_of} values, for {} FMAs.", extent(&group), group.len()),
+            format!("The warp tile is {}: {rows_of} + {columns_of} values, for {} FMAs.", extent(&group), group.len()),
         ),
     ]
 }
 
-/// Who computes what on the tensor cores.
+/// Which warpgroup computes what on the tensor cores.
 fn tensor_cores(step: &Step) -> Vec<Note> {
     let Example { number, thread, group } = Example::of(step);
     let (rows_of, columns_of) = (rows(&group).len(), columns(&group).len());
     let [own_rows, own_columns] = [rows(&thread).len(), columns(&thread).len()];
     let mut notes = vec![
-        Note::new(&["c3"], format!("Thread {number} keeps {own_rows} x {own_columns} of the sums.")),
+        Note::new(&["c3"], format!("Thread {number} holds {own_rows} x {own_columns} of the accumulators.")),
         Note::new(
             &["c2", "a2", "b2"],
             format!(
-                "Its warpgroup has {rows_of} x {columns_of}: the tensor cores multiply {rows_of} rows of A by {columns_of} columns of B."
+                "Its warpgroup computes {rows_of} x {columns_of}: its MMAs take {rows_of} rows of A and {columns_of} columns of B."
             ),
         ),
     ];
     if step.precision == Precision::Tf32 {
         notes.push(Note::new(
             &["b3"],
-            format!("Threads read B into registers, which transposes it: thread {number} these columns. A stays in shared memory."),
+            format!("Threads load B into registers, which transposes it: thread {number} these columns. The MMA reads A from shared memory."),
         ));
     }
-    if step.splits() {
-        notes.push(Note::new(&[], "A row of A and a column of B hold BK high parts, then their low parts.".into()));
+    if step.has_split_operands() {
+        notes.push(Note::new(
+            &[],
+            "A row of A and a column of B hold the BK hi values of the split, then the lo values.".into(),
+        ));
     }
     notes
 }
 
-/// Who copies the slices.
+/// Which thread copies which elements of the k-tiles.
 fn copies(step: &Step) -> Option<Note> {
     let [a, b] = [Share::of(step, Operand::A)?, Share::of(step, Operand::B)?];
     let share = |name: &str, share: Share| {
@@ -203,30 +202,30 @@ fn copies(step: &Step) -> Option<Note> {
     };
     let how = match step.dynamic_smem_bytes {
         0 => "copies",
-        _ => "copies in the background, by cp.async,",
+        _ => "copies asynchronously (cp.async)",
     };
     let what = format!("Thread {COPIER} {how} {} and {}; grey: its warp.", share("A", a), share("B", b));
     Some(Note::new(&["copy3", "copy2"], what))
 }
 
-/// What the values are taken apart into, where they are.
-pub fn parts(step: &Step) -> &'static str {
+/// What the hi/lo split makes of the values.
+pub fn split_format(step: &Step) -> &'static str {
     if step.precision == Precision::Tf32x3 { "TF32" } else { "f16" }
 }
 
-/// What has happened to the operands before, wherever they lie.
+/// What the pre-passes do to the operands.
 fn before(step: &Step) -> Option<Note> {
     let always: Vec<_> = step.prepasses.iter().filter(|prepass| !prepass.only_unaligned).collect();
     let operands: Vec<_> = always.iter().map(|prepass| if prepass.operand == Operand::A { "A" } else { "B" }).collect();
     let operands = operands.join(" and ");
     let words = match always.first()?.split {
-        Some(_) => format!("Before, kernels take {operands} apart into {} parts.", parts(step)),
-        None => format!("Before, a kernel transposes {operands}."),
+        Some(_) => format!("A pre-pass splits {operands} into hi and lo values of {}.", split_format(step)),
+        None => format!("A pre-pass transposes {operands}."),
     };
     Some(Note::new(&[], words))
 }
 
-/// How slices lie in shared memory, where it is not as in the matrices.
+/// The layout of k-tiles in shared memory, where it is not that of the matrices.
 fn order(step: &Step) -> Option<Note> {
     let tile = step.tile;
     first_words(step, 0).filter(|_| step.maps.is_none())?;
@@ -238,29 +237,31 @@ fn order(step: &Step) -> Option<Note> {
     };
     let of_a = if turned { String::new() } else { format!("A is transposed on its way to shared memory{padding}.") };
     let of_b = match is_swizzled(step) {
-        true => format!(" In every other {SWIZZLED} columns of B, neighbouring pieces of {VEC} change places."),
+        true => format!(" B is swizzled: in every other {SWIZZLED} columns, adjacent vectors of {VEC} are swapped."),
         false => String::new(),
     };
     let words = format!("{of_a}{of_b}");
     (!words.is_empty()).then(|| Note::new(&[], words.trim().to_owned()))
 }
 
-/// What the copy engine brings.
+/// What TMA loads.
 fn engine(step: &Step) -> Vec<Note> {
     let Some([a, b]) = boxes(step) else { return vec![] };
     let mut notes = vec![Note::new(
         &["dash"],
-        format!("The copy engine brings boxes of {} of A and {} of B; one thread asks for them.", by(a), by(b)),
+        format!("One thread issues the TMA loads: boxes of {} of A and {} of B.", by(a), by(b)),
     )];
     if step.cluster[0] > 1 {
         let blocks = step.cluster[0];
         notes.push(Note::new(
             &["ghost"],
-            format!("Each of the cluster's {blocks} blocks asks for one of A's boxes, and all get it: multicast."),
+            format!(
+                "Multicast: each of the cluster's {blocks} blocks loads one of A's boxes into the shared memory of all."
+            ),
         ));
     }
     if transposes_itself(step) {
-        notes.push(Note::new(&[], "A lands as it lies, and the warps transpose it.".into()));
+        notes.push(Note::new(&[], "TMA loads A raw into a staging buffer, and the warps transpose it.".into()));
     }
     notes
 }
@@ -280,14 +281,14 @@ fn extent(places: &[Place]) -> String {
 }
 
 /// Draws notes under each other; gives where the next would be.
-pub fn draw(svg: &mut Svg, notes: &[Note], [x, mut y]: [f64; 2], width: f64) -> f64 {
+pub fn draw(sheet: &mut Sheet, notes: &[Note], [x, mut y]: [f64; 2], width: f64) -> f64 {
     for note in notes {
         for (index, class) in note.swatches.iter().enumerate() {
-            svg.rect(class, [x + 16.0 * index as f64, y - 11.0, 13.0, 13.0]);
+            sheet.rect(class, [x + 16.0 * index as f64, y - 11.0, 13.0, 13.0]);
         }
         let indent = 16.0 * note.swatches.len() as f64 + if note.swatches.is_empty() { 0.0 } else { 4.0 };
         // The first line stands beside the swatches, the others under them.
-        y = svg.hanging([x, y], indent, width, &note.text) + LINE / 2.0;
+        y = sheet.hanging([x, y], indent, width, &note.text) + LINE / 2.0;
     }
     y
 }

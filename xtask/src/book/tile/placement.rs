@@ -1,4 +1,4 @@
-//! Which thread computes which elements of a block's tile of C, and copies which of A's and B's slices. A [`Step`] has sizes; the
+//! Which thread computes which elements of a block's tile of C, and copies which of A's and B's k-tiles. A [`Step`] has sizes; the
 //! order of threads is its kernel's own, and is repeated here.
 
 use gpu_kernels::{Operand, Precision, Step};
@@ -11,10 +11,10 @@ const WARPGROUP: u32 = 128;
 /// Lanes of a warp along m and n, where warps have tiles of their own.
 const LANES: [u32; 2] = [8, 4];
 
-/// Columns of B's slice after which the places of pieces change, where they do.
+/// Columns of B's k-tile after which the swizzle changes, where it is swizzled.
 pub const SWIZZLED: u32 = 32;
 
-/// A row and a column of a tile or a slice.
+/// A row and a column of a tile or a k-tile.
 pub type Place = [u32; 2];
 
 /// How the threads of a block stand on its tile of C.
@@ -24,17 +24,17 @@ enum Order {
     Down,
     /// One after another along a row, TM x TN each.
     Along,
-    /// Two neighbours one above the other, such pairs along a row.
+    /// Pairs of lanes one above the other, the pairs along a row.
     Pairs,
-    /// A warp is 4 x 8, neighbours in the four corners of what they share.
+    /// A warp is 4 x 8, adjacent lanes in the four corners of what they share.
     Corners,
     /// A warp is 8 x 4, its lanes in squares of 2 x 2; each lane has squares of VEC x VEC.
     Squares,
-    /// A warp is 8 x 4, no neighbours in one row or column; each lane has squares of VEC x VEC.
+    /// A warp is 8 x 4, no adjacent lanes in one row or column; each lane has squares of VEC x VEC.
     Diagonals,
     /// The same, where the warps transpose A: a lane's rows are 8 apart.
     SpreadDiagonals,
-    /// As the tensor cores give sums to a warpgroup, which has 64 rows.
+    /// The accumulators of an MMA of a warpgroup, which has 64 rows.
     Rows,
     /// The same, where a warpgroup has 64 columns.
     Columns,
@@ -56,12 +56,12 @@ impl Order {
     }
 }
 
-/// Whether A lands in shared memory as it lies, and the warps that compute transpose it.
+/// Whether TMA loads A raw into a staging buffer, and the warps that compute transpose it.
 pub fn transposes_itself(step: &Step) -> bool {
     step.precision == Precision::Fp32 && step.maps.is_some() && !step.prepasses.iter().any(|prepass| prepass.transposes)
 }
 
-/// Threads that compute: the others feed.
+/// Threads that compute: the consumers, where there are producers.
 pub fn computing(step: &Step) -> std::ops::Range<u32> {
     match step.precision {
         Precision::Fp32 => 0..step.tile.bm / step.tile.tm * (step.tile.bn / step.tile.tn),
@@ -124,7 +124,7 @@ pub fn first_words(step: &Step, thread: u32) -> Option<[u32; 2]> {
     let lane = thread % WARP;
     match order {
         Order::Pairs => Some([row, swizzled(col)]),
-        // Neighbours load different pieces, and those 16 further on another row.
+        // Adjacent lanes load different vectors, and those 16 further on another row.
         Order::Corners => Some([row, lane / 16 * step.tile.bn + swizzled(col + lane % 2 * VEC)]),
         Order::SpreadDiagonals => Some([row + (VEC - 1) * (lane % LANES[0]), col]),
         _ => Some([row, col]),
@@ -143,7 +143,7 @@ fn vectors(step: &Step, thread: u32, [lane_row, lane_col]: Place, apart: u32) ->
     grid(tile.tm, tile.tn).map(|[i, j]| [rows(i), cols(j)]).collect()
 }
 
-/// A thread's sums of the tensor cores, in both halves of 8 rows, and two of each 8 columns.
+/// A thread's accumulators of an MMA, in both halves of 8 rows, and two of each 8 columns.
 fn products(columns: u32) -> impl Iterator<Item = Place> {
     grid(2, columns / 4).map(|[half, j]| [half, j / 2 * 8 + j % 2])
 }
@@ -153,8 +153,8 @@ pub fn grid(rows: u32, columns: u32) -> impl Iterator<Item = Place> {
     (0..rows).flat_map(move |row| (0..columns).map(move |column| [row, column]))
 }
 
-/// How the threads of a block copy a slice: a thread takes `width` neighbours, the threads one after another fill rows of `columns`,
-/// and all of them begin again behind that until the slice is there.
+/// How the threads of a block copy a k-tile: a thread takes `width` contiguous elements, consecutive threads fill rows of `columns`,
+/// and all of them begin again behind that until the k-tile is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// Values that one access moves.

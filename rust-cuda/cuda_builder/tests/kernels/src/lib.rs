@@ -1,4 +1,4 @@
-//! Small kernels, one for each promise of `cuda_builder`: `tests/pipeline.rs` builds them and looks at the PTX.
+//! Small kernels, one for each guarantee of `cuda_builder`: `tests/pipeline.rs` builds them and looks at the PTX.
 //!
 //! Each is launched with one block of 64 threads, and leaves what its comment says.
 #![no_std]
@@ -107,7 +107,7 @@ pub unsafe fn by_address(out: *mut f32) {
     }
 }
 
-/// `out[t] = t ^ 5`, the neighbours told by shuffles in groups of 8 lanes.
+/// `out[t] = t ^ 5`, exchanged by shuffles in groups of 8 lanes.
 #[kernel]
 pub unsafe fn shuffled(out: *mut f32) {
     let t = thread::thread_idx_x();

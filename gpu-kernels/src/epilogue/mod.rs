@@ -1,0 +1,24 @@
+//! Epilogues: from accumulators to C = alpha\*A\*B + beta\*C.
+
+use crate::hardware::{WARP, WARPGROUP};
+
+#[cfg(feature = "device")]
+pub(crate) mod columns;
+#[cfg(feature = "device")]
+pub(crate) mod direct;
+#[cfg(feature = "device")]
+pub(crate) mod fixup;
+#[cfg(feature = "device")]
+pub(crate) mod simt;
+#[cfg(feature = "device")]
+pub(crate) mod staged;
+
+/// Lines of a warp's staging buffer, words of a line, and bytes of the buffer.
+const LINES: u32 = 16;
+const LINE: u32 = 32;
+const WARP_BYTES: u32 = LINES * LINE * 4;
+
+/// Dynamic shared memory of a ring of `ring_bytes` and, behind it, the staging buffers of so many consumer warpgroups.
+pub(crate) const fn staged_smem_bytes(ring_bytes: u32, consumers: u32) -> u32 {
+    ring_bytes.next_multiple_of(LINE * 4) + consumers * WARPGROUP / WARP * WARP_BYTES
+}

@@ -1,0 +1,15 @@
+//! Sizes that the hardware fixes, for what is computed from them at compile time.
+
+/// Threads of a warp.
+pub(crate) const WARP: u32 = 32;
+/// Threads of a warpgroup.
+pub(crate) const WARPGROUP: u32 = 128;
+/// f32 values of a 128-bit access.
+pub(crate) const VEC: u32 = 4;
+
+/// Rows of the accumulators of one `wgmma`.
+pub(crate) const WGMMA_M: u32 = 64;
+/// Bytes of a row of an operand in shared memory, under the 128-byte swizzle.
+pub(crate) const SWIZZLE_BYTES: u32 = 128;
+/// Bytes of a swizzle atom, of eight such rows: the alignment of an operand of `wgmma`.
+pub(crate) const SWIZZLE_ATOM_BYTES: u32 = 8 * SWIZZLE_BYTES;

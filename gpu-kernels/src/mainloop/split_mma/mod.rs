@@ -1,0 +1,80 @@
+//! fp32 accuracy from the tensor cores by hi/lo splits (Ootomo and Yokota): what fp16x3 and tf32x3 share.
+//!
+//! ```text
+//!   consumer 0:  MMAs of a k-tile     │ + partial sums   │ MMAs of the next  │ + ...
+//!   consumer 1:  + partial sums       │ MMAs of a k-tile │ + partial sums    │ MMAs of the next ...
+//!   two-level summation:                 partial sums ──► sums of some k-tiles ──► totals
+//! ```
+//!
+//! Tensor cores truncate, and truncation is biased. So they add the products of one k-tile only; partial sums are added to f32
+//! registers, rounded to nearest.
+
+use core::marker::PhantomData;
+
+use crate::hardware::SWIZZLE_BYTES;
+use crate::mainloop::warp_specialized::{self, BLOCK_ROWS};
+use crate::prepass::split::Format;
+use crate::{Ab, Extent, Precision, Schedule, Step, Target, Tile, TmaBox};
+
+#[cfg(feature = "device")]
+mod consumer;
+
+const BM: u32 = BLOCK_ROWS;
+const A_BYTES: u32 = BM * SWIZZLE_BYTES;
+
+/// Tiles of 128 x 2 ACC, in clusters of CLUSTER blocks, which share B.
+pub(crate) struct SplitMma<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32>(PhantomData<P>);
+
+impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+    const BN: u32 = 2 * ACC as u32;
+    /// A k-tile: as deep as the sums that the tensor cores compute are long.
+    const BK: u32 = P::CHUNK;
+    const TILE: Tile = Tile { bm: BM, bn: Self::BN, bk: Self::BK, tm: 2, tn: ACC as u32 / 2 };
+    const STAGE_BYTES: u32 = A_BYTES + Self::BN * SWIZZLE_BYTES;
+    /// Elements in a row of a stage, hi and lo.
+    const ROW: u32 = 2 * P::CHUNK;
+    /// Rows of B that each block of a cluster loads.
+    const SHARE: u32 = Self::BN / CLUSTER;
+
+    /// A step of this shape, without its names.
+    pub const STEP: Step = Step {
+        precision: Precision::Fp16x3,
+        target: Target::Sm90a,
+        tile: Self::TILE,
+        block: [warp_specialized::THREADS, 1, 1],
+        cluster: [CLUSTER, 1, 1],
+        schedule: Schedule::Persistent,
+        prepasses: P::PREPASSES,
+        maps: Some(Ab {
+            a: TmaBox { element: P::ELEMENT, extent: Extent { rows: BM, cols: Self::ROW }, swizzled: true },
+            b: TmaBox { element: P::ELEMENT, extent: Extent { rows: Self::SHARE, cols: Self::ROW }, swizzled: true },
+        }),
+        dynamic_smem_bytes: warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES),
+        ..Step::PLAIN
+    };
+}
+
+/// Declares a kernel and a [`Step`] for each shape, with what the shapes have in common.
+macro_rules! kernels {
+    ($common:expr; $($kernel:ident $slug:literal $shape:ty;)*) => {
+        const ALL: &[Step] = &[$(Step {
+            slug: $slug,
+            kernel: stringify!($kernel),
+            base: $common.base,
+            summary: $common.summary,
+            source: $common.source,
+            precision: $common.precision,
+            ..<$shape>::STEP
+        }),*];
+
+        $(
+            #[cfg(feature = "device")]
+            $crate::gemm::gemm_kernel! {
+                $kernel, launch_bounds($crate::mainloop::warp_specialized::THREADS, 1), <$shape>::run,
+                a_map: *const $crate::ptx::tensor::TensorMap, b_map: *const $crate::ptx::tensor::TensorMap,
+                a_scales: *const i32, b_scales: *const i32
+            }
+        )*
+    };
+}
+pub(crate) use kernels;

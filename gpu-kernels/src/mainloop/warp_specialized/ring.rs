@@ -1,0 +1,139 @@
+//! The ring of stages: CUTLASS's `PipelineTmaAsync`.
+
+use crate::hardware::WARP;
+use crate::ptx::mbarrier::Mbarrier;
+use crate::ptx::{cluster, compiler};
+use cuda_std::prelude::*;
+
+/// A ring of stages, in a cluster of CLUSTER blocks.
+pub(crate) struct Ring<const CLUSTER: u32> {
+    /// The shared address of the first stage.
+    address: u32,
+    stages: u32,
+    stage_bytes: u32,
+    /// Completes a phase when the TMA loads have written all bytes of a stage.
+    full: Mbarrier,
+    /// Completes a phase when every consumer warp of the cluster has released a stage.
+    empty: Mbarrier,
+    state: PipelineState,
+}
+
+/// The next stage, and the parity of its barriers' phase.
+#[derive(Clone, Copy)]
+struct PipelineState {
+    stage: u32,
+    phase: u32,
+}
+
+/// An acquired stage.
+#[derive(Clone, Copy)]
+pub(crate) struct Stage {
+    index: u32,
+    /// Its shared address.
+    pub address: u32,
+    /// The barrier that counts the bytes of its TMA loads.
+    pub full: Mbarrier,
+}
+
+impl Stage {
+    /// Its content from that byte on.
+    #[inline(always)]
+    pub fn words(self, byte: u32) -> *const f32 {
+        let smem = shared::dynamic_shared_mem::<f32>();
+        // SAFETY: into shared memory.
+        let start = unsafe { shared::address(smem) };
+        smem.wrapping_add(((self.address - start + byte) / 4) as usize)
+    }
+}
+
+impl<const CLUSTER: u32> Ring<CLUSTER> {
+    /// Initialises the barriers, for the consumer warps of `consumer_threads` threads in each block.
+    ///
+    /// # Safety
+    /// Every thread of the cluster calls it once, with [`smem_bytes`](super::smem_bytes) of dynamic shared memory.
+    #[inline(always)]
+    pub unsafe fn new(stages: u32, stage_bytes: u32, consumer_threads: u32) -> Self {
+        let smem = shared::dynamic_shared_mem::<u8>();
+        // SAFETY: the barriers lie behind the stages, at a multiple of 8 bytes; one thread initialises them, and all wait.
+        unsafe {
+            let full = Mbarrier::at(smem.wrapping_add((stages * stage_bytes) as usize).cast());
+            let empty = full.add(stages);
+            if thread::thread_idx_x() == 0 {
+                for stage in 0..stages {
+                    full.add(stage).init(1);
+                    empty.add(stage).init(consumer_threads / WARP * CLUSTER);
+                }
+                cluster::fence_barrier_init();
+            }
+            cluster::sync(); // the barriers of all blocks are initialised
+            let state = PipelineState { stage: 0, phase: 0 };
+            Self { address: shared::address(smem), stages, stage_bytes, full, empty, state }
+        }
+    }
+
+    /// Waits until the next stage is empty, and expects its bytes at its `full` barrier.
+    ///
+    /// # Safety
+    /// The producer thread calls it, and issues TMA loads of a whole stage.
+    #[inline(always)]
+    pub unsafe fn producer_acquire(&mut self) -> Stage {
+        let (stage, phase) = self.advance();
+        // SAFETY: the barriers are initialised.
+        unsafe {
+            self.empty.add(stage.index).wait(phase ^ 1); // in the first round every stage is empty
+            stage.full.arrive_and_expect(self.stage_bytes);
+        }
+        stage
+    }
+
+    /// Waits until the next stage is full.
+    ///
+    /// # Safety
+    /// Every consumer thread calls it, once for each stage that is produced.
+    #[inline(always)]
+    pub unsafe fn consumer_wait(&mut self) -> Stage {
+        let (stage, phase) = self.advance();
+        // SAFETY: the barriers are initialised.
+        unsafe { stage.full.wait(phase) };
+        stage
+    }
+
+    /// Releases a stage: this warp no longer reads it.
+    ///
+    /// # Safety
+    /// Every lane of the consumer warp calls it, after its last read of the stage.
+    #[inline(always)]
+    pub unsafe fn consumer_release(&self, stage: Stage) {
+        // SAFETY: the barriers are initialised, and no block exits before its cluster.
+        unsafe {
+            if warp::lane_id() < CLUSTER {
+                let empty = self.empty.add(stage.index);
+                if CLUSTER == 1 { empty.arrive() } else { empty.arrive_at(warp::lane_id()) }
+            }
+        }
+    }
+
+    /// Releases the stage of the k-tile before, if there is one.
+    ///
+    /// # Safety
+    /// As of [`consumer_release`](Self::consumer_release).
+    #[inline(always)]
+    pub unsafe fn consumer_release_previous(&self, stage: Option<Stage>) {
+        if let Some(stage) = stage {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe { self.consumer_release(stage) }
+        }
+    }
+
+    /// The next stage and its phase; steps to the one after it.
+    #[inline(always)]
+    fn advance(&mut self) -> (Stage, u32) {
+        let PipelineState { stage: index, phase } = self.state;
+        self.state.stage += 1;
+        if self.state.stage == self.stages {
+            self.state = PipelineState { stage: 0, phase: phase ^ 1 };
+        }
+        let address = compiler::opaque(self.address + index * self.stage_bytes);
+        (Stage { index, address, full: self.full.add(index) }, phase)
+    }
+}

@@ -1,0 +1,128 @@
+//! Rows: a warp, or where they are long a block, each.
+
+use super::hi_lo::HiLo;
+use super::kernels::{CHUNK_WORDS, HELD, Held, LONG, store};
+use super::range::Range;
+use super::{ROW_THREADS as THREADS, ROW_WARPS as WARPS};
+use crate::hardware::{VEC, WARP};
+use crate::ptx::{f32x4, read_only};
+use cuda_std::prelude::*;
+
+/// Columns that a warp holds; a block holds LONG.
+const SHORT: u32 = HELD as u32 * VEC * WARP;
+const _: () = assert!(SHORT * WARPS == LONG, "columns that a block holds");
+
+/// A lane's part of a row.
+struct Row {
+    source: *const f32,
+    columns: u32,
+    is_wide: bool,
+    lane: u32,
+    /// So many share the row.
+    lanes: u32,
+}
+
+impl Row {
+    #[inline(always)]
+    fn col(&self, start: u32, i: usize) -> u32 {
+        start + (i as u32 * self.lanes + self.lane) * VEC
+    }
+
+    /// Out of bounds, zeros.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // an iterator would keep them in memory
+    unsafe fn load(&self, start: u32) -> Held {
+        let mut held = [[0.0; VEC as usize]; HELD];
+        // SAFETY: inside the row where it is loaded.
+        unsafe {
+            if self.is_wide {
+                for i in 0..HELD {
+                    let col = self.col(start, i);
+                    held[i] = read_only::load_4_below(self.source.wrapping_add(col as usize), col, self.columns);
+                }
+            } else {
+                for i in 0..HELD {
+                    for v in 0..VEC as usize {
+                        let col = self.col(start, i) + v as u32;
+                        held[i][v] = read_only::load_below(self.source.wrapping_add(col as usize), col, self.columns);
+                    }
+                }
+            }
+        }
+        held
+    }
+}
+
+#[address_space(shared)]
+static mut RANGES: MaybeUninit<[f32; (WARPS * VEC) as usize]> = MaybeUninit::uninit();
+
+/// Splits rows: a warp each where they are short, the block one where they are not.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
+pub(super) unsafe fn split<P: HiLo>(
+    rows: u32,
+    columns: u32,
+    source: *const f32,
+    ld: u32,
+    target: *mut u32,
+    target_ld: u32,
+    scales: *mut i32,
+) {
+    let (block, tid) = (thread::block_idx_y(), thread::thread_idx_x());
+    let warp = tid / WARP;
+    let is_short = columns <= SHORT;
+    let (index, lane, lanes) = if is_short { (block * WARPS + warp, tid % WARP, WARP) } else { (block, tid, THREADS) };
+    if index >= rows {
+        return;
+    }
+    let is_wide = f32x4::aligned(source, ld as usize) && columns.is_multiple_of(VEC);
+    // SAFETY: the row is below rows, and the columns that are written are inside it; a row of the target has whole chunks.
+    unsafe {
+        let row = Row { source: source.add(index as usize * ld as usize), columns, is_wide, lane, lanes };
+        // Columns that are held at once, and the first of the last ones.
+        let width = if is_short { SHORT } else { LONG };
+        let mut start = if is_short { 0 } else { (columns - 1) / LONG * LONG };
+        let mut range = Range::NONE;
+        let mut held;
+        loop {
+            held = row.load(start);
+            for i in 0..HELD {
+                range = range.and(Range::of(held[i]));
+            }
+            if start == 0 {
+                break;
+            }
+            start -= width;
+        }
+        range = range.over_lanes(WARP / 2, 1);
+        if !is_short {
+            let ranges = (&raw mut RANGES).cast::<f32>(); // (WARPS, VEC)
+            if lane % WARP == 0 {
+                f32x4::store(ranges.add((warp * VEC) as usize), range.words());
+            }
+            thread::sync_threads(); // every warp's range is written
+            let all = (0..WARPS).map(|warp| Range::from_words(f32x4::load(ranges.add((warp * VEC) as usize))));
+            range = all.fold(Range::NONE, Range::and);
+        }
+        let exponent = P::exponent(range);
+        if lane == 0 {
+            *scales.add(index as usize) = exponent;
+        }
+
+        let chunks = target.add(index as usize * (target_ld as usize * P::ELEMENT.bytes() as usize / 4));
+        loop {
+            for i in 0..HELD {
+                let col = row.col(start, i);
+                if col < columns.next_multiple_of(P::CHUNK) {
+                    let word = (col / P::CHUNK) as usize * CHUNK_WORDS + (col % P::CHUNK / VEC) as usize * P::WORDS;
+                    store::<P, 1>(chunks.add(word), [held[i]], exponent);
+                }
+            }
+            start += width;
+            if start >= columns {
+                break;
+            }
+            held = row.load(start);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Four contiguous values, by one 128-bit load or store.
+
+use crate::hardware::VEC;
+
+/// Four f32 at a multiple of 16 bytes. Its fields are read and written one by one: LLVM makes one 128-bit access of the
+/// four, but two 64-bit accesses of a copy of the whole.
+#[repr(C, align(16))]
+struct F32x4(f32, f32, f32, f32);
+
+/// Whether a row-major matrix has all its rows at a multiple of 16 bytes.
+#[inline(always)]
+pub(crate) fn aligned(matrix: *const f32, ld: usize) -> bool {
+    matrix.addr().is_multiple_of(align_of::<F32x4>()) && ld.is_multiple_of(VEC as usize)
+}
+
+/// Loads four values.
+///
+/// # Safety
+/// The four are inside one buffer, the first at a multiple of 16 bytes.
+#[inline(always)]
+pub(crate) unsafe fn load(source: *const f32) -> [f32; VEC as usize] {
+    // SAFETY: inside a buffer and aligned, upheld by the caller.
+    let vector = unsafe { &*source.cast::<F32x4>() };
+    [vector.0, vector.1, vector.2, vector.3]
+}
+
+/// Stores four values.
+///
+/// # Safety
+/// The four are inside one buffer that no other thread touches meanwhile, the first at a multiple of 16 bytes.
+#[inline(always)]
+pub(crate) unsafe fn store(target: *mut f32, values: [f32; VEC as usize]) {
+    // SAFETY: inside a buffer, aligned and exclusive, upheld by the caller.
+    let vector = unsafe { &mut *target.cast::<F32x4>() };
+    [vector.0, vector.1, vector.2, vector.3] = values;
+}

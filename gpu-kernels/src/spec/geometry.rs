@@ -1,0 +1,67 @@
+//! Names for what would otherwise be positions in an array.
+
+/// A place in a matrix: of an element, or of a tile among the tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Coord {
+    /// Counted from the top.
+    pub row: u32,
+    /// Counted from the left.
+    pub col: u32,
+}
+
+/// The size of a matrix or of a part of it: in elements, or in tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// Rows.
+    pub rows: u32,
+    /// Columns.
+    pub cols: u32,
+}
+
+impl Extent {
+    /// The tiles of this extent that cover a matrix.
+    #[must_use]
+    pub const fn tiles_of(self, matrix: Self) -> Self {
+        Self { rows: matrix.rows.div_ceil(self.rows), cols: matrix.cols.div_ceil(self.cols) }
+    }
+
+    /// Rows x columns; the largest number where there are more.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.rows.saturating_mul(self.cols)
+    }
+}
+
+/// One of each for the operands A and B.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ab<T> {
+    /// Of A.
+    pub a: T,
+    /// Of B.
+    pub b: T,
+}
+
+impl<T> Ab<T> {
+    /// The same for both.
+    pub const fn both(value: T) -> Self
+    where
+        T: Copy,
+    {
+        Self { a: value, b: value }
+    }
+
+    /// What `f` makes of each.
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Ab<U> {
+        Ab { a: f(self.a), b: f(self.b) }
+    }
+
+    /// Each with its counterpart.
+    pub fn zip<U>(self, other: Ab<U>) -> Ab<(T, U)> {
+        Ab { a: (self.a, other.a), b: (self.b, other.b) }
+    }
+
+    /// A's, then B's.
+    pub fn into_array(self) -> [T; 2] {
+        [self.a, self.b]
+    }
+}

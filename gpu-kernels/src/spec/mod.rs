@@ -1,0 +1,232 @@
+//! What a step is: plain `const` data, which the kernel, the host, the tests and the documentation all read.
+
+mod arithmetic;
+mod geometry;
+mod operand;
+mod schedule;
+
+pub use arithmetic::{Element, Precision, Target};
+pub use geometry::{Ab, Coord, Extent};
+pub use operand::{NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox};
+pub use schedule::{Schedule, StreamKTiles, persistent_rows, persistent_tile, persistent_tiles};
+
+/// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
+///
+/// Its kernel takes [`Step::arguments`], in that order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The name on the command line and in every table, such as `2d-tiling`.
+    pub slug: &'static str,
+    /// The kernel's entry point in the PTX, such as `sgemm_tiling_2d`.
+    pub kernel: &'static str,
+    /// The slug of the step that this one changes; `None` for the first.
+    pub base: Option<&'static str>,
+    /// The idea in one line.
+    pub summary: &'static str,
+    /// Where the idea comes from.
+    pub source: &'static str,
+    /// The arithmetic that the kernel does, on what kind of A and B.
+    pub precision: Precision,
+    /// What C is made of.
+    pub output: Element,
+    /// The PTX module that holds the kernel, and so the devices that can run it.
+    pub target: Target,
+    /// The tile sizes that the kernel is built from.
+    pub tile: Tile,
+    /// Threads per block, by dimension.
+    pub block: [u32; 3],
+    /// Blocks per cluster, by dimension of the grid; all 1 for a launch without clusters.
+    pub cluster: [u32; 3],
+    /// Which block computes what.
+    pub schedule: Schedule,
+    /// What rewrites an operand before the kernel reads it.
+    pub prepasses: &'static [Prepass],
+    /// The TMA boxes of the tensor maps of A and B that the kernel takes.
+    pub maps: Option<Ab<TmaBox>>,
+    /// Static shared memory per block, in bytes.
+    pub smem_bytes: u32,
+    /// Dynamic shared memory per block, in bytes, which the launch must ask for.
+    pub dynamic_smem_bytes: u32,
+    /// Whether the kernel has 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
+    pub vector_loads: bool,
+    /// The same kernel with other tile sizes, chosen by device and shape; empty where there is only one.
+    pub variants: &'static [Self],
+}
+
+/// The parameters of every kernel, in order: `(name, type)`.
+///
+/// Sizes and leading dimensions count elements; `a` is m x k, `b` is k x n, `c` is m x n, all row-major.
+pub const KERNEL_ARGUMENTS: [(&str, &str); 11] = [
+    ("m", "u32"),
+    ("n", "u32"),
+    ("k", "u32"),
+    ("alpha", "f32"),
+    ("a", "*const f32"),
+    ("lda", "u32"),
+    ("b", "*const f32"),
+    ("ldb", "u32"),
+    ("beta", "f32"),
+    ("c", "*mut f32"),
+    ("ldc", "u32"),
+];
+
+/// What a kernel with tensor maps takes after that: their addresses in global memory.
+pub const MAP_ARGUMENTS: [(&str, &str); 2] = [("a_map", "*const u8"), ("b_map", "*const u8")];
+
+/// What a kernel of hi/lo split operands takes after that: the scaling exponents of A's rows and of B's columns.
+pub const SCALE_ARGUMENTS: [(&str, &str); 2] = [("a_scales", "*const i32"), ("b_scales", "*const i32")];
+
+/// What a stream-K kernel takes last: [`StreamKTiles::tiles`], and [`Step::workspace_bytes`] of memory.
+pub const STREAM_ARGUMENTS: [(&str, &str); 2] = [("stream_k_tiles", "u32"), ("workspace", "*mut f32")];
+
+/// The largest m, n, k or leading dimension, as in BLAS with its signed 32-bit integers: kernels count in 32 bits, and
+/// the end of a tile beyond the end of a matrix must not wrap around.
+pub const MAX_SIZE: u32 = i32::MAX as u32;
+
+/// Tile sizes, in elements. A block computes BM x BN of C in k-tiles of BK; a thread computes TM x TN of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tile {
+    /// Rows of C per block.
+    pub bm: u32,
+    /// Columns of C per block.
+    pub bn: u32,
+    /// Depth of a k-tile of A and B; 1 where the step has no shared memory.
+    pub bk: u32,
+    /// Rows of C per thread.
+    pub tm: u32,
+    /// Columns of C per thread.
+    pub tn: u32,
+}
+
+impl Step {
+    /// The defaults: one tile per block, no clusters, no arguments but the operands. Names and sizes are missing.
+    pub const PLAIN: Self = Self {
+        slug: "",
+        kernel: "",
+        base: None,
+        summary: "",
+        source: "",
+        precision: Precision::Fp32,
+        output: Element::F32,
+        target: Target::Sm80,
+        tile: Tile { bm: 1, bn: 1, bk: 1, tm: 1, tn: 1 },
+        block: [1, 1, 1],
+        cluster: [1, 1, 1],
+        schedule: Schedule::DataParallel,
+        prepasses: &[],
+        maps: None,
+        smem_bytes: 0,
+        dynamic_smem_bytes: 0,
+        vector_loads: false,
+        variants: &[],
+    };
+
+    /// The parameters of its kernel, in order: `(name, type)`.
+    pub fn arguments(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        let (has_maps, streams) = (self.maps.is_some(), matches!(self.schedule, Schedule::StreamK { .. }));
+        let splits = self.has_split_operands();
+        let maps = MAP_ARGUMENTS.into_iter().filter(move |_| has_maps);
+        let scales = SCALE_ARGUMENTS.into_iter().filter(move |_| splits);
+        KERNEL_ARGUMENTS
+            .into_iter()
+            .chain(maps)
+            .chain(scales)
+            .chain(STREAM_ARGUMENTS.into_iter().filter(move |_| streams))
+    }
+
+    /// Whether pre-passes split its operands: [`Split`].
+    #[must_use]
+    pub const fn has_split_operands(&self) -> bool {
+        !self.prepasses.is_empty() && self.prepasses[0].split.is_some()
+    }
+
+    /// The kernels that it needs: its own, and those that run before it.
+    pub fn kernels(&self) -> impl Iterator<Item = &'static str> + use<> {
+        core::iter::once(self.kernel).chain(self.prepasses.iter().map(|prepass| prepass.kernel))
+    }
+
+    /// Threads per block.
+    #[must_use]
+    pub const fn threads(&self) -> u32 {
+        self.block[0] * self.block[1] * self.block[2]
+    }
+
+    /// The launch grid for an m x n result on a device of `sm_count` SMs: x along n, y along m, whole clusters.
+    /// Zero in a dimension means that there is nothing to do.
+    #[must_use]
+    pub const fn grid(&self, m: u32, n: u32, sm_count: u32) -> [u32; 3] {
+        let tiles = self.tiles(m, n);
+        let Extent { rows, cols } = tiles;
+        let [x, y, z] = match self.schedule {
+            Schedule::DataParallel => [cols, rows, 1],
+            Schedule::SplitK { splits } => [cols, rows, splits],
+            Schedule::StreamK { .. } => {
+                let stream_k = self.stream_k_tiles(m, n, sm_count);
+                [(tiles.count() - stream_k.tiles).saturating_add(stream_k.blocks), 1, 1]
+            }
+            Schedule::Persistent => {
+                let count = persistent_tiles(tiles, self.cluster[0]);
+                [if count < sm_count { count } else { sm_count }, 1, 1]
+            }
+        };
+        let [cluster_x, cluster_y, cluster_z] = self.cluster;
+        [x.next_multiple_of(cluster_x), y.next_multiple_of(cluster_y), z.next_multiple_of(cluster_z)]
+    }
+
+    /// The tiles of an m x n result.
+    const fn tiles(&self, m: u32, n: u32) -> Extent {
+        Extent { rows: self.tile.bm, cols: self.tile.bn }.tiles_of(Extent { rows: m, cols: n })
+    }
+
+    /// The stream-K tiles of an m x n result where the schedule is [`Schedule::StreamK`], and none otherwise: the tiles of the
+    /// last, partial wave and one full wave more, so that a work unit is a tile at least and a tile has two splits at most.
+    /// Where there are fewer tiles than CTA slots, all of them if the schedule's `max_splits` allows it.
+    #[must_use]
+    pub const fn stream_k_tiles(&self, m: u32, n: u32, sm_count: u32) -> StreamKTiles {
+        let Schedule::StreamK { blocks_per_sm, .. } = self.schedule else {
+            return StreamKTiles { tiles: 0, blocks: 0 };
+        };
+        let tiles = self.tiles(m, n).count();
+        let cta_slots = sm_count * blocks_per_sm;
+        if tiles.is_multiple_of(cta_slots) || tiles < cta_slots && !self.has_many_splits() {
+            return StreamKTiles { tiles: 0, blocks: 0 };
+        }
+        let full_wave = if tiles < cta_slots { 0 } else { cta_slots };
+        StreamKTiles { tiles: tiles % cta_slots + full_wave, blocks: cta_slots }
+    }
+
+    /// Whether its schedule is [`Schedule::StreamK`] with more than two splits of a tile.
+    #[must_use]
+    pub const fn has_many_splits(&self) -> bool {
+        matches!(self.schedule, Schedule::StreamK { max_splits: 3.., .. })
+    }
+
+    /// The tile of C that a block computes, alone or with the other blocks along z. `None` for a block of the stream-K tiles.
+    /// The tile of a block that pads a cluster may lie beyond the end of C. Of [`Schedule::Persistent`], it is the block's
+    /// first.
+    #[must_use]
+    pub const fn tile_of(&self, block: [u32; 3], m: u32, n: u32, stream_k: StreamKTiles) -> Option<Coord> {
+        let [x, y, _] = block;
+        match self.schedule {
+            Schedule::Persistent => Some(persistent_tile(x, self.tiles(m, n), self.tile.bm, self.cluster[0])),
+            Schedule::DataParallel | Schedule::SplitK { .. } => Some(Coord { row: y, col: x }),
+            Schedule::StreamK { .. } if x < stream_k.blocks => None,
+            Schedule::StreamK { .. } => Some(self.tile_at(x - stream_k.blocks + stream_k.tiles, n)),
+        }
+    }
+
+    /// The tile of an index in row-major order.
+    #[must_use]
+    pub const fn tile_at(&self, index: u32, n: u32) -> Coord {
+        let cols = n.div_ceil(self.tile.bn);
+        Coord { row: index / cols, col: index % cols }
+    }
+
+    /// Bytes of the kernel's reduction workspace: a partial tile and a flag for each stream-K block. They are zero before the
+    /// first launch and between launches.
+    #[must_use]
+    pub const fn workspace_bytes(&self, m: u32, n: u32, sm_count: u32) -> u64 {
+        let partial_bytes = (self.tile.bm * self.tile.bn) as u64 * 4;
+        self.stream_k_tiles(m, n, sm_count).blocks as u64 * (partial_bytes + 4)
+    }
+}

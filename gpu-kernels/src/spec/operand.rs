@@ -1,0 +1,99 @@
+//! What happens to A and B before a step's kernel reads them.
+
+use super::{Element, Extent};
+
+/// A kernel that rewrites A or B in memory before the step's own kernel reads it: from the start of an allocation on, its
+/// leading dimension the next multiple of 16 bytes, or what a [`Split`] makes of a row. It takes [`PREPASS_ARGUMENTS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prepass {
+    /// Its entry point.
+    pub kernel: &'static str,
+    /// What it rewrites.
+    pub operand: Operand,
+    /// Whether it transposes: the step's kernel then gets that operand transposed.
+    pub transposes: bool,
+    /// How it splits values; the step's kernel then gets the operand itself, and a tensor map of its hi/lo split.
+    pub split: Option<Split>,
+    /// Whether it is left out where the operand's rows start at multiples of 16 bytes.
+    pub only_unaligned: bool,
+    /// The tile of the source per block: the grid's x runs along columns.
+    pub tile: Extent,
+    /// Threads per block.
+    pub threads: u32,
+    /// Blocks per cluster, by dimension of the grid, which has whole clusters.
+    pub cluster: [u32; 3],
+}
+
+impl Prepass {
+    /// The launch grid for a source of that extent.
+    #[must_use]
+    pub const fn grid(&self, source: Extent) -> [u32; 3] {
+        let (tiles, [x, y, z]) = (self.tile.tiles_of(source), self.cluster);
+        [tiles.cols.next_multiple_of(x), tiles.rows.next_multiple_of(y), z]
+    }
+}
+
+/// The hi/lo split (Ootomo and Yokota): an f32 value, scaled by its row's power of two (its column's of B, which is
+/// transposed), becomes the sum hi + lo of two values of fewer significand bits. A row of the target holds `chunk` hi values,
+/// then their lo values, and so on; zeros pad it. The exponents of the powers, or [`NOT_SPLIT`], follow the last row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split {
+    /// The element type of hi and lo.
+    pub element: Element,
+    /// Contiguous hi values: 64 bytes.
+    pub chunk: u32,
+}
+
+/// An operand that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operand {
+    /// m x k.
+    A,
+    /// k x n.
+    B,
+}
+
+/// What one TMA load copies out of a row-major matrix; elements out of bounds are zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TmaBox {
+    /// The element type of the matrix: an operand's, or a [`Split`]'s.
+    pub element: Element,
+    /// Rows and columns.
+    pub extent: Extent,
+    /// Whether the 16-byte chunks of a row, which has at most 128 bytes, are permuted from row to row, so that a column's lie
+    /// in different banks.
+    pub swizzled: bool,
+}
+
+impl TmaBox {
+    /// The swizzle mode of the tensor map in bytes: 32, 64 or 128, at least a row's; 0 without.
+    #[must_use]
+    pub const fn swizzle_bytes(&self) -> u32 {
+        match self.extent.cols * self.element.bytes() {
+            _ if !self.swizzled => 0,
+            0..=32 => 32,
+            33..=64 => 64,
+            _ => 128,
+        }
+    }
+}
+
+/// Bytes of a tensor map, which starts at a multiple of 64 bytes.
+pub const TENSOR_MAP_BYTES: usize = 128;
+
+/// The parameters of every [`Prepass`], in order; `rows` and `columns` are those of the source.
+pub const PREPASS_ARGUMENTS: [(&str, &str); 6] = [
+    ("rows", "u32"),
+    ("columns", "u32"),
+    ("source", "*const f32"),
+    ("ld", "u32"),
+    ("target", "*mut f32"),
+    ("target_ld", "u32"),
+];
+
+/// What a [`Prepass`] that splits takes after that: the address of the exponents, one for each row of the target.
+pub const SPLIT_ARGUMENTS: [(&str, &str); 1] = [("scales", "*mut i32")];
+
+/// The exponent of a row or column that cannot be split: an element of it is not finite, or too small beside its largest. Its
+/// part of C is computed in fp32.
+pub const NOT_SPLIT: i32 = i32::MIN;

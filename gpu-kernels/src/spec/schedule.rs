@@ -1,0 +1,72 @@
+//! Which block computes what.
+
+use super::{Coord, Extent};
+
+/// Which block computes what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// Data-parallel: each block computes the tile of C at its place in the grid.
+    DataParallel,
+    /// Split-K: the blocks along z each compute one split of a tile's k and reduce their accumulators within the launch.
+    SplitK {
+        /// Blocks per tile.
+        splits: u32,
+    },
+    /// Stream-K: the k-tiles of the first tiles, in row-major order, are divided evenly among one block per CTA slot. Such a
+    /// work unit may begin in one tile and end in the next. These blocks come first in the grid (x); each of the
+    /// data-parallel tiles has a block after them: [`crate::Step::stream_k_tiles`]. A block waits only for blocks before it.
+    StreamK {
+        /// CTA slots of an SM.
+        blocks_per_sm: u32,
+        /// The largest number of work units that share a tile: 2, or `u32::MAX` for any number. Fewer tiles than CTA slots
+        /// are stream-K tiles only with the latter.
+        max_splits: u32,
+    },
+    /// Persistent: one block per SM, in whole clusters along x, computes the tile at [`persistent_tile`] of its index, then
+    /// of each index that is a grid further on.
+    Persistent,
+}
+
+/// Rows of tiles, of `bm` rows each, in a group that [`Schedule::Persistent`] blocks rasterize column by column, so that the
+/// tiles of A and B in use stay in L2. A group about as high as it is wide is best.
+#[must_use]
+pub const fn persistent_rows(bm: u32) -> u32 {
+    const MOST: u32 = 16;
+    let rows = 2048 / bm;
+    if rows < MOST { rows } else { MOST }
+}
+
+/// The tile of an index among `tiles` of `bm` rows each, where the blocks of a cluster have adjacent tiles of a column. Its row
+/// may lie beyond the last.
+#[must_use]
+pub const fn persistent_tile(index: u32, tiles: Extent, bm: u32, cluster: u32) -> Coord {
+    let (index, rank) = (index / cluster, index % cluster);
+    let (rows, group) = (tiles.rows.div_ceil(cluster), persistent_rows(bm) / cluster);
+    let of_group = not_zero(group * tiles.cols);
+    let first = index / of_group * group;
+    let left = rows.saturating_sub(first);
+    let height = not_zero(if left < group { left } else { group });
+    let index = index % of_group;
+    Coord { row: (first + index % height) * cluster + rank, col: index / height }
+}
+
+/// A divisor that is zero only where there are no tiles. In a kernel a checked division has a trap block that producer and
+/// consumer warps share, which keeps ptxas from allocating registers per role (`setmaxnreg`).
+const fn not_zero(divisor: u32) -> u32 {
+    if divisor == 0 { 1 } else { divisor }
+}
+
+/// The number of indices of [`persistent_tile`], with those beyond the last row.
+#[must_use]
+pub const fn persistent_tiles(tiles: Extent, cluster: u32) -> u32 {
+    tiles.rows.next_multiple_of(cluster).saturating_mul(tiles.cols)
+}
+
+/// What [`Schedule::StreamK`] does not compute data-parallel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamKTiles {
+    /// The number of tiles, the first ones in row-major order.
+    pub tiles: u32,
+    /// The number of blocks, and so of work units, that share them.
+    pub blocks: u32,
+}

@@ -1,0 +1,297 @@
+//! The command line as it is typed. What it asks for is a [`RunRequest`](super::request::RunRequest).
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::shape::Shape;
+use super::values::{MAX_LAUNCHES, factor, inputs, precision, shape, size};
+use crate::AccuracyClass;
+use crate::backend::emulator::MODELS;
+use crate::measure::accuracy::Inputs;
+use crate::output::Format;
+
+/// Under which `--help` shows how kernels are timed.
+const TIMING: &str = "Timing";
+
+const EXAMPLES: &str = "\
+Examples:
+  host                                       the fastest kernel for this device, at 4096 x 4096 x 4096
+  host --kernel 2d-tiling --size 4092        one step, its result verified, cuBLAS beside it
+  host --quick                               the whole ladder at one size, in a few seconds
+  host --kernel all --size 1024,4096         the whole ladder at two sizes
+  host --kernel all --format json            one JSON object per kernel and size
+  host --size 64x8192x8192,16x4096x4096      shapes that are not square: m x n x k
+  host --precision fp32                      the fastest kernel of accuracy class fp32, tensor cores included
+  host --m 1000 --n 7 --k 64 --beta -0.5     any shape: C = A*B - 0.5*C
+  host --backend emulator --full --size 512  every block, without a GPU
+  host explain 2d-tiling --size 1024         why a step is fast: its counters beside those of its base
+  host counters --size 1024                  the same for all steps, side by side
+  host accuracy                              errors against f64 on hard inputs, beside those of SGEMM
+  host tune                                  measure which kernel is the fastest for which shape
+  host list                                  the names that --kernel takes
+
+Exit codes:
+  0    every kernel ran and its result is right
+  1    something failed: no such device, too little memory, a kernel that cannot run or is wrong
+  2    the command line is wrong
+  130  Ctrl-C ended the run: what was done before is shown and written";
+
+/// Runs, verifies and times SGEMM kernels written in Rust, cuBLAS beside them.
+///
+/// Computes C = alpha*A*B + beta*C, row-major, on random operands, in fp32 unless a kernel says otherwise. Every result is checked
+/// against f64 before it is timed; the times are medians, with the L2 cache flushed before each launch. Where there is no CUDA
+/// device, an emulator runs the kernels on the CPU, and the times are modelled.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES, max_term_width = 110, args_conflicts_with_subcommands = true)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub measure: Measure,
+}
+
+/// What is done instead of measuring.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show what the emulator counts for a step beside its base, the step that it changes, and say what the change did
+    Explain(Explain),
+    /// Compare the errors of kernels of accuracy class fp32 with those of SGEMM, on many kinds of inputs and lengths of k
+    Accuracy(Accuracy),
+    /// Show what the emulator counts for each kernel
+    Counters(Counters),
+    /// Search the fastest kernel for each shape, and write the table that `auto` selects by: needs a CUDA device
+    Tune(Tune),
+    /// Print the names that --kernel takes, one per line
+    List,
+}
+
+/// Verify and time kernels.
+#[derive(Debug, Args)]
+pub struct Measure {
+    /// Kernels to run: names that `host list` shows; repeat it or separate them with commas [default: auto]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub kernel: Vec<String>,
+    /// The accuracy class that `auto` and `all` must meet: fp32-strict is fp32 on the CUDA cores; fp32 admits the tensor cores too,
+    /// which are less accurate for short or sparse sums; tf32, f16 and bf16 are that arithmetic [default: fp32-strict for `auto`,
+    /// every class for `all`]
+    #[arg(long, value_name = "CLASS", value_parser = precision)]
+    pub precision: Option<AccuracyClass>,
+    /// Select by this table, which `host tune` wrote, instead of the built-in one of the device
+    #[arg(long, value_name = "FILE")]
+    pub tuned: Option<PathBuf>,
+    #[command(flatten)]
+    pub problems: Problems,
+    #[command(flatten)]
+    pub scalars: Scalars,
+    /// Take a quick look: all kernels at 1024, unless others are asked for, with few launches, or few blocks in the emulator
+    #[arg(long, help_heading = TIMING, conflicts_with_all = ["iterations", "warmup", "full"])]
+    pub quick: bool,
+    /// Timed launches per kernel [default: 10 to 200, for about half a second; from 5 where a launch takes over 200 ms]
+    #[arg(long, help_heading = TIMING, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LAUNCHES)))]
+    pub iterations: Option<u32>,
+    /// Untimed launches before them
+    #[arg(long, help_heading = TIMING, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=i64::from(MAX_LAUNCHES)))]
+    pub warmup: u32,
+    #[command(flatten)]
+    pub backend: Backend,
+    /// Hand all that a step launches to the CUDA device in one piece, as a CUDA graph
+    #[arg(long)]
+    pub graphs: bool,
+    #[command(flatten)]
+    pub emulator: Emulator,
+    #[command(flatten)]
+    pub source: Source,
+    #[command(flatten)]
+    pub records: Records,
+}
+
+/// `host explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// The step
+    #[arg(value_name = "STEP")]
+    pub step: String,
+    #[command(flatten)]
+    pub problems: Problems,
+    #[command(flatten)]
+    pub scalars: Scalars,
+    #[command(flatten)]
+    pub emulator: Emulator,
+    #[command(flatten)]
+    pub source: Source,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = ExplanationFormat::Table)]
+    pub format: ExplanationFormat,
+}
+
+/// `host accuracy`.
+#[derive(Debug, Args)]
+pub struct Accuracy {
+    /// Kernels to compare, by the names that `host list` shows; repeat it or separate them with commas [default: cuBLAS, a step in
+    /// fp32, and those of its accuracy class in another arithmetic]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub kernel: Vec<String>,
+    /// Kinds of inputs; separate several with commas [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = inputs)]
+    pub inputs: Vec<Inputs>,
+    #[command(flatten)]
+    pub problems: Problems,
+    #[command(flatten)]
+    pub backend: Backend,
+    #[command(flatten)]
+    pub model: Model,
+    #[command(flatten)]
+    pub source: Source,
+    #[command(flatten)]
+    pub records: Records,
+}
+
+/// `host counters`.
+#[derive(Debug, Args)]
+pub struct Counters {
+    /// Steps, by the names that `host list` shows; repeat it or separate them with commas [default: every step]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub kernel: Vec<String>,
+    #[command(flatten)]
+    pub problems: Problems,
+    #[command(flatten)]
+    pub emulator: Emulator,
+    #[command(flatten)]
+    pub source: Source,
+    #[command(flatten)]
+    pub records: Records,
+}
+
+/// `host tune`.
+#[derive(Debug, Args)]
+pub struct Tune {
+    /// The accuracy class that the kernels must meet
+    #[arg(long, value_name = "CLASS", value_parser = precision, default_value = AccuracyClass::Fp32Strict.name())]
+    pub precision: AccuracyClass,
+    #[command(flatten)]
+    pub problems: Problems,
+    #[command(flatten)]
+    pub device: Device,
+    #[command(flatten)]
+    pub source: Source,
+    /// The file to write [default: sgemm/src/select/tables/, and the device's name]
+    #[arg(long, help_heading = "Output", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Sizes of the problems, and what their operands are drawn from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Problems")]
+pub struct Problems {
+    /// Sizes, in elements: N for m = n = k, or MxNxK; `ladder` for those of `cargo xtask bench`, `growth` for many from 128 to
+    /// 16384; separate several with commas [default: 4096; `host accuracy`: m = n = 2048 at several k, 128 in the emulator;
+    /// `host tune`: two dozen]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = shape, allow_negative_numbers = true)]
+    pub size: Vec<Shape>,
+    /// Rows of A and C, for one shape that is not square
+    #[arg(long, value_name = "M", value_parser = size, allow_negative_numbers = true, conflicts_with = "size", requires_all = ["n", "k"])]
+    pub m: Option<u32>,
+    /// Columns of B and C
+    #[arg(long, value_name = "N", value_parser = size, allow_negative_numbers = true, conflicts_with = "size", requires_all = ["m", "k"])]
+    pub n: Option<u32>,
+    /// Columns of A, rows of B
+    #[arg(long, value_name = "K", value_parser = size, allow_negative_numbers = true, conflicts_with = "size", requires_all = ["m", "n"])]
+    pub k: Option<u32>,
+    /// What the operands are drawn from: the same seed gives the same operands [default: a fresh one, shown]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+/// Alpha and beta.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Problems")]
+pub struct Scalars {
+    /// The factor of A*B
+    #[arg(long, value_name = "X", default_value = "1", value_parser = factor, allow_negative_numbers = true)]
+    pub alpha: f32,
+    /// The factor of the old C; at 0 it is not read
+    #[arg(long, value_name = "X", default_value = "0", value_parser = factor, allow_negative_numbers = true)]
+    pub beta: f32,
+}
+
+/// What runs the kernels.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Device")]
+pub struct Backend {
+    /// What runs the kernels
+    #[arg(long, value_enum, default_value_t = BackendName::Auto)]
+    pub backend: BackendName,
+    #[command(flatten)]
+    pub device: Device,
+}
+
+/// Which CUDA device.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Device")]
+pub struct Device {
+    /// The CUDA device, counted from 0
+    #[arg(long = "device", value_name = "N", default_value_t = 0)]
+    pub ordinal: usize,
+}
+
+/// How the emulator runs kernels.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Device")]
+pub struct Emulator {
+    /// The emulator runs every block, however long that takes, instead of a sample of a large grid
+    #[arg(long)]
+    pub full: bool,
+    #[command(flatten)]
+    pub model: Model,
+}
+
+/// What the emulator stands for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Device")]
+pub struct Model {
+    /// The device whose times the emulator models: h200, a100, rtx3090, rtx4090 or b200
+    #[arg(long = "model", value_name = "NAME", default_value = MODELS[0].slug)]
+    pub slug: String,
+}
+
+/// Where the kernels come from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Device")]
+pub struct Source {
+    /// Run the kernels of this PTX file instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    pub ptx: Option<PathBuf>,
+}
+
+/// Where the records go.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Records {
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Write the JSON lines to this file too, whatever --format says
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// `--backend`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    /// CUDA where there is a device, the emulator elsewhere
+    Auto,
+    /// A CUDA device
+    Cuda,
+    /// The project's PTX emulator, on the CPU, with modelled times
+    Emulator,
+}
+
+/// `--format` of an explanation, which is no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExplanationFormat {
+    /// A table and sentences for people
+    Table,
+    /// One JSON object per line
+    Json,
+}

@@ -1,0 +1,249 @@
+//! What the command line asks for, as data: the program sees nothing else of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gpu_kernels::{STEPS, Step};
+
+use super::args::{self, BackendName, Command, CommandLine, ExplanationFormat};
+use super::shape::{DEFAULT_SIZE, Shape};
+use crate::backend::emulator::{BUDGET, find_model};
+use crate::backend::{BackendChoice, Options};
+use crate::measure::accuracy::{self, Inputs};
+use crate::measure::bench::Timing;
+use crate::measure::kernels::{self, Selection};
+use crate::measure::sizes;
+use crate::measure::tables::{self, Table};
+use crate::measure::tune::SHAPES;
+use crate::output::Format;
+use crate::{AccuracyClass, Error, Problem, PtxSource};
+
+/// The kernel where none is given.
+const DEFAULT_KERNEL: &str = "auto";
+
+/// How long each kernel runs that `host counters` counts.
+const COUNTERS_BUDGET: Duration = Duration::from_millis(250);
+
+/// How a quick look times.
+const QUICK_TIMING: Timing = Timing { warmup: 1, iterations: Some(5) };
+
+/// A run of the program. What the arguments alone can tell wrong is found before there is one.
+#[derive(Debug)]
+pub struct RunRequest {
+    /// What is done with the problems.
+    pub task: Task,
+    /// The problems, in order.
+    pub problems: Problems,
+    /// What runs the kernels.
+    pub backend: BackendChoice,
+    /// What that is opened with.
+    pub options: Options,
+    /// What is printed.
+    pub format: Format,
+    /// Where the records go as JSON lines, whatever is printed.
+    pub json: Option<PathBuf>,
+}
+
+/// What is done with the problems.
+#[derive(Debug)]
+pub enum Task {
+    /// Kernels are verified and timed.
+    Measure(Measurement),
+    /// A step is counted beside its base.
+    Explain(&'static Step),
+    /// The errors of kernels are compared with those of SGEMM.
+    Accuracy(Study),
+    /// Steps are counted.
+    Counters(Vec<&'static Step>),
+    /// The fastest kernel is searched.
+    Tune(Search),
+}
+
+/// Kernels to verify and time.
+#[derive(Debug)]
+pub struct Measurement {
+    /// Which, with the accuracy class that `auto` and `all` must meet.
+    pub kernels: Selection,
+    /// How they are timed.
+    pub timing: Timing,
+    /// What `auto` selects by, instead of the device's own table.
+    pub table: Option<Table>,
+    /// Whether times and samples are a quick look's.
+    pub is_quick: bool,
+}
+
+/// Kernels whose errors are compared with those of SGEMM.
+#[derive(Debug)]
+pub struct Study {
+    /// Which, if any were named.
+    pub kernels: Option<Selection>,
+    /// On which kinds of inputs.
+    pub inputs: Vec<Inputs>,
+}
+
+/// A search for the fastest kernel.
+#[derive(Debug)]
+pub struct Search {
+    /// What the kernels must meet.
+    pub class: AccuracyClass,
+    /// The table to write, where that is not the device's own.
+    pub file: Option<PathBuf>,
+}
+
+/// The problems of a run.
+#[derive(Debug)]
+pub struct Problems {
+    shapes: Vec<Shape>,
+    alpha: f32,
+    beta: f32,
+    seed: u64,
+}
+
+impl Problems {
+    /// The problems of these arguments, or of `default` where they name none.
+    fn new(args: &args::Problems, scalars: Option<&args::Scalars>, default: Vec<Shape>) -> Result<Self, Error> {
+        let shapes = match (args.m, args.n, args.k) {
+            (Some(m), Some(n), Some(k)) => vec![Shape::Exact([m, n, k])],
+            _ if args.size.is_empty() => default,
+            _ => args.size.clone(),
+        };
+        let (alpha, beta) = scalars.map_or((1.0, 0.0), |scalars| (scalars.alpha, scalars.beta));
+        // 32 bits are enough to differ, and short enough to be typed again.
+        let seed = args.seed.unwrap_or_else(|| rand::random::<u32>().into());
+        let problems = Self { shapes, alpha, beta, seed };
+        problems.on(false)?;
+        Ok(problems)
+    }
+
+    /// The problems where the emulator runs them, or a device does.
+    ///
+    /// # Errors
+    /// Where one of them is none.
+    pub fn on(&self, is_emulated: bool) -> Result<Vec<Problem>, Error> {
+        let problem =
+            |[m, n, k]: [u32; 3]| Ok(Problem::new(m, n, k)?.with_scalars(self.alpha, self.beta)?.with_seed(self.seed));
+        self.shapes.iter().flat_map(|shape| shape.shapes(is_emulated)).map(problem).collect()
+    }
+}
+
+impl RunRequest {
+    /// What the command line asks for; `None` where that is the list of kernels.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments, or with the files that they name.
+    pub fn new(arguments: CommandLine) -> Result<Option<Self>, Error> {
+        match arguments.command {
+            None => Self::measure(arguments.measure),
+            Some(Command::Explain(args)) => Self::explain(args),
+            Some(Command::Accuracy(args)) => Self::accuracy(args),
+            Some(Command::Counters(args)) => Self::counters(args),
+            Some(Command::Tune(args)) => Self::tune(args),
+            Some(Command::List) => return Ok(None),
+        }
+        .map(Some)
+    }
+
+    fn measure(args: args::Measure) -> Result<Self, Error> {
+        let default = if args.quick { "all" } else { DEFAULT_KERNEL };
+        let kernels = selection(&args.kernel)?.map_or_else(|| Selection::parse(&[default]), Ok)?;
+        let kernels = match args.precision {
+            Some(class) => kernels.with_class(class)?,
+            None => kernels,
+        };
+        let size = if args.quick { sizes::QUICK } else { DEFAULT_SIZE };
+        let problems = Problems::new(&args.problems, Some(&args.scalars), vec![Shape::Square(size)])?;
+        let mut options = emulated(&args.emulator.model, args.source)?;
+        let timing = Timing { warmup: args.warmup, iterations: args.iterations };
+        let (timing, all) = if args.quick { (QUICK_TIMING, sizes::QUICK_BUDGET) } else { (timing, sizes::BUDGET) };
+        // All kernels and sizes share the time that the emulator has.
+        let runs = kernels.most() * problems.on(true)?.len();
+        options.budget = (!args.emulator.full).then(|| BUDGET.min(all / runs.max(1) as u32));
+        options.device_ordinal = args.backend.device.ordinal;
+        options.graphs = args.graphs;
+        let table = args.tuned.as_deref().map(tables::from_file).transpose()?;
+        for step in kernels.steps() {
+            options.ptx.module(step)?;
+        }
+        let task = Task::Measure(Measurement { kernels, timing, table, is_quick: args.quick });
+        let args::Records { format, json } = args.records;
+        Ok(Self { task, problems, backend: args.backend.backend.into(), options, format, json })
+    }
+
+    fn explain(args: args::Explain) -> Result<Self, Error> {
+        let task = Task::Explain(kernels::find(&args.step)?);
+        let problems = Problems::new(&args.problems, Some(&args.scalars), vec![Shape::Square(DEFAULT_SIZE)])?;
+        let mut options = emulated(&args.emulator.model, args.source)?;
+        options.budget = (!args.emulator.full).then_some(BUDGET);
+        let format = match args.format {
+            ExplanationFormat::Table => Format::Table,
+            ExplanationFormat::Json => Format::Json,
+        };
+        Ok(Self { task, problems, backend: BackendChoice::Emulator, options, format, json: None })
+    }
+
+    fn accuracy(args: args::Accuracy) -> Result<Self, Error> {
+        let kernels = selection(&args.kernel)?;
+        kernels.iter().flat_map(Selection::kernels).try_for_each(accuracy::check_comparable)?;
+        let mut problems = Problems::new(&args.problems, None, vec![Shape::AllLengths(None)])?;
+        for shape in &mut problems.shapes {
+            if let Shape::Square(size) = *shape {
+                *shape = Shape::AllLengths(Some(size));
+            }
+        }
+        problems.on(false)?;
+        let mut options = emulated(&args.model, args.source)?;
+        // Accuracy is that of all of C.
+        options.budget = None;
+        options.device_ordinal = args.backend.device.ordinal;
+        let inputs = if args.inputs.is_empty() { Inputs::ALL.to_vec() } else { args.inputs };
+        let task = Task::Accuracy(Study { kernels, inputs });
+        let args::Records { format, json } = args.records;
+        Ok(Self { task, problems, backend: args.backend.backend.into(), options, format, json })
+    }
+
+    fn counters(args: args::Counters) -> Result<Self, Error> {
+        let mut steps: Vec<_> = selection(&args.kernel)?.iter().flat_map(Selection::steps).collect();
+        if steps.is_empty() {
+            steps.extend(STEPS);
+        }
+        let problems = Problems::new(&args.problems, None, vec![Shape::Square(DEFAULT_SIZE)])?;
+        let mut options = emulated(&args.emulator.model, args.source)?;
+        options.budget = (!args.emulator.full).then_some(COUNTERS_BUDGET);
+        let args::Records { format, json } = args.records;
+        let task = Task::Counters(steps);
+        Ok(Self { task, problems, backend: BackendChoice::Emulator, options, format, json })
+    }
+
+    fn tune(args: args::Tune) -> Result<Self, Error> {
+        // Fails where no kernel meets it.
+        Selection::parse(&[DEFAULT_KERNEL])?.with_class(args.precision)?;
+        let problems = Problems::new(&args.problems, None, SHAPES.map(Shape::Exact).to_vec())?;
+        let options = Options { device_ordinal: args.device.ordinal, ptx: source(args.source)?, ..Options::default() };
+        let task = Task::Tune(Search { class: args.precision, file: args.output });
+        Ok(Self { task, problems, backend: BackendChoice::Cuda, options, format: Format::Table, json: None })
+    }
+}
+
+/// The kernels of these names, if there are any.
+fn selection(names: &[String]) -> Result<Option<Selection>, Error> {
+    (!names.is_empty()).then(|| Selection::parse(names)).transpose()
+}
+
+/// What an emulator of this device runs these kernels with.
+fn emulated(model: &args::Model, kernels: args::Source) -> Result<Options, Error> {
+    Ok(Options { model: find_model(&model.slug)?, ptx: source(kernels)?, ..Options::default() })
+}
+
+fn source(source: args::Source) -> Result<PtxSource, Error> {
+    source.ptx.as_deref().map_or(Ok(PtxSource::BuiltIn), PtxSource::from_file)
+}
+
+impl From<BackendName> for BackendChoice {
+    fn from(name: BackendName) -> Self {
+        match name {
+            BackendName::Auto => Self::Auto,
+            BackendName::Cuda => Self::Cuda,
+            BackendName::Emulator => Self::Emulator,
+        }
+    }
+}

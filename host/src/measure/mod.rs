@@ -1,0 +1,11 @@
+//! What is measured: kernels beside cuBLAS, their errors, what the emulator counts of them, and which one is the fastest where.
+
+pub mod accuracy;
+pub mod bench;
+pub mod explain;
+pub mod kernels;
+mod measurement;
+mod rows;
+pub mod sizes;
+pub mod tables;
+pub mod tune;

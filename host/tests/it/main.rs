@@ -1,0 +1,9 @@
+//! The program as its users see it, in one executable.
+
+mod accuracy;
+mod choosing;
+mod cli;
+#[cfg(unix)]
+mod interrupt;
+mod program;
+mod readme;

@@ -1,0 +1,278 @@
+//! Counters of a launch.
+
+mod class;
+pub(crate) mod coalesce;
+mod count;
+mod waits;
+
+pub use class::Class;
+pub use coalesce::SECTOR_BYTES;
+pub(crate) use count::{ClassCounts, Count};
+pub use waits::Waits;
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use crate::lanes::LANES;
+use crate::ops::tensor_core::{Format, ROWS};
+use crate::program::{Action, Async, ClusterBarrier, Instruction, Program, Wgmma};
+use coalesce::WAVEFRONT_BYTES;
+use serde::Serialize;
+use waits::waits;
+
+/// Counters of a launch, total and by line.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Counters {
+    /// Warp instructions, by class.
+    pub instructions: BTreeMap<Class, u64>,
+    /// Warp instructions of the GPU's machine code, estimated. An operation on 64-bit integers counts as two; a branch
+    /// to the next instruction, a parameter load and a widening product count as none.
+    pub machine_instructions: u64,
+    /// Thread instructions: active lanes whose guard is true.
+    pub thread_instructions: u64,
+    /// FP32 FMAs of threads.
+    pub thread_fmas: u64,
+    /// FMAs of the tensor cores.
+    pub tensor_core_fmas: TensorCoreFmas,
+    /// Loads from global memory.
+    pub global_loads: GlobalCounters,
+    /// Stores to global memory, atomic operations included.
+    pub global_stores: GlobalCounters,
+    /// Bulk copies from global to shared memory, which `global_loads` includes: one request each. Their writes to
+    /// shared memory are not counted.
+    pub copies: GlobalCounters,
+    /// Loads from shared memory.
+    pub shared_loads: SharedCounters,
+    /// Stores to shared memory, atomic operations included.
+    pub shared_stores: SharedCounters,
+    /// Reads of shared memory by the tensor cores; the first warp of a warpgroup reads B for all four.
+    pub tensor_core_reads: SharedCounters,
+    /// Accesses to local memory: register spills, and arrays indexed at run time.
+    pub local: GlobalCounters,
+    /// Warps that arrived at a barrier of the block.
+    pub barriers: u64,
+    /// Words per lane that loads from shared memory deliver beyond one per wavefront, by warp.
+    pub crowded_words: u64,
+    /// Shuffles.
+    pub shuffles: u64,
+    /// Exposed waits for global memory.
+    pub waits: Waits,
+    /// Branches at which a warp diverged.
+    pub divergent_branches: u64,
+    /// Distinct sectors of global memory that each block touched, summed over the blocks: the least traffic between the
+    /// SMs and L2. Measured in some blocks and scaled up.
+    pub block_sectors: u64,
+    /// Bytes of the allocations that were touched.
+    pub touched_bytes: u64,
+    /// By line, for the lines that were executed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LineCounters>,
+}
+
+/// Accesses to global or local memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct GlobalCounters {
+    /// Warps that accessed it.
+    pub requests: u64,
+    /// Sectors of 32 bytes touched.
+    pub sectors: u64,
+    /// Bytes that the lanes requested.
+    pub bytes: u64,
+    /// L1 wavefronts: more than the minimum where lanes conflict in a data bank or a tag bank.
+    pub wavefronts: u64,
+}
+
+/// Accesses to shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct SharedCounters {
+    /// Warps that accessed it.
+    pub requests: u64,
+    /// Wavefronts: more than the minimum where lanes conflict in a bank.
+    pub wavefronts: u64,
+    /// Bytes that their lanes asked for.
+    pub bytes: u64,
+}
+
+/// FMAs of the tensor cores, by element type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[allow(missing_docs)] // their names say it
+pub struct TensorCoreFmas {
+    pub f16: u64,
+    pub bf16: u64,
+    pub tf32: u64,
+}
+
+/// Counters of one line of the PTX.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LineCounters {
+    /// Counted from 1.
+    pub line: u32,
+    /// The opcode.
+    pub instruction: String,
+    /// Its class.
+    pub class: Class,
+    /// Warps that executed it.
+    pub warps: u64,
+    /// Active lanes whose guard is true.
+    pub lanes: u64,
+    /// Of an access: warps with at least one active lane.
+    pub requests: u64,
+    /// Of an access to global or local memory: sectors.
+    pub sectors: u64,
+    /// Of an access: wavefronts.
+    pub wavefronts: u64,
+    /// Of a branch: divergences.
+    pub diverged: u64,
+}
+
+impl Class {
+    /// Instructions of the GPU's own code that an instruction of the PTX becomes, roughly.
+    fn machine_instructions(self, mnemonic: &str) -> u64 {
+        let is_wide = ["s64", "u64", "b64"].iter().any(|ty| mnemonic.ends_with(ty));
+        match self {
+            Self::IntegerArithmetic | Self::Logic if is_wide => 2,
+            Self::Branch if mnemonic == "bra.uni" => 0,
+            // Part of the addition behind it.
+            Self::IntegerArithmetic if mnemonic.starts_with("mul.wide") => 0,
+            Self::OtherLoad => 0,
+            _ => 1,
+        }
+    }
+}
+
+impl Counters {
+    /// Sums counts by instruction, each class weighted by its factor.
+    pub(crate) fn new<'a>(program: &Program, classes: impl Iterator<Item = (f64, &'a ClassCounts)>) -> Self {
+        let mut sums = vec![[0f64; 7]; program.instructions.len()];
+        let (mut block_sectors, mut touched_bytes) = (0.0, 0);
+        for (factor, class) in classes.filter(|(factor, _)| *factor > 0.0) {
+            let (sectors, recorded) = (class.sectors, class.recorded_blocks);
+            block_sectors += factor * class.blocks as f64 * sectors as f64 / recorded.max(1) as f64;
+            touched_bytes = class.touched_bytes.max(touched_bytes);
+            for (sum, count) in sums.iter_mut().zip(&class.counts) {
+                let Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged } = *count;
+                let values = [warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged];
+                sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * value as f64);
+            }
+        }
+        let counts = sums.into_iter().map(|sum| {
+            let [warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged] =
+                sum.map(|value| value.round() as u64);
+            Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged }
+        });
+        let counts: Vec<_> = counts.collect();
+        let waits = waits(&program.instructions, &counts);
+        let mut counters =
+            Self { block_sectors: block_sectors.round() as u64, touched_bytes, waits, ..Self::default() };
+        for (instruction, count) in program.instructions.iter().zip(&counts).filter(|(_, count)| count.warps > 0) {
+            counters.add(instruction, count);
+        }
+        counters
+    }
+
+    fn add(&mut self, instruction: &Instruction, count: &Count) {
+        let class = Class::of(instruction);
+        let Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged } = *count;
+        *self.instructions.entry(class).or_default() += warps;
+        self.machine_instructions += warps * class.machine_instructions(&instruction.mnemonic);
+        self.thread_instructions += lanes;
+        let fmas = if instruction.mnemonic.ends_with("f32x2") { 2 } else { 1 };
+        self.thread_fmas += if class == Class::Fma { fmas * lanes } else { 0 };
+        self.divergent_branches += diverged;
+        let mut bytes = lanes
+            * match &instruction.action {
+                Action::Load(access) | Action::Store(access) => u64::from(access.bytes()),
+                Action::Atomic(atomic) => u64::from(atomic.width) * atomic.elements.len() as u64,
+                Action::Async(action) => match &**action {
+                    Async::Copy(copy) => u64::from(copy.bytes),
+                    _ => 0,
+                },
+                Action::Matrices(access) => 4 * access.registers.len() as u64,
+                Action::Barrier(_) | Action::ClusterBarrier(ClusterBarrier { waits: true, .. }) => {
+                    self.barriers += warps;
+                    0
+                }
+                _ => 0,
+            };
+        let is_bulk = match &instruction.action {
+            Action::Async(action) => matches!(**action, Async::Bulk(_) | Async::Tensor(_)),
+            _ => false,
+        };
+        if is_bulk {
+            bytes = sectors * SECTOR_BYTES;
+        }
+        let global = GlobalCounters { requests, sectors, bytes, wavefronts };
+        if is_bulk && class == Class::GlobalLoad {
+            self.copies += global;
+        }
+        let shared = SharedCounters { requests, wavefronts, bytes };
+        if let Action::Wgmma(action) = &instruction.action
+            && let Wgmma::Mma(product) = &**action
+        {
+            let fmas = match product.format {
+                Format::F16 => &mut self.tensor_core_fmas.f16,
+                Format::Bf16 => &mut self.tensor_core_fmas.bf16,
+                Format::Tf32 => &mut self.tensor_core_fmas.tf32,
+            };
+            *fmas += requests * (ROWS * product.format.depth()) as u64 * u64::from(product.columns);
+            self.tensor_core_reads += SharedCounters { bytes: wavefronts * WAVEFRONT_BYTES, ..shared };
+        }
+        match class {
+            Class::GlobalLoad | Class::GenericAccess => self.global_loads += global,
+            Class::GlobalStore => self.global_stores += global,
+            Class::LocalAccess => self.local += global,
+            Class::SharedLoad => {
+                self.shared_loads += shared;
+                self.crowded_words += (bytes / (4 * LANES as u64)).saturating_sub(wavefronts);
+            }
+            Class::Lanes if instruction.mnemonic.starts_with("shfl") => self.shuffles += warps,
+            Class::SharedStore => self.shared_stores += shared,
+            _ => {}
+        }
+        if copy_wavefronts > 0 {
+            self.shared_stores += SharedCounters { requests, wavefronts: copy_wavefronts, bytes };
+        }
+        let wavefronts = wavefronts + copy_wavefronts;
+        let (line, mnemonic) = (instruction.line, instruction.mnemonic.to_string());
+        self.lines.push(LineCounters {
+            line,
+            instruction: mnemonic,
+            class,
+            warps,
+            lanes,
+            requests,
+            sectors,
+            wavefronts,
+            diverged,
+        });
+    }
+
+    /// Warp instructions, all classes.
+    #[must_use]
+    pub fn warp_instructions(&self) -> u64 {
+        self.instructions.values().sum()
+    }
+
+    /// Warp instructions of a class.
+    #[must_use]
+    pub fn of(&self, class: Class) -> u64 {
+        self.instructions.get(&class).copied().unwrap_or(0)
+    }
+}
+
+impl AddAssign for GlobalCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.sectors += other.sectors;
+        self.bytes += other.bytes;
+        self.wavefronts += other.wavefronts;
+    }
+}
+
+impl AddAssign for SharedCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.wavefronts += other.wavefronts;
+        self.bytes += other.bytes;
+    }
+}

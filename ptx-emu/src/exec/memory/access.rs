@@ -1,0 +1,140 @@
+//! Loads and stores.
+
+use super::data::{get, put, read, write};
+use super::request::Request;
+use crate::check::AccessKind;
+use crate::counters::{Count, coalesce};
+use crate::exec::state::{Fault, Grid, Site, Warp};
+use crate::lanes::{LANES, Mask, lanes_of};
+use crate::memory::window;
+use crate::program::{Access, Pc};
+use crate::types::Space;
+
+impl Site {
+    pub(crate) fn load(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        pc: Pc,
+        access: &Access,
+        mask: Mask,
+        count: &mut Count,
+    ) -> Result<(), Fault> {
+        let kind = if access.is_strong { AccessKind::StrongRead } else { AccessKind::Read };
+        self.each_space(grid, warp, pc, access, kind, mask, count, |site, warp, request, allowed| {
+            for (index, element) in access.elements.iter().enumerate() {
+                let offset = index as u64 * u64::from(access.width);
+                let mut values = [0u64; LANES];
+                read(grid, site, warp, request, allowed, offset, access.width, &mut values);
+                put(&mut warp.registers, element, access.width, &values, request.mask);
+            }
+        })
+    }
+
+    pub(crate) fn store(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        pc: Pc,
+        access: &Access,
+        mask: Mask,
+        count: &mut Count,
+    ) -> Result<(), Fault> {
+        let kind = if access.is_strong { AccessKind::StrongWrite } else { AccessKind::Write };
+        self.each_space(grid, warp, pc, access, kind, mask, count, |site, warp, request, allowed| {
+            for (index, element) in access.elements.iter().enumerate() {
+                let offset = index as u64 * u64::from(access.width);
+                let values = get(&warp.registers, element);
+                write(grid, site, warp, request, allowed, offset, access.width, &values);
+            }
+        })
+    }
+
+    /// Runs `f` for the lanes of each state space that the addresses are in, usually one.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn each_space(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        pc: Pc,
+        access: &Access,
+        kind: AccessKind,
+        mask: Mask,
+        count: &mut Count,
+        f: impl Fn(&mut Self, &mut Warp, &Request, Mask),
+    ) -> Result<(), Fault> {
+        if mask == 0 {
+            return Ok(());
+        }
+        let addresses = warp.addresses(&access.address);
+        let mut rest = mask;
+        while rest != 0 {
+            let (mut space, mut same, mut offsets) = (access.space, rest, addresses);
+            if space == Space::Generic {
+                space = window::resolve(addresses[rest.trailing_zeros() as usize]).0;
+                let is_same = |&lane: &usize| window::resolve(addresses[lane]).0 == space;
+                same = lanes_of(rest).filter(is_same).fold(0, |mask, lane| mask | 1 << lane);
+                offsets = addresses.map(|address| window::resolve(address).1);
+            }
+            let mut remote = None;
+            if space == Space::Shared && offsets.iter().fold(0, |all, offset| all | offset) >= window::RANK {
+                (remote, same) = self.same_block(&mut offsets, same);
+            }
+            let bytes = access.bytes();
+            let alignment = bytes.next_power_of_two();
+            let request = Request { pc, kind, space, mask: same, addresses: offsets, bytes, alignment, remote };
+            self.in_memory_of(remote, |site| {
+                let allowed = site.check(grid, warp, &request, count)?;
+                f(site, warp, &request, allowed);
+                if let Some(races) = grid.global_races.as_ref().filter(|_| space == Space::Global && allowed != 0) {
+                    site.checks.global_done(races, &request.observed(warp, allowed));
+                }
+                Ok::<(), Fault>(())
+            })?;
+            rest &= !same;
+        }
+        Ok(())
+    }
+
+    /// Counts an access and shows it to the checkers. Returns the lanes whose access is valid.
+    pub(crate) fn check(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &Warp,
+        request: &Request,
+        count: &mut Count,
+    ) -> Result<Mask, Fault> {
+        let Request { pc, kind, space, ref addresses, bytes, .. } = *request;
+        let mask = self.in_bounds(grid, warp, request)?;
+        if mask == 0 {
+            return Ok(0);
+        }
+        count.requests += 1;
+        let (sectors, wavefronts) = match space {
+            Space::Shared => self.patterns.count(pc, addresses, mask, |addresses| {
+                (0, coalesce::shared_wavefronts(addresses, mask, bytes, kind.reads() && !kind.writes()))
+            }),
+            // Tag banks depend on the high address bits too: the memoised access stands for all.
+            Space::Global | Space::Local => self.patterns.count(pc, addresses, mask, |addresses| {
+                (coalesce::sectors(addresses, mask, bytes), coalesce::global_wavefronts(addresses, mask, bytes))
+            }),
+            _ => (0, 0),
+        };
+        count.sectors += u64::from(sectors);
+        count.wavefronts += u64::from(wavefronts);
+        if let (Some(footprint), Space::Global) = (&mut self.footprint, space) {
+            footprint.touch(grid.memory, addresses, mask, bytes);
+        }
+        let observed = request.observed(warp, mask);
+        let found = match space {
+            Space::Shared => self.checks.shared(&observed),
+            Space::Local => self.checks.local(&observed).into_iter().collect(),
+            Space::Global => self.checks.global(grid.global_races.as_ref(), &observed),
+            _ => vec![],
+        };
+        for discovery in found {
+            self.report(grid, pc, warp.number, discovery);
+        }
+        Ok(mask)
+    }
+}

@@ -1,0 +1,102 @@
+//! Atomic operations.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::data::{get, get_bytes, load, put, put_bytes, store};
+use super::request::Request;
+use crate::check::AccessKind;
+use crate::counters::Count;
+use crate::exec::state::{Fault, Grid, Site, Warp};
+use crate::lanes::{LANES, Mask, lanes_of};
+use crate::program::{Access, Atomic, Element, Pc};
+use crate::types::Space;
+
+impl Site {
+    /// Executes an atomic operation. Returns whether any value changed.
+    pub(crate) fn atomic(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        pc: Pc,
+        atomic: &Atomic,
+        mask: Mask,
+        count: &mut Count,
+    ) -> Result<bool, Fault> {
+        let changes = Cell::new(false);
+        let elements = atomic.elements.iter();
+        let access = Access {
+            space: atomic.space,
+            address: atomic.address,
+            width: atomic.width,
+            elements: elements
+                .map(|e| Element { slot: e.a, rows: rows_of(atomic.width), sign_extend: false })
+                .collect(),
+            is_strong: true,
+        };
+        self.each_space(grid, warp, pc, &access, AccessKind::Atomic, mask, count, |site, warp, request, allowed| {
+            for (index, element) in atomic.elements.iter().enumerate() {
+                let offset = index as u64 * u64::from(atomic.width);
+                let rows = rows_of(atomic.width);
+                let operand = |slot| get(&warp.registers, &Element { slot, rows, sign_extend: false });
+                let (a, b) = (operand(element.a), element.b.map_or([0; LANES], operand));
+                let mut old = [0; LANES];
+                let apply = if request.space == Space::Shared { atomic.apply_shared } else { atomic.apply };
+                for lane in lanes_of(allowed) {
+                    let update = |old: u64| {
+                        let new = apply(old, a[lane], b[lane]);
+                        changes.set(changes.get() | (new != old));
+                        new
+                    };
+                    old[lane] = site.update(grid, request, lane, offset, atomic.width, update);
+                }
+                if let Some(slot) = element.result {
+                    let to = Element { slot, rows, sign_extend: false };
+                    put(&mut warp.registers, &to, atomic.width, &old, request.mask);
+                }
+            }
+        })?;
+        Ok(changes.get())
+    }
+
+    /// Replaces a value by `f` of it, and returns the old one.
+    fn update(
+        &mut self,
+        grid: &Grid<'_>,
+        request: &Request,
+        lane: usize,
+        offset: u64,
+        width: u32,
+        f: impl Fn(u64) -> u64,
+    ) -> u64 {
+        let address = request.addresses[lane] + offset;
+        match request.space {
+            Space::Shared => {
+                let old = get_bytes(&self.shared.bytes, address, width);
+                put_bytes(&mut self.shared.bytes, address, width, f(old));
+                old
+            }
+            Space::Global => match grid.memory.find(address) {
+                Ok(allocation) if width == 4 => {
+                    let word = &allocation.words()[((address - allocation.base()) / 4) as usize];
+                    let replaced = |old: u32| Some(f(old.into()) as u32);
+                    word.fetch_update(Relaxed, Relaxed, replaced).unwrap_or_default().into()
+                }
+                Ok(allocation) => {
+                    // Not a single word: serialised by a lock.
+                    let _guard = grid.wide_atomics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let at = address - allocation.base();
+                    let old = load(allocation, at, width);
+                    store(allocation, at, width, f(old));
+                    old
+                }
+                Err(_) => 0,
+            },
+            _ => 0,
+        }
+    }
+}
+
+const fn rows_of(width: u32) -> u32 {
+    width.div_ceil(4)
+}

@@ -1,0 +1,186 @@
+//! `cp.async`: asynchronous copies from global to shared memory.
+//!
+//! The bytes are written when the thread waits. A kernel that does not wait reads the old contents, as it may on a GPU.
+//! For the race checker, the write lasts from the copy's issue to the wait.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::request::Request;
+use crate::check::{AccessKind, Observed, Proxy};
+use crate::counters::{Count, coalesce};
+use crate::exec::state::{Fault, Grid, PendingCopy, Site, Warp};
+use crate::lanes::{LANES, Mask, lanes_of};
+use crate::memory::Allocation;
+use crate::program::{Copy, CopySource, Pc};
+use crate::types::Space;
+
+/// Bytes that a lane copies at most.
+const MAX_BYTES: usize = 16;
+
+impl Site {
+    /// Lanes exit: their copies complete, but no thread can wait for them.
+    pub(crate) fn abandon_copies(&mut self, grid: &Grid<'_>, warp: &mut Warp, mask: Mask) {
+        self.end_copies(grid, warp, mask, None, false);
+        self.end_bulk_groups(grid, warp, mask, None);
+        if mask == warp.live() {
+            self.abandon_mmas(grid, warp);
+        }
+    }
+
+    pub(crate) fn begin_copy(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        pc: Pc,
+        copy: &Copy,
+        mask: Mask,
+        count: &mut Count,
+    ) -> Result<(), Fault> {
+        let (bytes, alignment) = (copy.bytes, copy.bytes);
+        let (from, to) = (warp.addresses(&copy.from), warp.addresses(&copy.to).map(|address| self.own_offset(address)));
+        let mut sizes = sizes(warp, copy);
+        let write = Request {
+            pc,
+            kind: AccessKind::Write,
+            space: Space::Shared,
+            mask,
+            addresses: to,
+            bytes,
+            alignment,
+            remote: None,
+        };
+        let mask = self.in_bounds(grid, warp, &write)?;
+        let requested = sizes;
+        for (size, lanes) in by_size(&requested, mask) {
+            let (kind, space) = (AccessKind::Read, Space::Global);
+            let read = Request { pc, kind, space, mask: lanes, addresses: from, bytes: size, alignment, remote: None };
+            let inside = self.in_bounds(grid, warp, &read)?;
+            lanes_of(lanes & !inside).for_each(|lane| sizes[lane] = 0);
+            self.count_read(grid, &read, inside, count);
+        }
+        if mask == 0 {
+            return Ok(());
+        }
+        count.requests += 1;
+        let key = grid.program.instructions.len() + pc;
+        let (_, wavefronts) = self
+            .patterns
+            .count(key, &to, mask, |addresses| (0, coalesce::shared_wavefronts(addresses, mask, bytes, false)));
+        count.copy_wavefronts += u64::from(wavefronts);
+        let since = self.checks.begin(warp.number);
+        let groups = warp.copies.groups;
+        warp.copies.pending.push(PendingCopy { pc, mask, from, to, sizes, bytes, groups, since });
+        Ok(())
+    }
+
+    fn count_read(&mut self, grid: &Grid<'_>, read: &Request, mask: Mask, count: &mut Count) {
+        let Request { pc, ref addresses, bytes, alignment, .. } = *read;
+        if mask == 0 {
+            return;
+        }
+        let of = |addresses: &[u64; LANES]| {
+            (coalesce::sectors(addresses, mask, bytes), coalesce::global_wavefronts(addresses, mask, bytes))
+        };
+        // Memoised patterns are of full-width accesses.
+        let (sectors, wavefronts) =
+            if bytes == alignment { self.patterns.count(pc, addresses, mask, of) } else { of(addresses) };
+        count.sectors += u64::from(sectors);
+        count.wavefronts += u64::from(wavefronts);
+        if let Some(footprint) = &mut self.footprint {
+            footprint.touch(grid.memory, addresses, mask, bytes);
+        }
+    }
+
+    /// Completes the copies of these lanes, or those of all groups but the last `keep`; `watched` by the checkers.
+    pub(crate) fn end_copies(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        mask: Mask,
+        keep: Option<u32>,
+        watched: bool,
+    ) {
+        let mut pending = std::mem::take(&mut warp.copies.pending);
+        for copy in &mut pending {
+            let due = warp.copies.due(copy, mask, keep);
+            if due != 0 {
+                copy.mask &= !due;
+                if watched {
+                    self.check_copy(grid, warp.number, copy, due);
+                }
+                self.carry_out(grid, copy, due);
+            }
+        }
+        pending.retain(|copy| copy.mask != 0);
+        warp.copies.pending = pending;
+    }
+
+    fn check_copy(&mut self, grid: &Grid<'_>, warp: usize, copy: &PendingCopy, mask: Mask) {
+        let PendingCopy { pc, ref from, ref to, ref sizes, bytes, ref since, .. } = *copy;
+        let mut found = vec![];
+        for (size, mask) in by_size(sizes, mask) {
+            let read = Observed { kind: AccessKind::Read, pc, warp, mask, addresses: from, bytes: size };
+            found.append(&mut self.checks.global(grid.global_races.as_ref(), &read));
+        }
+        let write = Observed { kind: AccessKind::Write, pc, warp, mask, addresses: to, bytes };
+        found.append(&mut self.checks.shared_since(&write, since.as_ref(), Proxy::Generic));
+        for discovery in found {
+            self.report(grid, pc, warp, discovery);
+        }
+    }
+
+    /// Copies the bytes of these lanes.
+    fn carry_out(&mut self, grid: &Grid<'_>, copy: &PendingCopy, mask: Mask) {
+        for lane in lanes_of(mask) {
+            let (address, size) = (copy.from[lane], copy.sizes[lane] as usize);
+            let mut bytes = [0; MAX_BYTES];
+            if let (1.., Ok(allocation)) = (size, grid.memory.find(address)) {
+                load(allocation, address - allocation.base(), &mut bytes[..size]);
+            }
+            let length = copy.bytes as usize;
+            self.shared.bytes[copy.to[lane] as usize..][..length].copy_from_slice(&bytes[..length]);
+        }
+    }
+}
+
+/// By lane, bytes to read.
+fn sizes(warp: &Warp, copy: &Copy) -> [u32; LANES] {
+    match copy.source {
+        CopySource::All => [copy.bytes; LANES],
+        CopySource::Bytes(slot) => warp.registers.read::<u32>(slot).map(|bytes| bytes.min(copy.bytes)),
+        CopySource::Unless(condition) => {
+            let ignored = warp.registers.test(condition);
+            std::array::from_fn(|lane| if ignored >> lane & 1 != 0 { 0 } else { copy.bytes })
+        }
+    }
+}
+
+/// Groups of lanes by bytes read; lanes that read none are left out.
+fn by_size(sizes: &[u32; LANES], mask: Mask) -> impl Iterator<Item = (u32, Mask)> {
+    let mut rest: Mask = lanes_of(mask).filter(|&lane| sizes[lane] > 0).fold(0, |mask, lane| mask | 1 << lane);
+    std::iter::from_fn(move || {
+        let size = (rest != 0).then(|| sizes[rest.trailing_zeros() as usize])?;
+        let same = lanes_of(rest).filter(|&lane| sizes[lane] == size).fold(0, |mask, lane| mask | 1 << lane);
+        rest &= !same;
+        Some((size, same))
+    })
+}
+
+/// Loads bytes that other host threads may write meanwhile, from an offset that is a multiple of 4.
+fn load(allocation: &Allocation, at: u64, bytes: &mut [u8]) {
+    for (word, chunk) in allocation.words()[(at / 4) as usize..].iter().zip(bytes.chunks_mut(4)) {
+        let length = chunk.len();
+        chunk.copy_from_slice(&word.load(Relaxed).to_le_bytes()[..length]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_by_size() {
+        let sizes = std::array::from_fn(|lane| [16, 0, 4][lane % 3]);
+        assert_eq!(by_size(&sizes, 0b111_1110).collect::<Vec<_>>(), [(4, 0b10_0100), (16, 0b100_1000)]);
+    }
+}

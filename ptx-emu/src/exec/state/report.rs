@@ -1,0 +1,92 @@
+//! Findings as text.
+
+use super::block::Site;
+use super::grid::Grid;
+use crate::check::{AccessKind, Discovery, What};
+use crate::finding::{Finding, FindingKind, plural};
+use crate::lanes::LANES;
+use crate::program::Pc;
+use crate::types::Space;
+
+/// The lane and instruction that a finding is about; the warp by its index in the cluster.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    pub warp: usize,
+    pub lane: usize,
+    pub pc: Pc,
+}
+
+/// Findings kept per block slot.
+const MAX_FINDINGS: usize = 100;
+
+impl Site {
+    /// A finding at an instruction of a thread, given by its index in the cluster.
+    pub(crate) fn finding(&self, grid: &Grid<'_>, kind: FindingKind, pc: Pc, thread: usize, what: String) -> Finding {
+        let instruction = &grid.program.instructions[pc];
+        let thread = grid.thread_of(grid.cluster_of(self.index), thread);
+        Finding {
+            kind,
+            line: instruction.line,
+            other: None,
+            instruction: instruction.mnemonic.to_string(),
+            thread,
+            what,
+        }
+    }
+
+    /// Records a discovery once per instruction. `warp` is the index in the cluster.
+    pub(crate) fn report(&mut self, grid: &Grid<'_>, pc: Pc, warp: usize, discovery: Discovery) {
+        let Discovery { kind, lane, other, what } = discovery;
+        if self.findings.len() >= MAX_FINDINGS || !self.known.insert((kind, pc, other)) {
+            return;
+        }
+        let other_line = other.map(|other| grid.program.instructions[other].line);
+        let what = match what {
+            What::Text(text) => text,
+            What::NoFence { address, bytes, thread } => {
+                let other = &grid.program.instructions[other.unwrap_or(pc)];
+                let thread = grid.thread_of(grid.cluster_of(self.index), thread);
+                let (bytes, line, mnemonic) = (plural(bytes, "byte"), other.line, &other.mnemonic);
+                format!(
+                    "{bytes} of shared memory at {address:#x}; no `fence.proxy.async` follows the write by {thread} in \
+                     line {line}, `{mnemonic}`"
+                )
+            }
+            What::Race { space, address, bytes, thread, cluster, kind } => {
+                let did = match kind {
+                    AccessKind::Read => "read",
+                    AccessKind::Write => "write",
+                    AccessKind::StrongRead => "strong read",
+                    AccessKind::StrongWrite | AccessKind::Atomic => "atomic access",
+                };
+                let other = &grid.program.instructions[other.unwrap_or(pc)];
+                let index = grid.cluster_of(self.index);
+                let own = grid.thread_of(index, warp * LANES).block;
+                let thread = grid.thread_of(cluster.map_or(index, |number| grid.cluster_index(number)), thread);
+                let [x, y, z] = thread.thread;
+                let who = if thread.block == own { format!("thread ({x}, {y}, {z})") } else { thread.to_string() };
+                let rank = self.checks.memory.rank();
+                let of = match space {
+                    Space::Shared if grid.rank(own) != rank => format!(" of {}", grid.peer_block(own, rank)),
+                    _ => String::new(),
+                };
+                let bytes = plural(bytes, "byte");
+                format!(
+                    "{bytes} of {space} memory{of} at {address:#x}; nothing orders it after the {did} by {who} in line \
+                     {}, `{}`",
+                    other.line, other.mnemonic
+                )
+            }
+        };
+        let finding = Finding { other: other_line, ..self.finding(grid, kind, pc, warp * LANES + lane, what) };
+        self.findings.push(finding);
+    }
+
+    /// Reports a misused barrier, if barriers are checked.
+    pub(crate) fn complain(&mut self, grid: &Grid<'_>, Origin { warp, lane, pc }: Origin, what: String) {
+        if grid.checks.barriers {
+            let discovery = Discovery { kind: FindingKind::Barrier, lane, other: None, what: What::Text(what) };
+            self.report(grid, pc, warp, discovery);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Asynchronous copies: `cp.async`, `cp.async.bulk`, `cp.async.bulk.tensor`.
+
+use super::memory::AddressExpr;
+use crate::lanes::{Condition, Slot};
+use crate::types::Space;
+
+/// `cp.async` and its relatives.
+pub(crate) enum Async {
+    Copy(Copy),
+    /// `cp.async.commit_group`.
+    Commit,
+    /// `cp.async.wait_group`: all groups but the last that many; `None` for `cp.async.wait_all`.
+    Wait(Option<u32>),
+    Bulk(Bulk),
+    Tensor(Tensor),
+    /// `cp.async.bulk.commit_group` and `cp.async.bulk.wait_group`.
+    CommitBulk,
+    WaitBulk(u32),
+}
+
+/// A copy of up to 16 bytes per lane from global to shared memory.
+pub(crate) struct Copy {
+    pub to: AddressExpr,
+    pub from: AddressExpr,
+    /// Bytes written.
+    pub bytes: u32,
+    pub source: CopySource,
+}
+
+/// Bytes read; the rest is zero-filled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CopySource {
+    All,
+    /// That many, at most all.
+    Bytes(Slot),
+    /// All, or none if the predicate is true (`ignore-src`).
+    Unless(Condition),
+}
+
+/// A bulk copy between global and shared memory.
+pub(crate) struct Bulk {
+    pub shared: AddressExpr,
+    pub global: AddressExpr,
+    pub bytes: Slot,
+    pub end: BulkEnd,
+}
+
+/// A tensor (TMA) copy of a box.
+pub(crate) struct Tensor {
+    pub shared: AddressExpr,
+    /// Address of the tensor map.
+    pub map: AddressExpr,
+    pub space: Space,
+    /// Coordinates of the box, the contiguous dimension first.
+    pub start: Box<[Slot]>,
+    pub end: BulkEnd,
+}
+
+/// Direction and completion mechanism of a bulk copy.
+pub(crate) enum BulkEnd {
+    /// To shared memory: completes on an mbarrier. `blocks`: multicast to the same offset in these blocks of the
+    /// cluster.
+    Barrier { barrier: AddressExpr, blocks: Option<Slot> },
+    /// To global memory: completes with the thread's bulk group.
+    Group,
+}

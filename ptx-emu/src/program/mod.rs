@@ -1,0 +1,133 @@
+//! A lowered kernel: decoded instructions, registers as rows, branch targets as indices.
+
+mod copy;
+mod memory;
+mod special;
+mod sync;
+mod tensor;
+
+pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Tensor};
+pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
+pub(crate) use special::Special;
+pub(crate) use sync::{Barrier, BarrierKind, ClusterBarrier, Mbarrier, MbarrierKind, Phase, Reduced, Reduction};
+pub(crate) use tensor::{Matrices, Mma, MmaOperand, Wgmma};
+
+use std::sync::Arc;
+
+use crate::lanes::{Compute, Condition, Slot};
+use crate::syntax::LaunchBounds;
+use crate::types::Type;
+
+/// An index in [`Program::instructions`].
+pub(crate) type Pc = usize;
+
+/// A lowered kernel.
+pub(crate) struct Program {
+    pub name: String,
+    pub instructions: Vec<Instruction>,
+    /// Rows and predicates of a warp's register file.
+    pub rows: usize,
+    pub predicates: usize,
+    /// Constants: first row, bits, rows.
+    pub constants: Vec<(Slot, u128, u32)>,
+    /// Addresses in the block's own shared memory: first row, address, rows.
+    pub shared: Vec<(Slot, u64, u32)>,
+    /// Special registers: first row, rows.
+    pub specials: Vec<(Special, Slot, u32)>,
+    /// The predicate that is always true.
+    pub always: Option<usize>,
+    pub params: Vec<ParamInfo>,
+    pub param_bytes: u32,
+    pub bounds: LaunchBounds,
+    /// Static shared memory, in bytes; dynamic shared memory follows, aligned.
+    pub shared_bytes: u32,
+    /// Offset of dynamic shared memory.
+    pub dynamic_shared_offset: u32,
+    /// Local memory of a thread, in bytes.
+    pub local_bytes: u32,
+    /// Registers of a thread, estimated: see `lower::slots`.
+    pub registers: u32,
+    /// Names of the registers that MMAs in flight may use.
+    pub watched: Vec<Box<str>>,
+    /// log2 of the bytes of the narrowest access to shared and to global memory, at most a word.
+    pub shared_granule: u32,
+    pub global_granule: u32,
+    /// The module's variables and constants.
+    pub image: Arc<crate::memory::Image>,
+}
+
+/// A parameter of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParamInfo {
+    /// Its type; of an array, the element type.
+    pub ty: Type,
+    /// Its offset among the parameters, in bytes.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub bytes: u32,
+}
+
+/// One instruction.
+pub(crate) struct Instruction {
+    pub guard: Option<Condition>,
+    pub action: Action,
+    /// Its use of watched registers.
+    pub touch: Option<Box<Touch>>,
+    /// Whether diverged lanes may reconverge here.
+    pub is_join: bool,
+    /// Its rank in the order in which diverged lanes run: the least first.
+    pub order: u32,
+    /// Its line in the PTX, counted from 1.
+    pub line: u32,
+    /// Its opcode, for messages.
+    pub mnemonic: Box<str>,
+}
+
+/// The operation of an instruction.
+pub(crate) enum Action {
+    /// An operation on registers.
+    Compute(Compute),
+    /// An operation on registers that the lanes of a member mask execute together.
+    Converge(Compute, Slot),
+    Load(Box<Access>),
+    Store(Box<Access>),
+    Atomic(Box<Atomic>),
+    /// An asynchronous copy.
+    Async(Box<Async>),
+    Mbarrier(Box<Mbarrier>),
+    Matrices(Box<Matrices>),
+    Wgmma(Box<Wgmma>),
+    Branch(Pc),
+    /// To one of these, by each lane's index.
+    BranchIndex(Slot, Box<[Pc]>),
+    Exit,
+    Trap,
+    Barrier(Barrier),
+    ClusterBarrier(ClusterBarrier),
+    /// `bar.warp.sync` with a member mask.
+    WarpBarrier(Slot),
+    /// A memory fence. The executor is sequentially consistent.
+    Fence,
+    /// `fence.proxy.async`.
+    ProxyFence,
+    /// No observable effect.
+    Nop,
+}
+
+/// An instruction's use of the registers of `Program::watched`.
+#[derive(Debug)]
+pub(crate) enum Touch {
+    /// An MMA that accumulates to `d`, with A in `a`.
+    Mma {
+        d: Box<[u32]>,
+        a: Box<[u32]>,
+    },
+    Copy {
+        to: u32,
+        from: u32,
+    },
+    Other {
+        reads: Box<[u32]>,
+        writes: Box<[u32]>,
+    },
+}

@@ -1,0 +1,13 @@
+//! The tests of ptx-emu as its users see it, in one executable: `cargo test -p ptx-emu --test it`.
+
+mod asynchronous;
+mod cli;
+mod clusters;
+mod compilers;
+mod programs;
+mod robust;
+mod stopping;
+mod syntax;
+mod tensor;
+mod waiting;
+mod wgmma;

@@ -1,0 +1,115 @@
+//! How accurate a product is to be: what each class guarantees, and which arithmetic meets it.
+
+use gpu_kernels::{Precision, Step};
+
+/// A guarantee on the arithmetic of a product. Sums are f32 in all of them, and u is the unit roundoff of f32, 2^-24.
+///
+/// | class | products | guarantee |
+/// | --- | --- | --- |
+/// | `fp32-strict` | f32, on the CUDA cores | IEEE: each element within k u (\|A\|\|B\|), SGEMM's own a-priori bound |
+/// | `fp32` | three MMAs of a hi/lo split, or f32 | the split loses at most 2^-23 \|x\| of an operand's element: see below |
+/// | `tf32` | TF32 | operands keep a significand of 11 bits |
+/// | `f16` | f16 | operands are f16 already, and so is C |
+/// | `bf16` | bf16 | operands are bf16 already, and so is C |
+///
+/// [`Self::Fp32`] is not as accurate as [`Self::Fp32Strict`] for every input. A hi/lo split represents x with
+/// |x - (hi + lo)| <= 2^-23 |x|, and SGEMM reads x itself. For long dense sums that is less than what SGEMM's roundings lose, and
+/// errors are smaller than SGEMM's. For short sums, sparse rows, a permutation or an identity SGEMM is better: it copies B to the bit
+/// where A is the identity, and the split does not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AccuracyClass {
+    /// Single precision, on the CUDA cores.
+    #[default]
+    Fp32Strict,
+    /// Single precision, or a hi/lo split of f32 on the tensor cores, whose errors for long dense sums are no larger.
+    Fp32,
+    /// TF32, on matrices of f32.
+    Tf32,
+    /// Matrices of f16, sums of f32.
+    F16,
+    /// Matrices of bf16, sums of f32.
+    Bf16,
+}
+
+impl AccuracyClass {
+    /// Every one, the default first.
+    pub const ALL: [Self; 5] = [Self::Fp32Strict, Self::Fp32, Self::Tf32, Self::F16, Self::Bf16];
+
+    /// The name on the command line and in tables of what is fastest.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fp32Strict => "fp32-strict",
+            Self::Fp32 => "fp32",
+            Self::Tf32 => "tf32",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+        }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.name() == name)
+    }
+
+    /// The arithmetics that it admits, the fastest first.
+    #[must_use]
+    pub const fn precisions(self) -> &'static [Precision] {
+        match self {
+            Self::Fp32Strict => &[Precision::Fp32],
+            // The tensor cores multiply 16-bit numbers twice as fast as TF32.
+            Self::Fp32 => &[Precision::Fp16x3, Precision::Tf32x3, Precision::Fp32],
+            Self::Tf32 => &[Precision::Tf32],
+            Self::F16 => &[Precision::F16],
+            Self::Bf16 => &[Precision::Bf16],
+        }
+    }
+
+    /// Whether a kernel of that arithmetic meets it.
+    #[must_use]
+    pub fn admits(self, precision: Precision) -> bool {
+        self.precisions().contains(&precision)
+    }
+
+    /// Whether a step meets it, with C made of what A and B are made of.
+    #[must_use]
+    pub fn meets(self, step: &Step) -> bool {
+        self.admits(step.precision) && step.output == step.precision.input()
+    }
+
+    /// The widest class that kernels of an arithmetic meet.
+    #[must_use]
+    pub const fn of(precision: Precision) -> Self {
+        match precision {
+            Precision::Fp32 | Precision::Fp16x3 | Precision::Tf32x3 => Self::Fp32,
+            Precision::Tf32 => Self::Tf32,
+            Precision::F16 => Self::F16,
+            Precision::Bf16 => Self::Bf16,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_arithmetic_meets_its_class() {
+        use Precision::{Bf16, F16, Fp16x3, Fp32, Tf32, Tf32x3};
+        for precision in [Fp32, Tf32, Fp16x3, Tf32x3, F16, Bf16] {
+            assert!(AccuracyClass::of(precision).admits(precision));
+            let classes = AccuracyClass::ALL.into_iter().filter(|class| class.admits(precision)).count();
+            assert_eq!(classes, if precision == Fp32 { 2 } else { 1 }, "{}", precision.name());
+        }
+        assert!(!AccuracyClass::default().admits(Fp16x3) && !AccuracyClass::Fp32.admits(Tf32));
+    }
+
+    #[test]
+    fn names_are_found() {
+        for class in AccuracyClass::ALL {
+            assert_eq!(AccuracyClass::find(class.name()), Some(class));
+        }
+        assert_eq!(AccuracyClass::find("fp64"), None);
+    }
+}

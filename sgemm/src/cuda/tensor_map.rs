@@ -1,0 +1,60 @@
+//! Tensor maps as TMA reads them.
+
+use std::ptr;
+
+use cudarc::driver::sys::{
+    self, CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave, CUtensorMapL2promotion,
+    CUtensorMapSwizzle,
+};
+use gpu_kernels::{Element, TENSOR_MAP_BYTES, TmaBox};
+
+use super::driver::{CudaVersion, checked, require};
+use crate::Error;
+use crate::plan::TensorMap;
+
+/// The first CUDA version with tensor maps.
+const TENSOR_MAPS: CudaVersion = CudaVersion(12000);
+
+const _: () = assert!(size_of::<CUtensorMap>() == TENSOR_MAP_BYTES, "the plan places maps so far apart");
+
+/// The 128 bytes that describe the matrix and the box.
+pub(super) fn encode(map: &TensorMap) -> Result<CUtensorMap, Error> {
+    require(TENSOR_MAPS)?;
+    let mut encoded = CUtensorMap { opaque: [0; 16] };
+    let size = [u64::from(map.columns), u64::from(map.rows)];
+    let TmaBox { element, extent, .. } = map.tma_box;
+    let row_bytes = [u64::from(map.ld) * u64::from(element.bytes())];
+    let copied = [extent.cols, extent.rows];
+    let element = match element {
+        Element::F32 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+        Element::F16 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        Element::Bf16 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+    };
+    let steps = [1, 1];
+    let swizzle = match map.tma_box.swizzle_bytes() {
+        0 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+        32 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
+        64 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+        _ => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+    };
+    // SAFETY: the arrays have as many elements as the tensor has dimensions, 2, or one fewer for the strides; the function
+    // reads them and writes the map. It does not touch the memory that the map describes.
+    let status = unsafe {
+        sys::cuTensorMapEncodeTiled(
+            &raw mut encoded,
+            element,
+            2,
+            ptr::without_provenance_mut(map.address as usize),
+            size.as_ptr(),
+            row_bytes.as_ptr(),
+            copied.as_ptr(),
+            steps.as_ptr(),
+            CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            swizzle,
+            CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        )
+    };
+    checked(status, || format!("describe a matrix for TMA loads ({map:?})"))?;
+    Ok(encoded)
+}

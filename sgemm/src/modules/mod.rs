@@ -1,0 +1,133 @@
+//! The PTX that kernels are loaded from: the modules that are part of this crate, or the caller's.
+
+mod entries;
+mod text;
+
+use std::borrow::Cow;
+
+use gpu_kernels::{Step, Target};
+
+use crate::Error;
+use entries::entries;
+pub use text::check;
+
+/// One module per target, compiled from `gpu-kernels`: `cargo xtask ptx` writes them.
+const BUILT_IN: [(Target, &str); 3] = [
+    (Target::Sm80, include_str!("sm_80.ptx")),
+    (Target::Sm90a, include_str!("sm_90a.ptx")),
+    (Target::Sm100, include_str!("sm_100.ptx")),
+];
+
+/// The text of the built-in module of a target.
+#[must_use]
+pub fn built_in(target: Target) -> &'static str {
+    BUILT_IN.iter().find(|(known, _)| *known == target).map_or("", |(_, text)| text)
+}
+
+/// Where kernels come from.
+#[derive(Debug, Clone, Default)]
+pub enum ModuleSource {
+    /// The modules that are part of this crate.
+    #[default]
+    BuiltIn,
+    /// The caller's, and the built-in ones for steps that none of these is for.
+    Supplied(Vec<SuppliedModule>),
+}
+
+/// PTX in place of a built-in module.
+#[derive(Debug, Clone)]
+pub struct SuppliedModule {
+    /// What messages call it, such as a file's path.
+    pub name: String,
+    /// The target whose steps it is for; `None` for those of all targets.
+    pub target: Option<Target>,
+    /// The module. The driver judges its instructions.
+    pub text: Cow<'static, str>,
+}
+
+impl ModuleSource {
+    /// One module in place of all built-in ones.
+    #[must_use]
+    pub fn of_text(name: impl Into<String>, text: impl Into<Cow<'static, str>>) -> Self {
+        Self::Supplied(vec![SuppliedModule { name: name.into(), target: None, text: text.into() }])
+    }
+
+    /// The module that holds the step's kernels, without the kernels that the step does not launch: what the driver compiles is
+    /// the step's own. Lines keep their numbers.
+    ///
+    /// # Errors
+    /// [`Error::MissingKernel`] where it has not the step's kernel, or a pre-pass's.
+    pub fn module(&self, step: &Step) -> Result<String, Error> {
+        let text = self.supplied(step).map_or_else(|| built_in(step.target), |supplied| &supplied.text);
+        let entries = entries(text);
+        for kernel in step.kernels() {
+            if !entries.iter().any(|entry| entry.name == kernel) {
+                return Err(Error::MissingKernel { module: self.name(step), kernel: kernel.to_owned() });
+            }
+        }
+        let unneeded = entries.into_iter().filter(|entry| !step.kernels().any(|kernel| kernel == entry.name));
+        Ok(text::without(text, unneeded.map(|entry| entry.range)))
+    }
+
+    /// What to call the step's module in messages: the caller's name, or `the built-in sm_80 module`.
+    #[must_use]
+    pub fn name(&self, step: &Step) -> String {
+        match self.supplied(step) {
+            Some(supplied) => supplied.name.clone(),
+            None => format!("the built-in {} module", step.target.name()),
+        }
+    }
+
+    fn supplied(&self, step: &Step) -> Option<&SuppliedModule> {
+        let Self::Supplied(modules) = self else { return None };
+        modules.iter().find(|module| module.target.is_none_or(|target| target == step.target))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use gpu_kernels::STEPS;
+
+    #[test]
+    fn the_built_in_modules_hold_every_step() {
+        for step in STEPS {
+            assert!(ModuleSource::BuiltIn.module(step).is_ok(), "{}", step.slug);
+        }
+        assert!(BUILT_IN.iter().all(|(_, text)| check(text).is_ok()));
+        assert!(gpu_kernels::targets().eq(BUILT_IN.map(|(target, _)| target)), "there is a module for each target");
+    }
+
+    #[test]
+    fn a_module_has_the_kernels_of_its_step_alone() {
+        for step in gpu_kernels::runnable() {
+            let module = ModuleSource::BuiltIn.module(step).unwrap();
+            let names: HashSet<_> = entries(&module).into_iter().map(|entry| entry.name).collect();
+            assert_eq!(names, step.kernels().collect(), "{}", step.slug);
+            assert_eq!(check(&module), Ok(()), "{}", step.slug);
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_module_keeps_its_place() {
+        let header = text::tests::HEADER;
+        let text = format!("{header}.shared .b32 s;\n.entry one()\n{{\nret;\n}}\n.entry sgemm_naive() {{ ret; }}\n");
+        let source = ModuleSource::of_text("x.ptx", text);
+        let module = source.module(&STEPS[0]).unwrap();
+        assert_eq!(module, format!("{header}.shared .b32 s;\n\n\n\n\n.entry sgemm_naive() {{ ret; }}\n"));
+        let missing = source.module(&STEPS[1]).unwrap_err().to_string();
+        assert!(missing.starts_with("x.ptx has no kernel 'sgemm_coalesced'"), "{missing}");
+    }
+
+    #[test]
+    fn a_supplied_module_stands_for_its_target_alone() {
+        let empty = SuppliedModule { name: "empty".into(), target: Some(Target::Sm90a), text: "".into() };
+        let source = ModuleSource::Supplied(vec![empty]);
+        for step in gpu_kernels::runnable() {
+            assert_eq!(source.module(step).is_ok(), step.target != Target::Sm90a, "{}", step.slug);
+            assert_eq!(source.name(step) == "empty", step.target == Target::Sm90a);
+        }
+    }
+}

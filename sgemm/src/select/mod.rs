@@ -1,0 +1,92 @@
+//! Which kernel: looked up where something was measured, by a rule of thumb elsewhere.
+
+mod rule;
+mod table;
+
+use gpu_kernels::{Precision, Step};
+
+use rule::{fills, most_blocks, rule, widest};
+pub use table::{Entry, Header, Table, Timed};
+
+use crate::{AccuracyClass, Device, Problem};
+
+/// The step of which the table says the best variant.
+pub const AUTOTUNED: &str = "autotuned";
+
+/// Why a kernel was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It was the fastest at the nearest shape that was measured on this device: m, n, k.
+    Measured([u32; 3]),
+    /// No such shape was measured: a rule, from how its blocks fill the device.
+    Rule,
+}
+
+/// A kernel, and why it was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// The kernel.
+    pub step: &'static Step,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// The kernel for a problem, of those that meet the class; `None` only where none does. `table` is what was measured on this
+/// device.
+///
+/// ```
+/// use sgemm::select::{Table, choose};
+/// use sgemm::{AccuracyClass, Device, Problem};
+///
+/// let device = Device::new("NVIDIA H200", (9, 0), 132);
+/// let problem = Problem::new(4096, 4096, 4096)?;
+/// let choice = choose(Table::of(&device.name), &device, &problem, AccuracyClass::Fp32Strict).expect("one meets it");
+/// assert!(AccuracyClass::Fp32Strict.meets(choice.step));
+/// # Ok::<(), sgemm::Error>(())
+/// ```
+#[must_use]
+pub fn choose(table: Option<&Table>, device: &Device, problem: &Problem, class: AccuracyClass) -> Option<Choice> {
+    let is_usable = |step: &&Step| class.meets(step) && device.runs(step);
+    measured(table, problem, |entry| Some(entry.first.step).filter(|step| entry.class == class && is_usable(step)))
+        .or_else(|| match rule(device, problem, class)? {
+            // Which of these it is, the table of the stricter class knows better.
+            step if step.precision == Precision::Fp32 && class != AccuracyClass::Fp32Strict => {
+                choose(table, device, problem, AccuracyClass::Fp32Strict)
+            }
+            step => Some(Choice { step, reason: Reason::Rule }),
+        })
+}
+
+/// The variant of a step that suits device and problem, and why: of [`AUTOTUNED`] the fastest one, of all others their own.
+#[must_use]
+pub fn variant(
+    table: Option<&Table>,
+    device: &Device,
+    problem: &Problem,
+    step: &'static Step,
+) -> (&'static Step, Option<Reason>) {
+    if step.slug != AUTOTUNED || step.variants.is_empty() || !device.runs(step) {
+        return (step, None);
+    }
+    let found = measured(table, problem, |entry| entry.autotuned.map(|timed| timed.step));
+    let of_step = || std::iter::once(step).chain(step.variants);
+    let by_rule = || {
+        widest(of_step().filter(|step| fills(step, problem, device)), problem)
+            .or_else(|| most_blocks(of_step(), problem))
+    };
+    let by_rule = || Choice { step: by_rule().unwrap_or(step), reason: Reason::Rule };
+    let Choice { step, reason } = found.unwrap_or_else(by_rule);
+    (step, Some(reason))
+}
+
+fn measured(
+    table: Option<&Table>,
+    problem: &Problem,
+    wanted: impl Fn(&Entry) -> Option<&'static Step>,
+) -> Option<Choice> {
+    let (entry, step) = table?.nearest(problem, wanted)?;
+    Some(Choice { step, reason: Reason::Measured(entry.shape) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! The emulator is what a GPU is: every step and variant keeps the contract, every launch gets what it asks for, and every
+//! instruction gives what an H200 gave.
+//!
+//! A name says which: `contract::naive`, `launches::plain`, `conformance::add.rn.f32`.
+
+mod conformance;
+mod launches;
+mod steps;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    // One at a time: the emulator itself uses every core.
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    let trials: Vec<Trial> = steps::trials().chain(launches::trials()).chain(conformance::trials()).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

@@ -1,0 +1,91 @@
+//! The README, the book and the report show the same figures, and these are the ones in the file of results.
+
+use std::path::Path;
+
+use report::Report;
+use results::{Measurement, Peers, Run, SIZES};
+
+/// The table of the ladder in one document: its lines, from the first step on, as texts.
+type Table = Vec<Vec<String>>;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap()
+}
+
+fn newest() -> Run {
+    let file = Run::newest_in(&root().join("docs/results")).unwrap().expect("there are results");
+    Run::read(&file).unwrap()
+}
+
+/// The lines of the first table in Markdown that has TFLOPS in its header.
+fn of_markdown(text: &str) -> Table {
+    let is_cell_row = |line: &&str| line.starts_with('|');
+    let lines = text.lines().skip_while(|line| !(is_cell_row(line) && line.contains("| TFLOPS at ")));
+    let rows = lines.take_while(is_cell_row).skip(2);
+    rows.map(|row| row.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', "")).collect()).collect()
+}
+
+/// The lines of the first table in HTML that has TFLOPS in its header.
+fn of_html(text: &str) -> Table {
+    let has_speeds = |table: &&str| table.contains(">TFLOPS at ");
+    let table = text.split("<table").skip(1).find(has_speeds).expect("there is a table of the ladder");
+    let table = &table[..table.find("</table>").unwrap()];
+    let rows = table.split("<tr").skip(2); // what is before the first, and the header
+    rows.map(|row| row.split("<td").flat_map(|part| part.split("<th")).skip(1).map(text_of).collect()).collect()
+}
+
+/// The text of a cell, which begins in its tag.
+fn text_of(cell: &str) -> String {
+    let (mut text, mut in_tag) = (String::new(), true);
+    for character in cell.chars() {
+        match character {
+            '<' => in_tag = true,
+            '>' => in_tag = false,
+            _ if !in_tag => text.push(character),
+            _ => {}
+        }
+    }
+    text.trim().to_owned()
+}
+
+#[test]
+fn readme_book_and_report_show_the_same_figures() {
+    let readme = of_markdown(&read("README.md"));
+    let book = of_markdown(&read("docs/src/introduction.md"));
+    let (runs, peers) = ([newest()], Peers::read(&root().join("docs/results/peers.json")).unwrap());
+    let page = of_html(&Report::new(&runs, &peers).html());
+    assert!(readme.len() > 20, "{readme:?}");
+    assert_eq!(readme, book);
+    assert_eq!(readme, page);
+}
+
+#[test]
+fn the_figures_are_those_of_the_file() {
+    let run = newest();
+    let lines = of_markdown(&read("README.md"));
+    let measured = |step: &str, precision: &str, size: u32| {
+        let is_it = |row: &&Measurement| {
+            let is_named = row.kernel == step || row.kernel.starts_with(&format!("{step}/"));
+            let name = if step == "cuBLAS" { row.kernel.starts_with("cublas") } else { is_named };
+            name && row.precision == precision && [row.m, row.n, row.k] == [size; 3]
+        };
+        run.measurements.iter().find(is_it).expect("every line was measured")
+    };
+    for line in &lines {
+        let [step, precision, first, last, of_cublas, ..] = &line[..] else { panic!("{line:?}") };
+        for (size, tflops) in SIZES.into_iter().zip([first, last]) {
+            let row = measured(step, precision, size);
+            assert_eq!(&results::format::tflops(row.gflops), tflops, "{step} at {size}");
+            assert!((row.gflops - 2.0 * f64::from(size).powi(3) / row.time_ms / 1e6).abs() < 1e-6 * row.gflops);
+        }
+        let percent = measured(step, precision, SIZES[1]).percent_of_cublas.unwrap();
+        assert_eq!(&format!("{percent:.1} %"), of_cublas, "{step}");
+    }
+    // Every step that was measured has its line.
+    let is_shown = |row: &Measurement| row.is_baseline() || lines.iter().any(|line| line[0] == row.step());
+    assert!(run.measurements.iter().all(is_shown));
+}

@@ -1,0 +1,15 @@
+//! The tests across crates, in one executable: each would link everything again. What takes a registry's tests, or a device, is in
+//! `emulator`, `device` and `browser`.
+
+mod accuracy;
+mod addresses;
+mod agree;
+mod barriers;
+mod contract;
+mod counters;
+mod ptx;
+mod registry;
+mod report;
+mod sample;
+mod shared_memory;
+mod streams;
