@@ -1,6 +1,6 @@
 //! How accurate a product is to be: what each class guarantees, and which arithmetic meets it.
 
-use gpu_kernels::{Precision, Step};
+use gpu_kernels::{Element, Precision, Step};
 
 /// A guarantee on the arithmetic of a product. Sums are f32 in all of them, and u is the unit roundoff of f32, 2^-24.
 ///
@@ -63,6 +63,22 @@ impl AccuracyClass {
             Self::Tf32 => &[Precision::Tf32],
             Self::F16 => &[Precision::F16],
             Self::Bf16 => &[Precision::Bf16],
+        }
+    }
+
+    /// What A and B are made of.
+    #[must_use]
+    pub const fn input(self) -> Element {
+        self.precisions()[0].input()
+    }
+
+    /// The strictest class of operands of that type.
+    #[must_use]
+    pub const fn default_of(element: Element) -> Self {
+        match element {
+            Element::F32 => Self::Fp32Strict,
+            Element::F16 => Self::F16,
+            Element::Bf16 => Self::Bf16,
         }
     }
 

@@ -4,6 +4,8 @@ use std::fmt;
 
 use gpu_kernels::Element;
 
+use crate::AccuracyClass;
+
 /// An error of this crate. Its text is one line, fit to be shown to a user as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -14,9 +16,9 @@ pub enum Error {
         /// `m`, `n`, `k`, `lda`, `ldb` or `ldc`.
         name: &'static str,
         /// What was asked for.
-        value: u32,
+        value: usize,
         /// The largest that would do.
-        most: u32,
+        most: usize,
     },
 
     /// The matrices of these sizes have more bytes than an address can count.
@@ -29,15 +31,122 @@ pub enum Error {
         k: u32,
     },
 
-    /// A leading dimension is shorter than a row.
+    /// A leading dimension is shorter than a row, or than a column where columns are contiguous.
     LeadingDimension {
-        /// `lda`, `ldb` or `ldc`.
+        /// `lda`, `ldb`, `ldc` or `ldd`.
         name: &'static str,
         /// What was asked for.
-        value: u32,
+        value: usize,
         /// The least that would do.
-        columns: u32,
+        least: usize,
     },
+
+    /// Neither rows nor columns of a matrix are contiguous.
+    Strides {
+        /// `A`, `B`, `C` or `D`.
+        operand: &'static str,
+        /// Elements from a row to the next.
+        row_stride: usize,
+        /// Elements from a column to the next.
+        column_stride: usize,
+    },
+
+    /// The elements of an operand, over the whole batch, have more bytes than a pointer difference can count.
+    ExtentOverflow {
+        /// `A`, `B`, `C` or `D`.
+        operand: &'static str,
+    },
+
+    /// Problems of a batch would write to the same elements.
+    BatchStride {
+        /// `C` or `D`.
+        operand: &'static str,
+        /// Elements from one problem's matrix to the next one's.
+        stride: usize,
+        /// Elements from the first to the last of one matrix.
+        elements: usize,
+    },
+
+    /// An alignment that is no power of two, or less than an element.
+    BadAlignment {
+        /// `A` or `B`.
+        operand: &'static str,
+        /// What was asked for, in bytes.
+        bytes: usize,
+        /// What the operand is made of.
+        element: Element,
+    },
+
+    /// No kernel makes such a C of such operands.
+    Output {
+        /// What A and B are made of.
+        input: Element,
+        /// What C was to be made of.
+        output: Element,
+    },
+
+    /// An accuracy class that is not one of operands of that type.
+    Accuracy {
+        /// The class.
+        class: AccuracyClass,
+        /// What A and B are made of.
+        input: Element,
+    },
+
+    /// A buffer has fewer elements than the problem reads or writes there.
+    ShortBuffer {
+        /// `A`, `B`, `C`, `D`, `bias`, `alpha` or `beta`.
+        operand: &'static str,
+        /// What it has.
+        elements: usize,
+        /// What it needs.
+        least: usize,
+    },
+
+    /// The problem needs a buffer that was not given, or was given one that it has no use for.
+    Buffers {
+        /// `D`, `bias`, `alpha` or `beta`.
+        operand: &'static str,
+        /// Whether the problem needs it.
+        is_needed: bool,
+    },
+
+    /// What is written overlaps with what is read.
+    Overlap {
+        /// What is written: `C`, `D` or `workspace`.
+        operand: &'static str,
+        /// What it overlaps with.
+        other: &'static str,
+    },
+
+    /// The workspace is smaller than the plan asks for.
+    WorkspaceTooSmall {
+        /// Its bytes.
+        bytes: u64,
+        /// The plan's.
+        least: u64,
+    },
+
+    /// No kernel solves the problem with so little workspace.
+    WorkspaceLimit {
+        /// The most bytes that a plan may ask for.
+        limit: u64,
+        /// The least that any would.
+        least: u64,
+    },
+
+    /// A stream or a buffer of another device, or of another context of it.
+    WrongDevice {
+        /// `stream`, `A`, `B`, `C`, `workspace` or what else it is.
+        what: &'static str,
+        /// The device that it is of, by its number.
+        found: usize,
+        /// The device of the handle.
+        expected: usize,
+    },
+
+    /// The stream is being captured into a graph, which would outlive what it borrows.
+    Capturing,
 
     /// A kernel was to run on matrices that are not made of what it takes.
     Elements {
@@ -125,9 +234,49 @@ impl fmt::Display for Error {
             Self::SizeOverflow { m, n, k } => {
                 write!(f, "m = {m}, n = {n}, k = {k}: the matrices' bytes overflow; give smaller sizes")
             }
-            Self::LeadingDimension { name, value, columns } => {
-                write!(f, "{name} = {value} is too small: a row of that matrix has {columns} elements")
+            Self::LeadingDimension { name, value, least } => {
+                write!(f, "{name} = {value} is too small: it is at least {least}, the length of a row or, by columns, a column")
             }
+            Self::Strides { operand, row_stride, column_stride } => {
+                write!(f, "{operand} has strides {row_stride} and {column_stride}: one of them must be 1")
+            }
+            Self::ExtentOverflow { operand } => {
+                write!(f, "{operand}: its last element lies further on than can be counted; give smaller sizes or strides")
+            }
+            Self::BatchStride { operand, stride, elements } => {
+                write!(f, "batch stride {stride} of {operand}: matrices of {elements} elements would overlap")
+            }
+            Self::BadAlignment { operand, bytes, element } => write!(
+                f,
+                "{operand} aligned to {bytes} bytes: that must be a power of two, {} at least",
+                element.bytes()
+            ),
+            Self::Output { input, output } => {
+                let [input, output] = [input, output].map(|element| element.name());
+                write!(f, "no kernel makes a C of {output} of operands of {input}: C is of {input} or f32")
+            }
+            Self::Accuracy { class, input } => {
+                write!(f, "{} is no accuracy class of operands of {}", class.name(), input.name())
+            }
+            Self::ShortBuffer { operand, elements, least } => {
+                write!(f, "{operand} has {elements} elements; the problem reaches {least}")
+            }
+            Self::Buffers { operand, is_needed: true } => write!(f, "{operand} is missing: the problem asks for it"),
+            Self::Buffers { operand, is_needed: false } => write!(f, "{operand} was given: the problem has none"),
+            Self::Overlap { operand, other } => write!(f, "{operand} overlaps {other}, which is read"),
+            Self::WorkspaceTooSmall { bytes, least } => {
+                write!(f, "the workspace has {bytes} bytes; the plan needs {least}")
+            }
+            Self::WorkspaceLimit { limit, least } => {
+                write!(f, "no kernel does with {limit} bytes of workspace: give {least} at least")
+            }
+            Self::WrongDevice { what, found, expected } => {
+                write!(f, "{what} is of device {found}, or another context of it; the handle is of device {expected}")
+            }
+            Self::Capturing => write!(
+                f,
+                "the stream is being captured: use Runner::capture, or run_raw, whose caller keeps what the graph uses"
+            ),
             Self::Elements { kernel, takes, found } => {
                 let [[input, output], [a, c]] = [takes, found].map(|elements| elements.map(Element::name));
                 write!(f, "{kernel} takes {input} and gives {output}; the matrices are of {a} and {c}")

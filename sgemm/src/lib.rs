@@ -37,6 +37,7 @@ mod error;
 pub mod modules;
 pub mod plan;
 mod problem;
+mod product;
 pub mod select;
 
 pub use accuracy::AccuracyClass;
@@ -44,4 +45,6 @@ pub use device::Device;
 pub use error::Error;
 pub use gpu_kernels;
 pub use modules::ModuleSource;
-pub use problem::{Abc, Layout, Problem};
+pub use gpu_kernels::{Activation, BiasPer, Element};
+pub use problem::{Epilogue, Layout, Problem, Scalars};
+pub use product::{Abc, Matrix, Product};

@@ -1,21 +1,78 @@
-//! What is handed to a device: kernels with their shapes and arguments, and the memory that they take beside the operands.
+//! What is handed to a device: kernels with their shapes and arguments.
 
-use gpu_kernels::{Ab, TmaBox};
+use gpu_kernels::{Operand, TmaBox};
 
+use super::buffer::{Buffers, Place};
 use super::slabs::Slab;
 
 /// An address in a device's memory.
 pub type Address = u64;
 
-/// What a kernel takes.
+/// What a kernel takes, before addresses and factors are known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Argument {
     /// A count of elements, rows or tiles.
     U32(u32),
+    /// A stride.
+    U64(u64),
+    /// A number that the plan fixes.
+    F32(f32),
+    /// alpha of the run.
+    Alpha,
+    /// beta of the run.
+    Beta,
+    /// No address.
+    Null,
+    /// Where something begins.
+    Place(Place),
+    /// A matrix as TMA reads it.
+    TensorMap(TensorMap<Place>),
+}
+
+/// What a kernel takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A count of elements, rows or tiles.
+    U32(u32),
+    /// A stride.
+    U64(u64),
     /// A factor.
     F32(f32),
     /// Where something begins.
     Address(Address),
+    /// A matrix as TMA reads it.
+    TensorMap(TensorMap<Address>),
+}
+
+/// What a run gives to a plan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bindings {
+    /// Where each buffer begins; of a buffer that the plan does not use, anything.
+    pub addresses: Buffers<Address>,
+    /// The factor of A\*B.
+    pub alpha: f32,
+    /// The factor of C.
+    pub beta: f32,
+}
+
+impl Argument {
+    /// The argument of that run.
+    #[must_use]
+    pub fn value(self, bindings: &Bindings) -> Value {
+        match self {
+            Self::U32(value) => Value::U32(value),
+            Self::U64(value) => Value::U64(value),
+            Self::F32(value) => Value::F32(value),
+            Self::Alpha => Value::F32(bindings.alpha),
+            Self::Beta => Value::F32(bindings.beta),
+            Self::Null => Value::Address(0),
+            Self::Place(place) => Value::Address(place.address(&bindings.addresses)),
+            Self::TensorMap(map) => {
+                let TensorMap { at, rows, columns, ld, tma_box } = map;
+                Value::TensorMap(TensorMap { at: at.address(&bindings.addresses), rows, columns, ld, tma_box })
+            }
+        }
+    }
 }
 
 /// Blocks and threads of a launch, by dimension.
@@ -31,93 +88,56 @@ pub struct LaunchShape {
     pub dynamic_smem_bytes: u32,
 }
 
+/// What a launch is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Rewrites an operand, as the step's kernel takes them.
+    Prepass(Operand),
+    /// The step's kernel.
+    Product,
+    /// Makes D of the step's sums.
+    Postpass,
+}
+
+/// The module that holds a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModuleKind {
+    /// The step's own.
+    Step,
+    /// That of [`gpu_kernels::SUPPORT_KERNELS`].
+    Support,
+}
+
 /// A kernel, how to launch it, and with what.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Launch {
+    /// What it is there for.
+    pub role: Role,
     /// Its entry point.
     pub kernel: &'static str,
+    /// Where that is.
+    pub module: ModuleKind,
     /// Its blocks and threads.
     pub shape: LaunchShape,
     /// With the names of the parameters, in order.
     pub arguments: Vec<(&'static str, Argument)>,
     /// The rows of C that it computes; those of the source where it is a pre-pass.
     pub slab: Slab,
-}
-
-/// The parts of the memory that a plan takes beside the operands, or what is known of each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Workspace<T> {
-    /// What pre-passes make of A and B: aligned, transposed or split.
-    pub copies: Ab<T>,
-    /// Partial tiles and flags of stream-K: [`gpu_kernels::Step::workspace_bytes`], zeros at first.
-    pub reduction: T,
-    /// Tensor maps of A and B for each slab, in this order.
-    pub maps: T,
-}
-
-/// What each part begins at a multiple of, in bytes: what memory begins at that the driver allocates. A tensor map needs 64.
-pub const WORKSPACE_ALIGNMENT: u64 = 256;
-
-impl Workspace<u64> {
-    /// No part has any bytes.
-    pub const EMPTY: Self = Self { copies: Ab { a: 0, b: 0 }, reduction: 0, maps: 0 };
-
-    /// Bytes of memory that hold all parts, each at a multiple of [`WORKSPACE_ALIGNMENT`].
-    #[must_use]
-    pub fn total_bytes(&self) -> u64 {
-        self.parts().into_iter().fold(0, |total, bytes| total.saturating_add(padded(bytes)))
-    }
-
-    /// Where the parts of so many bytes are, in memory that begins at `base`; 0 where a part has no bytes.
-    #[must_use]
-    pub fn at(&self, base: Address) -> Workspace<Address> {
-        let mut next = base;
-        let mut place = |bytes: u64| {
-            let address = if bytes == 0 { 0 } else { next };
-            next = next.saturating_add(padded(bytes));
-            address
-        };
-        let [a, b, reduction, maps] = self.parts().map(&mut place);
-        Workspace { copies: Ab { a, b }, reduction, maps }
-    }
-
-    fn parts(&self) -> [u64; 4] {
-        let Self { copies: Ab { a, b }, reduction, maps } = *self;
-        [a, b, reduction, maps]
-    }
-}
-
-fn padded(bytes: u64) -> u64 {
-    bytes.checked_next_multiple_of(WORKSPACE_ALIGNMENT).unwrap_or(u64::MAX)
+    /// Whether each problem of a batch has it anew: not what rewrites an operand that all of them share.
+    pub is_repeated: bool,
 }
 
 /// What a tensor map says: a row-major matrix, and how a TMA load copies a box of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TensorMap {
-    /// Where the matrix begins.
-    pub address: Address,
+pub struct TensorMap<A> {
+    /// Where the matrix begins: a multiple of 16 bytes.
+    pub at: A,
     /// Its rows, at least 1.
     pub rows: u32,
     /// Its columns, at least 1.
     pub columns: u32,
-    /// Elements from one row to the next.
-    pub ld: u32,
+    /// Elements from one row to the next: a multiple of 16 bytes.
+    pub ld: u64,
     /// The box.
     pub tma_box: TmaBox,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_lie_apart_in_one_buffer() {
-        let bytes = Workspace { copies: Ab { a: 1, b: 0 }, reduction: 257, maps: 128 };
-        assert_eq!(bytes.total_bytes(), 256 + 512 + 256);
-        let parts = bytes.at(0x1000);
-        assert_eq!(parts, Workspace { copies: Ab { a: 0x1000, b: 0 }, reduction: 0x1100, maps: 0x1300 });
-        assert_eq!((Workspace::EMPTY.total_bytes(), Workspace::EMPTY.at(0x1000)), (0, Workspace::EMPTY));
-        let huge = Workspace { reduction: u64::MAX, ..bytes };
-        assert_eq!(huge.total_bytes(), u64::MAX);
-    }
 }

@@ -1,69 +1,110 @@
-//! What a kernel's launch takes: which kernels, with which arguments, and the memory beside the operands. The same for every
-//! device, and for one that is emulated.
+//! What a problem's launches are: which kernels, in which order, with which arguments, and the memory beside the operands. The same
+//! for every device, and for one that is emulated.
 
+mod buffer;
 mod launch;
+mod operand;
+mod oriented;
 mod slabs;
 mod stored;
 
-use gpu_kernels::{Ab, Extent, Operand, Prepass, Schedule, Split, Step, TENSOR_MAP_BYTES};
+use gpu_kernels::{Ab, Element, Extent, Operand, Schedule, Split, Step};
 
-pub use launch::{Address, Argument, Launch, LaunchShape, TensorMap, WORKSPACE_ALIGNMENT, Workspace};
+pub use buffer::{Buffer, Buffers, Place, WORKSPACE_ALIGNMENT};
+pub use launch::{Address, Argument, Bindings, Launch, LaunchShape, ModuleKind, Role, TensorMap, Value};
+use operand::{Pipeline, Rewrite};
+pub(crate) use oriented::Oriented;
 pub use slabs::Slab;
 use slabs::slabs;
-use stored::Stored;
 
-use crate::{Abc, Error, Problem};
+use crate::problem::{Problem, Scalars};
+use crate::{Abc, Error};
 
-/// What each operand begins at a multiple of, in bytes: kernels read 16 at once.
+/// What an operand that TMA loads read begins at a multiple of, in bytes, and each of its rows.
 pub const OPERAND_ALIGNMENT: u64 = 16;
 
-/// A step on a problem: what is launched, in which order, and which memory that takes.
+/// Elements in a row of sums begin at a multiple of so many: 16 bytes.
+const SUMS_ALIGNMENT: u32 = 4;
+
+/// A problem on a step: what is launched, in which order, and which memory that takes.
 ///
 /// ```
-/// use sgemm::plan::Plan;
-/// use sgemm::{Abc, Problem};
+/// use sgemm::Problem;
+/// use sgemm::plan::{Plan, Role};
 ///
 /// let step = gpu_kernels::find("2d-tiling").expect("a step of the ladder");
-/// let problem = Problem::new(1000, 500, 200)?;
-/// let plan = Plan::new(step, &problem, 132)?;
-/// // The addresses of A, B and C; this kernel takes no memory beside them.
-/// let launches = plan.launches(Abc { a: 0x1000_0000, b: 0x2000_0000, c: 0x3000_0000 }, &plan.parts().at(0));
-/// assert_eq!((launches.len(), launches[0].kernel, plan.workspace_bytes()), (1, step.kernel, 0));
+/// let plan = Plan::new(step, &Problem::new(1000, 500, 200), 132)?;
+/// // This kernel takes no memory beside the operands.
+/// assert_eq!((plan.launches().len(), plan.launches()[0].kernel, plan.workspace_bytes()), (1, step.kernel, 0));
+///
+/// // A is stored by columns: it is transposed first.
+/// let a = sgemm::Layout::column_major(1000);
+/// let rows = |ld| sgemm::Layout::row_major(ld);
+/// let plan = Plan::new(step, &Problem::new(1000, 500, 200).with_layouts(a, rows(500), rows(500)), 132)?;
+/// assert_eq!(plan.launches().len(), 2);
+/// assert_eq!(plan.workspace_bytes(), 1000 * 200 * 4);
 /// # Ok::<(), sgemm::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     step: &'static Step,
     problem: Problem,
-    sm_count: u32,
-    /// What rewrites A and B here.
-    prepasses: Ab<Option<&'static Prepass>>,
+    launches: Vec<Launch>,
+    bytes: Buffers<u64>,
 }
 
 impl Plan {
-    /// A step on a problem, on a device of so many SMs. Each matrix begins at a multiple of [`OPERAND_ALIGNMENT`].
+    /// A problem on a step, on a device of so many SMs.
     ///
     /// # Errors
     /// Those of [`Problem::validate`]; [`Error::Elements`] where the step takes others, [`Error::TooLarge`] where what a pre-pass
     /// writes would have rows that a kernel cannot count.
     pub fn new(step: &'static Step, problem: &Problem, sm_count: u32) -> Result<Self, Error> {
         problem.validate()?;
-        problem.check_elements(step)?;
+        let oriented = Oriented::new(problem)?;
         for Split { chunk, .. } in step.prepasses.iter().filter_map(|prepass| prepass.split) {
             let most = stored::max_split_k(chunk);
-            if problem.k > most {
-                return Err(Error::TooLarge { name: "k", value: problem.k, most });
+            if oriented.k > most {
+                return Err(Error::TooLarge { name: "k", value: oriented.k as usize, most: most as usize });
             }
         }
-        let element = step.precision.input();
-        let prepass = |operand, ld: u32| {
-            let applies = |prepass: &&Prepass| {
-                prepass.operand == operand && !(prepass.only_unaligned && stored::is_aligned(element, ld))
-            };
-            step.prepasses.iter().find(applies)
+        // In place, by value, plain: the step's own epilogue does all of it.
+        let is_direct = problem.d.is_none()
+            && problem.scalars == Scalars::Host
+            && problem.epilogue.is_plain()
+            && step.output == problem.output
+            && oriented.ldd <= gpu_kernels::MAX_SIZE.into();
+        let takes = [step.precision.input(), if is_direct { problem.output } else { step.output }];
+        if takes[0] != problem.input || !is_direct && step.output != Element::F32 {
+            return Err(Error::Elements { kernel: step.slug, takes, found: [problem.input, problem.output] });
+        }
+        let mut plan = Self { step, problem: *problem, launches: Vec::new(), bytes: Buffers::default() };
+        if problem.is_empty() {
+            return Ok(plan);
+        }
+        let Oriented { m, n, k, operands, alignments, ldd, .. } = oriented;
+        let pipeline = |operand, stored, alignment| Pipeline::new(step, operand, stored, alignment);
+        let inputs = Ab {
+            a: pipeline(Operand::A, operands.a, alignments.a),
+            b: pipeline(Operand::B, operands.b, alignments.b),
         };
-        let prepasses = Ab { a: prepass(Operand::A, problem.lda), b: prepass(Operand::B, problem.ldb) };
-        Ok(Self { step, problem: *problem, sm_count, prepasses })
+        for (pipeline, source) in [(&inputs.a, operands.a), (&inputs.b, operands.b)] {
+            let batch_stride = if source.place.buffer == Buffer::A { problem.batch.a } else { problem.batch.b };
+            for rewrite in &pipeline.rewrites {
+                plan.bytes[rewrite.target.place.buffer] = rewrite.bytes();
+                if k > 0 {
+                    plan.push_rewrite(rewrite, batch_stride > 0);
+                }
+            }
+        }
+        let ld_sums = n.next_multiple_of(SUMS_ALIGNMENT);
+        let (result, ldc) = if is_direct { (Buffer::C, ldd as u32) } else { (Buffer::Sums, ld_sums) };
+        plan.push_products(&oriented, &inputs, result, ldc, sm_count);
+        if !is_direct {
+            plan.bytes[Buffer::Sums] = u64::from(m) * u64::from(ld_sums) * 4;
+            plan.push_postpass(&oriented, ld_sums);
+        }
+        Ok(plan)
     }
 
     /// The step whose kernel it launches.
@@ -78,175 +119,211 @@ impl Plan {
         &self.problem
     }
 
-    /// What pre-passes rewrite, and blocks of all launches of each, in their order.
+    /// The launches of one problem of the batch, in order; none where D has no elements. The step's kernel is launched once, but
+    /// for problems that are taller than a grid.
     #[must_use]
-    pub fn rewritten(&self) -> Vec<(Operand, u64)> {
-        let sources = self.operands(Ab::both(0));
-        let rewritten = |operand, prepass: Option<&Prepass>, source: Stored| {
-            let source = Extent { rows: source.rows, cols: source.columns };
-            Some((operand, prepass?.grid(source).into_iter().map(u64::from).product()))
-        };
-        let a = rewritten(Operand::A, self.prepasses.a, sources.a);
-        let b = rewritten(Operand::B, self.prepasses.b, sources.b);
-        [a, b].into_iter().flatten().collect()
+    pub fn launches(&self) -> &[Launch] {
+        &self.launches
     }
 
-    fn slabs(&self) -> impl ExactSizeIterator<Item = Slab> {
-        slabs(if self.problem.is_empty() { 0 } else { self.problem.m }, self.step.tile.bm)
+    /// Those that there are for that.
+    pub fn launches_for(&self, is_wanted: impl Fn(Role) -> bool) -> impl Iterator<Item = &Launch> {
+        self.launches.iter().filter(move |launch| is_wanted(launch.role))
     }
 
-    /// A and B as the caller has them, at these addresses.
-    fn operands(&self, addresses: Ab<Address>) -> Ab<Stored> {
-        let Problem { m, n, k, lda, ldb, .. } = self.problem;
-        let element = self.step.precision.input();
-        let operand = |address, rows, columns, ld| Stored { address, rows, columns, ld, element, transposed: false };
-        Ab { a: operand(addresses.a, m, k, lda), b: operand(addresses.b, k, n, ldb) }
+    /// Bytes of each part of the workspace; 0 where it does without.
+    #[must_use]
+    pub fn part_bytes(&self) -> &Buffers<u64> {
+        &self.bytes
     }
 
-    /// What pre-passes make of A and B, at these addresses.
-    fn targets(&self, addresses: Ab<Address>) -> Ab<Option<Stored>> {
-        let sources = self.operands(Ab::both(0));
-        let target = |((prepass, source), address): ((Option<&Prepass>, Stored), Address)| {
-            Some(source.rewritten(prepass?, address))
-        };
-        self.prepasses.zip(sources).zip(addresses).map(target)
+    /// Bytes of one buffer that holds all parts: [`Buffers::at`] says where in it each of them is.
+    #[must_use]
+    pub fn workspace_bytes(&self) -> u64 {
+        self.bytes.total_bytes()
     }
 
-    /// What the step's kernel reads by itself, or by tensor maps with `mapped`. Where an operand was split it reads it by
-    /// both, its hi/lo split by the map.
-    fn inputs(&self, operands: Abc<Address>, workspace: &Workspace<Address>, mapped: bool) -> Ab<Stored> {
-        let Abc { a, b, .. } = operands;
-        let targets = self.targets(workspace.copies);
-        self.prepasses.zip(targets).zip(self.operands(Ab { a, b })).map(|((prepass, target), operand)| {
-            let is_split = prepass.is_some_and(|prepass| prepass.split.is_some());
-            target.filter(|_| mapped || !is_split).unwrap_or(operand)
+    /// The addresses for the problem of that index of the batch, from those for the first.
+    #[must_use]
+    pub fn addresses_of(&self, index: usize, first: &Buffers<Address>) -> Buffers<Address> {
+        let mut addresses = *first;
+        let views = self.problem.views();
+        for (buffer, view) in [Buffer::A, Buffer::B, Buffer::C, Buffer::D].into_iter().zip(views) {
+            let bytes = index as u64 * view.batch_stride as u64 * u64::from(view.element.bytes());
+            addresses[buffer] = addresses[buffer].wrapping_add(bytes);
+        }
+        addresses
+    }
+
+    /// What is left to launch for the problem of that index where alpha is so: what rewrites operands is left out where they are
+    /// not read, or were rewritten for the first problem already.
+    pub fn needed(&self, index: usize, alpha: f32) -> impl Iterator<Item = &Launch> {
+        let reads_inputs = alpha != 0.0 || self.problem.scalars == Scalars::Device;
+        self.launches.iter().filter(move |launch| {
+            (index == 0 || launch.is_repeated) && (reads_inputs || !matches!(launch.role, Role::Prepass(_)))
         })
     }
 
-    /// Bytes of each part of the memory that it takes beside the operands; 0 where it does without.
-    #[must_use]
-    pub fn parts(&self) -> Workspace<u64> {
-        if self.problem.is_empty() {
-            return Workspace::EMPTY;
-        }
-        let copies = self.prepasses.zip(self.targets(Ab::both(0))).map(|(prepass, target)| {
-            let splits = prepass.is_some_and(|prepass| prepass.split.is_some());
-            target.map_or(0, |target| if splits { target.bytes_with_scales() } else { target.bytes() })
-        });
-        let reduction = |slab: Slab| self.step.workspace_bytes(slab.rows, self.problem.n, self.sm_count);
-        let maps = if self.step.maps.is_some() { 2 * self.slabs().len() * TENSOR_MAP_BYTES } else { 0 };
-        Workspace { copies, reduction: self.slabs().map(reduction).max().unwrap_or(0), maps: maps as u64 }
-    }
-
-    /// Bytes of one buffer that holds all parts: [`Workspace::at`] says where in it each of them is.
-    #[must_use]
-    pub fn workspace_bytes(&self) -> u64 {
-        self.parts().total_bytes()
-    }
-
-    /// The tensor maps, in their order in memory. `operands` is where A, B and C begin.
-    #[must_use]
-    pub fn maps(&self, operands: Abc<Address>, workspace: &Workspace<Address>) -> Vec<TensorMap> {
-        let Some(boxes) = self.step.maps else { return Vec::new() };
-        let Ab { a, b } = self.inputs(operands, workspace, true);
-        let map = |stored: Stored, tma_box| {
-            let Stored { address, rows, columns, ld, .. } = stored;
-            TensorMap { address, rows: rows.max(1), columns: columns.max(1), ld, tma_box }
-        };
-        self.slabs().flat_map(|slab| [map(a.slab(slab), boxes.a), map(b, boxes.b)]).collect()
-    }
-
-    /// What is launched before the step's kernel, every time.
-    #[must_use]
-    pub fn prepasses(&self, operands: Abc<Address>, workspace: &Workspace<Address>) -> Vec<Launch> {
-        // What is not read need not be rewritten.
-        if self.problem.is_empty() || !self.problem.reads_inputs() {
-            return Vec::new();
-        }
-        let Abc { a, b, .. } = operands;
-        let each = self.prepasses.zip(self.operands(Ab { a, b })).zip(self.targets(workspace.copies));
-        let mut launches = Vec::new();
-        for ((prepass, source), target) in each.into_array() {
-            let (Some(prepass), Some(target)) = (prepass, target) else { continue };
-            let Stored { rows, columns, ld, .. } = source;
-            launches.extend(slabs(rows, prepass.tile.rows).map(|slab| {
-                let Slab { first_row, rows } = slab;
-                let mut arguments = vec![
-                    ("rows", Argument::U32(rows)),
-                    ("columns", Argument::U32(columns)),
-                    ("source", Argument::Address(source.at_row(first_row))),
-                    ("ld", Argument::U32(ld)),
-                    ("target", Argument::Address(target.at_row(first_row))),
-                    ("target_ld", Argument::U32(target.ld)),
-                ];
-                if prepass.split.is_some() {
-                    arguments.push(("scales", Argument::Address(target.scales_at(first_row))));
-                }
-                Launch {
-                    kernel: prepass.kernel,
-                    shape: LaunchShape {
-                        grid: prepass.grid(Extent { rows, cols: columns }),
-                        block: [prepass.threads, 1, 1],
-                        cluster: prepass.cluster,
-                        dynamic_smem_bytes: 0,
-                    },
-                    arguments,
-                    slab,
-                }
-            }));
-        }
-        launches
-    }
-
-    /// The launches of the step's kernel: one, but for problems that are taller than a grid; none where m or n is 0.
-    #[must_use]
-    pub fn launches(&self, operands: Abc<Address>, workspace: &Workspace<Address>) -> Vec<Launch> {
-        let Problem { n, k, alpha, beta, ldc, .. } = self.problem;
-        let Ab { a, b } = self.inputs(operands, workspace, false);
-        let split = self.inputs(operands, workspace, true);
-        let (c, c_bytes) = (operands.c, u64::from(self.step.output.bytes()));
-        let launch = |(index, slab): (u64, Slab)| {
+    fn push_rewrite(&mut self, rewrite: &Rewrite, is_repeated: bool) {
+        let Rewrite { prepass, source, target } = rewrite;
+        let launches = slabs(source.rows, prepass.tile.rows).map(|slab| {
             let Slab { first_row, rows } = slab;
-            let c = c + u64::from(first_row) * u64::from(ldc) * c_bytes;
+            let mut arguments = vec![
+                ("rows", Argument::U32(rows)),
+                ("columns", Argument::U32(source.columns)),
+                ("source", Argument::Place(source.at_own_row(first_row))),
+                ("ld", Argument::U64(source.ld)),
+                ("target", Argument::Place(rewrite.target_at(first_row))),
+                ("target_ld", Argument::U32(target.ld as u32)),
+            ];
+            if prepass.split.is_some() {
+                arguments.push(("scales", Argument::Place(target.scales_at(first_row))));
+            }
+            Launch {
+                role: Role::Prepass(prepass.operand),
+                kernel: prepass.kernel,
+                module: self.module_of(prepass.kernel),
+                shape: LaunchShape {
+                    grid: prepass.grid(Extent { rows, cols: source.columns }),
+                    block: [prepass.threads, 1, 1],
+                    cluster: prepass.cluster,
+                    dynamic_smem_bytes: 0,
+                },
+                arguments,
+                slab,
+                is_repeated,
+            }
+        });
+        let launches: Vec<_> = launches.collect();
+        self.launches.extend(launches);
+    }
+
+    fn push_products(
+        &mut self,
+        oriented: &Oriented,
+        inputs: &Ab<Pipeline>,
+        result: Buffer,
+        ldc: u32,
+        sm_count: u32,
+    ) {
+        let step = self.step;
+        let Oriented { m, n, k, .. } = *oriented;
+        let Ab { a, b } = inputs;
+        let [alpha, beta] =
+            if result == Buffer::C { [Argument::Alpha, Argument::Beta] } else { [1.0, 0.0].map(Argument::F32) };
+        for slab in slabs(m, step.tile.bm) {
+            let Slab { first_row, rows } = slab;
+            let c = Place::start(result)
+                .plus(u64::from(first_row) * u64::from(ldc) * u64::from(step.output.bytes()));
             let mut arguments = vec![
                 ("m", Argument::U32(rows)),
                 ("n", Argument::U32(n)),
                 ("k", Argument::U32(k)),
-                ("alpha", Argument::F32(alpha)),
-                ("a", Argument::Address(a.at_row(first_row))),
-                ("lda", Argument::U32(a.ld)),
-                ("b", Argument::Address(b.address)),
-                ("ldb", Argument::U32(b.ld)),
-                ("beta", Argument::F32(beta)),
-                ("c", Argument::Address(c)),
+                ("alpha", alpha),
+                ("a", Argument::Place(a.plain.at_row(first_row))),
+                ("lda", Argument::U32(a.plain.ld as u32)),
+                ("b", Argument::Place(b.plain.place)),
+                ("ldb", Argument::U32(b.plain.ld as u32)),
+                ("beta", beta),
+                ("c", Argument::Place(c)),
                 ("ldc", Argument::U32(ldc)),
             ];
-            if self.step.maps.is_some() {
-                let map = |number| Argument::Address(workspace.maps + (2 * index + number) * TENSOR_MAP_BYTES as u64);
-                arguments.extend([("a_map", map(0)), ("b_map", map(1))]);
+            if let Some(boxes) = step.maps {
+                let map = |stored: stored::Stored, tma_box| {
+                    let stored::Stored { place, rows, columns, ld, .. } = stored;
+                    Argument::TensorMap(TensorMap { at: place, rows: rows.max(1), columns: columns.max(1), ld, tma_box })
+                };
+                arguments.push(("a_map", map(a.mapped.slab(slab), boxes.a)));
+                arguments.push(("b_map", map(b.mapped, boxes.b)));
             }
-            if self.step.has_split_operands() {
-                arguments.push(("a_scales", Argument::Address(split.a.scales_at(first_row))));
-                arguments.push(("b_scales", Argument::Address(split.b.scales_at(0))));
+            if step.has_split_operands() {
+                arguments.push(("a_scales", Argument::Place(a.mapped.scales_at(first_row))));
+                arguments.push(("b_scales", Argument::Place(b.mapped.scales_at(0))));
             }
-            if let Schedule::StreamK { .. } = self.step.schedule {
-                let stream_k = self.step.stream_k_tiles(rows, n, self.sm_count);
+            if let Schedule::StreamK { .. } = step.schedule {
+                let stream_k = step.stream_k_tiles(rows, n, sm_count);
+                let part = |place, bytes| if bytes == 0 { Argument::Null } else { Argument::Place(Place::start(place)) };
+                let (partials, flags) = (step.partial_tile_bytes(stream_k), step.flag_bytes(stream_k));
                 arguments.push(("stream_k_tiles", Argument::U32(stream_k.tiles)));
-                arguments.push(("workspace", Argument::Address(workspace.reduction)));
+                arguments.push(("partial_tiles", part(Buffer::Partials, partials)));
+                arguments.push(("flags", part(Buffer::Flags, flags)));
+                for (part, bytes) in [(Buffer::Partials, partials), (Buffer::Flags, flags)] {
+                    self.bytes[part] = self.bytes[part].max(bytes);
+                }
             }
-            Launch {
-                kernel: self.step.kernel,
+            self.launches.push(Launch {
+                role: Role::Product,
+                kernel: step.kernel,
+                module: ModuleKind::Step,
                 shape: LaunchShape {
-                    grid: self.step.grid(rows, n, self.sm_count),
-                    block: self.step.block,
-                    cluster: self.step.cluster,
-                    dynamic_smem_bytes: self.step.dynamic_smem_bytes,
+                    grid: step.grid(rows, n, sm_count),
+                    block: step.block,
+                    cluster: step.cluster,
+                    dynamic_smem_bytes: step.dynamic_smem_bytes,
                 },
                 arguments,
                 slab,
+                is_repeated: true,
+            });
+        }
+    }
+
+    fn push_postpass(&mut self, oriented: &Oriented, ld_sums: u32) {
+        let Oriented { m, n, c_strides: [c_row_stride, c_col_stride], ldd, bias, .. } = *oriented;
+        let postpass = gpu_kernels::finish(self.problem.output);
+        let place = |buffer| Argument::Place(Place::start(buffer));
+        let scalar = |buffer| if self.problem.scalars == Scalars::Device { place(buffer) } else { Argument::Null };
+        let arguments = vec![
+            ("m", Argument::U32(m)),
+            ("n", Argument::U32(n)),
+            ("w", place(Buffer::Sums)),
+            ("ldw", Argument::U32(ld_sums)),
+            ("alpha", Argument::Alpha),
+            ("alpha_at", scalar(Buffer::Alpha)),
+            ("beta", Argument::Beta),
+            ("beta_at", scalar(Buffer::Beta)),
+            ("c", place(Buffer::C)),
+            ("c_row_stride", Argument::U64(c_row_stride)),
+            ("c_col_stride", Argument::U64(c_col_stride)),
+            ("d", place(if self.problem.d.is_some() { Buffer::D } else { Buffer::C })),
+            ("ldd", Argument::U64(ldd)),
+            ("bias", if bias.is_some() { place(Buffer::Bias) } else { Argument::Null }),
+            ("bias_per", Argument::U32(bias.unwrap_or_default() as u32)),
+            ("activation", Argument::U32(self.problem.epilogue.activation as u32)),
+        ];
+        self.launches.push(Launch {
+            role: Role::Postpass,
+            kernel: postpass.kernel,
+            module: self.module_of(postpass.kernel),
+            shape: LaunchShape {
+                grid: postpass.grid(Extent { rows: m, cols: n }),
+                block: [postpass.threads, 1, 1],
+                cluster: [1; 3],
+                dynamic_smem_bytes: 0,
+            },
+            arguments,
+            slab: Slab { first_row: 0, rows: m },
+            is_repeated: true,
+        });
+    }
+
+    fn module_of(&self, kernel: &str) -> ModuleKind {
+        if self.step.kernels().any(|own| own == kernel) { ModuleKind::Step } else { ModuleKind::Support }
+    }
+
+    /// What pre-passes rewrite, and blocks of all launches of each, in their order.
+    #[must_use]
+    pub fn rewritten(&self) -> Vec<(Operand, u64)> {
+        let mut rewritten: Vec<(&str, Operand, u64)> = Vec::new();
+        for launch in &self.launches {
+            let Role::Prepass(operand) = launch.role else { continue };
+            let blocks = launch.shape.grid.into_iter().map(u64::from).product::<u64>();
+            match rewritten.last_mut() {
+                Some((kernel, same, all)) if (*kernel, *same) == (launch.kernel, operand) => *all += blocks,
+                _ => rewritten.push((launch.kernel, operand, blocks)),
             }
-        };
-        (0..).zip(self.slabs()).map(launch).collect()
+        }
+        rewritten.into_iter().map(|(_, operand, blocks)| (operand, blocks)).collect()
     }
 }
 

@@ -8,7 +8,7 @@ use gpu_kernels::{Precision, Step};
 use rule::{fills, most_blocks, rule, widest};
 pub use table::{Entry, Header, Table, Timed};
 
-use crate::{AccuracyClass, Device, Problem};
+use crate::{AccuracyClass, Device, Product};
 
 /// The step of which the table says the best variant.
 pub const AUTOTUNED: &str = "autotuned";
@@ -31,48 +31,48 @@ pub struct Choice {
     pub reason: Reason,
 }
 
-/// The kernel for a problem, of those that meet the class; `None` only where none does. `table` is what was measured on this
+/// The kernel for a product, of those that meet the class; `None` only where none does. `table` is what was measured on this
 /// device.
 ///
 /// ```
 /// use sgemm::select::{Table, choose};
-/// use sgemm::{AccuracyClass, Device, Problem};
+/// use sgemm::{AccuracyClass, Device, Product};
 ///
 /// let device = Device::new("NVIDIA H200", (9, 0), 132);
-/// let problem = Problem::new(4096, 4096, 4096)?;
-/// let choice = choose(Table::of(&device.name), &device, &problem, AccuracyClass::Fp32Strict).expect("one meets it");
+/// let product = Product::new(4096, 4096, 4096)?;
+/// let choice = choose(Table::of(&device.name), &device, &product, AccuracyClass::Fp32Strict).expect("one meets it");
 /// assert!(AccuracyClass::Fp32Strict.meets(choice.step));
 /// # Ok::<(), sgemm::Error>(())
 /// ```
 #[must_use]
-pub fn choose(table: Option<&Table>, device: &Device, problem: &Problem, class: AccuracyClass) -> Option<Choice> {
+pub fn choose(table: Option<&Table>, device: &Device, product: &Product, class: AccuracyClass) -> Option<Choice> {
     let is_usable = |step: &&Step| class.meets(step) && device.runs(step);
-    measured(table, problem, |entry| Some(entry.first.step).filter(|step| entry.class == class && is_usable(step)))
-        .or_else(|| match rule(device, problem, class)? {
+    measured(table, product, |entry| Some(entry.first.step).filter(|step| entry.class == class && is_usable(step)))
+        .or_else(|| match rule(device, product, class)? {
             // Which of these it is, the table of the stricter class knows better.
             step if step.precision == Precision::Fp32 && class != AccuracyClass::Fp32Strict => {
-                choose(table, device, problem, AccuracyClass::Fp32Strict)
+                choose(table, device, product, AccuracyClass::Fp32Strict)
             }
             step => Some(Choice { step, reason: Reason::Rule }),
         })
 }
 
-/// The variant of a step that suits device and problem, and why: of [`AUTOTUNED`] the fastest one, of all others their own.
+/// The variant of a step that suits device and product, and why: of [`AUTOTUNED`] the fastest one, of all others their own.
 #[must_use]
 pub fn variant(
     table: Option<&Table>,
     device: &Device,
-    problem: &Problem,
+    product: &Product,
     step: &'static Step,
 ) -> (&'static Step, Option<Reason>) {
     if step.slug != AUTOTUNED || step.variants.is_empty() || !device.runs(step) {
         return (step, None);
     }
-    let found = measured(table, problem, |entry| entry.autotuned.map(|timed| timed.step));
+    let found = measured(table, product, |entry| entry.autotuned.map(|timed| timed.step));
     let of_step = || std::iter::once(step).chain(step.variants);
     let by_rule = || {
-        widest(of_step().filter(|step| fills(step, problem, device)), problem)
-            .or_else(|| most_blocks(of_step(), problem))
+        widest(of_step().filter(|step| fills(step, product, device)), product)
+            .or_else(|| most_blocks(of_step(), product))
     };
     let by_rule = || Choice { step: by_rule().unwrap_or(step), reason: Reason::Rule };
     let Choice { step, reason } = found.unwrap_or_else(by_rule);
@@ -81,10 +81,10 @@ pub fn variant(
 
 fn measured(
     table: Option<&Table>,
-    problem: &Problem,
+    product: &Product,
     wanted: impl Fn(&Entry) -> Option<&'static Step>,
 ) -> Option<Choice> {
-    let (entry, step) = table?.nearest(problem, wanted)?;
+    let (entry, step) = table?.nearest(product, wanted)?;
     Some(Choice { step, reason: Reason::Measured(entry.shape) })
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use gpu_kernels::Step;
 
-use crate::{AccuracyClass, Error, Problem};
+use crate::{AccuracyClass, Error, Product};
 
 /// The tables that are built in: `(file, text)`. Whoever tunes for another device adds its file here.
 const BUILT_IN: [(&str, &str); 1] = [("nvidia-h200.txt", include_str!("tables/nvidia-h200.txt"))];
@@ -24,7 +24,7 @@ const FAR: f64 = 9.0;
 /// The fastest kernels of one device, by shape.
 ///
 /// ```
-/// use sgemm::Problem;
+/// use sgemm::Product;
 /// use sgemm::select::Table;
 ///
 /// let text = "
@@ -37,7 +37,7 @@ const FAR: f64 = 9.0;
 ///     64     64   64 fp32-strict coalesced  0.005 -       -   - - -
 ///     2048 2048 2048 fp32-strict vectorized 0.5   1d-tiling 1.5 - - 0.25";
 /// let table = Table::parse(text)?;
-/// let (entry, step) = table.nearest(&Problem::new(1000, 2000, 3000)?, |entry| Some(entry.first.step)).expect("one is near");
+/// let (entry, step) = table.nearest(&Product::new(1000, 2000, 3000)?, |entry| Some(entry.first.step)).expect("one is near");
 /// assert_eq!((entry.shape, step.slug), ([2048; 3], "vectorized"));
 /// assert_eq!(Table::parse(&table.to_text())?, table);
 /// # Ok::<(), sgemm::Error>(())
@@ -131,23 +131,23 @@ impl Table {
 
     /// The entry of the nearest shape, of those that `wanted` finds something in; `None` where all are far away.
     #[must_use]
-    pub fn nearest<T>(&self, problem: &Problem, wanted: impl Fn(&Entry) -> Option<T>) -> Option<(&Entry, T)> {
+    pub fn nearest<T>(&self, product: &Product, wanted: impl Fn(&Entry) -> Option<T>) -> Option<(&Entry, T)> {
         let found = self.entries.iter().filter_map(|entry| Some((entry, wanted(entry)?)));
         let (distance, entry, found) = found
-            .map(|(entry, found)| (entry.distance(problem), entry, found))
+            .map(|(entry, found)| (entry.distance(product), entry, found))
             .min_by(|(one, ..), (other, ..)| one.total_cmp(other))?;
         (distance <= FAR).then_some((entry, found))
     }
 }
 
 impl Entry {
-    /// How far the problem is from this shape: the distance squared of the logarithms (base 2) of their sizes.
-    fn distance(&self, problem: &Problem) -> f64 {
+    /// How far the product is from this shape: the distance squared of the logarithms (base 2) of their sizes.
+    fn distance(&self, product: &Product) -> f64 {
         let [_, n, k] = self.shape;
         let log = |size: u32| f64::from(size.clamp(1, LARGEST)).log2();
-        let sizes = self.shape.into_iter().zip([problem.m, problem.n, problem.k]);
+        let sizes = self.shape.into_iter().zip([product.m, product.n, product.k]);
         let apart: f64 = sizes.map(|(own, other)| (log(own) - log(other)).powi(2)).sum();
-        let misaligned = [(k, problem.lda), (n, problem.ldb)]
+        let misaligned = [(k, product.lda), (n, product.ldb)]
             .into_iter()
             .filter(|(own, other)| own.is_multiple_of(4) != other.is_multiple_of(4))
             .count();

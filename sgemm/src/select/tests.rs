@@ -10,12 +10,12 @@ fn of_capability(compute_capability: (u32, u32)) -> Device {
     Device::new("Test GPU", compute_capability, 132)
 }
 
-fn problem(m: u32, n: u32, k: u32) -> Problem {
-    Problem::new(m, n, k).unwrap()
+fn product(m: u32, n: u32, k: u32) -> Product {
+    Product::new(m, n, k).unwrap()
 }
 
 fn chosen(capability: (u32, u32), [m, n, k]: [u32; 3]) -> &'static Step {
-    rule(&of_capability(capability), &problem(m, n, k), AccuracyClass::Fp32Strict).unwrap()
+    rule(&of_capability(capability), &product(m, n, k), AccuracyClass::Fp32Strict).unwrap()
 }
 
 /// The last step of the ladder that such a device runs, among those whose blocks have tiles of their own.
@@ -49,7 +49,7 @@ fn what_is_chosen_fills_the_device_where_something_does() {
             let [m, n, k] = shape;
             let step = chosen(capability, shape);
             assert!(device.runs(step));
-            assert!(fills(step, &problem(m, n, k), &device), "{} at {shape:?}", step.slug);
+            assert!(fills(step, &product(m, n, k), &device), "{} at {shape:?}", step.slug);
         }
     }
 }
@@ -75,7 +75,7 @@ fn skinny_problems_get_tiles_that_lie_inside() {
 fn a_device_that_runs_nothing_gets_a_step_whose_error_says_so() {
     for class in AccuracyClass::ALL {
         let last = gpu_kernels::runnable().filter(|step| class.meets(step)).last();
-        assert_eq!(rule(&of_capability((7, 5)), &problem(4096, 4096, 4096), class), last);
+        assert_eq!(rule(&of_capability((7, 5)), &product(4096, 4096, 4096), class), last);
     }
 }
 
@@ -99,14 +99,14 @@ fn tensor_cores_get_the_widest_tiles_that_fill_the_device() {
     static SMALL: Step = Step { slug: "small", tile: Tile { bm: 64, bn: 64, ..STEPS[0].tile }, ..WIDE };
     let device = of_capability(HOPPER);
     let chosen = |size, is_choice| {
-        on_tensor_cores(vec![&WIDE, &OTHER, &SMALL], &device, &problem(size, size, size), is_choice)
+        on_tensor_cores(vec![&WIDE, &OTHER, &SMALL], &device, &product(size, size, size), is_choice)
             .map(|step| step.slug)
     };
     assert_eq!(chosen(4096, true), Some("wide"));
     assert_eq!(chosen(1024, true), Some("small"), "256 tiles instead of 32");
     assert_eq!(chosen(600, true), Some("small"), "100 tiles for 132 SMs");
     assert_eq!((chosen(256, true), chosen(256, false)), (None, Some("small")));
-    assert_eq!(on_tensor_cores(vec![], &device, &problem(4096, 4096, 4096), false), None);
+    assert_eq!(on_tensor_cores(vec![], &device, &product(4096, 4096, 4096), false), None);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn what_was_measured_comes_before_the_rule() {
     let class = AccuracyClass::Fp32Strict;
     let entry = Entry { shape: [4096; 3], class, first: naive, second: None, autotuned: None, cublas_ms: None };
     let table = table(vec![entry]);
-    let auto = |table, size| choose(table, &device, &problem(size, size, size), class).unwrap();
+    let auto = |table, size| choose(table, &device, &product(size, size, size), class).unwrap();
     assert_eq!(auto(Some(&table), 4000), Choice { step: &STEPS[0], reason: Reason::Measured([4096; 3]) });
     assert_eq!(auto(Some(&table), 64).reason, Reason::Rule, "too far away");
     assert_eq!(auto(None, 4096).reason, Reason::Rule);
@@ -125,7 +125,7 @@ fn what_was_measured_comes_before_the_rule() {
     if let Some(step) = hopper {
         let entry = Entry { first: Timed { step, ms: 1.0 }, ..entry };
         let Choice { step, reason } =
-            super::choose(Some(&self::table(vec![entry])), &of_capability(OLD), &problem(4096, 4096, 4096), class)
+            super::choose(Some(&self::table(vec![entry])), &of_capability(OLD), &product(4096, 4096, 4096), class)
                 .unwrap();
         assert_eq!((step.target, reason), (Target::Sm80, Reason::Rule));
     }
@@ -134,7 +134,7 @@ fn what_was_measured_comes_before_the_rule() {
     assert_eq!(auto(Some(&other), 4096).reason, Reason::Rule);
     // So little that it is the CUDA cores' all the same: their table says which step.
     let small = Table { entries: vec![Entry { shape: [128; 3], ..entry }], ..table.clone() };
-    let allowed = super::choose(Some(&small), &device, &problem(128, 128, 128), AccuracyClass::Fp32);
+    let allowed = super::choose(Some(&small), &device, &product(128, 128, 128), AccuracyClass::Fp32);
     assert_eq!(allowed, Some(Choice { step: &STEPS[0], reason: Reason::Measured([128; 3]) }));
 }
 
@@ -142,7 +142,7 @@ fn what_was_measured_comes_before_the_rule() {
 fn autotuned_stands_for_its_best_variant() {
     let device = of_capability(HOPPER);
     for step in STEPS {
-        let of = |table, size| variant(table, &device, &problem(size, size, size), step);
+        let of = |table, size| variant(table, &device, &product(size, size, size), step);
         if step.slug != AUTOTUNED || step.variants.is_empty() {
             assert_eq!(of(None, 4096), (step, None), "{}", step.slug);
             continue;

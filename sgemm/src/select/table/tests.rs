@@ -102,8 +102,8 @@ fn bad_tables_are_one_line() {
 fn the_nearest_shape_is_found() {
     let table = shapes(&[[128; 3], [1024; 3], [4096; 3], [4095, 4097, 4099], [64, 8192, 8192]]);
     let nearest = |m, n, k| {
-        let problem = Problem::new(m, n, k).unwrap();
-        table.nearest(&problem, |_| Some(())).map(|(entry, ())| entry.shape)
+        let product = Product::new(m, n, k).unwrap();
+        table.nearest(&product, |_| Some(())).map(|(entry, ())| entry.shape)
     };
     assert_eq!(nearest(4096, 4096, 4096), Some([4096; 3]));
     assert_eq!(nearest(3000, 3000, 3000), Some([4096; 3]));
@@ -117,8 +117,8 @@ fn the_nearest_shape_is_found() {
     assert_eq!(nearest(4, 4, 4), None, "nothing like it was measured");
     assert_eq!(nearest(0, 0, 0), None);
     // Gaps between the rows align or misalign them, too.
-    let gaps = Problem::new(4096, 4096, 4096).unwrap().with_leading_dimensions(4097, 4097, 4096).unwrap();
+    let gaps = Product::new(4096, 4096, 4096).unwrap().with_leading_dimensions(4097, 4097, 4096).unwrap();
     assert_eq!(table.nearest(&gaps, |_| Some(())).unwrap().0.shape, [4095, 4097, 4099]);
-    let none = table.nearest(&Problem::new(64, 64, 64).unwrap(), |entry| entry.autotuned);
+    let none = table.nearest(&Product::new(64, 64, 64).unwrap(), |entry| entry.autotuned);
     assert!(none.is_none(), "nothing is wanted of these entries");
 }

@@ -1,4 +1,4 @@
-//! The sizes, layouts and factors of one matrix product.
+//! One matrix product as kernels take it: row-major operands.
 
 use gpu_kernels::{Element, MAX_SIZE, Step};
 
@@ -37,7 +37,7 @@ impl<T> From<[T; 3]> for Abc<T> {
 
 /// A row-major matrix: element (i, j) lies at `i * ld + j`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct Matrix {
     /// What it is made of.
     pub element: Element,
     /// Its rows.
@@ -48,7 +48,7 @@ pub struct Layout {
     pub ld: u32,
 }
 
-impl Layout {
+impl Matrix {
     /// Bytes from the first element to the end of the last row's gap: `rows * ld` elements. Below 2^64, since sizes are at most
     /// [`MAX_SIZE`].
     #[must_use]
@@ -58,41 +58,36 @@ impl Layout {
     }
 }
 
-/// One matrix product: C = alpha\*A\*B + beta\*C, where A is m x k, B is k x n and C is m x n.
+/// One matrix product as kernels take it, C = alpha\*A\*B + beta\*C in place, where A is m x k, B is k x n and C is m x n.
 ///
-/// All three are row-major: element (i, j) of A lies at `i * lda + j`. Sizes and leading dimensions count elements. As BLAS has it,
-/// A and B are not read where alpha or k is 0, nor C where beta is 0.
+/// All three are row-major: element (i, j) of A lies at `i * lda + j`. Sizes and leading dimensions count elements. Other layouts are
+/// a [`Problem`](crate::Problem)'s, whose plan makes such products of them.
 ///
 /// ```
-/// use sgemm::{Error, Problem};
+/// use sgemm::{Error, Product};
 ///
-/// // C = 2*A*B - 0.5*C with C a part, 100 x 20, of a matrix of 64 columns.
-/// let problem = Problem::new(100, 20, 30)?.with_scalars(2.0, -0.5).with_leading_dimensions(30, 20, 64)?;
-/// assert_eq!(problem.flops(), 2.0 * 100.0 * 20.0 * 30.0);
-/// assert!(problem.reads_inputs() && problem.reads_c());
-/// assert_eq!(problem.layouts().into_array().map(|layout| (layout.rows, layout.columns, layout.ld)), [
+/// // C is a part, 100 x 20, of a matrix of 64 columns.
+/// let product = Product::new(100, 20, 30)?.with_leading_dimensions(30, 20, 64)?;
+/// assert_eq!(product.flops(), 2.0 * 100.0 * 20.0 * 30.0);
+/// assert_eq!(product.matrices().into_array().map(|matrix| (matrix.rows, matrix.columns, matrix.ld)), [
 ///     (100, 30, 30),
 ///     (30, 20, 20),
 ///     (100, 20, 64)
 /// ]);
 ///
 /// // A row of C has 20 elements.
-/// let error = problem.with_leading_dimensions(30, 20, 16).unwrap_err();
-/// assert_eq!(error.to_string(), "ldc = 16 is too small: a row of that matrix has 20 elements");
+/// let error = product.with_leading_dimensions(30, 20, 16).unwrap_err();
+/// assert_eq!(error.to_string(), "ldc = 16 is too small: it is at least 20, the length of a row or, by columns, a column");
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Problem {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Product {
     /// Rows of A and C.
     pub m: u32,
     /// Columns of B and C.
     pub n: u32,
     /// Columns of A, rows of B.
     pub k: u32,
-    /// The factor of A\*B. At 0, A and B are not read.
-    pub alpha: f32,
-    /// The factor of C. At 0, C is not read.
-    pub beta: f32,
     /// Elements from one row of A to the next, at least k.
     pub lda: u32,
     /// Elements from one row of B to the next, at least n.
@@ -105,7 +100,7 @@ pub struct Problem {
     pub output: Element,
 }
 
-impl Problem {
+impl Product {
     /// C = A\*B of f32, without gaps between the rows.
     ///
     /// # Errors
@@ -114,35 +109,29 @@ impl Problem {
         // BLAS wants leading dimensions of at least 1, of empty matrices too.
         let (lda, ldb, ldc) = (k.max(1), n.max(1), n.max(1));
         let (input, output) = (Element::F32, Element::F32);
-        let problem = Self { m, n, k, alpha: 1.0, beta: 0.0, lda, ldb, ldc, input, output };
-        problem.validate()?;
-        Ok(problem)
+        let product = Self { m, n, k, lda, ldb, ldc, input, output };
+        product.validate()?;
+        Ok(product)
     }
 
-    /// The same problem with A and B made of `input`, and C of `output`.
+    /// The same product with A and B made of `input`, and C of `output`.
     #[must_use]
     pub fn with_elements(self, input: Element, output: Element) -> Self {
         Self { input, output, ..self }
     }
 
-    /// The same problem with these factors: any, as BLAS has it.
-    #[must_use]
-    pub fn with_scalars(self, alpha: f32, beta: f32) -> Self {
-        Self { alpha, beta, ..self }
-    }
-
-    /// The same problem with these leading dimensions.
+    /// The same product with these leading dimensions.
     ///
     /// # Errors
     /// [`Error::LeadingDimension`] where one is shorter than a row, [`Error::TooLarge`] and [`Error::SizeOverflow`] as in
     /// [`Self::new`].
     pub fn with_leading_dimensions(self, lda: u32, ldb: u32, ldc: u32) -> Result<Self, Error> {
-        let problem = Self { lda, ldb, ldc, ..self };
-        problem.validate()?;
-        Ok(problem)
+        let product = Self { lda, ldb, ldc, ..self };
+        product.validate()?;
+        Ok(product)
     }
 
-    /// Checks what the constructors check, for a problem whose fields were set by hand.
+    /// Checks what the constructors check, for a product whose fields were set by hand.
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::LeadingDimension`] or [`Error::SizeOverflow`], as of the constructors.
@@ -150,29 +139,33 @@ impl Problem {
         let sizes =
             [("m", self.m), ("n", self.n), ("k", self.k), ("lda", self.lda), ("ldb", self.ldb), ("ldc", self.ldc)];
         if let Some((name, value)) = sizes.into_iter().find(|(_, value)| *value > MAX_SIZE) {
-            return Err(Error::TooLarge { name, value, most: MAX_SIZE });
+            return Err(Error::TooLarge { name, value: value as usize, most: MAX_SIZE as usize });
         }
         for (name, value, columns) in [("lda", self.lda, self.k), ("ldb", self.ldb, self.n), ("ldc", self.ldc, self.n)]
         {
             if value < columns.max(1) {
-                return Err(Error::LeadingDimension { name, value, columns: columns.max(1) });
+                return Err(Error::LeadingDimension {
+                    name,
+                    value: value as usize,
+                    least: columns.max(1) as usize,
+                });
             }
         }
         // A pointer difference counts up to `i64::MAX` bytes: of all three together, and where they are f32.
-        let all_f32 = self.with_elements(Element::F32, Element::F32).layouts();
-        let bytes = all_f32.map(|layout| layout.bytes()).into_array().into_iter().fold(0, u64::saturating_add);
+        let all_f32 = self.with_elements(Element::F32, Element::F32).matrices();
+        let bytes = all_f32.map(|matrix| matrix.bytes()).into_array().into_iter().fold(0, u64::saturating_add);
         if i64::try_from(bytes).is_err() {
             return Err(Error::SizeOverflow { m: self.m, n: self.n, k: self.k });
         }
         Ok(())
     }
 
-    /// The layouts of A, B and C.
+    /// A, B and C.
     #[must_use]
-    pub fn layouts(&self) -> Abc<Layout> {
+    pub fn matrices(&self) -> Abc<Matrix> {
         let Self { m, n, k, lda, ldb, ldc, input, output, .. } = *self;
-        let layout = |element, rows, columns, ld| Layout { element, rows, columns, ld };
-        Abc { a: layout(input, m, k, lda), b: layout(input, k, n, ldb), c: layout(output, m, n, ldc) }
+        let matrix = |element, rows, columns, ld| Matrix { element, rows, columns, ld };
+        Abc { a: matrix(input, m, k, lda), b: matrix(input, k, n, ldb), c: matrix(output, m, n, ldc) }
     }
 
     /// Checks that the matrices are made of what the step takes and gives.
@@ -195,18 +188,6 @@ impl Problem {
     pub fn is_empty(&self) -> bool {
         self.m == 0 || self.n == 0
     }
-
-    /// Whether A\*B has any part in the result: BLAS reads neither A nor B otherwise.
-    #[must_use]
-    pub fn reads_inputs(&self) -> bool {
-        self.alpha != 0.0 && self.k != 0
-    }
-
-    /// Whether the old C has any part in the result: BLAS does not read it otherwise.
-    #[must_use]
-    pub fn reads_c(&self) -> bool {
-        self.beta != 0.0
-    }
 }
 
 #[cfg(test)]
@@ -215,49 +196,40 @@ mod tests {
 
     #[test]
     fn counts_operations_and_bytes() {
-        let problem = Problem::new(2, 3, 4).unwrap();
-        assert_eq!(problem.flops(), 48.0);
-        assert_eq!(problem.layouts().map(|layout| layout.bytes()), Abc { a: 32, b: 48, c: 24 });
-        let halves = problem.with_elements(Element::F16, Element::F32);
-        assert_eq!(halves.layouts().map(|layout| layout.bytes()), Abc { a: 16, b: 24, c: 24 });
+        let product = Product::new(2, 3, 4).unwrap();
+        assert_eq!(product.flops(), 48.0);
+        assert_eq!(product.matrices().map(|matrix| matrix.bytes()), Abc { a: 32, b: 48, c: 24 });
+        let halves = product.with_elements(Element::F16, Element::F32);
+        assert_eq!(halves.matrices().map(|matrix| matrix.bytes()), Abc { a: 16, b: 24, c: 24 });
     }
 
     #[test]
     fn empty_sizes_are_valid() {
         for (m, n, k) in [(0, 5, 5), (5, 0, 5), (5, 5, 0), (0, 0, 0)] {
-            assert!(Problem::new(m, n, k).is_ok());
+            assert!(Product::new(m, n, k).is_ok());
         }
     }
 
     #[test]
     fn refuses_bytes_that_overflow() {
-        let error = Problem::new(MAX_SIZE, 1, MAX_SIZE).unwrap_err();
+        let error = Product::new(MAX_SIZE, 1, MAX_SIZE).unwrap_err();
         assert!(matches!(error, Error::SizeOverflow { m: MAX_SIZE, n: 1, k: MAX_SIZE }));
         // Each of them alone can be counted.
-        assert!(Problem::new(MAX_SIZE, 1 << 29, 1 << 29).is_err());
-        assert!(Problem::new(MAX_SIZE, 1 << 28, 1 << 28).is_ok());
+        assert!(Product::new(MAX_SIZE, 1 << 29, 1 << 29).is_err());
+        assert!(Product::new(MAX_SIZE, 1 << 28, 1 << 28).is_ok());
     }
 
     #[test]
     fn refuses_sizes_above_the_largest() {
-        let error = Problem::new(1, 1, MAX_SIZE + 1).unwrap_err();
+        let error = Product::new(1, 1, MAX_SIZE + 1).unwrap_err();
         assert!(matches!(error, Error::TooLarge { name: "k", value: 2147483648, .. }));
     }
 
     #[test]
     fn refuses_short_leading_dimensions() {
-        let problem = Problem::new(4, 5, 6).unwrap();
-        assert!(matches!(problem.with_leading_dimensions(5, 5, 5), Err(Error::LeadingDimension { name: "lda", .. })));
-        assert!(matches!(problem.with_leading_dimensions(6, 4, 5), Err(Error::LeadingDimension { name: "ldb", .. })));
-        assert!(matches!(problem.with_leading_dimensions(6, 5, 4), Err(Error::LeadingDimension { name: "ldc", .. })));
-    }
-
-    #[test]
-    fn factors_are_any_numbers() {
-        let problem = Problem::new(4, 5, 6).unwrap();
-        for (alpha, beta) in [(f32::NAN, 0.0), (1.0, f32::INFINITY), (f32::MAX, 0.0)] {
-            assert!(problem.with_scalars(alpha, beta).validate().is_ok());
-        }
-        assert!(problem.with_scalars(f32::NAN, f32::NAN).reads_inputs());
+        let product = Product::new(4, 5, 6).unwrap();
+        assert!(matches!(product.with_leading_dimensions(5, 5, 5), Err(Error::LeadingDimension { name: "lda", .. })));
+        assert!(matches!(product.with_leading_dimensions(6, 4, 5), Err(Error::LeadingDimension { name: "ldb", .. })));
+        assert!(matches!(product.with_leading_dimensions(6, 5, 4), Err(Error::LeadingDimension { name: "ldc", .. })));
     }
 }

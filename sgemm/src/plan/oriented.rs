@@ -1,0 +1,88 @@
+//! A problem as kernels see it: with a row-major D.
+
+use gpu_kernels::{Ab, BiasPer};
+
+use super::stored::Stored;
+use super::{Buffer, Place};
+use crate::problem::{Order, Problem, View};
+use crate::{Error, Product};
+
+/// D = A\*B with D row-major. Where the caller's D is column-major, this is the transpose of his problem: A and B change places.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Oriented {
+    pub(super) m: u32,
+    pub(super) n: u32,
+    pub(super) k: u32,
+    pub(super) operands: Ab<Stored>,
+    /// What the addresses of all problems of the batch are multiples of, in bytes.
+    pub(super) alignments: Ab<u64>,
+    /// Of C: elements from a row to the next, and from a column to the next.
+    pub(super) c_strides: [u64; 2],
+    pub(super) ldd: u64,
+    pub(super) bias: Option<BiasPer>,
+}
+
+impl Oriented {
+    /// Of a problem that is valid.
+    pub(crate) fn new(problem: &Problem) -> Result<Self, Error> {
+        let [a, b, c, d] = problem.views();
+        let (order, ldd) = d.layout.order(d.name, d.rows, d.columns)?;
+        let is_swapped = order == Order::ColumnMajor;
+        let (a_alignment, b_alignment) = (problem.alignment.a, problem.alignment.b);
+        let sources = [(a, Buffer::A, a_alignment), (b, Buffer::B, b_alignment)];
+        let [first, second] = if is_swapped { [sources[1], sources[0]] } else { sources };
+        let count = problem.batch.count;
+        let c_strides = [c.layout.row_stride, c.layout.column_stride].map(|stride| stride as u64);
+        let [m, n, k] = problem.sizes().map(|size| size as u32);
+        let turned = |per| match per {
+            BiasPer::Row => BiasPer::Column,
+            BiasPer::Column => BiasPer::Row,
+        };
+        Ok(Self {
+            m: if is_swapped { n } else { m },
+            n: if is_swapped { m } else { n },
+            k,
+            operands: Ab { a: stored(first.0, first.1, is_swapped)?, b: stored(second.0, second.1, is_swapped)? },
+            alignments: Ab { a: alignment(first.0, first.2, count), b: alignment(second.0, second.2, count) },
+            c_strides: if is_swapped { [c_strides[1], c_strides[0]] } else { c_strides },
+            ldd: ldd as u64,
+            bias: problem.epilogue.bias.map(|per| if is_swapped { turned(per) } else { per }),
+        })
+    }
+
+    /// The product that a kernel computes, as far as the choice of one depends on it: operands that have to be transposed are
+    /// aligned then.
+    pub(crate) fn product(&self, problem: &Problem) -> Product {
+        let Self { m, n, k, operands, .. } = *self;
+        let ld = |stored: Stored, columns: u32| {
+            let wide = 16 / stored.element.bytes();
+            let aligned = columns.max(1).next_multiple_of(wide);
+            if stored.transposed || stored.has_aligned_rows() { aligned } else { columns.max(1) | 1 }
+        };
+        let (lda, ldb) = (ld(operands.a, k), ld(operands.b, n));
+        Product { m, n, k, lda, ldb, ldc: n.max(1), input: problem.input, output: problem.output }
+    }
+}
+
+/// The memory of a matrix, row by row.
+fn stored(view: View, buffer: Buffer, is_swapped: bool) -> Result<Stored, Error> {
+    let (order, ld) = view.layout.order(view.name, view.rows, view.columns)?;
+    let (rows, columns) = match order {
+        Order::RowMajor => (view.rows, view.columns),
+        Order::ColumnMajor => (view.columns, view.rows),
+    };
+    Ok(Stored {
+        place: Place::start(buffer),
+        rows: rows as u32,
+        columns: columns as u32,
+        ld: ld.max(1) as u64,
+        element: view.element,
+        transposed: (order == Order::ColumnMajor) != is_swapped,
+    })
+}
+
+fn alignment(view: View, bytes: usize, count: usize) -> u64 {
+    let stride_bytes = view.batch_stride.saturating_mul(view.element.bytes() as usize);
+    let of_stride = if count > 1 && stride_bytes > 0 { 1 << stride_bytes.trailing_zeros() } else { u64::MAX };
+    (bytes as u64).min(of_stride)
+}
