@@ -31,11 +31,11 @@
 mod driver;
 mod launch;
 mod module;
-mod prepared;
+mod loaded;
 mod tensor_map;
 
 pub use cudarc::driver::sys::{CUdeviceptr, CUstream};
 pub use driver::{CudaVersion, driver_is_present, driver_version, open_driver};
 pub use launch::launch;
 pub use module::{Function, Module, Modules};
-pub use prepared::Prepared;
+pub use loaded::Loaded;

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUfunction_attribute, CUjit_option, CUmodule, CUresult};
-use gpu_kernels::Step;
+use gpu_kernels::{Step, Target};
 
 use super::driver::{checked, current_context, with_context};
 use crate::{Error, ModuleSource};
@@ -16,6 +16,9 @@ const DEFAULT_DYNAMIC_SMEM_BYTES: u32 = 48 << 10;
 
 /// Blocks of a cluster on every device that has clusters; more only where a kernel asks for it.
 const PORTABLE_CLUSTER_BLOCKS: u32 = 8;
+
+/// What messages call the module of the kernels beside the steps.
+const SUPPORT: &str = "the support module";
 
 /// Bytes of the compiler's error log that are kept.
 const LOG_BYTES: usize = 4096;
@@ -108,7 +111,7 @@ impl Function<'_> {
 pub struct Modules {
     source: ModuleSource,
     context: CUcontext,
-    /// By their step's kernel.
+    /// By their step's kernel, or [`SUPPORT`].
     loaded: Mutex<Vec<(&'static str, Arc<Module>)>>,
 }
 
@@ -135,26 +138,43 @@ impl Modules {
     /// [`Error::MissingKernel`] and [`Error::BadModule`] where the source has no module for it that the driver accepts,
     /// [`Error::Driver`] where the driver fails.
     pub fn load(&self, step: &Step) -> Result<Arc<Module>, Error> {
+        self.load_as(step.kernel, || {
+            // SAFETY: the context that is current here outlives this, as `new` asks for.
+            let module = unsafe { Module::compile(&self.source.name(step.target), &self.source.module(step)?) }?;
+            allow(step, self.kernel(&module, step, step.kernel)?)?;
+            Ok(module)
+        })
+    }
+
+    /// The module of the kernels beside the steps, loaded where it is not loaded yet.
+    ///
+    /// # Errors
+    /// As of [`Self::load`].
+    pub(super) fn load_support(&self) -> Result<Arc<Module>, Error> {
+        // SAFETY: as in `load`.
+        self.load_as(SUPPORT, || unsafe { Module::compile(SUPPORT, &self.source.support(Target::Sm80)?) })
+    }
+
+    fn load_as(&self, name: &'static str, compile: impl FnOnce() -> Result<Module, Error>) -> Result<Arc<Module>, Error> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, module)) = loaded.iter().find(|(kernel, _)| *kernel == step.kernel) {
+        if let Some((_, module)) = loaded.iter().find(|(known, _)| *known == name) {
             return Ok(Arc::clone(module));
         }
-        let ptx = self.source.module(step)?;
-        let compile = || {
-            // SAFETY: the context that is current here outlives this, as `new` asks for.
-            let module = unsafe { Module::compile(&self.source.name(step), &ptx) }?;
-            allow(step, self.kernel(&module, step, step.kernel)?)?;
-            Ok(Arc::new(module))
-        };
         // SAFETY: the context is there, as `new` asks for.
-        let module = unsafe { with_context(self.context, compile) }??;
-        loaded.push((step.kernel, Arc::clone(&module)));
+        let module = Arc::new(unsafe { with_context(self.context, compile) }??);
+        loaded.push((name, Arc::clone(&module)));
         Ok(module)
+    }
+
+    /// A kernel of the support module.
+    pub(super) fn support_kernel<'a>(&self, module: &'a Module, kernel: &str) -> Result<Function<'a>, Error> {
+        let missing = || Error::MissingKernel { module: SUPPORT.into(), kernel: kernel.to_owned() };
+        module.function(kernel)?.ok_or_else(missing)
     }
 
     /// A kernel of a step's module.
     pub(super) fn kernel<'a>(&self, module: &'a Module, step: &Step, kernel: &str) -> Result<Function<'a>, Error> {
-        let missing = || Error::MissingKernel { module: self.source.name(step), kernel: kernel.to_owned() };
+        let missing = || Error::MissingKernel { module: self.source.name(step.target), kernel: kernel.to_owned() };
         module.function(kernel)?.ok_or_else(missing)
     }
 }

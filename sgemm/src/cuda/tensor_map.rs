@@ -10,20 +10,24 @@ use gpu_kernels::{Element, TENSOR_MAP_BYTES, TmaBox};
 
 use super::driver::{CudaVersion, checked, require};
 use crate::Error;
-use crate::plan::TensorMap;
+use crate::plan::{Address, TensorMap};
 
 /// The first CUDA version with tensor maps.
 const TENSOR_MAPS: CudaVersion = CudaVersion(12000);
 
-const _: () = assert!(size_of::<CUtensorMap>() == TENSOR_MAP_BYTES, "the plan places maps so far apart");
+const _: () = assert!(size_of::<CUtensorMap>() == TENSOR_MAP_BYTES, "a kernel takes so many bytes");
 
-/// The 128 bytes that describe the matrix and the box.
-pub(super) fn encode(map: &TensorMap) -> Result<CUtensorMap, Error> {
-    require(TENSOR_MAPS)?;
+/// Fails where the driver knows no tensor maps.
+pub(super) fn check_driver() -> Result<(), Error> {
+    require(TENSOR_MAPS)
+}
+
+/// The 128 bytes that describe the matrix and the box, by a driver that knows them.
+pub(super) fn encode(map: &TensorMap<Address>) -> Result<CUtensorMap, Error> {
     let mut encoded = CUtensorMap { opaque: [0; 16] };
     let size = [u64::from(map.columns), u64::from(map.rows)];
     let TmaBox { element, extent, .. } = map.tma_box;
-    let row_bytes = [u64::from(map.ld) * u64::from(element.bytes())];
+    let row_bytes = [map.ld * u64::from(element.bytes())];
     let copied = [extent.cols, extent.rows];
     let element = match element {
         Element::F32 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
@@ -44,7 +48,7 @@ pub(super) fn encode(map: &TensorMap) -> Result<CUtensorMap, Error> {
             &raw mut encoded,
             element,
             2,
-            ptr::without_provenance_mut(map.address as usize),
+            ptr::without_provenance_mut(map.at as usize),
             size.as_ptr(),
             row_bytes.as_ptr(),
             copied.as_ptr(),

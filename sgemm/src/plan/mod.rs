@@ -18,7 +18,7 @@ pub use slabs::Slab;
 use slabs::slabs;
 
 use crate::problem::{Problem, Scalars};
-use crate::{Abc, Error};
+use crate::Error;
 
 /// What an operand that TMA loads read begins at a multiple of, in bytes, and each of its rows.
 pub const OPERAND_ALIGNMENT: u64 = 16;
@@ -155,13 +155,20 @@ impl Plan {
         addresses
     }
 
-    /// What is left to launch for the problem of that index where alpha is so: what rewrites operands is left out where they are
-    /// not read, or were rewritten for the first problem already.
-    pub fn needed(&self, index: usize, alpha: f32) -> impl Iterator<Item = &Launch> {
+    /// Problems of the batch.
+    #[must_use]
+    pub fn batch(&self) -> usize {
+        self.problem.batch.count
+    }
+
+    /// The numbers of the launches that there are for the problem of that index where alpha is so: without what rewrites operands
+    /// where these are not read, or were rewritten for the first problem already.
+    pub fn needed(&self, index: usize, alpha: f32) -> impl Iterator<Item = usize> {
         let reads_inputs = alpha != 0.0 || self.problem.scalars == Scalars::Device;
-        self.launches.iter().filter(move |launch| {
+        let is_needed = move |launch: &Launch| {
             (index == 0 || launch.is_repeated) && (reads_inputs || !matches!(launch.role, Role::Prepass(_)))
-        })
+        };
+        self.launches.iter().enumerate().filter(move |(_, launch)| is_needed(launch)).map(|(number, _)| number)
     }
 
     fn push_rewrite(&mut self, rewrite: &Rewrite, is_repeated: bool) {
