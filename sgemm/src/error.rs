@@ -235,13 +235,19 @@ impl fmt::Display for Error {
                 write!(f, "m = {m}, n = {n}, k = {k}: the matrices' bytes overflow; give smaller sizes")
             }
             Self::LeadingDimension { name, value, least } => {
-                write!(f, "{name} = {value} is too small: it is at least {least}, the length of a row or, by columns, a column")
+                write!(
+                    f,
+                    "{name} = {value} is too small: it is at least {least}, the length of a row or, by columns, a column"
+                )
             }
             Self::Strides { operand, row_stride, column_stride } => {
                 write!(f, "{operand} has strides {row_stride} and {column_stride}: one of them must be 1")
             }
             Self::ExtentOverflow { operand } => {
-                write!(f, "{operand}: its last element lies further on than can be counted; give smaller sizes or strides")
+                write!(
+                    f,
+                    "{operand}: its last element lies further on than can be counted; give smaller sizes or strides"
+                )
             }
             Self::BatchStride { operand, stride, elements } => {
                 write!(f, "batch stride {stride} of {operand}: matrices of {elements} elements would overlap")

@@ -10,7 +10,7 @@
 //! use sgemm::{AccuracyClass, Device, Problem};
 //!
 //! let device = Device::new("NVIDIA H200", (9, 0), 132);
-//! let problem = Problem::new(4096, 4096, 4096)?.with_scalars(1.0, 0.5); // A, B and C are row-major matrices of f32
+//! let problem = Product::new(4096, 4096, 4096)?.with_scalars(1.0, 0.5); // A, B and C are row-major matrices of f32
 //! let choice = choose(Table::of(&device.name), &device, &problem, AccuracyClass::Fp32Strict).expect("a kernel meets it");
 //! let plan = Plan::new(choice.step, &problem, device.sm_count)?;
 //! println!("{} takes {} bytes of workspace", choice.step.slug, plan.workspace_bytes());
@@ -38,13 +38,15 @@ pub mod modules;
 pub mod plan;
 mod problem;
 mod product;
+mod scalar;
 pub mod select;
 
 pub use accuracy::AccuracyClass;
 pub use device::Device;
 pub use error::Error;
 pub use gpu_kernels;
-pub use modules::ModuleSource;
 pub use gpu_kernels::{Activation, BiasPer, Element};
+pub use modules::ModuleSource;
 pub use problem::{Epilogue, Layout, Problem, Scalars};
 pub use product::{Abc, Matrix, Product};
+pub use scalar::Scalar;

@@ -144,11 +144,7 @@ impl Product {
         for (name, value, columns) in [("lda", self.lda, self.k), ("ldb", self.ldb, self.n), ("ldc", self.ldc, self.n)]
         {
             if value < columns.max(1) {
-                return Err(Error::LeadingDimension {
-                    name,
-                    value: value as usize,
-                    least: columns.max(1) as usize,
-                });
+                return Err(Error::LeadingDimension { name, value: value as usize, least: columns.max(1) as usize });
             }
         }
         // A pointer difference counts up to `i64::MAX` bytes: of all three together, and where they are f32.

@@ -30,7 +30,7 @@ pub enum Inputs {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { gemm: sgemm::Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. }, seed } = self.problem;
+        let Problem { gemm: sgemm::Product { m, n, k, lda, ldb, ldc, .. }, alpha, beta, seed } = self.problem;
         write!(f, "m = {m}, n = {n}, k = {k}, alpha = {alpha}, beta = {beta}, ")?;
         write!(f, "lda = {lda}, ldb = {ldb}, ldc = {ldc}, seed = {seed}, inputs: {:?}", self.inputs)
     }
@@ -110,7 +110,7 @@ pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
     }
     for problem in [interior, edge] {
         for (a, b, c) in [(1, 1, 1), (3, 3, 3), (4, 4, 4), (32, 32, 32), (0, 4, 0), (4, 0, 1), (8, 3, 32)] {
-            let sgemm::Problem { lda, ldb, ldc, .. } = *problem;
+            let sgemm::Product { lda, ldb, ldc, .. } = *problem;
             let padded = problem.with_leading_dimensions(lda + a, ldb + b, ldc + c)?;
             problems.extend([padded, padded.with_scalars(1.0, -0.5)?]);
         }

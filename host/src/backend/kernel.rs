@@ -47,7 +47,7 @@ impl Problem {
 /// say, and of a step that does not run on the problem.
 pub(crate) fn workspace_bytes(kernel: Kernel, problem: &Problem, sm_count: u32) -> Option<u64> {
     match kernel {
-        Kernel::Step(step) => Some(Plan::new(step, problem, sm_count).ok()?.workspace_bytes()),
+        Kernel::Step(step) => Some(Plan::new(step, &problem.gemm.into(), sm_count).ok()?.workspace_bytes()),
         Kernel::Cublas(_) => None,
     }
 }

@@ -171,7 +171,7 @@ impl Display {
     }
 
     fn set_problem(&mut self, problem: Problem) {
-        let sgemm::Problem { m, n, k, .. } = problem.gemm;
+        let sgemm::Product { m, n, k, .. } = problem.gemm;
         self.problem = format!("{}{m}x{n}x{k}", self.part);
     }
 

@@ -171,7 +171,7 @@ fn wrong(kernel: Kernel, problem: &Problem, reference: &Reference, errors: &Erro
     if within((f64::from(got) - expected).abs(), bound) {
         return None;
     }
-    let sgemm::Problem { m, n, k, .. } = **problem;
+    let sgemm::Product { m, n, k, .. } = **problem;
     Some(Error::NotVerified {
         kernel: kernel.name(),
         m,

@@ -235,7 +235,7 @@ fn wrong_results(measurements: &[Measurement], problem: &Problem) -> (Vec<Error>
 }
 
 pub(crate) fn not_verified(measurement: &Measurement, problem: &Problem) -> Option<Error> {
-    let sgemm::Problem { m, n, k, .. } = **problem;
+    let sgemm::Product { m, n, k, .. } = **problem;
     let fault = measurement.verification.fault?;
     Some(Error::NotVerified { kernel: measurement.kernel.name(), m, n, k, fault })
 }

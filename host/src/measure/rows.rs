@@ -29,7 +29,7 @@ pub(crate) fn rows(backend: &dyn Backend, problem: &Problem, timing: Timing, mea
 }
 
 fn row(backend: &dyn Backend, problem: &Problem, timing: Timing, measurement: &Measurement) -> Row {
-    let Problem { gemm: sgemm::Problem { m, n, k, alpha, beta, .. }, seed } = *problem;
+    let Problem { gemm: sgemm::Product { m, n, k, .. }, alpha, beta, seed } = *problem;
     let Measurement { kernel, coverage, verification, samples, conditions, workspace_bytes } = measurement;
     let (device, modelled) = (backend.device(), backend.is_modelled());
     let precision = kernel.precision().name();

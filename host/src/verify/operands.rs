@@ -35,7 +35,7 @@ impl Operands {
     /// What [`Problem::validate`] finds, and [`Error::OutOfHostMemory`].
     pub fn random(problem: &Problem) -> Result<Self, Error> {
         problem.validate()?;
-        let sgemm::Problem { m, n, k, lda, ldb, ldc, input, output, .. } = **problem;
+        let sgemm::Product { m, n, k, lda, ldb, ldc, input, output, .. } = **problem;
         let mut operands = Self {
             a: Matrix::new(input, m, k, lda)?,
             b: Matrix::new(input, k, n, ldb)?,

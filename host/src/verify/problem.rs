@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use gpu_kernels::Element;
+use sgemm::Product;
 
 use super::element;
 use super::matrix::{GUARD, Shape};
@@ -26,15 +27,19 @@ use crate::Error;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Problem {
     /// The product.
-    pub gemm: sgemm::Problem,
+    pub gemm: Product,
+    /// The factor of A\*B. At 0, A and B are not read.
+    pub alpha: f32,
+    /// The factor of C. At 0, C is not read.
+    pub beta: f32,
     /// What the operands are drawn from.
     pub seed: u64,
 }
 
 impl Deref for Problem {
-    type Target = sgemm::Problem;
+    type Target = Product;
 
-    fn deref(&self) -> &sgemm::Problem {
+    fn deref(&self) -> &Product {
         &self.gemm
     }
 }
@@ -43,9 +48,9 @@ impl Problem {
     /// C = A\*B of f32, without gaps between the rows, seed 0.
     ///
     /// # Errors
-    /// Those of [`sgemm::Problem::new`].
+    /// Those of [`sgemm::Product::new`].
     pub fn new(m: u32, n: u32, k: u32) -> Result<Self, Error> {
-        Self { gemm: sgemm::Problem::new(m, n, k)?, seed: 0 }.checked()
+        Self { gemm: Product::new(m, n, k)?, alpha: 1.0, beta: 0.0, seed: 0 }.checked()
     }
 
     /// The same problem with A and B made of `input`, and C of `output`.
@@ -61,13 +66,13 @@ impl Problem {
     /// # Errors
     /// [`Error::Scalars`] where C would overflow.
     pub fn with_scalars(self, alpha: f32, beta: f32) -> Result<Self, Error> {
-        Self { gemm: self.gemm.with_scalars(alpha, beta), ..self }.checked()
+        Self { alpha, beta, ..self }.checked()
     }
 
     /// The same problem with these leading dimensions.
     ///
     /// # Errors
-    /// Those of [`sgemm::Problem::with_leading_dimensions`].
+    /// Those of [`sgemm::Product::with_leading_dimensions`].
     pub fn with_leading_dimensions(self, lda: u32, ldb: u32, ldc: u32) -> Result<Self, Error> {
         Self { gemm: self.gemm.with_leading_dimensions(lda, ldb, ldc)?, ..self }.checked()
     }
@@ -86,10 +91,10 @@ impl Problem {
     /// Checks what the constructors check, for a problem whose fields were set by hand.
     ///
     /// # Errors
-    /// Those of [`sgemm::Problem::validate`], with the guard bands' bytes, and [`Error::Scalars`].
+    /// Those of [`sgemm::Product::validate`], with the guard bands' bytes, and [`Error::Scalars`].
     pub fn validate(&self) -> Result<(), Error> {
         self.gemm.validate()?;
-        let sgemm::Problem { m, n, k, alpha, beta, output, .. } = self.gemm;
+        let (Self { alpha, beta, .. }, Product { m, n, k, output, .. }) = (*self, self.gemm);
         if self.bytes_of(|_| Element::F32.bytes()).is_none() {
             return Err(sgemm::Error::SizeOverflow { m, n, k }.into());
         }
@@ -105,16 +110,28 @@ impl Problem {
         Ok(())
     }
 
+    /// Whether A\*B has any part in the result: BLAS reads neither A nor B otherwise.
+    #[must_use]
+    pub fn reads_inputs(&self) -> bool {
+        self.alpha != 0.0 && self.k != 0
+    }
+
+    /// Whether the old C has any part in the result: BLAS does not read it otherwise.
+    #[must_use]
+    pub fn reads_c(&self) -> bool {
+        self.beta != 0.0
+    }
+
     /// The shapes of A, B and C.
     #[must_use]
     pub fn shapes(&self) -> [Shape; 3] {
-        let shape = |layout: sgemm::Layout| Shape {
-            element: layout.element,
-            rows: layout.rows as usize,
-            columns: layout.columns as usize,
-            ld: layout.ld as usize,
+        let shape = |matrix: sgemm::Matrix| Shape {
+            element: matrix.element,
+            rows: matrix.rows as usize,
+            columns: matrix.columns as usize,
+            ld: matrix.ld as usize,
         };
-        self.layouts().map(shape).into_array()
+        self.matrices().map(shape).into_array()
     }
 
     /// Bytes of device memory that the operands need, guard bands included.

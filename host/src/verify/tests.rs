@@ -188,7 +188,7 @@ fn every_arithmetic_is_caught_forgetting_a_product_or_a_tile() {
         let fresh = Operands::random(&problem).unwrap();
         let right = of_precision(&problem, &fresh, precision);
         let verifier = Verifier::new(&problem, &fresh);
-        let shorter = Problem { gemm: sgemm::Problem { k: 119, ..*problem }, ..problem };
+        let shorter = Problem { gemm: sgemm::Product { k: 119, ..*problem }, ..problem };
         let mut result = of_precision(&shorter, &fresh, precision);
         assert!(matches!(verifier.verify(&result, precision).fault, Some(Fault::Element { .. })), "{precision:?}");
         // By whole rows and columns alone: a block that was never written, and a single infinity.

@@ -3,6 +3,7 @@
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fmt;
 
+use cudarc::driver::DriverError;
 use cudarc::driver::sys::{self, CUcontext, CUresult};
 
 use crate::Error;
@@ -74,6 +75,11 @@ pub(super) fn checked(status: CUresult, what: impl FnOnce() -> String) -> Result
         CUresult::CUDA_SUCCESS => Ok(()),
         status => Err(Error::Driver { what: what(), code: format!("{status:?}") }),
     }
+}
+
+/// An error of cudarc as one of ours. `what` completes the sentence "cannot ...".
+pub(super) fn failed(what: String, error: DriverError) -> Error {
+    Error::Driver { what, code: format!("{:?}", error.0) }
 }
 
 /// The context that is current on this thread.

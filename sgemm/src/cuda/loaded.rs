@@ -111,7 +111,9 @@ impl Loaded {
         let aligned = self.plan.problem().alignments();
         let parts = Buffer::PARTS.iter().filter(|part| self.plan.part_bytes()[**part] > 0);
         let parts = parts.map(|part| of("workspace", *part, OPERAND_ALIGNMENT));
-        for (operand, address, bytes) in aligned.into_iter().map(|(name, buffer, bytes)| of(name, buffer, bytes)).chain(parts) {
+        for (operand, address, bytes) in
+            aligned.into_iter().map(|(name, buffer, bytes)| of(name, buffer, bytes)).chain(parts)
+        {
             if !address.is_multiple_of(bytes) {
                 return Err(Error::Alignment { operand, address, bytes });
             }
@@ -138,7 +140,8 @@ impl Default for Parameters {
 impl Parameters {
     fn push(&mut self, argument: Argument, bindings: &Bindings) -> Result<(), Error> {
         let parameter = Parameter::new(argument.value(bindings))?;
-        let too_many = || Error::Driver { what: "launch a kernel".into(), code: format!("more than {MAX_ARGUMENTS} arguments") };
+        let too_many =
+            || Error::Driver { what: "launch a kernel".into(), code: format!("more than {MAX_ARGUMENTS} arguments") };
         *self.values.get_mut(self.len).ok_or_else(too_many)? = parameter;
         self.len += 1;
         Ok(())

@@ -155,7 +155,11 @@ impl Modules {
         self.load_as(SUPPORT, || unsafe { Module::compile(SUPPORT, &self.source.support(Target::Sm80)?) })
     }
 
-    fn load_as(&self, name: &'static str, compile: impl FnOnce() -> Result<Module, Error>) -> Result<Arc<Module>, Error> {
+    fn load_as(
+        &self,
+        name: &'static str,
+        compile: impl FnOnce() -> Result<Module, Error>,
+    ) -> Result<Arc<Module>, Error> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, module)) = loaded.iter().find(|(known, _)| *known == name) {
             return Ok(Arc::clone(module));

@@ -17,8 +17,8 @@ pub(crate) use oriented::Oriented;
 pub use slabs::Slab;
 use slabs::slabs;
 
-use crate::problem::{Problem, Scalars};
 use crate::Error;
+use crate::problem::{Problem, Scalars};
 
 /// What an operand that TMA loads read begins at a multiple of, in bytes, and each of its rows.
 pub const OPERAND_ALIGNMENT: u64 = 16;
@@ -84,10 +84,8 @@ impl Plan {
         }
         let Oriented { m, n, k, operands, alignments, ldd, .. } = oriented;
         let pipeline = |operand, stored, alignment| Pipeline::new(step, operand, stored, alignment);
-        let inputs = Ab {
-            a: pipeline(Operand::A, operands.a, alignments.a),
-            b: pipeline(Operand::B, operands.b, alignments.b),
-        };
+        let inputs =
+            Ab { a: pipeline(Operand::A, operands.a, alignments.a), b: pipeline(Operand::B, operands.b, alignments.b) };
         for (pipeline, source) in [(&inputs.a, operands.a), (&inputs.b, operands.b)] {
             let batch_stride = if source.place.buffer == Buffer::A { problem.batch.a } else { problem.batch.b };
             for rewrite in &pipeline.rewrites {
@@ -205,14 +203,7 @@ impl Plan {
         self.launches.extend(launches);
     }
 
-    fn push_products(
-        &mut self,
-        oriented: &Oriented,
-        inputs: &Ab<Pipeline>,
-        result: Buffer,
-        ldc: u32,
-        sm_count: u32,
-    ) {
+    fn push_products(&mut self, oriented: &Oriented, inputs: &Ab<Pipeline>, result: Buffer, ldc: u32, sm_count: u32) {
         let step = self.step;
         let Oriented { m, n, k, .. } = *oriented;
         let Ab { a, b } = inputs;
@@ -220,8 +211,7 @@ impl Plan {
             if result == Buffer::C { [Argument::Alpha, Argument::Beta] } else { [1.0, 0.0].map(Argument::F32) };
         for slab in slabs(m, step.tile.bm) {
             let Slab { first_row, rows } = slab;
-            let c = Place::start(result)
-                .plus(u64::from(first_row) * u64::from(ldc) * u64::from(step.output.bytes()));
+            let c = Place::start(result).plus(u64::from(first_row) * u64::from(ldc) * u64::from(step.output.bytes()));
             let mut arguments = vec![
                 ("m", Argument::U32(rows)),
                 ("n", Argument::U32(n)),
@@ -238,7 +228,13 @@ impl Plan {
             if let Some(boxes) = step.maps {
                 let map = |stored: stored::Stored, tma_box| {
                     let stored::Stored { place, rows, columns, ld, .. } = stored;
-                    Argument::TensorMap(TensorMap { at: place, rows: rows.max(1), columns: columns.max(1), ld, tma_box })
+                    Argument::TensorMap(TensorMap {
+                        at: place,
+                        rows: rows.max(1),
+                        columns: columns.max(1),
+                        ld,
+                        tma_box,
+                    })
                 };
                 arguments.push(("a_map", map(a.mapped.slab(slab), boxes.a)));
                 arguments.push(("b_map", map(b.mapped, boxes.b)));
@@ -249,7 +245,8 @@ impl Plan {
             }
             if let Schedule::StreamK { .. } = step.schedule {
                 let stream_k = step.stream_k_tiles(rows, n, sm_count);
-                let part = |place, bytes| if bytes == 0 { Argument::Null } else { Argument::Place(Place::start(place)) };
+                let part =
+                    |place, bytes| if bytes == 0 { Argument::Null } else { Argument::Place(Place::start(place)) };
                 let (partials, flags) = (step.partial_tile_bytes(stream_k), step.flag_bytes(stream_k));
                 arguments.push(("stream_k_tiles", Argument::U32(stream_k.tiles)));
                 arguments.push(("partial_tiles", part(Buffer::Partials, partials)));

@@ -53,8 +53,8 @@ impl Pipeline {
         let transposes = wanted.is_some_and(|prepass| prepass.transposes && prepass.split.is_none());
         let is_split = wanted.is_some_and(|prepass| prepass.split.is_some());
         let is_aligned = alignment >= OPERAND_ALIGNMENT && source.has_aligned_rows();
-        // TMA alone cannot do without; but an aligned transpose is what a kernel of transposed operands counts on.
-        let needs_aligned = !is_split && (step.maps.is_some() || transposes);
+        // TMA cannot do without; nor can steps that have such a pre-pass.
+        let needs_aligned = !is_split && (step.maps.is_some() || wanted.is_some());
         let is_readable = source.transposed == transposes && source.is_countable() && (is_aligned || !needs_aligned);
         let buffer = match (operand, is_split) {
             (Operand::A, true) => Buffer::PlainA,
@@ -64,11 +64,10 @@ impl Pipeline {
         };
         let mut rewrites = Vec::new();
         if !is_readable {
-            let prepass = if source.transposed == transposes {
-                gpu_kernels::align(operand, source.element)
-            } else {
-                gpu_kernels::transpose(operand, source.element)
-            };
+            let turns = source.transposed != transposes;
+            let own = wanted.filter(|prepass| !is_split && prepass.transposes == turns);
+            let support = if turns { gpu_kernels::transpose } else { gpu_kernels::align };
+            let prepass = own.copied().unwrap_or_else(|| support(operand, source.element));
             rewrites.push(Rewrite::new(prepass, source, buffer));
         }
         let plain = rewrites.last().map_or(source, |rewrite| rewrite.target);

@@ -1,13 +1,31 @@
-use gpu_kernels::{Element, PREPASS_ARGUMENTS, Precision, SPLIT_ARGUMENTS, Tile, TmaBox, runnable};
+use gpu_kernels::{
+    Activation, BiasPer, POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Tile, TmaBox,
+    runnable,
+};
 
 use super::*;
+use crate::problem::{Epilogue, Layout};
 
-const A: Address = 0x1000;
-const B: Address = 0x2000;
-const C: Address = 0x3000;
-const OPERANDS: Abc<Address> = Abc { a: A, b: B, c: C };
-const WORKSPACE: Workspace<Address> =
-    Workspace { copies: Ab { a: 0x4000, b: 0x5000 }, reduction: 0x6000, maps: 0x7000 };
+/// Where everything begins, far apart.
+const fn at(buffer: Buffer) -> Address {
+    (buffer as u64 + 1) << 40
+}
+
+const A: Address = at(Buffer::A);
+const B: Address = at(Buffer::B);
+const C: Address = at(Buffer::C);
+const COPY: Ab<Address> = Ab { a: at(Buffer::CopyA), b: at(Buffer::CopyB) };
+
+fn bindings() -> Bindings {
+    let mut addresses = Buffers::default();
+    for buffer in [Buffer::A, Buffer::B, Buffer::C, Buffer::D, Buffer::Bias, Buffer::Alpha, Buffer::Beta] {
+        addresses[buffer] = at(buffer);
+    }
+    for part in Buffer::PARTS {
+        addresses[part] = at(part);
+    }
+    Bindings { addresses, alpha: 2.0, beta: 3.0 }
+}
 
 const PLAIN: Step = Step { kernel: "k", tile: Tile { bm: 4, bn: 8, bk: 1, tm: 1, tn: 1 }, ..Step::PLAIN };
 
@@ -65,30 +83,57 @@ const PERSISTS: Step = Step { schedule: Schedule::Persistent, cluster: [2, 1, 1]
 
 const ALL: [&Step; 8] = [&PLAIN, &COPIES, &TRANSPOSED, &MAPPED, &STREAMS, &HALVES, &SPLITS, &PERSISTS];
 
-/// On a device of 3 SMs.
-fn plan(step: &'static Step, m: u32, n: u32, k: u32) -> Plan {
-    Plan::new(step, &Problem::new(m, n, k).unwrap().with_elements(step.precision.input(), step.output), 3).unwrap()
+fn problem(step: &Step, m: u32, n: u32, k: u32) -> Problem {
+    let [m, n, k] = [m, n, k].map(|size| size as usize);
+    Problem::new(m, n, k).with_elements(step.precision.input(), step.output)
 }
 
+/// On a device of 3 SMs.
+fn plan(step: &'static Step, m: u32, n: u32, k: u32) -> Plan {
+    Plan::new(step, &problem(step, m, n, k), 3).unwrap()
+}
+
+/// Pre-passes, and the others.
 fn launches(plan: &Plan) -> (Vec<Launch>, Vec<Launch>) {
-    (plan.prepasses(OPERANDS, &WORKSPACE), plan.launches(OPERANDS, &WORKSPACE))
+    plan.launches().iter().cloned().partition(|launch| matches!(launch.role, Role::Prepass(_)))
 }
 
 /// The argument of that name.
-fn argument(launch: &Launch, name: &str) -> Argument {
-    launch.arguments.iter().find(|(known, _)| *known == name).unwrap().1
+fn argument(launch: &Launch, name: &str) -> Value {
+    launch.arguments.iter().find(|(known, _)| *known == name).unwrap().1.value(&bindings())
+}
+
+/// What the tensor maps of the launches say, in order.
+fn maps(plan: &Plan) -> Vec<TensorMap<Address>> {
+    let arguments = plan.launches().iter().flat_map(|launch| launch.arguments.iter());
+    let map = |(_, argument): &(_, Argument)| match argument.value(&bindings()) {
+        Value::TensorMap(map) => Some(map),
+        _ => None,
+    };
+    arguments.filter_map(map).collect()
+}
+
+fn copies(plan: &Plan) -> Ab<u64> {
+    Ab { a: plan.part_bytes()[Buffer::CopyA], b: plan.part_bytes()[Buffer::CopyB] }
 }
 
 #[test]
 fn kernels_get_what_they_take() {
-    let of = |argument: &Argument| match argument {
-        Argument::U32(_) => "u32",
-        Argument::F32(_) => "f32",
-        Argument::Address(_) => "*",
+    let of = |argument: &Argument| match argument.value(&bindings()) {
+        Value::U32(_) => "u32",
+        Value::U64(_) => "u64",
+        Value::F32(_) => "f32",
+        Value::Address(_) => "*",
+        Value::TensorMap(_) => "map",
     };
-    let check = |launch: &Launch, expected: Vec<(&str, &str)>| {
+    let check = |launch: &Launch, expected: Vec<(&'static str, &'static str)>| {
         let got: Vec<_> = launch.arguments.iter().map(|(name, argument)| (*name, of(argument))).collect();
-        let expected: Vec<_> = expected.iter().map(|(name, ty)| (*name, if ty.len() > 3 { "*" } else { ty })).collect();
+        let kind = |ty: &'static str| match ty {
+            "TensorMap" => "map",
+            _ if ty.len() > 3 => "*",
+            _ => ty,
+        };
+        let expected: Vec<_> = expected.iter().map(|(name, ty)| (*name, kind(ty))).collect();
         assert_eq!(got, expected);
     };
     for step in ALL.into_iter().chain(runnable()) {
@@ -105,40 +150,38 @@ fn operands_are_copied_where_their_rows_are_not_aligned() {
     let (before, after) = launches(&plan(&COPIES, 9, 16, 8));
     assert_eq!(
         (before.len(), argument(&after[0], "a"), argument(&after[0], "lda")),
-        (0, Argument::Address(A), Argument::U32(8))
+        (0, Value::Address(A), Value::U32(8))
     );
-    assert_eq!(plan(&COPIES, 9, 16, 8).parts(), Workspace::EMPTY);
+    assert_eq!(plan(&COPIES, 9, 16, 8).workspace_bytes(), 0);
 
     let unaligned = plan(&COPIES, 9, 17, 33);
     let (before, after) = launches(&unaligned);
-    assert_eq!(unaligned.parts(), Workspace { copies: Ab { a: 9 * 36 * 4, b: 33 * 20 * 4 }, ..Workspace::EMPTY });
+    assert_eq!(copies(&unaligned), Ab { a: 9 * 36 * 4, b: 33 * 20 * 4 });
     assert_eq!(before.iter().map(|launch| launch.shape.grid).collect::<Vec<_>>(), [[2, 2, 1], [1, 5, 1]]);
     assert_eq!((before[0].kernel, before[0].shape.block), ("copy", [64, 1, 1]));
-    for (name, value) in [("rows", 33), ("columns", 17), ("ld", 17), ("target_ld", 20)] {
-        assert_eq!(argument(&before[1], name), Argument::U32(value), "{name}");
+    for (name, value) in [("rows", 33), ("columns", 17), ("target_ld", 20)] {
+        assert_eq!(argument(&before[1], name), Value::U32(value), "{name}");
     }
-    assert_eq!(argument(&before[1], "source"), Argument::Address(B));
-    for (name, address, ld, value) in [("a", WORKSPACE.copies.a, "lda", 36), ("b", WORKSPACE.copies.b, "ldb", 20)] {
-        assert_eq!(
-            (argument(&after[0], name), argument(&after[0], ld)),
-            (Argument::Address(address), Argument::U32(value))
-        );
+    assert_eq!(argument(&before[1], "ld"), Value::U64(17));
+    assert_eq!(argument(&before[1], "source"), Value::Address(B));
+    for (name, address, ld, value) in [("a", COPY.a, "lda", 36), ("b", COPY.b, "ldb", 20)] {
+        assert_eq!((argument(&after[0], name), argument(&after[0], ld)), (Value::Address(address), Value::U32(value)));
     }
 }
 
 #[test]
 fn nothing_is_rewritten_that_is_not_read() {
-    let problem = Problem::new(9, 17, 33).unwrap().with_scalars(0.0, 1.0);
-    for plan in [Plan::new(&COPIES, &problem, 3).unwrap(), plan(&COPIES, 9, 17, 0)] {
-        let (before, after) = launches(&plan);
-        assert_eq!((before.len(), after.len()), (0, 1));
-        let Ab { a, b } = plan.parts().copies;
-        assert!(a >= 16 && b >= 16, "there is memory to point to");
-    }
+    let (before, after) = launches(&plan(&COPIES, 9, 17, 0));
+    assert_eq!((before.len(), after.len()), (0, 1));
+    let Ab { a, b } = copies(&plan(&COPIES, 9, 17, 0));
+    assert!(a >= 16 && b >= 16, "there is memory to point to");
+    let plan_of = plan(&COPIES, 9, 17, 33);
+    let needed = |alpha| plan_of.needed(0, alpha).count();
+    assert_eq!((needed(1.0), needed(0.0), needed(f32::NAN)), (3, 1, 3));
     for (m, n) in [(0, 17), (9, 0), (0, 0)] {
         for step in ALL {
             let plan = plan(step, m, n, 33);
-            assert_eq!((launches(&plan), plan.parts()), ((vec![], vec![]), Workspace::EMPTY));
+            assert_eq!((plan.launches().len(), plan.workspace_bytes()), (0, 0));
         }
     }
 }
@@ -150,38 +193,32 @@ fn tall_problems_have_slabs_of_everything() {
     let (_, plain) = launches(&plan(&PLAIN, m, 8, 5));
     let starts =
         |launches: &[Launch], name| -> Vec<_> { launches.iter().map(|launch| argument(launch, name)).collect() };
-    let addresses = |first: Address, step: u64| vec![Argument::Address(first), Argument::Address(first + step)];
+    let addresses = |first: Address, step: u64| vec![Value::Address(first), Value::Address(first + step)];
     assert_eq!(starts(&plain, "a"), addresses(A, u64::from(slab_rows) * 5 * 4));
     assert_eq!(starts(&plain, "c"), addresses(C, u64::from(slab_rows) * 8 * 4));
     assert_eq!(starts(&plain, "b"), addresses(B, 0));
-    assert_eq!(starts(&plain, "m"), [Argument::U32(slab_rows), Argument::U32(3)]);
+    assert_eq!(starts(&plain, "m"), [Value::U32(slab_rows), Value::U32(3)]);
 
     // A transposed one goes on to the right.
     let (before, after) = launches(&plan(&TRANSPOSED, m, 8, 5));
-    assert_eq!(starts(&after, "a"), addresses(WORKSPACE.copies.a, u64::from(slab_rows) * 4));
-    assert_eq!(starts(&after, "lda"), [Argument::U32(m.next_multiple_of(4)); 2]);
-    assert_eq!((before.len(), argument(&before[0], "target_ld")), (1, Argument::U32(m.next_multiple_of(4))));
+    assert_eq!(starts(&after, "a"), addresses(COPY.a, u64::from(slab_rows) * 4));
+    assert_eq!(starts(&after, "lda"), [Value::U32(m.next_multiple_of(4)); 2]);
+    assert_eq!((before.len(), argument(&before[0], "target_ld")), (1, Value::U32(m.next_multiple_of(4))));
     let (before, _) = launches(&plan(&TRANSPOSED, 65_535 * 8 + 1, 8, 5));
-    assert_eq!(starts(&before, "target"), addresses(WORKSPACE.copies.a, 65_535 * 8 * 4));
+    assert_eq!(starts(&before, "target"), addresses(COPY.a, 65_535 * 8 * 4));
     assert_eq!(starts(&before, "source"), addresses(A, 65_535 * 8 * 5 * 4));
 }
 
 #[test]
 fn maps_describe_what_the_kernel_reads() {
     let m = 65_535 * 4 + 3;
-    let mapped = plan(&MAPPED, m, 17, 8);
-    let maps = mapped.maps(OPERANDS, &WORKSPACE);
+    let maps_of = maps(&plan(&MAPPED, m, 17, 8));
     let [a_box, b_box] = MAPPED.maps.unwrap().into_array();
-    let a = |address, rows| TensorMap { address, rows, columns: 8, ld: 8, tma_box: a_box };
-    let b = TensorMap { address: WORKSPACE.copies.b, rows: 8, columns: 17, ld: 20, tma_box: b_box };
-    assert_eq!(maps, [a(A, 65_535 * 4), b, a(A + 65_535 * 4 * 8 * 4, 3), b]);
-    assert_eq!(mapped.parts().maps, 4 * 128);
-    let (_, launches) = launches(&mapped);
-    let places = |name| launches.iter().map(|launch| argument(launch, name)).collect::<Vec<_>>();
-    assert_eq!(places("a_map"), [0x7000, 0x7100].map(Argument::Address));
-    assert_eq!(places("b_map"), [0x7080, 0x7180].map(Argument::Address));
+    let a = |at, rows| TensorMap { at, rows, columns: 8, ld: 8, tma_box: a_box };
+    let b = TensorMap { at: COPY.b, rows: 8, columns: 17, ld: 20, tma_box: b_box };
+    assert_eq!(maps_of, [a(A, 65_535 * 4), b, a(A + 65_535 * 4 * 8 * 4, 3), b]);
     // Where k is 0 there is no matrix, but a map must have one.
-    let empty = plan(&MAPPED, 3, 17, 0).maps(OPERANDS, &WORKSPACE);
+    let empty = maps(&plan(&MAPPED, 3, 17, 0));
     assert!(empty.iter().all(|map| map.rows > 0 && map.columns > 0 && map.ld > 0 && map.ld % 4 == 0), "{empty:?}");
 }
 
@@ -189,13 +226,14 @@ fn maps_describe_what_the_kernel_reads() {
 fn blocks_that_stream_get_their_workspace() {
     // 3 x 5 tiles and 6 CTA slots: the 3 of the partial wave and 6 more are stream-K tiles.
     let streams = plan(&STREAMS, 12, 40, 5);
-    assert_eq!(streams.parts().reduction, 6 * (4 * 8 * 4 + 4));
+    let bytes = streams.part_bytes();
+    assert_eq!((bytes[Buffer::Partials], bytes[Buffer::Flags]), (6 * 4 * 8 * 4, 6 * 4));
+    assert_eq!(streams.workspace_bytes(), 256 + 768);
     let (_, after) = launches(&streams);
-    assert_eq!(argument(&after[0], "stream_k_tiles"), Argument::U32(9));
-    assert_eq!(argument(&after[0], "workspace"), Argument::Address(WORKSPACE.reduction));
+    assert_eq!(argument(&after[0], "stream_k_tiles"), Value::U32(9));
+    assert_eq!(argument(&after[0], "partial_tiles"), Value::Address(at(Buffer::Partials)));
+    assert_eq!(argument(&after[0], "flags"), Value::Address(at(Buffer::Flags)));
     assert_eq!(after[0].shape.grid, [15 - 9 + 6, 1, 1]);
-    assert_eq!(streams.parts(), Workspace { reduction: 6 * 132, ..Workspace::EMPTY });
-    assert_eq!(streams.workspace_bytes(), 1024);
 }
 
 #[test]
@@ -203,18 +241,15 @@ fn bytes_are_counted_by_what_elements_have() {
     // 12 elements of 16 bits are no multiple of 16 bytes, though 12 of 32 bits are.
     let halves = plan(&HALVES, 65_535 * 4 + 1, 16, 12);
     assert_eq!(halves.rewritten(), [(Operand::A, 32_768)]);
-    assert_eq!(halves.parts().copies, Ab { a: (65_535 * 4 + 1) * 16 * 2, b: 0 });
+    assert_eq!(copies(&halves), Ab { a: (65_535 * 4 + 1) * 16 * 2, b: 0 });
     let (before, after) = launches(&halves);
-    assert_eq!((before.len(), argument(&before[0], "target_ld")), (1, Argument::U32(16)));
-    assert_eq!(argument(&after[1], "a"), Argument::Address(WORKSPACE.copies.a + 65_535 * 4 * 16 * 2));
-    assert_eq!(argument(&after[1], "b"), Argument::Address(B));
+    assert_eq!((before.len(), argument(&before[0], "target_ld")), (1, Value::U32(16)));
+    assert_eq!(argument(&after[1], "a"), Value::Address(COPY.a + 65_535 * 4 * 16 * 2));
+    assert_eq!(argument(&after[1], "b"), Value::Address(B));
     // C is f32.
-    assert_eq!(argument(&after[1], "c"), Argument::Address(C + 65_535 * 4 * 16 * 4));
-    let maps = halves.maps(OPERANDS, &WORKSPACE);
-    assert_eq!(
-        (maps[2].address, maps[2].rows, maps[2].columns, maps[2].ld),
-        (WORKSPACE.copies.a + 65_535 * 4 * 32, 1, 12, 16)
-    );
+    assert_eq!(argument(&after[1], "c"), Value::Address(C + 65_535 * 4 * 16 * 4));
+    let maps = maps(&halves);
+    assert_eq!((maps[2].at, maps[2].rows, maps[2].columns, maps[2].ld), (COPY.a + 65_535 * 4 * 32, 1, 12, 16));
 }
 
 #[test]
@@ -225,12 +260,12 @@ fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
     let row = 4 * 32 * 2;
     let [a_scales, b_scales] = [u64::from(m) * row, 7 * row];
     let bytes = Ab { a: u64::from(m) * (row + 4), b: 7 * (row + 4) };
-    assert_eq!(splits.parts(), Workspace { copies: bytes, maps: 4 * 128, ..Workspace::EMPTY });
+    assert_eq!(copies(&splits), bytes);
     let padded = bytes.map(|bytes| bytes.next_multiple_of(WORKSPACE_ALIGNMENT));
-    assert_eq!(splits.workspace_bytes(), padded.a + padded.b + 512);
+    assert_eq!(splits.workspace_bytes(), padded.a + padded.b);
 
     let (before, after) = launches(&splits);
-    let Ab { a, b } = WORKSPACE.copies;
+    let Ab { a, b } = COPY;
     // Slabs of A's rows; of B whole columns.
     let (cut, whole) = (65_535 * 2_u64, 2);
     assert_eq!(
@@ -242,45 +277,42 @@ fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
         for (name, address) in
             [("source", A + first * 33 * 4), ("target", a + first * row), ("scales", a + a_scales + first * 4)]
         {
-            assert_eq!(argument(launch, name), Argument::Address(address), "{name}");
+            assert_eq!(argument(launch, name), Value::Address(address), "{name}");
         }
-        assert_eq!(
-            (argument(launch, "columns"), argument(launch, "target_ld")),
-            (Argument::U32(33), Argument::U32(128))
-        );
+        assert_eq!((argument(launch, "columns"), argument(launch, "target_ld")), (Value::U32(33), Value::U32(128)));
     }
     let of_b = &before[3];
     assert_eq!((before[0].shape.cluster, of_b.shape.cluster), ([1; 3], [1, 3, 1]));
-    for (name, value) in [("rows", 33), ("columns", 7), ("ld", 7), ("target_ld", 128)] {
-        assert_eq!(argument(of_b, name), Argument::U32(value), "{name}");
+    for (name, value) in [("rows", 33), ("columns", 7), ("target_ld", 128)] {
+        assert_eq!(argument(of_b, name), Value::U32(value), "{name}");
     }
     for (name, address) in [("source", B), ("target", b), ("scales", b + b_scales)] {
-        assert_eq!(argument(of_b, name), Argument::Address(address), "{name}");
+        assert_eq!(argument(of_b, name), Value::Address(address), "{name}");
     }
 
     for (launch, first) in after.iter().zip([0, 65_535 * 4]) {
         let addresses =
             [("a", A + first * 33 * 4), ("b", B), ("a_scales", a + a_scales + first * 4), ("b_scales", b + b_scales)];
         for (name, address) in addresses {
-            assert_eq!(argument(launch, name), Argument::Address(address), "{name}");
+            assert_eq!(argument(launch, name), Value::Address(address), "{name}");
         }
-        assert_eq!((argument(launch, "lda"), argument(launch, "ldb")), (Argument::U32(33), Argument::U32(7)));
+        assert_eq!((argument(launch, "lda"), argument(launch, "ldb")), (Value::U32(33), Value::U32(7)));
     }
-    let map = |address, rows| TensorMap { address, rows, columns: 128, ld: 128, tma_box: PART };
+    let map = |at, rows| TensorMap { at, rows, columns: 128, ld: 128, tma_box: PART };
     let of_b = map(b, 7);
-    assert_eq!(splits.maps(OPERANDS, &WORKSPACE), [map(a, 65_535 * 4), of_b, map(a + 65_535 * 4 * row, 3), of_b]);
+    assert_eq!(maps(&splits), [map(a, 65_535 * 4), of_b, map(a + 65_535 * 4 * row, 3), of_b]);
 }
 
 #[test]
 fn an_operand_that_is_split_has_a_chunk_at_least_and_no_more_than_can_be_counted() {
     let empty = plan(&SPLITS, 3, 4, 0);
     assert_eq!(launches(&empty).0.len(), 0);
-    assert_eq!(empty.parts().copies, Ab { a: 3 * (128 + 4), b: 4 * (128 + 4) });
-    assert!(empty.maps(OPERANDS, &WORKSPACE).iter().all(|map| map.columns == 64));
+    assert_eq!(copies(&empty), Ab { a: 3 * (128 + 4), b: 4 * (128 + 4) });
+    assert!(maps(&empty).iter().all(|map| map.columns == 64));
 
-    let of = |k| Plan::new(&SPLITS, &Problem::new(1, 1, k).unwrap(), 3);
+    let of = |k| Plan::new(&SPLITS, &problem(&SPLITS, 1, 1, k), 3);
     let most = (1 << 30) - 32;
-    assert_eq!(launches(&of(most).unwrap()).0[0].arguments[5], ("target_ld", Argument::U32((1 << 31) - 64)));
+    assert_eq!(argument(&launches(&of(most).unwrap()).0[0], "target_ld"), Value::U32((1 << 31) - 64));
     let error = of(most + 1).unwrap_err();
     assert_eq!(error.to_string(), "k = 1073741793 is too large: it is at most 1073741792");
 }
@@ -288,7 +320,7 @@ fn an_operand_that_is_split_has_a_chunk_at_least_and_no_more_than_can_be_counted
 #[test]
 fn blocks_persist_in_whole_clusters_on_as_many_multiprocessors_as_there_are() {
     let grid = |m, n, sm_count| {
-        let plan = Plan::new(&PERSISTS, &Problem::new(m, n, 5).unwrap(), sm_count).unwrap();
+        let plan = Plan::new(&PERSISTS, &problem(&PERSISTS, m, n, 5), sm_count).unwrap();
         launches(&plan).1[0].shape.grid
     };
     // 3 rows of tiles, 4 with the other tile of the last one's cluster, and 2 columns.
@@ -300,6 +332,123 @@ fn blocks_persist_in_whole_clusters_on_as_many_multiprocessors_as_there_are() {
 
 #[test]
 fn a_step_takes_what_its_matrices_are_made_of() {
-    let error = Plan::new(&HALVES, &Problem::new(4, 4, 4).unwrap(), 3).unwrap_err();
+    let error = Plan::new(&HALVES, &Problem::new(4, 4, 4), 3).unwrap_err();
     assert_eq!(error.to_string(), " takes f16 and gives f32; the matrices are of f32 and f32");
+}
+
+/// Every layout of A and B, with D by rows and by columns, on every kind of step: the operands are rewritten into what the step
+/// reads, and only where they have to be.
+#[test]
+fn operands_of_any_layout_become_what_the_step_reads() {
+    let rows = |ld: usize| Layout::row_major(ld);
+    let columns = |ld: usize| Layout::column_major(ld);
+    let kernels = |step: &'static Step, a: Layout, b: Layout, c: Layout| -> Vec<&str> {
+        let problem = problem(step, 8, 16, 32).with_layouts(a, b, c);
+        Plan::new(step, &problem, 3).unwrap().launches().iter().map(|launch| launch.kernel).collect()
+    };
+    let element = |step: &Step| if step.precision.input() == Element::F32 { "transpose" } else { "transpose_16" };
+    for step in [&PLAIN, &MAPPED, &HALVES, &PERSISTS] {
+        let transpose = element(step);
+        assert_eq!(kernels(step, rows(32), rows(16), rows(16)), ["k"]);
+        assert_eq!(kernels(step, columns(8), rows(16), rows(16)), [transpose, "k"]);
+        assert_eq!(kernels(step, columns(8), columns(32), rows(16)), [transpose, transpose, "k"]);
+        // C^T = B^T * A^T: what is stored by columns is read as it is.
+        assert_eq!(kernels(step, columns(8), columns(32), columns(8)), ["k"]);
+        assert_eq!(kernels(step, rows(32), columns(32), columns(8)), [transpose, "k"]);
+    }
+    // A step that wants A transposed takes it as it is if it is.
+    assert_eq!(kernels(&TRANSPOSED, columns(8), rows(16), rows(16)), ["k"]);
+    assert_eq!(kernels(&TRANSPOSED, columns(9), rows(16), rows(16)), ["align_rows", "k"]);
+    assert_eq!(kernels(&TRANSPOSED, rows(32), rows(16), rows(16)), ["transpose", "k"]);
+    assert_eq!(kernels(&SPLITS, columns(8), rows(16), rows(16)), ["transpose", "split", "split", "k"]);
+}
+
+#[test]
+fn columns_of_d_change_the_operands_places() {
+    let turned = problem(&PLAIN, 9, 17, 33).with_layouts(
+        Layout::column_major(10),
+        Layout::column_major(40),
+        Layout::column_major(11),
+    );
+    let plan = Plan::new(&PLAIN, &turned, 3).unwrap();
+    let launch = &plan.launches()[0];
+    for (name, value) in [("m", 17), ("n", 9), ("k", 33), ("lda", 40), ("ldb", 10), ("ldc", 11)] {
+        assert_eq!(argument(launch, name), Value::U32(value), "{name}");
+    }
+    for (name, address) in [("a", B), ("b", A), ("c", C)] {
+        assert_eq!(argument(launch, name), Value::Address(address), "{name}");
+    }
+}
+
+#[test]
+fn pointers_that_are_not_aligned_are_read_by_a_copy_where_tma_loads_them() {
+    let plain = problem(&PLAIN, 9, 16, 8).with_alignment(4, 8);
+    assert_eq!(Plan::new(&PLAIN, &plain, 3).unwrap().launches().len(), 1);
+    let plan = Plan::new(&MAPPED, &plain, 3).unwrap();
+    assert_eq!(plan.launches().iter().map(|launch| launch.kernel).collect::<Vec<_>>(), ["copy", "copy", "k"]);
+    // A batch's second A begins 8 bytes further on.
+    let batch = problem(&MAPPED, 9, 16, 8).with_batch(2, [74, 0, 9 * 16]);
+    let plan = Plan::new(&MAPPED, &batch, 3).unwrap();
+    assert_eq!(plan.launches().iter().map(|launch| launch.kernel).collect::<Vec<_>>(), ["copy", "k"]);
+}
+
+#[test]
+fn leading_dimensions_that_kernels_cannot_count_are_copied() {
+    let far = 1_usize << 40;
+    let apart = problem(&PLAIN, 2, 16, 8).with_layouts(
+        Layout::row_major(far),
+        Layout::column_major(far),
+        Layout::row_major(far),
+    );
+    let plan = Plan::new(&PLAIN, &apart, 3).unwrap();
+    let kernels: Vec<_> = plan.launches().iter().map(|launch| launch.kernel).collect();
+    assert_eq!(kernels, ["align_rows", "transpose", "k", "finish_f32"]);
+    assert_eq!(argument(&plan.launches()[0], "ld"), Value::U64(1 << 40));
+    assert_eq!(argument(&plan.launches()[3], "ldd"), Value::U64(1 << 40));
+}
+
+#[test]
+fn an_epilogue_of_its_own_is_a_post_pass() {
+    let epilogue = Epilogue { bias: Some(BiasPer::Row), activation: Activation::Gelu };
+    let by_columns = problem(&PLAIN, 9, 17, 5)
+        .with_layouts(Layout::row_major(5), Layout::row_major(17), Layout::row_major(17))
+        .with_d(Layout::column_major(9))
+        .with_scalars(Scalars::Device)
+        .with_epilogue(epilogue);
+    let plan = Plan::new(&PLAIN, &by_columns, 3).unwrap();
+    let [.., product, last] = plan.launches() else { panic!() };
+    assert_eq!((argument(product, "alpha"), argument(product, "beta")), (Value::F32(1.0), Value::F32(0.0)));
+    assert_eq!(argument(product, "c"), Value::Address(at(Buffer::Sums)));
+    let names: Vec<_> = last.arguments.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, POSTPASS_ARGUMENTS.map(|(name, _)| name));
+    // D^T is 17 x 9: its bias is one per column, and C's rows are its columns.
+    let values = [
+        ("m", Value::U32(17)),
+        ("n", Value::U32(9)),
+        ("ldw", Value::U32(12)),
+        ("alpha_at", Value::Address(at(Buffer::Alpha))),
+        ("beta_at", Value::Address(at(Buffer::Beta))),
+        ("c", Value::Address(C)),
+        ("c_row_stride", Value::U64(1)),
+        ("c_col_stride", Value::U64(17)),
+        ("d", Value::Address(at(Buffer::D))),
+        ("ldd", Value::U64(9)),
+        ("bias", Value::Address(at(Buffer::Bias))),
+        ("bias_per", Value::U32(BiasPer::Column as u32)),
+        ("activation", Value::U32(Activation::Gelu as u32)),
+    ];
+    for (name, value) in values {
+        assert_eq!(argument(last, name), value, "{name}");
+    }
+    assert_eq!(plan.part_bytes()[Buffer::Sums], 17 * 12 * 4);
+}
+
+#[test]
+fn a_batch_rewrites_what_its_problems_share_once() {
+    let batch = problem(&COPIES, 9, 17, 33).with_batch(3, [0, 33 * 17, 9 * 17]);
+    let plan = Plan::new(&COPIES, &batch, 3).unwrap();
+    assert_eq!([0, 1, 2].map(|index| plan.needed(index, 1.0).count()), [3, 2, 2]);
+    let second = plan.addresses_of(1, &bindings().addresses);
+    let moved = [Buffer::A, Buffer::B, Buffer::C, Buffer::CopyA].map(|buffer| second[buffer] - at(buffer));
+    assert_eq!(moved, [0, 33 * 17 * 4, 9 * 17 * 4, 0]);
 }

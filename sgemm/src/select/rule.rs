@@ -65,7 +65,7 @@ fn area(step: &Step, product: &Product) -> u32 {
 }
 
 /// Blocks that have tiles of their own, or shares of one, to compute.
-fn blocks(step: &Step, product: &Product) -> u64 {
+pub(super) fn blocks(step: &Step, product: &Product) -> u64 {
     let splits = if let Schedule::SplitK { splits } = step.schedule { splits } else { 1 };
     let tiles = u64::from(product.m.div_ceil(step.tile.bm)) * u64::from(product.n.div_ceil(step.tile.bn));
     tiles * u64::from(splits)

@@ -10,12 +10,12 @@ use cudarc::cublas::sys::{
 };
 use cust::stream::Stream;
 use gpu_kernels::{Element, Precision};
-use sgemm::Problem;
+use sgemm::Product;
 
 use super::operands::Gemm;
 use super::raw;
-use crate::Error;
 use crate::backend::Baseline;
+use crate::{Error, Problem};
 
 /// A handle of cuBLAS, bound to a stream.
 pub(super) struct Cublas {
@@ -59,7 +59,7 @@ impl Cublas {
     ///
     /// cuBLAS is column-major: our row-major A, B and C are its transposes, so it computes C^T = B^T * A^T.
     pub(super) fn gemm(&self, baseline: &Baseline, gemm: &Gemm) -> Result<(), Error> {
-        let Problem { m, n, k, alpha, beta, lda, ldb, ldc, .. } = *gemm.problem;
+        let Problem { gemm: Product { m, n, k, lda, ldb, ldc, .. }, alpha, beta, .. } = gemm.problem;
         // `gemm` checked that none is above `gpu_kernels::MAX_SIZE`, the largest i32.
         let [m, n, k, lda, ldb, ldc] = [m, n, k, lda, ldb, ldc].map(|size| size as i32);
         let [a, b, c] = gemm.addresses().map(|address| ptr::without_provenance_mut::<c_void>(address as usize));

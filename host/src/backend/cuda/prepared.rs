@@ -3,8 +3,8 @@
 use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpu_kernels::Step;
-use sgemm::cuda::{self, Modules};
-use sgemm::plan::Plan;
+use sgemm::cuda::{Loaded, Modules};
+use sgemm::plan::{Bindings, Buffer, Plan};
 
 use super::failure::Context as _;
 use super::graph::Graph;
@@ -18,13 +18,14 @@ pub(super) struct Prepared {
     problem: Problem,
     // The graph holds addresses of what stands after it.
     graph: Option<Graph>,
-    gemm: cuda::Prepared,
+    gemm: Loaded,
+    bindings: Bindings,
     _workspace: Option<DeviceBuffer<u32>>,
 }
 
 impl Prepared {
     /// Allocates the workspace, poisons all of it, so that a kernel is found out that reads what it has not written, and has the
-    /// library initialise it. With `graphs`, what the step launches is recorded as one graph. What is prepared must not be
+    /// library clear its flags. With `graphs`, what the step launches is recorded as one graph. What is prepared must not be
     /// launched once the operands are gone.
     pub(super) fn new(
         step: &'static Step,
@@ -34,8 +35,9 @@ impl Prepared {
         graphs: bool,
         stream: &Stream,
     ) -> Result<Self, Error> {
-        let plan = Plan::new(step, &gemm.problem, sm_count)?;
-        let bytes = plan.workspace_bytes();
+        let problem = gemm.problem;
+        let loaded = Loaded::new(modules, Plan::new(step, &problem.gemm.into(), sm_count)?)?;
+        let bytes = loaded.plan().workspace_bytes();
         check_memory([bytes])?;
         let what = || format!("allocate the workspace of {}", step.slug);
         let workspace = match bytes.div_ceil(4) as usize {
@@ -47,18 +49,16 @@ impl Prepared {
                 Some(buffer)
             }
         };
-        let address = workspace.as_ref().map_or(0, raw::address);
-        let mut prepared = Self {
-            problem: gemm.problem,
-            graph: None,
-            gemm: cuda::Prepared::new(modules, &plan, gemm.addresses().into(), address)?,
-            _workspace: workspace,
-        };
+        let [a, b, c] = gemm.addresses();
+        let addresses = loaded.plan().part_bytes().at(workspace.as_ref().map_or(0, raw::address));
+        let addresses = addresses.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c);
+        let bindings = Bindings { addresses, alpha: problem.alpha, beta: problem.beta };
+        let mut prepared = Self { problem, graph: None, gemm: loaded, bindings, _workspace: workspace };
         // SAFETY: the stream is of the backend's context, as are the modules. The workspace has what the plan asks for. Nothing
         // else knows of it, and the stream is waited for here.
-        unsafe { prepared.gemm.initialise(raw::stream(stream)) }?;
-        stream.synchronize().context(format!("initialise the workspace of {}", step.slug))?;
-        if graphs && !prepared.gemm.is_empty() {
+        unsafe { prepared.gemm.clear_flags(raw::stream(stream), &prepared.bindings) }?;
+        stream.synchronize().context(format!("clear the flags of {}", step.slug))?;
+        if graphs && !prepared.gemm.plan().launches().is_empty() {
             prepared.graph = Some(Graph::record(stream, || prepared.enqueue_step(stream))?);
         }
         Ok(prepared)
@@ -66,12 +66,12 @@ impl Prepared {
 
     /// Whether it is for this step and problem.
     pub(super) fn is_for(&self, step: &Step, problem: &Problem) -> bool {
-        self.gemm.step() == step && self.problem == *problem
+        self.step() == step && self.problem == *problem
     }
 
     /// What it runs.
     pub(super) fn step(&self) -> &'static Step {
-        self.gemm.step()
+        self.gemm.plan().step()
     }
 
     /// Queues the whole product in the stream, by the graph if there is one; nothing where m or n is 0.
@@ -84,8 +84,8 @@ impl Prepared {
     }
 
     fn enqueue_step(&self, stream: &Stream) -> Result<(), Error> {
-        // SAFETY: `new` initialised the workspace and waited for that. `Gemm` vouched for the operands when this was made, and the
+        // SAFETY: `new` cleared the flags and waited for that. `Gemm` vouched for the operands when this was made, and the
         // backend drops this before it drops them. Freeing the memory or unloading the module waits for the kernels.
-        Ok(unsafe { self.gemm.run(raw::stream(stream)) }?)
+        Ok(unsafe { self.gemm.run(raw::stream(stream), &self.bindings) }?)
     }
 }

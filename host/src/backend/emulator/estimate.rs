@@ -63,8 +63,8 @@ impl Estimator {
         let launches = counted.iter().find(|(kernel, of, _)| *kernel == step.kernel && *of == part);
         let (_, _, launches) = launches.ok_or_else(|| unusable(step, "nothing was counted"))?;
         // The order of the launches is that of the plan: A, B, the kernel.
-        let before = Plan::new(step, problem, model.sm_count)?.rewritten();
-        let elements = |of: &Problem| of.layouts().map(|layout| u64::from(layout.rows) * u64::from(layout.columns));
+        let before = Plan::new(step, &problem.gemm.into(), model.sm_count)?.rewritten();
+        let elements = |of: &Problem| of.matrices().map(|matrix| u64::from(matrix.rows) * u64::from(matrix.columns));
         let (whole, small) = (elements(problem), elements(&part));
         let own = before.len();
         let mut time_ms = 0.0;
@@ -92,7 +92,8 @@ impl Estimator {
             let mut counters = scaled(&launched.report.counters, factor, bytes);
             if index == own {
                 // Blocks of stream-K tiles publish partial tiles, which others load.
-                let partial_bytes = step.workspace_bytes(problem.m, problem.n, model.sm_count);
+                let stream_k = step.stream_k_tiles(problem.m, problem.n, model.sm_count);
+                let partial_bytes = step.partial_tile_bytes(stream_k);
                 counters.block_sectors += 2 * partial_bytes / SECTOR_BYTES;
             }
             let prediction = model::predict(model, &counters, (blocks as u64).max(1), &launched.needs);

@@ -9,11 +9,11 @@ use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
 use ptx_emu::occupancy::Resources;
 use ptx_emu::{Blocks, Checks, Finding, FindingKind, Grouping, Launch, Report};
-use sgemm::plan::{self, Argument, Plan, Slab};
+use sgemm::plan::{self, Bindings, Buffer, Plan, Role, Slab, Value};
 
 use super::model::{needs, predict};
 use super::modules::Modules;
-use super::operands::EmulatedOperands;
+use super::operands::{EmulatedOperands, encode};
 use crate::backend::{Coverage, Region};
 use crate::{Error, Problem, Stop};
 
@@ -61,21 +61,21 @@ pub(super) struct Runner<'a> {
 impl Runner<'_> {
     /// Runs the step on the operands.
     pub(super) fn run(&self, operands: &mut EmulatedOperands) -> Result<Run, Error> {
-        let plan = Plan::new(self.step, self.problem, self.places())?;
-        let workspace = operands.workspace(self.step, self.problem, &plan)?;
-        let addresses = operands.addresses();
-        let launches = plan.launches(addresses, &workspace);
+        let Problem { gemm, alpha, beta, .. } = *self.problem;
+        let plan = Plan::new(self.step, &gemm.into(), self.places())?;
+        let bindings = Bindings { addresses: operands.addresses(self.step, self.problem, &plan), alpha, beta };
+        let needed: Vec<_> = plan.needed(0, alpha).map(|number| &plan.launches()[number]).collect();
+        let (products, before): (Vec<_>, Vec<_>) = needed.into_iter().partition(|launch| launch.role == Role::Product);
         // Where there is time for all blocks, all of them run.
-        let budget = self.budget.map(|budget| budget / launches.len().max(1) as u32);
+        let budget = self.budget.map(|budget| budget / products.len().max(1) as u32);
         // Pre-passes run whole, for any block may need any of what they write.
-        let before =
-            plan.prepasses(addresses, &workspace).into_iter().map(|launch| self.launch(operands, launch, None));
+        let before = before.into_iter().map(|launch| self.launch(operands, launch, &bindings, None));
         let before = before.collect::<Result<_, _>>()?;
-        let launches = launches.into_iter().map(|launch| self.launch(operands, launch, budget));
+        let launches = products.into_iter().map(|launch| self.launch(operands, launch, &bindings, budget));
         let launches = launches.collect::<Result<Vec<_>, _>>()?;
         let left: Vec<_> = launches.iter().flat_map(|launched| self.left(launched)).collect();
         if self.checks {
-            self.check_flags(&operands.memory.read(workspace.reduction).unwrap_or_default(), &left)?;
+            self.check_flags(&operands.memory.read(bindings.addresses[Buffer::Flags]).unwrap_or_default(), &left)?;
         }
         if !left.is_empty() {
             operands.forget_workspace();
@@ -83,18 +83,15 @@ impl Runner<'_> {
         Ok(Run { before, launches })
     }
 
-    /// The flags of [`Schedule::StreamK`], the last words of its workspace, must be down when a launch ends. Where one
-    /// is still up, the next launch would load an old partial tile. That need not be seen in C: it often equals the new one. The
-    /// flags of the blocks in `left` may be up.
-    fn check_flags(&self, workspace: &[u8], left: &[u32]) -> Result<(), Error> {
-        let Step { slug: kernel, tile, .. } = *self.step;
-        let partial_bytes = tile.bm as usize * tile.bn as usize * size_of::<f32>();
-        let blocks = workspace.len() / (partial_bytes + size_of::<u32>());
-        let mut flags = workspace.get(blocks * partial_bytes..).unwrap_or_default().chunks(size_of::<u32>()).zip(0..);
+    /// The flags of [`Schedule::StreamK`] must be down when a launch ends. Where one is still up, the next launch would load an old
+    /// partial tile. That need not be seen in C: it often equals the new one. The flags of the blocks in `left` may be up.
+    fn check_flags(&self, flags: &[u8], left: &[u32]) -> Result<(), Error> {
+        let mut flags = flags.chunks(size_of::<u32>()).zip(0..);
         match flags.find(|(flag, block)| flag.iter().any(|&byte| byte != 0) && !left.contains(block)) {
             None => Ok(()),
             Some((_, block)) => {
-                let finding = format!("the flag of block {block} is up when the launch ends");
+                let (kernel, finding) =
+                    (self.step.slug, format!("the flag of block {block} is up when the launch ends"));
                 Err(Error::Emulated { kernel, finding })
             }
         }
@@ -125,11 +122,12 @@ impl Runner<'_> {
     fn launch(
         &self,
         operands: &mut EmulatedOperands,
-        launch: plan::Launch,
+        launch: &plan::Launch,
+        bindings: &Bindings,
         budget: Option<Duration>,
     ) -> Result<Launched, Error> {
         let Self { modules, step, problem, model, .. } = *self;
-        let plan::Launch { kernel: name, shape, slab, .. } = launch;
+        let plan::Launch { kernel: name, shape, slab, .. } = *launch;
         let kernel = modules.kernel(step, name)?;
         let blocks = budget.map_or(Blocks::All, |budget| Blocks::Sample {
             budget,
@@ -140,15 +138,18 @@ impl Runner<'_> {
             true => Checks { global_races: operands.memory.allocated_bytes() <= WATCHED_BYTES, ..Checks::ALL },
             false => Checks::NONE,
         };
-        let arguments = launch.arguments.iter().map(|(_, argument)| match argument {
-            Argument::U32(value) => value.to_le_bytes().to_vec(),
-            Argument::F32(value) => value.to_le_bytes().to_vec(),
-            Argument::Address(address) => address.to_le_bytes().to_vec(),
+        let arguments = launch.arguments.iter().map(|(_, argument)| {
+            Ok(match argument.value(bindings) {
+                Value::U32(value) => value.to_le_bytes().to_vec(),
+                Value::U64(value) | Value::Address(value) => value.to_le_bytes().to_vec(),
+                Value::F32(value) => value.to_le_bytes().to_vec(),
+                Value::TensorMap(map) => encode(&map)?.to_vec(),
+            })
         });
         let launch = Launch {
             cluster: shape.cluster,
             dynamic_shared_bytes: shape.dynamic_smem_bytes,
-            arguments: arguments.collect(),
+            arguments: arguments.collect::<Result<_, Error>>()?,
             checks,
             blocks,
             max_instructions: max_instructions(step, problem.k),

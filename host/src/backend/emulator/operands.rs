@@ -1,9 +1,8 @@
 //! The operands in emulated memory.
 
-use gpu_kernels::{Ab, Element, Step, TENSOR_MAP_BYTES, TmaBox};
+use gpu_kernels::{Element, Step, TENSOR_MAP_BYTES, TmaBox};
 use ptx_emu::{GlobalMemory, Pointer, Swizzle, Type};
-use sgemm::Abc;
-use sgemm::plan::{Plan, TensorMap, Workspace};
+use sgemm::plan::{Buffer, Buffers, Plan, TensorMap};
 
 use crate::backend::POISON;
 use crate::verify::matrix::{GUARD, Shape};
@@ -37,7 +36,7 @@ pub(super) struct EmulatedOperands {
     b: EmulatedMatrix,
     c: EmulatedMatrix,
     /// What a step has beside them, on its problem.
-    workspace: Option<(&'static Step, Problem, Workspace<Pointer>)>,
+    workspace: Option<(&'static Step, Problem, Buffers<Pointer>)>,
 }
 
 impl EmulatedOperands {
@@ -58,54 +57,47 @@ impl EmulatedOperands {
         })
     }
 
-    /// Where A, B and C begin.
-    pub(super) fn addresses(&self) -> Abc<Pointer> {
-        Abc { a: self.a.interior(), b: self.b.interior(), c: self.c.interior() }
-    }
-
     /// Frees what the last step had beside the operands.
     pub(super) fn forget_workspace(&mut self) {
-        if let Some((_, _, Workspace { copies: Ab { a, b }, reduction, maps })) = self.workspace.take() {
-            for pointer in [a, b, reduction, maps] {
-                self.memory.free(pointer);
+        if let Some((_, _, parts)) = self.workspace.take() {
+            for part in Buffer::PARTS {
+                self.memory.free(parts[part]);
             }
         }
     }
 
-    /// The memory that a step takes beside the operands: that of its last run, if it was the last to run.
-    pub(super) fn workspace(
-        &mut self,
-        step: &'static Step,
-        problem: &Problem,
-        plan: &Plan,
-    ) -> Result<Workspace<Pointer>, Error> {
-        if let Some((_, _, workspace)) =
-            self.workspace.as_ref().filter(|(known, of, _)| *known == step && of == problem)
-        {
-            return Ok(*workspace);
-        }
-        self.forget_workspace();
-        let bytes = plan.parts();
-        let copy = |memory: &mut GlobalMemory, bytes: u64| {
-            if bytes == 0 { 0 } else { memory.allocate_words((0..bytes.div_ceil(4)).map(|_| POISON)) }
+    /// Where A, B and C begin, and the parts of the workspace: those of the last run, if this step was the last to run on this problem.
+    pub(super) fn addresses(&mut self, step: &'static Step, problem: &Problem, plan: &Plan) -> Buffers<Pointer> {
+        let is_known = |(known, of, _): &&(&'static Step, Problem, Buffers<Pointer>)| *known == step && of == problem;
+        let parts = match self.workspace.as_ref().filter(is_known) {
+            Some((_, _, parts)) => *parts,
+            None => {
+                self.forget_workspace();
+                let parts = self.allocate(plan);
+                self.workspace = Some((step, *problem, parts));
+                parts
+            }
         };
-        let mut workspace = Workspace {
-            copies: bytes.copies.map(|bytes| copy(&mut self.memory, bytes)),
-            reduction: if bytes.reduction == 0 { 0 } else { self.memory.allocate(bytes.reduction) },
-            maps: 0,
-        };
-        let maps = plan.maps(self.addresses(), &workspace);
-        if !maps.is_empty() {
-            let maps = maps.iter().map(encode).collect::<Result<Vec<_>, _>>()?;
-            workspace.maps = self.memory.allocate_bytes(&maps.concat());
+        let [a, b, c] = [&self.a, &self.b, &self.c].map(EmulatedMatrix::interior);
+        parts.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c)
+    }
+
+    /// The parts of a workspace, each by itself, so that the checkers know where it ends: flags are zero, the rest is poisoned.
+    fn allocate(&mut self, plan: &Plan) -> Buffers<Pointer> {
+        let mut parts = Buffers::default();
+        for part in Buffer::PARTS {
+            let fill = if part == Buffer::Flags { 0 } else { POISON };
+            match plan.part_bytes()[part] {
+                0 => {}
+                bytes => parts[part] = self.memory.allocate_words((0..bytes.div_ceil(4)).map(|_| fill)),
+            }
         }
-        self.workspace = Some((step, *problem, workspace));
-        Ok(workspace)
+        parts
     }
 }
 
 /// A tensor map as the emulator reads it.
-fn encode(map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
+pub(super) fn encode(map: &TensorMap<Pointer>) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
     let swizzle = match map.tma_box.swizzle_bytes() {
         0 => Swizzle::None,
         32 => Swizzle::Bytes32,
@@ -114,14 +106,14 @@ fn encode(map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
     };
     let dims = [map.columns.into(), map.rows.into()];
     let TmaBox { element, extent, .. } = map.tma_box;
-    let strides = [u64::from(map.ld) * u64::from(element.bytes())];
+    let strides = [map.ld * u64::from(element.bytes())];
     let copied = [extent.cols, extent.rows];
     let element = match element {
         Element::F32 => Type::F32,
         Element::F16 => Type::F16,
         Element::Bf16 => Type::Bf16,
     };
-    let map = ptx_emu::TensorMap::new(element, map.address, &dims, &strides, &copied, swizzle);
+    let map = ptx_emu::TensorMap::new(element, map.at, &dims, &strides, &copied, swizzle);
     map.map(|map| map.encode()).map_err(|error| unusable(&error.to_string()))
 }
 

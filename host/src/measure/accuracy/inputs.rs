@@ -93,7 +93,7 @@ impl Inputs {
     /// What [`Problem::validate`] finds, and [`Error::OutOfHostMemory`].
     pub fn operands(self, problem: &Problem) -> Result<Operands, Error> {
         problem.validate()?;
-        let sgemm::Problem { m, n, k, lda, ldb, ldc, .. } = **problem;
+        let sgemm::Product { m, n, k, lda, ldb, ldc, .. } = **problem;
         let mut operands = Operands {
             a: Matrix::new(Element::F32, m, k, lda)?,
             b: Matrix::new(Element::F32, k, n, ldb)?,

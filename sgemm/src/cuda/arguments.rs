@@ -1,0 +1,164 @@
+//! What a run reads and writes, borrowed from cudarc.
+
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
+
+use crate::plan::{Address, Bindings, Buffer, Buffers};
+use crate::problem::Scalars;
+use crate::{Error, Problem, Scalar};
+
+/// The buffers of a run: whole slices of cudarc, or views that begin anywhere in one. `I` is the type of A and B, `O` that of C and D.
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use cudarc::driver::CudaContext;
+/// # use sgemm::{Problem, cuda::{Arguments, Handle}};
+/// let context = CudaContext::new(0)?;
+/// let stream = context.default_stream();
+/// let handle = Handle::new(&context)?;
+/// let [a, b] = [stream.clone_htod(&[1.0_f32; 64 * 64])?, stream.clone_htod(&[2.0_f32; 64 * 64])?];
+/// let mut c = stream.alloc_zeros::<f32>(64 * 64)?;
+/// let gemm = handle.plan(&Problem::new(64, 64, 64))?;
+/// let mut workspace = handle.workspace(&stream, gemm.workspace_bytes())?;
+/// gemm.run_with(&stream, Arguments::new(1.0, &a, &b, 0.0, &mut c), &mut workspace)?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Arguments<'a, I, O = I> {
+    a: &'a dyn DevicePtr<I>,
+    b: &'a dyn DevicePtr<I>,
+    result: Target<'a, O>,
+    bias: Option<&'a dyn DevicePtr<O>>,
+    scalars: Factors<'a>,
+}
+
+/// Where the result goes.
+enum Target<'a, O> {
+    /// Into C.
+    InPlace(&'a mut dyn DevicePtrMut<O>),
+    /// Into D; C is read, or there is none.
+    Apart(Option<&'a dyn DevicePtr<O>>, &'a mut dyn DevicePtrMut<O>),
+}
+
+/// alpha and beta.
+enum Factors<'a> {
+    Host([f32; 2]),
+    Device([&'a dyn DevicePtr<f32>; 2]),
+}
+
+impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
+    /// C = alpha\*A\*B + beta\*C.
+    pub fn new(
+        alpha: f32,
+        a: &'a dyn DevicePtr<I>,
+        b: &'a dyn DevicePtr<I>,
+        beta: f32,
+        c: &'a mut dyn DevicePtrMut<O>,
+    ) -> Self {
+        Self { a, b, result: Target::InPlace(c), bias: None, scalars: Factors::Host([alpha, beta]) }
+    }
+
+    /// D = alpha\*A\*B + beta\*C, for a [`Problem::with_d`]. C may be left out where beta is 0.
+    pub fn with_d(
+        alpha: f32,
+        a: &'a dyn DevicePtr<I>,
+        b: &'a dyn DevicePtr<I>,
+        beta: f32,
+        c: Option<&'a dyn DevicePtr<O>>,
+        d: &'a mut dyn DevicePtrMut<O>,
+    ) -> Self {
+        Self { a, b, result: Target::Apart(c, d), bias: None, scalars: Factors::Host([alpha, beta]) }
+    }
+
+    /// The same with a bias, for an [`Epilogue`](crate::Epilogue) that has one.
+    #[must_use]
+    pub fn with_bias(self, bias: &'a dyn DevicePtr<O>) -> Self {
+        Self { bias: Some(bias), ..self }
+    }
+
+    /// The same with alpha and beta in device memory, for [`Scalars::Device`].
+    #[must_use]
+    pub fn with_device_scalars(self, alpha: &'a dyn DevicePtr<f32>, beta: &'a dyn DevicePtr<f32>) -> Self {
+        Self { scalars: Factors::Device([alpha, beta]), ..self }
+    }
+
+    /// Checks types, lengths and contexts, and what is there against what the problem asks for.
+    pub(super) fn check(&self, problem: &Problem, stream: &CudaStream) -> Result<(), Error> {
+        let found = [I::ELEMENT, O::ELEMENT];
+        let takes = [problem.input, problem.output];
+        if takes != found {
+            return Err(Error::Elements { kernel: "the plan", takes, found });
+        }
+        let [a, b, c, d, bias] = problem.extents()?;
+        let one =
+            |operand, slice: &dyn DevicePtr<I>, least| check_slice(operand, slice.len(), slice.stream(), least, stream);
+        one("A", self.a, a)?;
+        one("B", self.b, b)?;
+        let asks_for = |operand, is_given: bool, is_needed: bool| {
+            if is_given == is_needed { Ok(()) } else { Err(Error::Buffers { operand, is_needed }) }
+        };
+        asks_for("D", matches!(self.result, Target::Apart(..)), problem.d.is_some())?;
+        match &self.result {
+            Target::InPlace(slice) => check_slice("C", slice.len(), slice.stream(), c, stream)?,
+            Target::Apart(slice, result) => {
+                check_slice("D", result.len(), result.stream(), d, stream)?;
+                match (slice, &self.scalars) {
+                    (Some(slice), _) => check_slice("C", slice.len(), slice.stream(), c, stream)?,
+                    (None, Factors::Host([_, 0.0])) => {}
+                    (None, _) => return Err(Error::Buffers { operand: "C", is_needed: true }),
+                }
+            }
+        }
+        asks_for("bias", self.bias.is_some(), problem.epilogue.bias.is_some())?;
+        if let Some(slice) = self.bias {
+            check_slice("bias", slice.len(), slice.stream(), bias, stream)?;
+        }
+        let is_on_device = matches!(self.scalars, Factors::Device(_));
+        asks_for("alpha", is_on_device, problem.scalars == Scalars::Device)?;
+        if let Factors::Device([alpha, beta]) = &self.scalars {
+            check_slice("alpha", alpha.len(), alpha.stream(), 1, stream)?;
+            check_slice("beta", beta.len(), beta.stream(), 1, stream)?;
+        }
+        Ok(())
+    }
+
+    /// The addresses, in the stream's order, and what has to be dropped after the launches.
+    pub(super) fn bind<'b>(&'b mut self, stream: &'b CudaStream) -> (Bindings, [Option<SyncOnDrop<'b>>; 7]) {
+        let mut addresses = Buffers::default();
+        let mut take = |buffer: Buffer, (address, guard): (Address, SyncOnDrop<'b>)| {
+            addresses[buffer] = address;
+            Some(guard)
+        };
+        let a = take(Buffer::A, self.a.device_ptr(stream));
+        let b = take(Buffer::B, self.b.device_ptr(stream));
+        let (c, d) = match &mut self.result {
+            Target::InPlace(slice) => (take(Buffer::C, slice.device_ptr_mut(stream)), None),
+            Target::Apart(slice, result) => (
+                slice.and_then(|slice| take(Buffer::C, slice.device_ptr(stream))),
+                take(Buffer::D, result.device_ptr_mut(stream)),
+            ),
+        };
+        let bias = self.bias.and_then(|slice| take(Buffer::Bias, slice.device_ptr(stream)));
+        let ([alpha, beta], of_alpha, of_beta) = match &self.scalars {
+            Factors::Host(factors) => (*factors, None, None),
+            Factors::Device([alpha, beta]) => {
+                ([1.0, 0.0], take(Buffer::Alpha, alpha.device_ptr(stream)), take(Buffer::Beta, beta.device_ptr(stream)))
+            }
+        };
+        (Bindings { addresses, alpha, beta }, [a, b, c, d, bias, of_alpha, of_beta])
+    }
+}
+
+/// Checks a slice's length and context.
+fn check_slice(
+    operand: &'static str,
+    elements: usize,
+    of: &CudaStream,
+    least: usize,
+    stream: &CudaStream,
+) -> Result<(), Error> {
+    let (found, expected) = (of.context(), stream.context());
+    if found != expected {
+        return Err(Error::WrongDevice { what: operand, found: found.ordinal(), expected: expected.ordinal() });
+    }
+    if elements < least { Err(Error::ShortBuffer { operand, elements, least }) } else { Ok(()) }
+}

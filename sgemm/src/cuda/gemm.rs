@@ -1,0 +1,180 @@
+//! A plan with its kernels, run on the caller's stream and buffers.
+
+use std::sync::Arc;
+
+use cudarc::driver::sys::{self, CUstream, CUstreamCaptureStatus};
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+use gpu_kernels::Step;
+
+use super::arguments::Arguments;
+use super::driver::{checked, failed};
+use super::graph::Graph;
+use super::handle::Handle;
+use super::loaded::Loaded;
+use super::workspace::{Workspace, memory_bytes};
+use crate::plan::{Bindings, Buffer, Plan};
+use crate::{Error, Problem, Scalar};
+
+/// A plan whose kernels are loaded: [`Handle::plan`] makes it. It keeps them loaded, and clones share them.
+#[derive(Debug, Clone)]
+pub struct Gemm {
+    // Before the handle, which keeps the context.
+    loaded: Arc<Loaded>,
+    handle: Handle,
+}
+
+impl Gemm {
+    pub(super) fn new(loaded: Arc<Loaded>, handle: Handle) -> Self {
+        Self { loaded, handle }
+    }
+
+    /// What is launched: with the pre- and post-passes that layouts, alignment and epilogue cost.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        self.loaded.plan()
+    }
+
+    /// What it solves.
+    #[must_use]
+    pub fn problem(&self) -> &Problem {
+        self.plan().problem()
+    }
+
+    /// The step of the ladder that it runs.
+    #[must_use]
+    pub fn kernel(&self) -> &'static Step {
+        self.plan().step()
+    }
+
+    /// Bytes that a [`Workspace`] must have.
+    #[must_use]
+    pub fn workspace_bytes(&self) -> u64 {
+        memory_bytes(self.plan())
+    }
+
+    /// Queues C = alpha\*A\*B + beta\*C in the stream. It allocates nothing and waits for nothing. All is checked before anything is
+    /// launched.
+    ///
+    /// # Errors
+    /// [`Error::Elements`], [`Error::ShortBuffer`], [`Error::Buffers`], [`Error::Alignment`], [`Error::WrongDevice`] and
+    /// [`Error::WorkspaceTooSmall`] where the arguments do not fit the problem; [`Error::Capturing`] where the stream is being
+    /// captured; [`Error::Driver`] where the driver refuses.
+    #[allow(clippy::too_many_arguments, reason = "those of BLAS")]
+    pub fn run<I: Scalar, O: Scalar>(
+        &self,
+        stream: &CudaStream,
+        alpha: f32,
+        a: &dyn DevicePtr<I>,
+        b: &dyn DevicePtr<I>,
+        beta: f32,
+        c: &mut dyn DevicePtrMut<O>,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        self.run_with(stream, Arguments::new(alpha, a, b, beta, c), workspace)
+    }
+
+    /// The same with D, bias or factors in device memory, as the problem asks for.
+    ///
+    /// # Errors
+    /// As of [`Self::run`].
+    pub fn run_with<I: Scalar, O: Scalar>(
+        &self,
+        stream: &CudaStream,
+        mut arguments: Arguments<'_, I, O>,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        self.check(stream, &arguments, workspace)?;
+        if is_capturing(stream.cu_stream())? {
+            return Err(Error::Capturing);
+        }
+        let must_clear = workspace.begin();
+        let what = || format!("run {}", self.kernel().slug);
+        stream.context().bind_to_thread().map_err(|error| failed(what(), error))?;
+        let (operands, _used) = arguments.bind(stream);
+        let bindings = {
+            let (parts, _used) = workspace.bind(self.plan(), stream);
+            let bindings = operands.with_parts(&parts);
+            // SAFETY: the stream's context is the handle's, as `check` found, and is current. `check` found each slice at least as
+            // long as the problem reaches, and the workspace as large as the plan asks for. All of them are borrowed until all
+            // is queued; after that they are freed, and others write to them, in the order that `_used` establishes for the
+            // stream. Modules are unloaded when the last `Gemm` and the handle are dropped, which waits for their kernels.
+            // Flags are zero: they were allocated so, each run leaves them so, and where one broke off they are cleared.
+            unsafe {
+                if must_clear {
+                    self.loaded.clear_flags(stream.cu_stream(), &bindings)?;
+                }
+                self.loaded.run(stream.cu_stream(), &bindings)
+            }
+        };
+        bindings?;
+        workspace.finish();
+        Ok(())
+    }
+
+    /// Captures the run in a CUDA graph, which borrows what it uses: launch it as often as wanted.
+    ///
+    /// # Errors
+    /// As of [`Self::run`].
+    pub fn capture<'a, I: Scalar, O: Scalar>(
+        &self,
+        arguments: Arguments<'a, I, O>,
+        workspace: &'a mut Workspace,
+    ) -> Result<Graph<'a, I, O>, Error> {
+        let stream = self.handle.context().default_stream();
+        self.check(&stream, &arguments, workspace)?;
+        Graph::new(self.clone(), arguments, workspace)
+    }
+
+    /// The run on raw addresses, whoever allocated what is there: also within the capture of a graph. Flags of stream-K are cleared
+    /// first, so that the workspace may hold anything.
+    ///
+    /// [`Buffers::at`](crate::plan::Buffers::at) of the plan's [`part_bytes`](Plan::part_bytes) says where the parts of one
+    /// workspace of [`Plan::workspace_bytes`] are.
+    ///
+    /// # Errors
+    /// [`Error::Alignment`] before anything is launched; [`Error::Driver`] where the driver refuses.
+    ///
+    /// # Safety
+    /// As of [`Loaded::run`], but for the flags.
+    pub unsafe fn run_raw(&self, stream: CUstream, bindings: &Bindings) -> Result<(), Error> {
+        // SAFETY: upheld by the caller.
+        unsafe {
+            self.loaded.clear_flags(stream, bindings)?;
+            self.loaded.run(stream, bindings)
+        }
+    }
+
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    fn check<I: Scalar, O: Scalar>(
+        &self,
+        stream: &CudaStream,
+        arguments: &Arguments<'_, I, O>,
+        workspace: &Workspace,
+    ) -> Result<(), Error> {
+        self.handle.check_context("stream", stream.context())?;
+        self.handle.check_context("workspace", workspace.context())?;
+        arguments.check(self.problem(), stream)?;
+        workspace.check(self.plan())
+    }
+}
+
+impl Bindings {
+    /// The same with the parts of a workspace there.
+    pub(super) fn with_parts(self, parts: &crate::plan::Buffers<u64>) -> Self {
+        let addresses = Buffer::PARTS.iter().fold(self.addresses, |all, part| all.with(*part, parts[*part]));
+        Self { addresses, ..self }
+    }
+}
+
+/// Whether work that is queued in the stream goes into a graph instead.
+fn is_capturing(stream: CUstream) -> Result<bool, Error> {
+    let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    // SAFETY: the stream is alive, and `status` a place to write to.
+    checked(unsafe { sys::cuStreamIsCapturing(stream, &raw mut status) }, || {
+        "ask whether the stream is captured".into()
+    })?;
+    Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+}

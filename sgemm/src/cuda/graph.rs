@@ -1,0 +1,104 @@
+//! A run as a CUDA graph.
+
+use std::ptr;
+
+use cudarc::driver::CudaStream;
+use cudarc::driver::sys::{self, CUgraphExec, CUstream, CUstream_flags, CUstreamCaptureMode};
+
+use super::arguments::Arguments;
+use super::driver::{checked, failed, with_context};
+use super::gemm::Gemm;
+use super::workspace::Workspace;
+use crate::{Error, Scalar};
+
+/// A captured run: launches, with the addresses of the buffers that it borrows. It keeps its kernels loaded.
+pub struct Graph<'a, I, O = I> {
+    executable: CUgraphExec,
+    arguments: Arguments<'a, I, O>,
+    workspace: &'a mut Workspace,
+    gemm: Gemm,
+}
+
+// SAFETY: the executable is a handle of the driver, which any thread may use, one at a time: launching takes `&mut self`.
+unsafe impl<I: Scalar, O: Scalar> Send for Graph<'_, I, O> {}
+
+impl<'a, I: Scalar, O: Scalar> Graph<'a, I, O> {
+    /// Captures the run of arguments and a workspace that were checked.
+    pub(super) fn new(gemm: Gemm, arguments: Arguments<'a, I, O>, workspace: &'a mut Workspace) -> Result<Self, Error> {
+        let mut graph = Self { executable: ptr::null_mut(), arguments, workspace, gemm };
+        let context = graph.gemm.handle().context().cu_ctx();
+        // SAFETY: the handle keeps the context.
+        unsafe { with_context(context, || graph.record()) }??;
+        Ok(graph)
+    }
+
+    fn record(&mut self) -> Result<(), Error> {
+        let what = || "capture a CUDA graph".to_owned();
+        let stream = Private::new()?;
+        // The addresses; what orders the launches is asked for at each of them.
+        let own = self.gemm.handle().context().default_stream();
+        let (operands, used) = self.arguments.bind(&own);
+        let (parts, used_parts) = self.workspace.bind(self.gemm.plan(), &own);
+        drop((used, used_parts));
+        let bindings = operands.with_parts(&parts);
+        let mut graph = ptr::null_mut();
+        // SAFETY: the stream is this function's own, and is not the default one, so that it may be captured. Capturing ends in any
+        // case, and the graph is destroyed once it is instantiated. What it uses is borrowed or held by `self`.
+        unsafe {
+            let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+            checked(sys::cuStreamBeginCapture_v2(stream.0, mode), what)?;
+            // A graph may be launched after one that broke off: it clears the flags itself.
+            let queued = self.gemm.run_raw(stream.0, &bindings);
+            let ended = checked(sys::cuStreamEndCapture(stream.0, &raw mut graph), what);
+            queued.and(ended)?;
+            let status = sys::cuGraphInstantiateWithFlags(&raw mut self.executable, graph, 0);
+            let destroyed = sys::cuGraphDestroy(graph);
+            checked(status, what)?;
+            checked(destroyed, what)
+        }
+    }
+
+    /// Queues the run in the stream, in one piece.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] where the stream is of another context, [`Error::Driver`] where the driver refuses.
+    pub fn launch(&mut self, stream: &CudaStream) -> Result<(), Error> {
+        self.gemm.handle().check_context("stream", stream.context())?;
+        let what = || format!("launch the graph of {}", self.gemm.kernel().slug);
+        stream.context().bind_to_thread().map_err(|error| failed(what(), error))?;
+        let (_, _used) = self.arguments.bind(stream);
+        let (_, _used_parts) = self.workspace.bind(self.gemm.plan(), stream);
+        // SAFETY: the executable lives as long as `self`, which borrows the buffers that it uses; the bindings above order it after what
+        // other streams do to them.
+        checked(unsafe { sys::cuGraphLaunch(self.executable, stream.cu_stream()) }, what)
+    }
+}
+
+impl<I, O> Drop for Graph<'_, I, O> {
+    fn drop(&mut self) {
+        if !self.executable.is_null() {
+            // SAFETY: made by `record`, and used no more; where it still runs, the driver keeps it until then.
+            let _ = unsafe { sys::cuGraphExecDestroy(self.executable) };
+        }
+    }
+}
+
+/// A stream for capturing, of the current context.
+struct Private(CUstream);
+
+impl Private {
+    fn new() -> Result<Self, Error> {
+        let mut stream = ptr::null_mut();
+        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: `stream` is a place to write a pointer to.
+        checked(unsafe { sys::cuStreamCreate(&raw mut stream, flags) }, || "create a stream".into())?;
+        Ok(Self(stream))
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        // SAFETY: created by `new`, and used no more.
+        let _ = unsafe { sys::cuStreamDestroy_v2(self.0) };
+    }
+}

@@ -1,0 +1,201 @@
+//! A context's handle: kernels and choices, loaded and made once.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::sys::CUdevice_attribute;
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+
+use super::driver::{failed, open_driver, with_context};
+use super::gemm::Gemm;
+use super::loaded::Loaded;
+use super::module::Modules;
+use super::workspace::Workspace;
+use crate::select::{self, Table};
+use crate::{Device, Error, ModuleSource, Problem, Scalar};
+
+/// What plans are made with, for one context. Clones share what they have loaded; any thread may use them.
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use cudarc::driver::CudaContext;
+/// use sgemm::Problem;
+/// use sgemm::cuda::Handle;
+///
+/// let context = CudaContext::new(0)?;
+/// let stream = context.default_stream();
+/// let handle = Handle::new(&context)?;
+/// let (a, b) = (stream.clone_htod(&[1.0_f32; 64 * 32])?, stream.clone_htod(&[2.0_f32; 32 * 16])?);
+/// let mut c = stream.alloc_zeros::<f32>(64 * 16)?;
+///
+/// let gemm = handle.plan(&Problem::new(64, 16, 32))?;
+/// let mut workspace = handle.workspace(&stream, gemm.workspace_bytes())?;
+/// gemm.run(&stream, 1.0, &a, &b, 0.0, &mut c, &mut workspace)?; // as often as wanted
+/// assert_eq!(stream.clone_dtoh(&c)?[0], 64.0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Handle(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    // Dropped in this order: what is loaded in the context goes before it.
+    plans: Mutex<Vec<(Problem, u64, Arc<Loaded>)>>,
+    modules: Modules,
+    device: Device,
+    context: Arc<CudaContext>,
+}
+
+impl Handle {
+    /// A handle for a context. Kernels are loaded as plans need them.
+    ///
+    /// # Errors
+    /// [`Error::DriverTooOld`]; [`Error::Driver`] where the driver does not describe the device.
+    pub fn new(context: &Arc<CudaContext>) -> Result<Self, Error> {
+        open_driver()?;
+        let what = || "ask what device it is".to_owned();
+        let name = context.name().map_err(|error| failed(what(), error))?;
+        let attribute = |attribute| {
+            let value = context.attribute(attribute).map_err(|error| failed(what(), error))?;
+            Ok(u32::try_from(value).unwrap_or_default())
+        };
+        use CUdevice_attribute as Attribute;
+        let compute_capability = (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        let sm_count = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        // SAFETY: the context is held by `Inner` until the modules are dropped, and `Gemm` holds `Inner`.
+        let modules = unsafe { with_context(context.cu_ctx(), || Modules::new(ModuleSource::BuiltIn)) }??;
+        let device = Device::new(name, compute_capability, sm_count);
+        Ok(Self(Arc::new(Inner { plans: Mutex::default(), modules, device, context: Arc::clone(context) })))
+    }
+
+    /// The device that plans are chosen for.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// The plan for a problem: its kernel is chosen and loaded here, and found again where the same was asked before.
+    ///
+    /// # Errors
+    /// Those of [`select::plan`] and [`Loaded::new`].
+    pub fn plan(&self, problem: &Problem) -> Result<Gemm, Error> {
+        self.plan_within(problem, u64::MAX)
+    }
+
+    /// The plan for a problem that needs no more than `limit` bytes of workspace.
+    ///
+    /// # Errors
+    /// As of [`Self::plan`], and [`Error::WorkspaceLimit`] where no kernel does with so little.
+    pub fn plan_within(&self, problem: &Problem, limit: u64) -> Result<Gemm, Error> {
+        let Inner { plans, modules, device, .. } = &*self.0;
+        let gemm = |loaded: &Arc<Loaded>| Gemm::new(Arc::clone(loaded), self.clone());
+        // Whoever asks for the same at the same time waits, rather than to load it twice.
+        let mut plans = plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., loaded)) = plans.iter().find(|(known, of, _)| known == problem && *of == limit) {
+            return Ok(gemm(loaded));
+        }
+        let plan = select::plan(Table::of(&device.name), device, problem, limit)?;
+        let loaded = Arc::new(Loaded::new(modules, plan)?);
+        plans.push((*problem, limit, Arc::clone(&loaded)));
+        Ok(gemm(&loaded))
+    }
+
+    /// Makes and loads the plans of problems that are to be solved soon, so that none of them waits for the driver's compiler.
+    ///
+    /// # Errors
+    /// As of [`Self::plan`].
+    pub fn warm_up(&self, problems: &[Problem]) -> Result<(), Error> {
+        problems.iter().try_for_each(|problem| self.plan(problem).map(drop))
+    }
+
+    /// Memory for plans that need up to so many bytes, allocated in the stream's order. It holds anything, but is never read
+    /// before it is written.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`]; [`Error::Driver`] where the device has no room.
+    pub fn workspace(&self, stream: &Arc<CudaStream>, bytes: u64) -> Result<Workspace, Error> {
+        self.check_context("stream", stream.context())?;
+        Workspace::new(stream, self.0.device.sm_count, bytes)
+    }
+
+    /// Plan, workspace and run in one call: C = alpha\*A\*B + beta\*C. The plan is kept for the next call; the workspace is
+    /// allocated and freed in the stream's order.
+    ///
+    /// # Errors
+    /// Those of [`Self::plan`], [`Self::workspace`] and [`Gemm::run`].
+    #[allow(clippy::too_many_arguments, reason = "those of BLAS")]
+    pub fn gemm<I: Scalar, O: Scalar>(
+        &self,
+        stream: &Arc<CudaStream>,
+        problem: &Problem,
+        alpha: f32,
+        a: &dyn DevicePtr<I>,
+        b: &dyn DevicePtr<I>,
+        beta: f32,
+        c: &mut dyn DevicePtrMut<O>,
+    ) -> Result<(), Error> {
+        let gemm = self.plan(problem)?;
+        let mut workspace = self.workspace(stream, gemm.workspace_bytes())?;
+        gemm.run(stream, alpha, a, b, beta, c, &mut workspace)
+    }
+
+    /// The same on the host's memory, for a first try: operands are copied to the device and C back, and waited for.
+    ///
+    /// # Errors
+    /// As of [`Self::gemm`].
+    pub fn gemm_host<I: Scalar, O: Scalar>(
+        &self,
+        problem: &Problem,
+        alpha: f32,
+        a: &[I],
+        b: &[I],
+        beta: f32,
+        c: &mut [O],
+    ) -> Result<(), Error> {
+        let [least_a, least_b, least_c, ..] = problem.extents()?;
+        for (operand, elements, least) in [("A", a.len(), least_a), ("B", b.len(), least_b), ("C", c.len(), least_c)] {
+            if elements < least {
+                return Err(Error::ShortBuffer { operand, elements, least });
+            }
+        }
+        let stream = self.0.context.default_stream();
+        let what = |error| failed("copy matrices".into(), error);
+        let (on_a, on_b) = (upload(&stream, a)?, upload(&stream, b)?);
+        let mut on_c = upload(&stream, c)?;
+        // SAFETY: any bits are a value of a `Scalar`, and each buffer has the bytes of its elements.
+        let views =
+            unsafe { (on_a.transmute::<I>(a.len()), on_b.transmute::<I>(b.len()), on_c.transmute_mut::<O>(c.len())) };
+        let (Some(view_a), Some(view_b), Some(mut view_c)) = views else { return Ok(()) };
+        self.gemm(&stream, problem, alpha, &view_a, &view_b, beta, &mut view_c)?;
+        // SAFETY: the bytes of the elements of C, any of which are a value.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(c.as_mut_ptr().cast::<u8>(), size_of_val(c)) };
+        let len = bytes.len();
+        stream.memcpy_dtoh(&on_c.slice(..len), bytes).map_err(what)?;
+        stream.synchronize().map_err(what)
+    }
+
+    /// The context.
+    #[must_use]
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.0.context
+    }
+
+    pub(super) fn check_context(&self, what: &'static str, found: &Arc<CudaContext>) -> Result<(), Error> {
+        let expected = &self.0.context;
+        if found == expected {
+            return Ok(());
+        }
+        Err(Error::WrongDevice { what, found: found.ordinal(), expected: expected.ordinal() })
+    }
+}
+
+/// Copies elements to the device, as bytes.
+fn upload<T: Scalar>(stream: &Arc<CudaStream>, elements: &[T]) -> Result<CudaSlice<u8>, Error> {
+    let what = |error| failed("copy matrices".into(), error);
+    // SAFETY: the bytes of the elements, which are plain numbers.
+    let bytes = unsafe { std::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements)) };
+    if bytes.is_empty() { stream.clone_htod(&[0_u8]).map_err(what) } else { stream.clone_htod(bytes).map_err(what) }
+}

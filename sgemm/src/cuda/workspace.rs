@@ -1,0 +1,74 @@
+//! The memory that plans take beside operands.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtrMut, SyncOnDrop};
+
+use super::driver::failed;
+use crate::Error;
+use crate::plan::{Buffer, Buffers, Plan};
+
+/// Device memory for plans to compute in: any plans of a handle, one after the other in the order of streams.
+///
+/// Flags of stream-K lie apart from the rest. They are zero between runs, so that a run need not clear them.
+#[derive(Debug)]
+pub struct Workspace {
+    flags: CudaSlice<u32>,
+    memory: CudaSlice<u8>,
+    /// Whether a run broke off in the midst of its launches.
+    is_dirty: bool,
+}
+
+impl Workspace {
+    /// Of so many bytes, with flags for any kernel on a device of so many SMs.
+    pub(super) fn new(stream: &Arc<CudaStream>, sm_count: u32, bytes: u64) -> Result<Self, Error> {
+        let what = || format!("allocate {bytes} bytes of workspace");
+        let flags = stream.alloc_zeros(sm_count as usize * MAX_BLOCKS_PER_SM).map_err(|error| failed(what(), error))?;
+        // Memory for nothing would be no memory.
+        let bytes_at_least_one = usize::try_from(bytes).unwrap_or(usize::MAX).max(1);
+        // SAFETY: no plan reads what it has not written there.
+        let memory = unsafe { stream.alloc(bytes_at_least_one) }.map_err(|error| failed(what(), error))?;
+        Ok(Self { flags, memory, is_dirty: false })
+    }
+
+    /// Its bytes, without those of the flags.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.memory.len() as u64
+    }
+
+    pub(super) fn context(&self) -> &Arc<CudaContext> {
+        self.memory.context()
+    }
+
+    /// Checks that the plan has room.
+    pub(super) fn check(&self, plan: &Plan) -> Result<(), Error> {
+        let least = memory_bytes(plan);
+        if self.bytes() < least { Err(Error::WorkspaceTooSmall { bytes: self.bytes(), least }) } else { Ok(()) }
+    }
+
+    /// Whether the flags have to be cleared first. Until [`Self::finish`] they count as if.
+    pub(super) fn begin(&mut self) -> bool {
+        std::mem::replace(&mut self.is_dirty, true)
+    }
+
+    /// All launches of a run are queued, so that it leaves the flags as they were.
+    pub(super) fn finish(&mut self) {
+        self.is_dirty = false;
+    }
+
+    /// Where the plan's parts are, in the stream's order, and what has to be dropped after the launches.
+    pub(super) fn bind<'a>(&'a mut self, plan: &Plan, stream: &'a CudaStream) -> (Buffers<u64>, [SyncOnDrop<'a>; 2]) {
+        let (flags, of_flags) = self.flags.device_ptr_mut(stream);
+        let (memory, of_memory) = self.memory.device_ptr_mut(stream);
+        (plan.part_bytes().with(Buffer::Flags, 0).at(memory).with(Buffer::Flags, flags), [of_flags, of_memory])
+    }
+}
+
+/// Bytes of a plan's workspace without its flags.
+pub(super) fn memory_bytes(plan: &Plan) -> u64 {
+    plan.part_bytes().with(Buffer::Flags, 0).total_bytes()
+}
+
+/// Blocks that any device has resident on an SM, and so flags of stream-K.
+const MAX_BLOCKS_PER_SM: usize = 32;

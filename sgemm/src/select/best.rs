@@ -1,0 +1,66 @@
+//! The plan for a problem: that of the best kernel whose workspace is small enough.
+
+use gpu_kernels::{Schedule, Step};
+
+use super::rule::{blocks, fills};
+use super::{Table, choose};
+use crate::plan::{Oriented, Plan};
+use crate::{Device, Error, Problem, Product};
+
+/// The plan of the kernel that suits problem and device best, of those in the problem's accuracy class that do with `limit` bytes
+/// of workspace. `table` is what was measured on this device.
+///
+/// ```
+/// use sgemm::select::{Table, plan};
+/// use sgemm::{Device, Problem};
+///
+/// let device = Device::new("NVIDIA H200", (9, 0), 132);
+/// let problem = Problem::new(4096, 4096, 4096);
+/// let best = plan(Table::of(&device.name), &device, &problem, u64::MAX)?;
+/// // The fastest kernel keeps partial tiles; without a workspace it is another.
+/// let frugal = plan(Table::of(&device.name), &device, &problem, 0)?;
+/// assert!(best.workspace_bytes() > 0 && frugal.workspace_bytes() == 0);
+/// # Ok::<(), sgemm::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`Problem::validate`]; [`Error::WorkspaceLimit`] where none does with so little; [`Error::Unsupported`] where the device
+/// runs no kernel of that class.
+pub fn plan(table: Option<&Table>, device: &Device, problem: &Problem, limit: u64) -> Result<Plan, Error> {
+    problem.validate()?;
+    let product = Oriented::new(problem)?.product(problem);
+    let chosen = choose(table, device, &product, problem.class).map(|choice| choice.step);
+    let meets = |step: &&'static Step| problem.class.admits(step.precision);
+    let mut others: Vec<_> = gpu_kernels::runnable().filter(meets).filter(|step| device.runs(step)).collect();
+    others.sort_by_key(|step| std::cmp::Reverse(preference(step, &product, device)));
+    let mut refused = None;
+    for step in chosen.into_iter().filter(|step| device.runs(step)).chain(others) {
+        match Plan::new(step, problem, device.sm_count) {
+            Ok(plan) if plan.workspace_bytes() <= limit => return Ok(plan),
+            Ok(plan) => {
+                let least = refused.map_or(u64::MAX, |least| least).min(plan.workspace_bytes());
+                refused = Some(least);
+            }
+            // It makes another C than is asked for; another one may do.
+            Err(Error::Elements { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    match (refused, gpu_kernels::runnable().find(meets)) {
+        (Some(least), _) => Err(Error::WorkspaceLimit { limit, least }),
+        (None, Some(step)) => {
+            Err(device.check_runs(step).err().unwrap_or(Error::Output { input: problem.input, output: problem.output }))
+        }
+        (None, None) => Err(Error::Output { input: problem.input, output: problem.output }),
+    }
+}
+
+/// Large where a step suits the problem: its precision is the fastest, its blocks fill the device, with large tiles, or there are
+/// many; the ladder's last ones first.
+fn preference(step: &Step, product: &Product, device: &Device) -> impl Ord + use<> {
+    let fills = fills(step, product, device);
+    let is_whole = step.schedule == Schedule::DataParallel || step.schedule == Schedule::Persistent;
+    let area = u64::from(step.tile.bm.min(product.m)) * u64::from(step.tile.bn.min(product.n));
+    let number = gpu_kernels::runnable().position(|other| other.slug == step.slug);
+    (fills, is_whole, if fills { area } else { blocks(step, product) }, number)
+}
