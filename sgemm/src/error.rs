@@ -180,6 +180,14 @@ pub enum Error {
         compute_capability: (u32, u32),
     },
 
+    /// The emulator found that a kernel does what it must not.
+    Emulated {
+        /// The kernel.
+        kernel: &'static str,
+        /// What it does, with line and thread.
+        finding: String,
+    },
+
     /// The CUDA driver's library cannot be loaded.
     NoDriver,
 
@@ -293,6 +301,7 @@ impl fmt::Display for Error {
             Self::Unsupported { kernel, needs, device, compute_capability: (major, minor) } => {
                 write!(f, "{kernel} needs {needs}; {device} has {major}.{minor}")
             }
+            Self::Emulated { kernel, finding } => write!(f, "{kernel}: {finding}"),
             Self::NoDriver => write!(f, "the NVIDIA driver (libcuda) is not installed"),
             Self::NoDevice => {
                 write!(f, "the NVIDIA driver sees no device; check nvidia-smi and CUDA_VISIBLE_DEVICES")

@@ -33,6 +33,8 @@
 mod accuracy;
 pub mod cuda;
 mod device;
+#[cfg(feature = "emulator")]
+pub mod emulator;
 mod error;
 pub mod modules;
 pub mod plan;

@@ -1,0 +1,125 @@
+//! What a run reads and writes, in the host's memory.
+
+use ptx_emu::GlobalMemory;
+
+use crate::plan::{Address, Bindings, Buffer, Buffers};
+use crate::problem::Scalars;
+use crate::{Error, Problem, Scalar};
+
+/// The buffers of a run, as those of [`cuda::Arguments`](crate::cuda::Arguments).
+pub struct Arguments<'a, I, O = I> {
+    a: &'a [I],
+    b: &'a [I],
+    c: Option<&'a [O]>,
+    result: &'a mut [O],
+    is_apart: bool,
+    bias: Option<&'a [O]>,
+    factors: [f32; 2],
+    are_on_device: bool,
+}
+
+impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
+    /// C = alpha\*A\*B + beta\*C.
+    pub fn new(alpha: f32, a: &'a [I], b: &'a [I], beta: f32, c: &'a mut [O]) -> Self {
+        let factors = [alpha, beta];
+        Self { a, b, c: None, result: c, is_apart: false, bias: None, factors, are_on_device: false }
+    }
+
+    /// D = alpha\*A\*B + beta\*C, for a [`Problem::with_d`]. C may be left out where beta is 0.
+    pub fn with_d(alpha: f32, a: &'a [I], b: &'a [I], beta: f32, c: Option<&'a [O]>, d: &'a mut [O]) -> Self {
+        let factors = [alpha, beta];
+        Self { a, b, c, result: d, is_apart: true, bias: None, factors, are_on_device: false }
+    }
+
+    /// The same with a bias, for an [`Epilogue`](crate::Epilogue) that has one.
+    #[must_use]
+    pub fn with_bias(self, bias: &'a [O]) -> Self {
+        Self { bias: Some(bias), ..self }
+    }
+
+    /// The same with alpha and beta in the device's memory, for [`Scalars::Device`].
+    #[must_use]
+    pub fn with_device_scalars(self) -> Self {
+        Self { are_on_device: true, ..self }
+    }
+
+    pub(super) fn check(&self, problem: &Problem) -> Result<(), Error> {
+        let (takes, found) = ([problem.input, problem.output], [I::ELEMENT, O::ELEMENT]);
+        if takes != found {
+            return Err(Error::Elements { kernel: "the plan", takes, found });
+        }
+        let [a, b, c, d, bias] = problem.extents()?;
+        let long = |operand, elements: usize, least| {
+            if elements < least { Err(Error::ShortBuffer { operand, elements, least }) } else { Ok(()) }
+        };
+        let asks_for = |operand, is_given: bool, is_needed: bool| {
+            if is_given == is_needed { Ok(()) } else { Err(Error::Buffers { operand, is_needed }) }
+        };
+        long("A", self.a.len(), a)?;
+        long("B", self.b.len(), b)?;
+        asks_for("D", self.is_apart, problem.d.is_some())?;
+        long(if self.is_apart { "D" } else { "C" }, self.result.len(), d)?;
+        match self.c {
+            Some(slice) => long("C", slice.len(), c)?,
+            None if self.is_apart && (self.factors[1] != 0.0 || self.are_on_device) => {
+                return Err(Error::Buffers { operand: "C", is_needed: true });
+            }
+            None => {}
+        }
+        asks_for("bias", self.bias.is_some(), problem.epilogue.bias.is_some())?;
+        long("bias", self.bias.map_or(0, <[O]>::len), bias)?;
+        asks_for("alpha", self.are_on_device, problem.scalars == Scalars::Device)
+    }
+
+    /// Copies all of it into emulated memory, at addresses aligned to no more than the problem says.
+    pub(super) fn upload(&self, problem: &Problem, memory: &mut GlobalMemory) -> Bindings {
+        let mut addresses = Buffers::default();
+        // Memory is allocated at multiples of more than `WIDE`.
+        let mut place = |buffer, bytes: &[u8], alignment: usize| {
+            let before = if alignment < WIDE { alignment } else { 0 };
+            let padded: Vec<u8> = std::iter::repeat_n(0xff, before).chain(bytes.iter().copied()).collect();
+            addresses[buffer] = memory.allocate_bytes(&padded) + before as u64;
+        };
+        place(Buffer::A, raw(self.a), problem.alignment.a);
+        place(Buffer::B, raw(self.b), problem.alignment.b);
+        place(self.result_buffer(), raw(self.result), size_of::<O>());
+        if let Some(c) = self.c {
+            place(Buffer::C, raw(c), size_of::<O>());
+        }
+        if let Some(bias) = self.bias {
+            place(Buffer::Bias, raw(bias), size_of::<O>());
+        }
+        let [alpha, beta] = self.factors;
+        place(Buffer::Alpha, &alpha.to_le_bytes(), size_of::<f32>());
+        place(Buffer::Beta, &beta.to_le_bytes(), size_of::<f32>());
+        // Of factors in device memory, the plan knows nothing.
+        let [alpha, beta] = if self.are_on_device { [f32::NAN; 2] } else { self.factors };
+        Bindings { addresses, alpha, beta }
+    }
+
+    /// Copies the result back.
+    pub(super) fn download(&mut self, bindings: &Bindings, memory: &mut GlobalMemory) {
+        let before = size_of::<O>();
+        let address: Address = bindings.addresses[self.result_buffer()] - before as u64;
+        let bytes = memory.read(address).unwrap_or_default();
+        // SAFETY: the bytes of the elements of the result, any of which are a value of a `Scalar`.
+        let result = unsafe {
+            std::slice::from_raw_parts_mut(self.result.as_mut_ptr().cast::<u8>(), size_of_val(self.result))
+        };
+        let len = result.len();
+        result.copy_from_slice(&bytes[before..before + len]);
+    }
+
+    fn result_buffer(&self) -> Buffer {
+        if self.is_apart { Buffer::D } else { Buffer::C }
+    }
+}
+
+/// The alignment from which on none matters any more, in bytes.
+const WIDE: usize = 16;
+
+/// The bytes of elements.
+fn raw<T: Scalar>(elements: &[T]) -> &[u8] {
+    // SAFETY: they are plain numbers, without padding.
+    unsafe { std::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements)) }
+}
