@@ -57,8 +57,8 @@ macro_rules! kernels {
             #[cfg(feature = "device")]
             crate::gemm::gemm_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::stream_k::<{ $max_splits }>,
-                a_map: *const crate::ptx::tensor::TensorMap, b_map: *const crate::ptx::tensor::TensorMap,
-                stream_k_tiles: u32, partial_tiles: *mut f32, flags: *mut u32
+                a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap,
+                stream_k_tiles: u32, workspace: *mut f32
             }
         )*
     };
@@ -108,8 +108,7 @@ pub mod kernel {
             a_map: *const TensorMap,
             b_map: *const TensorMap,
             stream_k_tiles: u32,
-            partial_tiles: *mut f32,
-            flags: *mut u32,
+            workspace: *mut f32,
         ) {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps.
             let mut stages = unsafe { Self::start(a_map, b_map) };
@@ -137,7 +136,12 @@ pub mod kernel {
             if has_many_splits && (first_tile, first_k_tile) == (tile, end) {
                 return; // an empty work unit: k is short
             }
-            let reduction = ReductionWorkspace { partial_tiles, tile_elements: bm * bn, threads: Self::THREADS, flags };
+            let reduction = ReductionWorkspace {
+                partial_tiles: workspace,
+                tile_elements: bm * bn,
+                threads: Self::THREADS,
+                flags: workspace.wrapping_add((stream_k_blocks * bm * bn) as usize),
+            };
             loop {
                 if end == 0 {
                     (tile, end) = (tile - 1, tile_k_tiles);
