@@ -12,7 +12,6 @@ mod provenance;
 pub mod ptx;
 mod stop;
 
-pub(crate) use baseline::class;
 pub use baseline::{BASELINES, Baseline};
 pub use kernel::Kernel;
 pub(crate) use kernel::workspace_bytes;
