@@ -176,25 +176,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_runs_where_its_target_does() {
-        let hopper = Step { slug: "hopper", target: Target::Sm90a, ..STEPS[0] };
-        for (capability, baseline_runs, hopper_runs) in [
-            ((7, 5), false, false),
-            ((8, 0), true, false),
-            ((8, 9), true, false),
-            ((9, 0), true, true),
-            ((10, 0), true, false),
-        ] {
-            assert_eq!(
-                Device::of_capability(capability).check_runs(&STEPS[0]).is_ok(),
-                baseline_runs,
-                "{capability:?}"
-            );
-            assert_eq!(Device::of_capability(capability).check_runs(&hopper).is_ok(), hopper_runs, "{capability:?}");
-        }
-    }
-
-    #[test]
     fn steps_of_each_target_have_a_model() {
         for (target, model) in [(Target::Sm80, "h200"), (Target::Sm90a, "h200"), (Target::Sm100, "b200")] {
             let step = Step { target, ..STEPS[0] };
