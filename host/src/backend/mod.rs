@@ -1,7 +1,9 @@
 //! What runs a kernel. One trait, so that everything above it (verification, timing, reports) knows no device.
 
-use crate::{Error, Matrix, Operands, Problem};
 use gpu_kernels::Step;
+
+use crate::verify::Coverage;
+use crate::{Error, Matrix, Operands, Problem};
 
 mod baseline;
 pub mod cuda;
@@ -19,8 +21,6 @@ pub use open::{BackendChoice, Opened, Options, open};
 pub(crate) use provenance::now;
 pub use ptx::PtxSource;
 pub use stop::Stop;
-
-pub use crate::verify::{Coverage, Region};
 
 /// A word of memory in which nothing is a number, whatever its elements are: what a workspace holds before a kernel writes there.
 const POISON: u32 = 0x7fc0_7fc0;

@@ -4,12 +4,11 @@ use gpu_kernels::{Element, Precision, STEPS};
 use rand::{SeedableRng, rngs::SmallRng};
 use results::SCHEMA;
 
-use crate::backend::now;
 use crate::backend::ptx::toolchain;
-use crate::backend::{Backend, Coverage, Device};
+use crate::backend::{Backend, Device, now};
 use crate::measure::bench::{Progress, check_memory};
 use crate::verify::reference::{Reference, choose_rows};
-use crate::verify::{ErrorBound, Fault, within};
+use crate::verify::{Coverage, ErrorBound, Fault, within};
 use crate::{AccuracyClass, Error, Kernel, Matrix, Operands, Problem};
 
 mod errors;
