@@ -55,7 +55,7 @@ pub(super) unsafe fn launch_raw(
         *place = match argument {
             Argument::U32(value) => value.into(),
             Argument::F32(value) => value.to_bits().into(),
-            Argument::Address(address) => address,
+            Argument::U64(value) | Argument::Address(value) => value,
         };
     }
     let mut pointers = values.each_mut().map(|value| ptr::from_mut(value).cast::<c_void>());

@@ -23,7 +23,7 @@ struct Strip {
     source: *const f32,
     rows: u32,
     columns: u32,
-    ld: u32,
+    ld: u64,
     is_wide: bool,
     /// The lane's first chunk.
     chunk: u32,
@@ -88,7 +88,7 @@ pub(super) unsafe fn split<P: HiLo>(
     rows: u32,
     columns: u32,
     source: *const f32,
-    ld: u32,
+    ld: u64,
     target: *mut u32,
     target_ld: u32,
     scales: *mut i32,

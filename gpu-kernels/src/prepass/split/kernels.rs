@@ -72,7 +72,7 @@ macro_rules! kernels {
             rows: u32,
             columns: u32,
             source: *const f32,
-            ld: u32,
+            ld: u64,
             target: *mut u32,
             target_ld: u32,
             scales: *mut i32,

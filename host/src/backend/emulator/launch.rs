@@ -143,7 +143,7 @@ impl Runner<'_> {
         let arguments = launch.arguments.iter().map(|(_, argument)| match argument {
             Argument::U32(value) => value.to_le_bytes().to_vec(),
             Argument::F32(value) => value.to_le_bytes().to_vec(),
-            Argument::Address(address) => address.to_le_bytes().to_vec(),
+            Argument::U64(value) | Argument::Address(value) => value.to_le_bytes().to_vec(),
         });
         let launch = Launch {
             cluster: shape.cluster,
