@@ -141,10 +141,12 @@ pub mod kernel {
                 // global to shared
                 let a = load::<BOUNDS_CHECKED>(a_gmem, a_copy.row < g.m, g.k.saturating_sub(p + a_copy.col));
                 let b = load::<BOUNDS_CHECKED>(b_gmem, p + b_copy.row < g.k, g.n.saturating_sub(b_copy.col));
-                for v in 0..VEC {
-                    *a_smem.add(((a_copy.col + v) * A_PITCH + a_copy.row) as usize) = a[v as usize];
-                }
+                // B first, and few addresses: with registers to spare, ptxas issues both loads before anything else.
                 f32x4::store(b_smem.add((b_copy.row * BN + swizzle(b_copy.col)) as usize), b);
+                let a_column = a_smem.add((a_copy.col * A_PITCH + a_copy.row) as usize); // (VEC, 1)
+                for v in 0..VEC {
+                    *a_column.add((v * A_PITCH) as usize) = a[v as usize];
+                }
                 thread::sync_threads(); // the k-tiles are complete
 
                 // mainloop
@@ -152,9 +154,8 @@ pub mod kernel {
                     let own =
                         f32x4::load(b_smem.add(((d + own_row) * BN + swizzle(thread.col + own_chunk())) as usize));
                     for row in 0..ROWS {
-                        let d = d + (own_row ^ row);
-                        let a_frag: [f32; TM as usize] =
-                            fragment(|i| a_smem.add((d * A_PITCH + thread.row + i) as usize));
+                        let a_row = a_smem.add(((own_row ^ row) * A_PITCH + thread.row) as usize);
+                        let a_frag: [f32; TM as usize] = fragment(|i| a_row.add((d * A_PITCH + i) as usize));
                         let chunk = if row == 0 { own } else { shuffle_xor(own, 16) };
                         let chunks = [chunk, shuffle_xor(chunk, 1)];
                         let b_frag = chunks.as_flattened(); // (TN)
