@@ -14,7 +14,7 @@ use sgemm::plan::{self, Argument, Plan, Slab};
 use super::model::{needs, predict};
 use super::modules::Modules;
 use super::operands::EmulatedOperands;
-use crate::backend::{Coverage, Region};
+use crate::verify::{Coverage, Region};
 use crate::{Error, Problem, Stop};
 
 /// Bytes of memory up to which races in it are looked for: noting who accessed what takes about twelve
