@@ -112,6 +112,7 @@ impl<O: Output> Operands<O> {
 }
 
 #[inline(always)]
+#[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
 unsafe fn finish<O: Output>(g: &Operands<O>) {
     // tile coordinates
     let (block, tid) = (thread::block_idx_x(), thread::thread_idx_x());

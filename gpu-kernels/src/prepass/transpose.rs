@@ -163,9 +163,9 @@ pub mod kernel {
         }
 
         // Store.
-        for j in 0..N {
-            let col = col + j as u32 * step;
-            let column: [T; N] = core::array::from_fn(|i| square[i][j]); // (1, N)
+        for j in 0..vec {
+            let col = col + j * step;
+            let column: [T; N] = core::array::from_fn(|i| square[i][j as usize]); // (1, N)
             // SAFETY: below `columns` and `rows`, both checked; row is a multiple of N. No other thread has these elements.
             unsafe {
                 let target = target.add(col as usize * target_ld + row as usize);
