@@ -5,18 +5,18 @@ use core::ops::Range;
 use crate::ptx::{compiler, global};
 use cuda_std::prelude::*;
 
-/// The reduction workspace: a partial tile per stream-K block, in the order of its threads; then a flag per block.
+/// The reduction workspace: a partial tile per stream-K block, in the order of its threads, and a flag per block.
 pub(crate) struct ReductionWorkspace {
     pub partial_tiles: *mut f32,
     pub tile_elements: u32,
     pub threads: u32,
-    pub flags: *mut f32,
+    pub flags: *mut u32,
 }
 
 impl ReductionWorkspace {
     #[inline(always)]
     fn flag(&self, block: u32) -> *mut u32 {
-        self.flags.wrapping_add(block as usize).cast()
+        self.flags.wrapping_add(block as usize)
     }
 
     /// This thread's accumulator of that index, adjacent to the next thread's. 128-bit accesses would tie four accumulators to

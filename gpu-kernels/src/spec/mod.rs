@@ -3,11 +3,13 @@
 mod arithmetic;
 mod geometry;
 mod operand;
+mod postpass;
 mod schedule;
 
 pub use arithmetic::{Element, Precision, Target};
 pub use geometry::{Ab, Coord, Extent};
 pub use operand::{NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox};
+pub use postpass::{Activation, BiasPer, POSTPASS_ARGUMENTS, Postpass};
 pub use schedule::{Schedule, StreamKTiles, persistent_rows, persistent_tile, persistent_tiles};
 
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
@@ -76,8 +78,10 @@ pub const MAP_ARGUMENTS: [(&str, &str); 2] = [("a_map", "&TensorMap"), ("b_map",
 /// What a kernel of hi/lo split operands takes after that: the scaling exponents of A's rows and of B's columns.
 pub const SCALE_ARGUMENTS: [(&str, &str); 2] = [("a_scales", "*const i32"), ("b_scales", "*const i32")];
 
-/// What a stream-K kernel takes last: [`StreamKTiles::tiles`], and [`Step::workspace_bytes`] of memory.
-pub const STREAM_ARGUMENTS: [(&str, &str); 2] = [("stream_k_tiles", "u32"), ("workspace", "*mut f32")];
+/// What a stream-K kernel takes last: [`StreamKTiles::tiles`], a partial tile for each stream-K block, and a flag for each, which is
+/// 0 before and after a launch.
+pub const STREAM_ARGUMENTS: [(&str, &str); 3] =
+    [("stream_k_tiles", "u32"), ("partial_tiles", "*mut f32"), ("flags", "*mut u32")];
 
 /// The largest m, n, k or leading dimension, as in BLAS with its signed 32-bit integers: kernels count in 32 bits, and
 /// the end of a tile beyond the end of a matrix must not wrap around.
@@ -222,11 +226,15 @@ impl Step {
         Coord { row: index / cols, col: index % cols }
     }
 
-    /// Bytes of the kernel's reduction workspace: a partial tile and a flag for each stream-K block. They are zero before the
-    /// first launch and between launches.
+    /// Bytes of the reduction workspace of a launch: a partial tile for each stream-K block.
     #[must_use]
-    pub const fn workspace_bytes(&self, m: u32, n: u32, sm_count: u32) -> u64 {
-        let partial_bytes = (self.tile.bm * self.tile.bn) as u64 * 4;
-        self.stream_k_tiles(m, n, sm_count).blocks as u64 * (partial_bytes + 4)
+    pub const fn partial_tile_bytes(&self, stream_k: StreamKTiles) -> u64 {
+        stream_k.blocks as u64 * (self.tile.bm * self.tile.bn) as u64 * 4
+    }
+
+    /// Bytes of its flags: one for each stream-K block.
+    #[must_use]
+    pub const fn flag_bytes(&self, stream_k: StreamKTiles) -> u64 {
+        stream_k.blocks as u64 * 4
     }
 }

@@ -58,7 +58,7 @@ macro_rules! kernels {
             crate::gemm::gemm_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::stream_k::<{ $max_splits }>,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap,
-                stream_k_tiles: u32, workspace: *mut f32
+                stream_k_tiles: u32, partial_tiles: *mut f32, flags: *mut u32
             }
         )*
     };
@@ -108,7 +108,8 @@ pub mod kernel {
             a_map: *const TensorMap,
             b_map: *const TensorMap,
             stream_k_tiles: u32,
-            workspace: *mut f32,
+            partial_tiles: *mut f32,
+            flags: *mut u32,
         ) {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps.
             let mut stages = unsafe { Self::start(a_map, b_map) };
@@ -137,10 +138,10 @@ pub mod kernel {
                 return; // an empty work unit: k is short
             }
             let reduction = ReductionWorkspace {
-                partial_tiles: workspace,
+                partial_tiles,
                 tile_elements: bm * bn,
                 threads: Self::THREADS,
-                flags: workspace.wrapping_add((stream_k_blocks * bm * bn) as usize),
+                flags,
             };
             loop {
                 if end == 0 {

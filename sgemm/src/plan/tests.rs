@@ -129,7 +129,7 @@ fn kernels_get_what_they_take() {
     let check = |launch: &Launch, expected: Vec<(&'static str, &'static str)>| {
         let got: Vec<_> = launch.arguments.iter().map(|(name, argument)| (*name, of(argument))).collect();
         let kind = |ty: &'static str| match ty {
-            "TensorMap" => "map",
+            "&TensorMap" => "map",
             _ if ty.len() > 3 => "*",
             _ => ty,
         };
