@@ -1,34 +1,44 @@
-//! SGEMM on NVIDIA GPUs, C = alpha\*A\*B + beta\*C, by kernels that are written in Rust and compiled to PTX.
+//! The matrix products of NVIDIA GPUs, D = activation(alpha\*A\*B + beta\*C + bias), by kernels that are written in Rust and compiled
+//! to PTX. It needs the NVIDIA driver at run time and nothing else: no toolkit, no build script.
 //!
-//! A [`Problem`] gives sizes, layouts and factors. [`select`] chooses a kernel for it on a [`Device`], under the guarantee of an
-//! [`AccuracyClass`]. A [`plan::Plan`] says what is launched and which memory that takes; it needs no GPU. [`cuda`] runs it on the
-//! caller's stream and memory, out of the PTX of [`modules`].
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use sgemm::Problem;
+//! use sgemm::cuda::{Handle, open};
 //!
+//! let (context, m, n, k) = (open(0)?, 1000, 500, 200); // a context of cudarc
+//! let stream = context.default_stream();
+//! let (a, b) = (stream.clone_htod(&vec![1.0_f32; m * k])?, stream.clone_htod(&vec![2.0_f32; k * n])?);
+//! let mut c = stream.alloc_zeros::<f32>(m * n)?;
+//! // Once per context, and once per problem: kernels are chosen and loaded here.
+//! let handle = Handle::new(&context)?;
+//! let gemm = handle.plan(&Problem::new(m, n, k))?;
+//! let mut workspace = handle.workspace(&stream, gemm.workspace_bytes())?;
+//! // As often as wanted: it allocates nothing and waits for nothing.
+//! gemm.run(&stream, 1.0, &a, &b, 0.0, &mut c, &mut workspace)?;
+//! # Ok(())
+//! # }
 //! ```
-//! use sgemm::plan::Plan;
-//! use sgemm::select::{Table, choose};
-//! use sgemm::{AccuracyClass, Device, Problem};
 //!
-//! let device = Device::new("NVIDIA H200", (9, 0), 132);
-//! let problem = Product::new(4096, 4096, 4096)?.with_scalars(1.0, 0.5); // A, B and C are row-major matrices of f32
-//! let choice = choose(Table::of(&device.name), &device, &problem, AccuracyClass::Fp32Strict).expect("a kernel meets it");
-//! let plan = Plan::new(choice.step, &problem, device.sm_count)?;
-//! println!("{} takes {} bytes of workspace", choice.step.slug, plan.workspace_bytes());
-//! # Ok::<(), sgemm::Error>(())
-//! ```
+//! A [`Problem`] gives sizes, layouts, batches, elements, accuracy and epilogue. [`select::plan`] chooses a kernel for it on a
+//! [`Device`], by what was measured there; a [`plan::Plan`] says what is launched and which memory that takes. It needs no GPU.
+//! [`cuda`] runs it on the caller's stream and memory; with the feature `emulator`, the module `emulator` runs it on the host.
+//!
+//! # What a layout costs
+//! Kernels read A and B row-major and write D row-major; a column-major D is the transpose of such a problem. Other layouts are
+//! transposed in the workspace first, and pointers that are not aligned to 16 bytes are copied for kernels that load with TMA. D apart
+//! from C, factors in device memory, bias and activation take a post-pass over D. [`plan::Plan::launches`] shows all of it.
 //!
 //! # Accuracy classes
-//! The default is IEEE single precision. Everything faster is asked for, per problem.
+//! The default is IEEE single precision. Everything faster is asked for, per problem: [`Problem::with_accuracy`].
 //! - `fp32-strict`: f32 products and sums on the CUDA cores.
 //! - `fp32`: also three MMAs of a hi/lo split, which loses at most 2^-23 \|x\| of each element x. Better than SGEMM for long dense
 //!   sums, worse for short sums, sparse rows and an identity.
 //! - `tf32`: TF32 products, f32 sums.
 //! - `f16`, `bf16`: matrices of 16-bit elements, f32 sums.
 //!
-//! # On a GPU
-//! The phases are those of CUTLASS: plan, [`Plan::workspace_bytes`](plan::Plan::workspace_bytes),
-//! [`Prepared::initialise`](cuda::Prepared::initialise), [`Prepared::run`](cuda::Prepared::run). The last one neither allocates nor
-//! synchronises. The driver is loaded at run time: where there is none, [`cuda::open_driver`] returns [`Error::NoDriver`].
+//! # Without a GPU
+//! The driver is loaded at run time: where there is none, [`cuda::open`] returns [`Error::NoDriver`].
 
 mod accuracy;
 pub mod cuda;
@@ -44,6 +54,7 @@ mod scalar;
 pub mod select;
 
 pub use accuracy::AccuracyClass;
+pub use cudarc;
 pub use device::Device;
 pub use error::Error;
 pub use gpu_kernels;

@@ -12,6 +12,7 @@ pub mod conformance;
 pub mod contract;
 pub mod cpu;
 pub mod launches;
+pub mod layouts;
 
 /// An emulator of the first device that runs the step. All blocks run where there is no budget; for those that persist the
 /// device then has so few SMs that they go on to further tiles of small problems.

@@ -10,9 +10,8 @@ use crate::{Error, Problem, Scalar};
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # use cudarc::driver::CudaContext;
-/// # use sgemm::{Problem, cuda::{Arguments, Handle}};
-/// let context = CudaContext::new(0)?;
+/// # use sgemm::{Problem, cuda::{Arguments, Handle, open}};
+/// let context = open(0)?;
 /// let stream = context.default_stream();
 /// let handle = Handle::new(&context)?;
 /// let [a, b] = [stream.clone_htod(&[1.0_f32; 64 * 64])?, stream.clone_htod(&[2.0_f32; 64 * 64])?];

@@ -10,6 +10,7 @@ use super::gemm::Gemm;
 use super::loaded::Loaded;
 use super::module::Modules;
 use super::workspace::Workspace;
+use crate::plan::Plan;
 use crate::select::{self, Table};
 use crate::{Device, Error, ModuleSource, Problem, Scalar};
 
@@ -17,11 +18,10 @@ use crate::{Device, Error, ModuleSource, Problem, Scalar};
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use cudarc::driver::CudaContext;
 /// use sgemm::Problem;
-/// use sgemm::cuda::Handle;
+/// use sgemm::cuda::{Handle, open};
 ///
-/// let context = CudaContext::new(0)?;
+/// let context = open(0)?;
 /// let stream = context.default_stream();
 /// let handle = Handle::new(&context)?;
 /// let (a, b) = (stream.clone_htod(&[1.0_f32; 64 * 32])?, stream.clone_htod(&[2.0_f32; 32 * 16])?);
@@ -44,6 +44,24 @@ struct Inner {
     modules: Modules,
     device: Device,
     context: Arc<CudaContext>,
+}
+
+/// The primary context of the device of that number, as cudarc gives it: where there is no driver, that panics, and this does not.
+///
+/// ```
+/// // On a machine without a GPU this says so.
+/// match sgemm::cuda::open(0) {
+///     Ok(context) => println!("device {}", context.ordinal()),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
+///
+/// # Errors
+/// [`Error::NoDriver`], [`Error::DriverTooOld`] or [`Error::NoDevice`] where there is nothing to run on, [`Error::Driver`] where the
+/// driver refuses.
+pub fn open(ordinal: usize) -> Result<Arc<CudaContext>, Error> {
+    open_driver()?;
+    CudaContext::new(ordinal).map_err(|error| failed(format!("use device {ordinal}"), error))
 }
 
 impl Handle {
@@ -101,6 +119,16 @@ impl Handle {
         let loaded = Arc::new(Loaded::new(modules, plan)?);
         plans.push((*problem, limit, Arc::clone(&loaded)));
         Ok(gemm(&loaded))
+    }
+
+    /// Loads a plan that was made otherwise, such as for a kernel chosen by name.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the device does not run its step; those of [`Loaded::new`].
+    pub fn load(&self, plan: Plan) -> Result<Gemm, Error> {
+        let Inner { modules, device, .. } = &*self.0;
+        device.check_runs(plan.step())?;
+        Ok(Gemm::new(Arc::new(Loaded::new(modules, plan)?), self.clone()))
     }
 
     /// Makes and loads the plans of problems that are to be solved soon, so that none of them waits for the driver's compiler.

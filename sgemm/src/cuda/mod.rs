@@ -22,7 +22,7 @@ pub use cudarc::driver::sys::{CUdeviceptr, CUstream};
 pub use driver::{CudaVersion, driver_is_present, driver_version, open_driver};
 pub use gemm::Gemm;
 pub use graph::Graph;
-pub use handle::Handle;
+pub use handle::{Handle, open};
 pub use launch::launch;
 pub use loaded::Loaded;
 pub use module::{Function, Module, Modules};

@@ -103,9 +103,8 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
         let address: Address = bindings.addresses[self.result_buffer()] - before as u64;
         let bytes = memory.read(address).unwrap_or_default();
         // SAFETY: the bytes of the elements of the result, any of which are a value of a `Scalar`.
-        let result = unsafe {
-            std::slice::from_raw_parts_mut(self.result.as_mut_ptr().cast::<u8>(), size_of_val(self.result))
-        };
+        let result =
+            unsafe { std::slice::from_raw_parts_mut(self.result.as_mut_ptr().cast::<u8>(), size_of_val(self.result)) };
         let len = result.len();
         result.copy_from_slice(&bytes[before..before + len]);
     }

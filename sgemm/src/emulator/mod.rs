@@ -133,10 +133,8 @@ impl Emulator {
             ModuleKind::Step => (step.target, self.source.module(step)?),
             ModuleKind::Support => (Target::Sm80, self.source.support(Target::Sm80)?),
         };
-        let bad = |error: ptx_emu::Error| Error::BadModule {
-            module: self.source.name(target),
-            reason: error.to_string(),
-        };
+        let bad =
+            |error: ptx_emu::Error| Error::BadModule { module: self.source.name(target), reason: error.to_string() };
         let kernel = Arc::new(Module::parse(&text).and_then(|module| module.kernel(launch.kernel)).map_err(bad)?);
         kernels.insert(launch.kernel, Arc::clone(&kernel));
         Ok(kernel)

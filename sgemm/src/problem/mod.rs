@@ -196,6 +196,12 @@ impl Problem {
         Self { alignment: Alignment { a, b }, ..self }
     }
 
+    /// What pointers to A and B are multiples of, in bytes.
+    #[must_use]
+    pub fn alignment(&self) -> [usize; 2] {
+        [self.alignment.a, self.alignment.b]
+    }
+
     /// The same problem with alpha and beta there.
     #[must_use]
     pub fn with_scalars(self, scalars: Scalars) -> Self {

@@ -1,12 +1,14 @@
 //! The CUDA device: every step keeps the contract, every launch gets what it asks for, and every instruction gives what is
 //! recorded. What cannot run here, since there is no device or another one, is ignored.
 //!
-//! A name says which: `contract::naive`, `launches::plain`, `conformance::float`. With `--record FOLDER` the executable writes the
+//! A name says which: `contract::naive`, `layouts::naive`, `library::one call`,
+//! `launches::plain`, `conformance::float`. With `--record FOLDER` the executable writes the
 //! recording of the instructions instead, and with `--ptx FOLDER` their PTX, for other tools. It needs no cargo, so that it can be
 //! taken to a machine with a GPU.
 
 mod conformance;
 mod launches;
+mod library;
 mod steps;
 
 use std::path::Path;
@@ -41,7 +43,10 @@ fn test() -> ExitCode {
             None
         }
     };
-    let trials: Vec<Trial> =
-        steps::trials(capability).chain(launches::trials(capability)).chain(conformance::trials(capability)).collect();
+    let trials: Vec<Trial> = steps::trials(capability)
+        .chain(library::trials(capability))
+        .chain(launches::trials(capability))
+        .chain(conformance::trials(capability))
+        .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -1,10 +1,11 @@
 //! The emulator is what a GPU is: every step and variant keeps the contract, every launch gets what it asks for, and every
 //! instruction gives what an H200 gave.
 //!
-//! A name says which: `contract::naive`, `support::transpose_16 of far rows`, `launches::plain`, `conformance::add.rn.f32`.
+//! A name says which: `contract::naive`, `layouts::naive`, `support::transpose_16 of far rows`, `launches::plain`, `conformance::add.rn.f32`.
 
 mod conformance;
 mod launches;
+mod layouts;
 mod steps;
 mod support;
 
@@ -15,7 +16,11 @@ use libtest_mimic::{Arguments, Trial};
 fn main() -> ExitCode {
     // One at a time: the emulator itself uses every core.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let trials: Vec<Trial> =
-        steps::trials().chain(support::trials()).chain(launches::trials()).chain(conformance::trials()).collect();
+    let trials: Vec<Trial> = steps::trials()
+        .chain(layouts::trials())
+        .chain(support::trials())
+        .chain(launches::trials())
+        .chain(conformance::trials())
+        .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

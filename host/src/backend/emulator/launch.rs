@@ -9,11 +9,12 @@ use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
 use ptx_emu::occupancy::Resources;
 use ptx_emu::{Blocks, Checks, Finding, FindingKind, Grouping, Launch, Report};
-use sgemm::plan::{self, Bindings, Buffer, Plan, Role, Slab, Value};
+use sgemm::emulator::bytes;
+use sgemm::plan::{self, Bindings, Buffer, Plan, Role, Slab};
 
 use super::model::{needs, predict};
 use super::modules::Modules;
-use super::operands::{EmulatedOperands, encode};
+use super::operands::EmulatedOperands;
 use crate::backend::{Coverage, Region};
 use crate::{Error, Problem, Stop};
 
@@ -138,14 +139,7 @@ impl Runner<'_> {
             true => Checks { global_races: operands.memory.allocated_bytes() <= WATCHED_BYTES, ..Checks::ALL },
             false => Checks::NONE,
         };
-        let arguments = launch.arguments.iter().map(|(_, argument)| {
-            Ok(match argument.value(bindings) {
-                Value::U32(value) => value.to_le_bytes().to_vec(),
-                Value::U64(value) | Value::Address(value) => value.to_le_bytes().to_vec(),
-                Value::F32(value) => value.to_le_bytes().to_vec(),
-                Value::TensorMap(map) => encode(&map)?.to_vec(),
-            })
-        });
+        let arguments = launch.arguments.iter().map(|(_, argument)| Ok(bytes(argument.value(bindings))?));
         let launch = Launch {
             cluster: shape.cluster,
             dynamic_shared_bytes: shape.dynamic_smem_bytes,

@@ -1,8 +1,8 @@
 //! The operands in emulated memory.
 
-use gpu_kernels::{Element, Step, TENSOR_MAP_BYTES, TmaBox};
-use ptx_emu::{GlobalMemory, Pointer, Swizzle, Type};
-use sgemm::plan::{Buffer, Buffers, Plan, TensorMap};
+use gpu_kernels::Step;
+use ptx_emu::{GlobalMemory, Pointer};
+use sgemm::plan::{Buffer, Buffers, Plan};
 
 use crate::backend::POISON;
 use crate::verify::matrix::{GUARD, Shape};
@@ -94,27 +94,6 @@ impl EmulatedOperands {
         }
         parts
     }
-}
-
-/// A tensor map as the emulator reads it.
-pub(super) fn encode(map: &TensorMap<Pointer>) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
-    let swizzle = match map.tma_box.swizzle_bytes() {
-        0 => Swizzle::None,
-        32 => Swizzle::Bytes32,
-        64 => Swizzle::Bytes64,
-        _ => Swizzle::Bytes128,
-    };
-    let dims = [map.columns.into(), map.rows.into()];
-    let TmaBox { element, extent, .. } = map.tma_box;
-    let strides = [map.ld * u64::from(element.bytes())];
-    let copied = [extent.cols, extent.rows];
-    let element = match element {
-        Element::F32 => Type::F32,
-        Element::F16 => Type::F16,
-        Element::Bf16 => Type::Bf16,
-    };
-    let map = ptx_emu::TensorMap::new(element, map.at, &dims, &strides, &copied, swizzle);
-    map.map(|map| map.encode()).map_err(|error| unusable(&error.to_string()))
 }
 
 /// The operands of this problem, or an error where none were uploaded or those of another problem.

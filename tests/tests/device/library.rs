@@ -1,0 +1,195 @@
+//! The library's safe layer on a device: any layout on every step, graphs, threads, and what a run costs the host.
+
+use std::sync::Arc;
+
+use gpu_kernels::Step;
+use libtest_mimic::{Failed, Trial};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use sgemm::cuda::{Arguments, Handle, open};
+use sgemm::cudarc::driver::{CudaSlice, CudaStream};
+use sgemm::plan::Plan;
+use sgemm::{AccuracyClass, Problem, Scalar};
+use tests::layouts::{Executor, Operands, run};
+
+/// The tests, ignored where the device, of this compute capability, does not run the step, or there is none.
+pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
+    let runs = move |step: &Step| capability.is_some_and(|(major, minor)| step.target.runs_on(major, minor));
+    let layouts = gpu_kernels::runnable().enumerate().map(move |(number, step)| {
+        let test = move || run(step, number, &Device::new()?).map_err(Into::into);
+        Trial::test(format!("layouts::{}", step.slug), test).with_ignored_flag(!runs(step))
+    });
+    let others: [(&str, fn() -> Result<(), Failed>); 3] = [
+        ("library::graphs give the same bits", graphs),
+        ("library::threads share a handle", threads),
+        ("library::one call", one_call),
+    ];
+    let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
+    layouts.chain(others)
+}
+
+/// A device, and a stream of it.
+struct Device {
+    handle: Handle,
+    stream: Arc<CudaStream>,
+}
+
+impl Device {
+    fn new() -> Result<Self, String> {
+        let context = open(0).map_err(|error| error.to_string())?;
+        let handle = Handle::new(&context).map_err(|error| error.to_string())?;
+        Ok(Self { handle, stream: context.default_stream() })
+    }
+
+    /// The elements on the device, as bytes, `before` bytes after the start of an allocation.
+    fn upload<T: Scalar>(&self, elements: &[T], before: usize) -> Result<CudaSlice<u8>, String> {
+        // SAFETY: the bytes of plain numbers.
+        let bytes = unsafe { std::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements)) };
+        let padded: Vec<u8> = std::iter::repeat_n(0xff, before + 1).chain(bytes.iter().copied()).collect();
+        self.stream.clone_htod(&padded[1..]).map_err(|error| error.to_string())
+    }
+}
+
+impl Executor for Device {
+    fn sm_count(&self) -> u32 {
+        self.handle.device().sm_count
+    }
+
+    fn run<I: Scalar, O: Scalar>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String> {
+        let Operands { a, b, c, result, bias, scalars, are_scalars_on_device } = operands;
+        let text = |error: sgemm::Error| error.to_string();
+        let [pad_a, pad_b] = plan.problem().alignment().map(|bytes| if bytes < 16 { bytes } else { 0 });
+        let own = size_of::<O>();
+        let (on_a, on_b) = (self.upload(a, pad_a)?, self.upload(b, pad_b)?);
+        let (on_c, on_bias) = (self.upload(c.unwrap_or(&[]), own)?, self.upload(bias.unwrap_or(&[]), own)?);
+        let mut on_result = self.upload(result, own)?;
+        let on_factors = self.stream.clone_htod(&scalars).map_err(|error| error.to_string())?;
+        let gemm = self.handle.load(plan).map_err(text)?;
+        let mut workspace = self.handle.workspace(&self.stream, gemm.workspace_bytes()).map_err(text)?;
+        {
+            let bytes = (on_a.slice(pad_a..), on_b.slice(pad_b..), on_c.slice(own..), on_bias.slice(own..));
+            let mut result_bytes = on_result.slice_mut(own..);
+            // SAFETY: any bits are a value of these types; the views have the elements' bytes, aligned to an element.
+            let views = unsafe {
+                (
+                    bytes.0.transmute::<I>(a.len()),
+                    bytes.1.transmute::<I>(b.len()),
+                    bytes.2.transmute::<O>(c.map_or(0, <[O]>::len)),
+                    bytes.3.transmute::<O>(bias.map_or(0, <[O]>::len)),
+                    result_bytes.transmute_mut::<O>(result.len()),
+                )
+            };
+            let (Some(on_a), Some(on_b), Some(on_c), Some(on_bias), Some(mut on_result)) = views else {
+                return Err("a view is too short".into());
+            };
+            let (alpha_view, beta_view) = (on_factors.slice(..1), on_factors.slice(1..));
+            let [alpha, beta] = scalars;
+            let mut arguments = match c {
+                Some(_) => Arguments::with_d(alpha, &on_a, &on_b, beta, Some(&on_c), &mut on_result),
+                None => Arguments::new(alpha, &on_a, &on_b, beta, &mut on_result),
+            };
+            if bias.is_some() {
+                arguments = arguments.with_bias(&on_bias);
+            }
+            if are_scalars_on_device {
+                arguments = arguments.with_device_scalars(&alpha_view, &beta_view);
+            }
+            gemm.run_with(&self.stream, arguments, &mut workspace).map_err(text)?;
+        }
+        let bytes = self.stream.clone_dtoh(&on_result).map_err(|error| error.to_string())?;
+        // SAFETY: the bytes of plain numbers, any of which are a value.
+        let target = unsafe { std::slice::from_raw_parts_mut(result.as_mut_ptr().cast::<u8>(), size_of_val(result)) };
+        target.copy_from_slice(&bytes[own..]);
+        Ok(())
+    }
+}
+
+/// Problems that different kinds of kernels solve: with and without pre-passes, split k, stream-K.
+fn problems() -> [Problem; 6] {
+    [
+        Problem::new(512, 512, 512),
+        Problem::new(1000, 1000, 1000),
+        Problem::new(64, 2048, 2048),
+        Problem::new(1024, 1024, 1024).with_accuracy(AccuracyClass::Fp32),
+        Problem::new(777, 333, 555).with_accuracy(AccuracyClass::Tf32),
+        Problem::new(16, 4096, 4096),
+    ]
+}
+
+fn random(elements: usize) -> Vec<f32> {
+    let mut rng = StdRng::seed_from_u64(rand::random());
+    (0..elements).map(|_| rng.random_range(-1.0..1.0)).collect()
+}
+
+/// A thousand launches of a graph give what a run gives.
+fn graphs() -> Result<(), Failed> {
+    let Device { handle, stream } = Device::new()?;
+    for problem in problems() {
+        let gemm = handle.plan(&problem)?;
+        let [a, b, c, ..] = problem.extents()?;
+        let (a, b) = (stream.clone_htod(&random(a))?, stream.clone_htod(&random(b))?);
+        let mut workspace = handle.workspace(&stream, gemm.workspace_bytes())?;
+        let mut plain = stream.alloc_zeros::<f32>(c)?;
+        gemm.run(&stream, 1.5, &a, &b, 0.0, &mut plain, &mut workspace)?;
+        let expected = stream.clone_dtoh(&plain)?;
+        let mut captured = stream.alloc_zeros::<f32>(c)?;
+        {
+            let mut graph = gemm.capture(Arguments::new(1.5, &a, &b, 0.0, &mut captured), &mut workspace)?;
+            (0..1000).try_for_each(|_| graph.launch(&stream))?;
+        }
+        let same = |(one, other): (&f32, &f32)| one.to_bits() == other.to_bits();
+        if !stream.clone_dtoh(&captured)?.iter().zip(&expected).all(same) {
+            return Err(format!("{}: a graph gives other bits", gemm.kernel().slug).into());
+        }
+    }
+    Ok(())
+}
+
+/// Eight threads, each with a stream and a workspace of its own, all with one handle.
+fn threads() -> Result<(), Failed> {
+    let Device { handle, .. } = Device::new()?;
+    let work = |seed: usize| -> Result<(), Failed> {
+        let stream = handle.context().new_stream()?;
+        for turn in 0..10 {
+            let problem = problems()[(seed + turn) % problems().len()];
+            let gemm = handle.plan(&problem)?;
+            let [a, b, c, ..] = problem.extents()?;
+            let (a, b) = (stream.clone_htod(&random(a))?, stream.clone_htod(&random(b))?);
+            let mut workspace = handle.workspace(&stream, gemm.workspace_bytes())?;
+            let mut results = Vec::new();
+            for _ in 0..20 {
+                let mut result = stream.alloc_zeros::<f32>(c)?;
+                gemm.run(&stream, 1.0, &a, &b, 0.0, &mut result, &mut workspace)?;
+                results.push(stream.clone_dtoh(&result)?);
+            }
+            if results.iter().any(|result| *result != results[0]) {
+                return Err(format!("{}: runs differ", gemm.kernel().slug).into());
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|seed| scope.spawn(move || work(seed))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| Failed::from("a thread panicked"))?)
+    })
+}
+
+/// The forms in one call: on device memory and on the host's.
+fn one_call() -> Result<(), Failed> {
+    let Device { handle, stream } = Device::new()?;
+    let problem = Problem::new(70, 50, 90);
+    let (a, b) = (random(70 * 90), random(90 * 50));
+    let mut on_host = vec![f32::NAN; 70 * 50];
+    handle.gemm_host(&problem, 2.0, &a, &b, 0.0, &mut on_host)?;
+    let (on_a, on_b) = (stream.clone_htod(&a)?, stream.clone_htod(&b)?);
+    let mut on_device = stream.alloc_zeros::<f32>(70 * 50)?;
+    handle.gemm(&stream, &problem, 2.0, &on_a, &on_b, 0.0, &mut on_device)?;
+    for (i, (one, other)) in on_host.iter().zip(stream.clone_dtoh(&on_device)?).enumerate() {
+        let product = |l| f64::from(a[i / 50 * 90 + l]) * f64::from(b[l * 50 + i % 50]);
+        let sum = 2.0 * (0..90).map(product).sum::<f64>();
+        if *one != other || (f64::from(*one) - sum).abs() > 1e-4 {
+            return Err(format!("element {i}: {one} and {other}, not {sum}").into());
+        }
+    }
+    Ok(())
+}
