@@ -142,7 +142,7 @@ impl Backend for CpuBackend {
 /// C = alpha\*A\*B + beta\*C on the whole buffers, so that a mistake can reach what lies beside the elements.
 fn sgemm(problem: &Problem, operands: &mut Operands, mistake: Option<Mistake>) {
     let wrong = |which| mistake == Some(which);
-    let sgemm::Product { m, n, k, alpha, beta, .. } = **problem;
+    let Problem { gemm: sgemm::Product { m, n, k, .. }, alpha, beta, .. } = *problem;
     let [lda, ldb, ldc] = [problem.lda, problem.ldb, problem.ldc].map(|ld| ld as usize);
     let (m, mut n, mut k) = (m as usize, n as usize, k as usize);
     let ldb = if wrong(Mistake::TakesLdaForLdb) { lda } else { ldb };

@@ -4,7 +4,7 @@ use cust::context::Context;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::stream::{Stream, StreamFlags};
 use sgemm::cuda::{Module, launch};
-use sgemm::plan::{Argument, LaunchShape};
+use sgemm::plan::{LaunchShape, Value};
 
 use super::device;
 use super::failure::Context as _;
@@ -65,12 +65,12 @@ impl PtxRunner {
         let what = || format!("run {entry}");
         let upload = |buffer: &Vec<u8>| DeviceBuffer::from_slice(buffer).context(what());
         let on_device: Vec<DeviceBuffer<u8>> = buffers.iter().map(upload).collect::<Result<_, _>>()?;
-        let addresses = on_device.iter().map(|buffer| Argument::Address(raw::address(buffer)));
+        let addresses = on_device.iter().map(|buffer| Value::Address(raw::address(buffer)));
         let shape = LaunchShape { grid, block, cluster: [1; 3], dynamic_smem_bytes: 0 };
         // SAFETY: the kernel's parameters are as many addresses as there are buffers and one u32, which was checked.
         // Whatever the kernel does, it does to the device's memory: none of this process's is mapped there. The stream is
         // waited for before the buffers are freed.
-        unsafe { launch(function, &shape, addresses.chain([Argument::U32(count)]), raw::stream(&self.stream), what) }?;
+        unsafe { launch(function, &shape, addresses.chain([Value::U32(count)]), raw::stream(&self.stream), what) }?;
         self.stream.synchronize().context(what())?;
         for (buffer, from) in buffers.iter_mut().zip(&on_device) {
             from.copy_to(buffer.as_mut_slice()).context(what())?;

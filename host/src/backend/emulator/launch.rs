@@ -15,7 +15,7 @@ use sgemm::plan::{self, Bindings, Buffer, Plan, Role, Slab};
 use super::model::{needs, predict};
 use super::modules::Modules;
 use super::operands::EmulatedOperands;
-use crate::backend::{Coverage, Region};
+use crate::verify::{Coverage, Region};
 use crate::{Error, Problem, Stop};
 
 /// Bytes of memory up to which races in it are looked for: noting who accessed what takes about twelve

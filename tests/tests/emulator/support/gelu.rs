@@ -5,7 +5,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use gpu_kernels::{Activation, Element, Extent, finish};
 use libtest_mimic::{Failed, Trial};
 use ptx_emu::{GlobalMemory, Launch};
-use sgemm::plan::Argument;
+use sgemm::plan::Value;
 
 use super::{kernel, launch};
 
@@ -70,22 +70,22 @@ fn keeps_its_bounds(activation: Activation) -> Result<(), Failed> {
     let w = memory.allocate_words(inputs.iter().map(|x| x.to_bits()));
     let d = memory.allocate(inputs.len() as u64 * 4);
     let arguments = [
-        Argument::U32(extent.rows),
-        Argument::U32(extent.cols),
-        Argument::Address(w),
-        Argument::U32(extent.cols),
-        Argument::F32(1.0),
-        Argument::Address(0),
-        Argument::F32(0.0),
-        Argument::Address(0),
-        Argument::Address(0),
-        Argument::U64(0),
-        Argument::U64(0),
-        Argument::Address(d),
-        Argument::U64(extent.cols.into()),
-        Argument::Address(0),
-        Argument::U32(0),
-        Argument::U32(activation as u32),
+        Value::U32(extent.rows),
+        Value::U32(extent.cols),
+        Value::Address(w),
+        Value::U32(extent.cols),
+        Value::F32(1.0),
+        Value::Address(0),
+        Value::F32(0.0),
+        Value::Address(0),
+        Value::Address(0),
+        Value::U64(0),
+        Value::U64(0),
+        Value::Address(d),
+        Value::U64(extent.cols.into()),
+        Value::Address(0),
+        Value::U32(0),
+        Value::U32(activation as u32),
     ];
     let shape = Launch::new(postpass.grid(extent), [postpass.threads, 1, 1]);
     launch(&kernel(postpass.kernel)?, shape, &arguments, &mut memory)?;

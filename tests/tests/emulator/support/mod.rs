@@ -10,7 +10,8 @@ use gpu_kernels::Target;
 use libtest_mimic::{Failed, Trial};
 use ptx_emu::{GlobalMemory, Kernel, Launch, Module, Report};
 use sgemm::ModuleSource;
-use sgemm::plan::Argument;
+use sgemm::emulator::bytes;
+use sgemm::plan::Value;
 
 pub fn trials() -> impl Iterator<Item = Trial> {
     prepasses::trials().into_iter().chain(postpasses::trials()).chain(gelu::trials())
@@ -27,18 +28,9 @@ fn around(tile: u32) -> [u32; 5] {
 }
 
 /// Launches the kernel under all checkers, which must find nothing.
-fn launch(
-    kernel: &Kernel,
-    launch: Launch,
-    arguments: &[Argument],
-    memory: &mut GlobalMemory,
-) -> Result<Report, Failed> {
-    let bytes = arguments.iter().map(|argument| match *argument {
-        Argument::U32(value) => value.to_le_bytes().to_vec(),
-        Argument::F32(value) => value.to_le_bytes().to_vec(),
-        Argument::U64(value) | Argument::Address(value) => value.to_le_bytes().to_vec(),
-    });
-    let report = kernel.launch(memory, &Launch { arguments: bytes.collect(), ..launch })?;
+fn launch(kernel: &Kernel, launch: Launch, arguments: &[Value], memory: &mut GlobalMemory) -> Result<Report, Failed> {
+    let bytes = arguments.iter().map(|argument| bytes(*argument)).collect::<Result<_, _>>()?;
+    let report = kernel.launch(memory, &Launch { arguments: bytes, ..launch })?;
     match report.fault.iter().chain(&report.findings).next() {
         Some(finding) => Err(format!("{}: {finding}", kernel.name()).into()),
         None => Ok(report),

@@ -7,7 +7,7 @@ use host::backend::{Backend, Kernel as Selected};
 use host::{Operands, Problem, PtxSource};
 use libtest_mimic::{Failed, Trial};
 use ptx_emu::{GlobalMemory, Kernel, Launch, Pointer, Report, SECTOR_BYTES};
-use sgemm::plan::Argument;
+use sgemm::plan::Value;
 
 use super::matrix::{Buffer, FarRows, Layout};
 use super::{around, kernel, launch};
@@ -50,22 +50,22 @@ fn run(
     };
     let (alpha, beta) = (scalar(case.alpha, memory), scalar(case.beta, memory));
     let arguments = [
-        ("m", Argument::U32(extent.rows)),
-        ("n", Argument::U32(extent.cols)),
-        ("w", Argument::Address(w.0)),
-        ("ldw", Argument::U32(w.1)),
-        ("alpha", Argument::F32(alpha.0)),
-        ("alpha_at", Argument::Address(alpha.1)),
-        ("beta", Argument::F32(beta.0)),
-        ("beta_at", Argument::Address(beta.1)),
-        ("c", Argument::Address(c.0)),
-        ("c_row_stride", Argument::U64(c.1[0])),
-        ("c_col_stride", Argument::U64(c.1[1])),
-        ("d", Argument::Address(d.0)),
-        ("ldd", Argument::U64(d.1)),
-        ("bias", Argument::Address(bias)),
-        ("bias_per", Argument::U32(case.bias.unwrap_or_default() as u32)),
-        ("activation", Argument::U32(case.activation as u32)),
+        ("m", Value::U32(extent.rows)),
+        ("n", Value::U32(extent.cols)),
+        ("w", Value::Address(w.0)),
+        ("ldw", Value::U32(w.1)),
+        ("alpha", Value::F32(alpha.0)),
+        ("alpha_at", Value::Address(alpha.1)),
+        ("beta", Value::F32(beta.0)),
+        ("beta_at", Value::Address(beta.1)),
+        ("c", Value::Address(c.0)),
+        ("c_row_stride", Value::U64(c.1[0])),
+        ("c_col_stride", Value::U64(c.1[1])),
+        ("d", Value::Address(d.0)),
+        ("ldd", Value::U64(d.1)),
+        ("bias", Value::Address(bias)),
+        ("bias_per", Value::U32(case.bias.unwrap_or_default() as u32)),
+        ("activation", Value::U32(case.activation as u32)),
     ];
     assert!(arguments.iter().map(|(name, _)| *name).eq(POSTPASS_ARGUMENTS.map(|(name, _)| name)));
     let grid = postpass.grid(extent);

@@ -4,7 +4,7 @@ use gpu_kernels::{Element, Extent, Operand, PREPASS_ARGUMENTS, Prepass, align, f
 use libtest_mimic::{Failed, Trial};
 use ptx_emu::{GlobalMemory, Kernel, Launch, Module, Pointer, Report, SECTOR_BYTES};
 use sgemm::ModuleSource;
-use sgemm::plan::Argument;
+use sgemm::plan::Value;
 
 use super::matrix::{Buffer, FarRows, Layout};
 use super::{around, kernel, launch};
@@ -50,16 +50,16 @@ fn run(
 ) -> Result<Report, Failed> {
     let Extent { rows, cols } = source.extent;
     let arguments = [
-        ("rows", Argument::U32(rows)),
-        ("columns", Argument::U32(cols)),
-        ("source", Argument::Address(source.first)),
-        ("ld", Argument::U64(source.ld)),
-        ("target", Argument::Address(target.0)),
-        ("target_ld", Argument::U32(target.1)),
+        ("rows", Value::U32(rows)),
+        ("columns", Value::U32(cols)),
+        ("source", Value::Address(source.first)),
+        ("ld", Value::U64(source.ld)),
+        ("target", Value::Address(target.0)),
+        ("target_ld", Value::U32(target.1)),
     ];
     assert!(arguments.iter().map(|(name, _)| *name).eq(PREPASS_ARGUMENTS.map(|(name, _)| name)));
     let arguments: Vec<_> =
-        arguments.into_iter().map(|(_, argument)| argument).chain(scales.map(Argument::Address)).collect();
+        arguments.into_iter().map(|(_, argument)| argument).chain(scales.map(Value::Address)).collect();
     let grid = prepass.grid(source.extent);
     let shape = Launch { cluster: prepass.cluster, ..Launch::new(grid, [prepass.threads, 1, 1]) };
     launch(kernel, shape, &arguments, memory)
