@@ -77,7 +77,7 @@ pub mod kernel {
     const UNROLLED: u32 = 8;
 
     gemm_kernel! {
-        sgemm_tma_multicast, launch_bounds(THREADS, 1), sgemm, a_map: *const TensorMap, b_map: *const TensorMap
+        sgemm_tma_multicast, launch_bounds(THREADS, 1), sgemm, a_map: &TensorMap, b_map: &TensorMap
     }
 
     /// One block tile: C = alpha*A*B + beta*C, where `g.a` is A transposed: (k, m).

@@ -47,7 +47,7 @@ macro_rules! kernels {
             #[cfg(feature = "device")]
             crate::gemm::gemm_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::split_k::<$splits>,
-                a_map: *const crate::ptx::tensor::TensorMap, b_map: *const crate::ptx::tensor::TensorMap
+                a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }
         )*
     };

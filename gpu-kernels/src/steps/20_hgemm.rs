@@ -90,7 +90,7 @@ macro_rules! kernels {
             crate::gemm::gemm_kernel! {
                 $kernel, launch_bounds(warp_specialized::THREADS, 1), $input => $output,
                 <$shape>::run::<$input, $output>,
-                a_map: *const crate::ptx::tensor::TensorMap, b_map: *const crate::ptx::tensor::TensorMap
+                a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }
         )*
     };

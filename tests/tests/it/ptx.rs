@@ -3,7 +3,7 @@
 use cuda_builder::tools;
 use gpu_kernels::{
     Element, Operand, POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, SPLIT_ARGUMENTS, STEPS,
-    SUPPORT_KERNELS, Schedule, Step, align, finish, runnable, targets, transpose,
+    SUPPORT_KERNELS, Schedule, Step, TENSOR_MAP_BYTES, align, finish, runnable, targets, transpose,
 };
 use host::PtxSource;
 use sgemm::ModuleSource;
@@ -61,14 +61,22 @@ fn count(body: &str, prefix: &str) -> usize {
     opcodes(body).filter(|opcode| opcode.starts_with(prefix)).count()
 }
 
-/// The types of parameters, from `(name, type)` of Rust.
-fn types(arguments: impl Iterator<Item = (&'static str, &'static str)>) -> Vec<&'static str> {
-    arguments.map(|(_, ty)| if ty.starts_with('*') { "u64" } else { ty }).collect()
+/// How the declaration of a parameter begins, from its type in Rust.
+fn declaration(kernel: &str, index: usize, ty: &str) -> String {
+    match ty {
+        "&TensorMap" => format!("align 64 .b8 {kernel}_param_{index}[{TENSOR_MAP_BYTES}]"),
+        pointer if pointer.starts_with('*') => "u64 .ptr".to_owned(),
+        ty => format!("{ty} "),
+    }
 }
 
-/// The types of the parameters in a signature.
-fn parameters(signature: &str) -> Vec<&str> {
-    signature.split(".param .").skip(1).filter_map(|text| text.get(..3)).collect()
+/// Fails where the parameters in the signature are not of these types.
+fn check_parameters(name: &str, signature: &str, expected: &[(&str, &str)]) {
+    let got: Vec<&str> = signature.split(".param .").skip(1).collect();
+    assert_eq!(got.len(), expected.len(), "{name}");
+    for (index, (got, (argument, ty))) in got.iter().zip(expected).enumerate() {
+        assert!(got.starts_with(&declaration(name, index, ty)), "{name}, {argument}: {ty} is .param .{got}");
+    }
 }
 
 /// Every post-pass.
@@ -80,20 +88,17 @@ fn kernels_take_the_arguments_of_their_step() {
         for name in step.kernels() {
             let (signature, _) = entry(step, name);
             let splits = SPLIT_ARGUMENTS.into_iter().filter(|_| step.has_split_operands());
-            let expected = match name == step.kernel {
-                true => types(step.arguments()),
-                false => types(PREPASS_ARGUMENTS.into_iter().chain(splits)),
+            let expected: Vec<_> = match name == step.kernel {
+                true => step.arguments().collect(),
+                false => PREPASS_ARGUMENTS.into_iter().chain(splits).collect(),
             };
-            assert_eq!(parameters(&signature), expected, "{name}");
+            check_parameters(name, &signature, &expected);
         }
     }
     let finishes = POSTPASSES.map(|postpass| postpass.kernel);
     for (name, signature, _) in support_kernels() {
-        let expected = match finishes.contains(&name) {
-            true => types(POSTPASS_ARGUMENTS.into_iter()),
-            false => types(PREPASS_ARGUMENTS.into_iter()),
-        };
-        assert_eq!(parameters(&signature), expected, "{name}");
+        let expected = if finishes.contains(&name) { &POSTPASS_ARGUMENTS[..] } else { &PREPASS_ARGUMENTS[..] };
+        check_parameters(name, &signature, expected);
     }
 }
 

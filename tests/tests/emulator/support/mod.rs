@@ -37,6 +37,7 @@ fn launch(
         Argument::U32(value) => value.to_le_bytes().to_vec(),
         Argument::F32(value) => value.to_le_bytes().to_vec(),
         Argument::U64(value) | Argument::Address(value) => value.to_le_bytes().to_vec(),
+        Argument::TensorMap(_) => unreachable!("no support kernel takes one"),
     });
     let report = kernel.launch(memory, &Launch { arguments: bytes.collect(), ..launch })?;
     match report.fault.iter().chain(&report.findings).next() {
