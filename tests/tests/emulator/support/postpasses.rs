@@ -231,7 +231,7 @@ fn traffic(element: Element) -> Result<(), Failed> {
             let of_c = if beta == 0.0 { 0 } else { of_d };
             // 16 elements that begin anywhere are in 64 / 32 + 1 sectors of f32, and in 32 / 32 + 1 of 16 bits.
             let spread = |all: u64| if shift == 0 { all } else { all + all * 2 / bytes as u64 };
-            let [loaded, stored] = [loads, stores].map(|counted| counted.sectors * u64::from(SECTOR_BYTES));
+            let [loaded, stored] = [loads, stores].map(|counted| counted.sectors * SECTOR_BYTES);
             let bytes_are_right = (loads.bytes, stores.bytes) == (4 * count + of_c, of_d);
             if !bytes_are_right || loaded > 4 * count + spread(of_c) || stored > spread(of_d) {
                 return Err(format!("{case:?}, shift {shift}: {loads:?}, {stores:?} for {count} elements").into());

@@ -145,7 +145,7 @@ fn traffic(prepass: Prepass, bytes: usize) -> Result<(), Failed> {
         let source = Source { extent, first: layout.first(base), ld: ld as u64 };
         let counters = run(&prepass, &kernel, &source, to, None, &mut memory)?.counters;
         let (loads, stores) = (counters.global_loads, counters.global_stores);
-        let sectors = [loads.sectors, stores.sectors].map(|sectors| sectors * u64::from(SECTOR_BYTES));
+        let sectors = [loads.sectors, stores.sectors].map(|sectors| sectors * SECTOR_BYTES);
         let is_whole = loads.bytes == all && stores.bytes == all && sectors[0] <= most && sectors[1] == all;
         if !is_whole {
             return Err(format!("padding {padding}: {all} bytes each, but {loads:?}, {stores:?}").into());
