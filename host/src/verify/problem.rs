@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn guard_bands_count_against_what_can_be_addressed() {
         // 2^61 - 1 elements: with their guard bands, they have more than `isize::MAX` bytes.
-        let largest = sgemm::Problem::new(MAX_SIZE, 1, 1).unwrap();
+        let largest = Product::new(MAX_SIZE, 1, 1).unwrap();
         let gemm = largest.with_leading_dimensions(1 << 29, (1 << 30) - 1, 1 << 29).unwrap();
-        let error = Problem { gemm, seed: 0 }.validate().unwrap_err();
+        let error = Problem { gemm, alpha: 1.0, beta: 0.0, seed: 0 }.validate().unwrap_err();
         assert!(matches!(error, Error::Gemm(sgemm::Error::SizeOverflow { m: MAX_SIZE, n: 1, k: 1 })));
     }
 

@@ -70,12 +70,12 @@ fn declaration(kernel: &str, index: usize, ty: &str) -> String {
     }
 }
 
-/// Compares a signature with `(name, type)` of Rust.
-fn check_parameters(kernel: &str, signature: &str, expected: &[(&str, &str)]) {
+/// Fails where the parameters in the signature are not of these types.
+fn check_parameters(name: &str, signature: &str, expected: &[(&str, &str)]) {
     let got: Vec<&str> = signature.split(".param .").skip(1).collect();
-    assert_eq!(got.len(), expected.len(), "{kernel}");
+    assert_eq!(got.len(), expected.len(), "{name}");
     for (index, (got, (argument, ty))) in got.iter().zip(expected).enumerate() {
-        assert!(got.starts_with(&declaration(kernel, index, ty)), "{kernel}, {argument}: {ty} is .param .{got}");
+        assert!(got.starts_with(&declaration(name, index, ty)), "{name}, {argument}: {ty} is .param .{got}");
     }
 }
 
@@ -97,7 +97,7 @@ fn kernels_take_the_arguments_of_their_step() {
     }
     let finishes = POSTPASSES.map(|postpass| postpass.kernel);
     for (name, signature, _) in support_kernels() {
-        let expected = if finishes.contains(&name) { &POSTPASS_ARGUMENTS[..] } else { &PREPASS_ARGUMENTS };
+        let expected = if finishes.contains(&name) { &POSTPASS_ARGUMENTS[..] } else { &PREPASS_ARGUMENTS[..] };
         check_parameters(name, &signature, expected);
     }
 }
