@@ -218,6 +218,14 @@ pub enum Error {
         reason: String,
     },
 
+    /// No PTX module for a target: this crate was built without the feature that it comes with.
+    NoModule {
+        /// The target, such as `sm_90a`.
+        target: &'static str,
+        /// The feature, such as `sm90`.
+        feature: &'static str,
+    },
+
     /// A PTX module without a kernel that a step launches.
     MissingKernel {
         /// The module's name.
@@ -313,6 +321,9 @@ impl fmt::Display for Error {
             Self::Driver { what, code } => write!(f, "cannot {what}: {code}"),
             Self::BadModule { module, reason } => {
                 write!(f, "{module} is not a PTX module that can be used: {reason}")
+            }
+            Self::NoModule { target, feature } => {
+                write!(f, "this program has no kernels for {target}: build it with the feature `{feature}` of sgemm")
             }
             Self::MissingKernel { module, kernel } => {
                 write!(f, "{module} has no kernel '{kernel}'; a module must hold all kernels that are launched from it")

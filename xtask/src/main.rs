@@ -5,6 +5,7 @@ mod bench;
 mod book;
 mod check;
 mod diff;
+mod package;
 mod profile;
 mod ptx;
 mod regressions;

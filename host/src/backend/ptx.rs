@@ -70,7 +70,7 @@ fn changed(target: Target) -> Option<SuppliedModule> {
 
 /// The compilers of the built-in kernels and of this program, for records.
 pub(crate) fn toolchain() -> String {
-    let module = CHANGED.first().map_or(modules::built_in(Target::Sm80), |(_, text)| text);
+    let module = CHANGED.first().map_or(modules::built_in(Target::Sm80).unwrap_or_default(), |(_, text)| text);
     // The header of a module that `cuda_builder` made.
     let kernels = module.lines().find_map(|line| line.strip_prefix("// compiler: ")).unwrap_or("unknown");
     format!("kernels: {kernels}; program: {}", env!("HOST_RUSTC"))

@@ -38,7 +38,7 @@ impl Loaded {
         }
         let own = modules.load(step)?;
         let needs_support = plan.launches().iter().any(|launch| launch.module == ModuleKind::Support);
-        let support = needs_support.then(|| modules.load_support()).transpose()?;
+        let support = needs_support.then(|| modules.load_support(step)).transpose()?;
         let function = |launch: &Launch| match (launch.module, &support) {
             (ModuleKind::Support, Some(support)) => modules.support_kernel(support, launch.kernel),
             _ => modules.kernel(&own, step, launch.kernel),

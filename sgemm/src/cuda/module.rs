@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUfunction_attribute, CUjit_option, CUmodule, CUresult};
-use gpu_kernels::{Step, Target};
+use gpu_kernels::Step;
 
 use super::driver::{checked, current_context, with_context};
 use crate::{Error, ModuleSource};
@@ -146,13 +146,15 @@ impl Modules {
         })
     }
 
-    /// The module of the kernels beside the steps, loaded where it is not loaded yet.
+    /// The module of the kernels beside the steps, loaded where it is not loaded yet. One is right for all steps of a device: where it is
+    /// not the baseline's, the device's steps have one target.
     ///
     /// # Errors
     /// As of [`Self::load`].
-    pub(super) fn load_support(&self) -> Result<Arc<Module>, Error> {
+    pub(super) fn load_support(&self, step: &Step) -> Result<Arc<Module>, Error> {
+        let text = || self.source.support(self.source.support_target(step));
         // SAFETY: as in `load`.
-        self.load_as(SUPPORT, || unsafe { Module::compile(SUPPORT, &self.source.support(Target::Sm80)?) })
+        self.load_as(SUPPORT, || unsafe { Module::compile(SUPPORT, &text()?) })
     }
 
     fn load_as(

@@ -30,7 +30,7 @@ pub use value::bytes;
 use crate::plan::{Bindings, Buffer, Launch, ModuleKind, Plan};
 use crate::select::{self, Table};
 use crate::{Device, Error, ModuleSource, Problem, Scalar};
-use gpu_kernels::{Step, Target};
+use gpu_kernels::Step;
 
 /// A word in which nothing is a number, whatever its elements are: what a workspace holds before a kernel writes there.
 const POISON: u32 = 0x7fc0_7fc0;
@@ -131,7 +131,10 @@ impl Emulator {
         }
         let (target, text) = match launch.module {
             ModuleKind::Step => (step.target, self.source.module(step)?),
-            ModuleKind::Support => (Target::Sm80, self.source.support(Target::Sm80)?),
+            ModuleKind::Support => {
+                let target = self.source.support_target(step);
+                (target, self.source.support(target)?)
+            }
         };
         let bad =
             |error: ptx_emu::Error| Error::BadModule { module: self.source.name(target), reason: error.to_string() };

@@ -11,17 +11,32 @@ use crate::Error;
 use entries::entries;
 pub use text::check;
 
-/// One module per target, compiled from `gpu-kernels`: `cargo xtask ptx` writes them.
-const BUILT_IN: [(Target, &str); 3] = [
+/// One module per target, compiled from `gpu-kernels`: `cargo xtask ptx` writes them. Each comes with its [`feature`].
+const BUILT_IN: &[(Target, &str)] = &[
+    #[cfg(feature = "sm80")]
     (Target::Sm80, include_str!("sm_80.ptx")),
+    #[cfg(feature = "sm90")]
     (Target::Sm90a, include_str!("sm_90a.ptx")),
+    #[cfg(feature = "sm100")]
     (Target::Sm100, include_str!("sm_100.ptx")),
 ];
 
+/// The feature of this crate that a target's module comes with.
+const fn feature(target: Target) -> &'static str {
+    match target {
+        Target::Sm80 => "sm80",
+        Target::Sm90a => "sm90",
+        Target::Sm100 => "sm100",
+    }
+}
+
 /// The text of the built-in module of a target.
-#[must_use]
-pub fn built_in(target: Target) -> &'static str {
-    BUILT_IN.iter().find(|(known, _)| *known == target).map_or("", |(_, text)| text)
+///
+/// # Errors
+/// [`Error::NoModule`] where this crate was built without the target's feature.
+pub fn built_in(target: Target) -> Result<&'static str, Error> {
+    let found = BUILT_IN.iter().find(|(known, _)| *known == target).map(|(_, text)| *text);
+    found.ok_or(Error::NoModule { target: target.name(), feature: feature(target) })
 }
 
 /// Where kernels come from.
@@ -56,7 +71,7 @@ impl ModuleSource {
     /// the step's own. Lines keep their numbers.
     ///
     /// # Errors
-    /// [`Error::MissingKernel`] where it has not the step's kernel, or a pre-pass's.
+    /// [`Error::NoModule`] where there is none; [`Error::MissingKernel`] where it has not the step's kernel, or a pre-pass's.
     pub fn module(&self, step: &Step) -> Result<String, Error> {
         self.with(step.target, &step.kernels().collect::<Vec<_>>())
     }
@@ -64,14 +79,21 @@ impl ModuleSource {
     /// The module of a target with [`SUPPORT_KERNELS`] alone, which a step of any target may be launched with.
     ///
     /// # Errors
-    /// [`Error::MissingKernel`] where it has not all of them.
+    /// [`Error::NoModule`] where there is none; [`Error::MissingKernel`] where it has not all of them.
     pub fn support(&self, target: Target) -> Result<String, Error> {
         self.with(target, &SUPPORT_KERNELS)
     }
 
+    /// The target of the module that [`Self::support`] is for what is launched beside a step: the baseline's, which runs wherever a step
+    /// does, or where there is none, the step's own.
+    #[must_use]
+    pub fn support_target(&self, step: &Step) -> Target {
+        if self.text(Target::Sm80).is_ok() { Target::Sm80 } else { step.target }
+    }
+
     /// The module of a target with these kernels alone.
     fn with(&self, target: Target, kernels: &[&str]) -> Result<String, Error> {
-        let text = self.supplied(target).map_or_else(|| built_in(target), |supplied| &supplied.text);
+        let text = self.text(target)?;
         let entries = entries(text);
         if let Some(kernel) = kernels.iter().find(|kernel| !entries.iter().any(|entry| entry.name == **kernel)) {
             return Err(Error::MissingKernel { module: self.name(target), kernel: (*kernel).to_owned() });
@@ -87,6 +109,10 @@ impl ModuleSource {
             Some(supplied) => supplied.name.clone(),
             None => format!("the built-in {} module", target.name()),
         }
+    }
+
+    fn text(&self, target: Target) -> Result<&str, Error> {
+        self.supplied(target).map_or_else(|| built_in(target), |supplied| Ok(&supplied.text))
     }
 
     fn supplied(&self, target: Target) -> Option<&SuppliedModule> {
@@ -108,7 +134,10 @@ mod tests {
             assert!(ModuleSource::BuiltIn.module(step).is_ok(), "{}", step.slug);
         }
         assert!(BUILT_IN.iter().all(|(_, text)| check(text).is_ok()));
-        assert!(gpu_kernels::targets().eq(BUILT_IN.map(|(target, _)| target)), "there is a module for each target");
+        assert!(
+            gpu_kernels::targets().eq(BUILT_IN.iter().map(|(target, _)| *target)),
+            "there is a module for each target"
+        );
     }
 
     #[test]

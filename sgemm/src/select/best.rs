@@ -3,9 +3,9 @@
 use gpu_kernels::{Schedule, Step};
 
 use super::rule::{blocks, fills};
-use super::{Table, choose};
+use super::{Table, choose, is_usable};
 use crate::plan::{Oriented, Plan};
-use crate::{Device, Error, Problem, Product};
+use crate::{Device, Error, Problem, Product, modules};
 
 /// The plan of the kernel that suits problem and device best, of those in the problem's accuracy class that do with `limit` bytes
 /// of workspace. `table` is what was measured on this device.
@@ -25,16 +25,18 @@ use crate::{Device, Error, Problem, Product};
 ///
 /// # Errors
 /// Those of [`Problem::validate`]; [`Error::WorkspaceLimit`] where none does with so little; [`Error::Unsupported`] where the device
-/// runs no kernel of that class.
+/// runs no kernel of that class; [`Error::NoModule`] where those that it runs are not built in.
 pub fn plan(table: Option<&Table>, device: &Device, problem: &Problem, limit: u64) -> Result<Plan, Error> {
     problem.validate()?;
     let product = Oriented::new(problem)?.product(problem);
     let chosen = choose(table, device, &product, problem.class).map(|choice| choice.step);
+    let chosen = chosen.filter(|step| is_usable(device, step));
     let meets = |step: &&'static Step| problem.class.admits(step.precision);
     let mut others: Vec<_> = gpu_kernels::runnable().filter(meets).filter(|step| device.runs(step)).collect();
     others.sort_by_key(|step| std::cmp::Reverse(preference(step, &product, device)));
+    let (others, left_out): (Vec<_>, Vec<_>) = others.into_iter().partition(|step| is_usable(device, step));
     let mut refused = None;
-    for step in chosen.into_iter().filter(|step| device.runs(step)).chain(others) {
+    for step in chosen.into_iter().chain(others) {
         match Plan::new(step, problem, device.sm_count) {
             Ok(plan) if plan.workspace_bytes() <= limit => return Ok(plan),
             Ok(plan) => {
@@ -46,13 +48,14 @@ pub fn plan(table: Option<&Table>, device: &Device, problem: &Problem, limit: u6
             Err(error) => return Err(error),
         }
     }
-    match (refused, gpu_kernels::runnable().find(meets)) {
-        (Some(least), _) => Err(Error::WorkspaceLimit { limit, least }),
-        (None, Some(step)) => {
-            Err(device.check_runs(step).err().unwrap_or(Error::Output { input: problem.input, output: problem.output }))
-        }
-        (None, None) => Err(Error::Output { input: problem.input, output: problem.output }),
+    if let Some(least) = refused {
+        return Err(Error::WorkspaceLimit { limit, least });
     }
+    let would_do = |step: &&'static Step| Plan::new(step, problem, device.sm_count).is_ok();
+    let no_module = left_out.into_iter().find(would_do).and_then(|step| modules::built_in(step.target).err());
+    let unsupported = || device.check_runs(gpu_kernels::runnable().find(meets)?).err();
+    let no_output = Error::Output { input: problem.input, output: problem.output };
+    Err(no_module.or_else(unsupported).unwrap_or(no_output))
 }
 
 /// Large where a step suits the problem: its precision is the fastest, its blocks fill the device, with large tiles, or there are

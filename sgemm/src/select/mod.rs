@@ -10,7 +10,7 @@ pub use best::plan;
 use rule::{fills, most_blocks, rule, widest};
 pub use table::{Entry, Header, Table, Timed};
 
-use crate::{AccuracyClass, Device, Product};
+use crate::{AccuracyClass, Device, Product, modules};
 
 /// The step of which the table says the best variant.
 pub const AUTOTUNED: &str = "autotuned";
@@ -48,15 +48,16 @@ pub struct Choice {
 /// ```
 #[must_use]
 pub fn choose(table: Option<&Table>, device: &Device, product: &Product, class: AccuracyClass) -> Option<Choice> {
-    let is_usable = |step: &&Step| class.meets(step) && device.runs(step);
-    measured(table, product, |entry| Some(entry.first.step).filter(|step| entry.class == class && is_usable(step)))
-        .or_else(|| match rule(device, product, class)? {
+    let suits = |step: &&Step| class.meets(step) && is_usable(device, step);
+    measured(table, product, |entry| Some(entry.first.step).filter(|step| entry.class == class && suits(step))).or_else(
+        || match rule(device, product, class)? {
             // Which of these it is, the table of the stricter class knows better.
             step if step.precision == Precision::Fp32 && class != AccuracyClass::Fp32Strict => {
                 choose(table, device, product, AccuracyClass::Fp32Strict)
             }
             step => Some(Choice { step, reason: Reason::Rule }),
-        })
+        },
+    )
 }
 
 /// The variant of a step that suits device and product, and why: of [`AUTOTUNED`] the fastest one, of all others their own.
@@ -67,7 +68,7 @@ pub fn variant(
     product: &Product,
     step: &'static Step,
 ) -> (&'static Step, Option<Reason>) {
-    if step.slug != AUTOTUNED || step.variants.is_empty() || !device.runs(step) {
+    if step.slug != AUTOTUNED || step.variants.is_empty() || !is_usable(device, step) {
         return (step, None);
     }
     let found = measured(table, product, |entry| entry.autotuned.map(|timed| timed.step));
@@ -79,6 +80,11 @@ pub fn variant(
     let by_rule = || Choice { step: by_rule().unwrap_or(step), reason: Reason::Rule };
     let Choice { step, reason } = found.unwrap_or_else(by_rule);
     (step, Some(reason))
+}
+
+/// Whether a device runs it, and its module is built in.
+fn is_usable(device: &Device, step: &Step) -> bool {
+    device.runs(step) && modules::built_in(step.target).is_ok()
 }
 
 fn measured(

@@ -2,6 +2,7 @@
 
 use gpu_kernels::{Precision, STEPS, Schedule, Step};
 
+use super::is_usable;
 use crate::{AccuracyClass, Device, Product};
 
 /// The least length of the sums that a block of split k is worth, in k-tiles.
@@ -16,7 +17,7 @@ pub(super) fn rule(device: &Device, product: &Product, class: AccuracyClass) -> 
         Precision::Fp32 => on_cuda_cores(device, product),
         _ => {
             let meets = |step: &&Step| step.precision == precision && class.meets(step);
-            let runs = |step: &&Step| meets(step) && device.runs(step);
+            let runs = |step: &&Step| meets(step) && is_usable(device, step);
             on_tensor_cores(gpu_kernels::runnable().filter(runs).collect(), device, product, has_choice)
         }
     };
@@ -42,7 +43,7 @@ pub(super) fn on_tensor_cores(
 /// more than a better tile gains; or, where one whose blocks share the sums of a tile fills the device with larger tiles,
 /// that one. Where none has so many, the one with the most blocks.
 fn on_cuda_cores(device: &Device, product: &Product) -> Option<&'static Step> {
-    let runs = |step: &&Step| step.precision == Precision::Fp32 && device.runs(step);
+    let runs = |step: &&Step| step.precision == Precision::Fp32 && is_usable(device, step);
     let shares = |step: &&Step| matches!(step.schedule, Schedule::SplitK { .. });
     // Stream-K tiles gain little where tiles are many, and cost the emulator much, which must run all of them.
     let mut alone = STEPS.iter().filter(runs).filter(|step| step.schedule == Schedule::DataParallel);
