@@ -7,7 +7,7 @@ use cuda_std::GpuFloat;
 ///
 /// ```ignore
 /// gemm_kernel! { sgemm_naive, launch_bounds(THREADS), naive }
-/// gemm_kernel! { hgemm_f16, launch_bounds(THREADS, 1), f16 => f16, hgemm, a_map: *const TensorMap, b_map: *const TensorMap }
+/// gemm_kernel! { hgemm_f16, launch_bounds(THREADS, 1), f16 => f16, hgemm, a_map: &TensorMap, b_map: &TensorMap }
 /// ```
 macro_rules! gemm_kernel {
     ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {

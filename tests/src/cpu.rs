@@ -1,7 +1,8 @@
 //! A backend of plain loops on the CPU, right or wrong on purpose: it shows that the contract holds for a right kernel
 //! and fails for wrong ones, without a GPU.
 
-use host::backend::{Backend, Conditions, Coverage, Device, Kernel};
+use host::backend::{Backend, Conditions, Device, Kernel};
+use host::verify::Coverage;
 use host::verify::element::round;
 use host::{Error, Matrix, Operands, Problem};
 

@@ -4,7 +4,7 @@ use super::mbarrier::Mbarrier;
 use crate::TENSOR_MAP_BYTES;
 use cuda_std::gpu_only;
 
-/// A tensor map that the host made, in global memory.
+/// A tensor map that the host made. A kernel takes it by value (`&TensorMap`), so it lies in parameter memory.
 #[repr(C, align(64))]
 pub struct TensorMap([u8; TENSOR_MAP_BYTES]);
 

@@ -188,38 +188,32 @@ pub(crate) unsafe fn f16<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, 
     unsafe { for_registers!(acc, ACC, mma!("k16.f32.f16.f16", ", 0, 0", a, b, accumulate)) }
 }
 
-/// As [`f16`], with B n-major.
-///
-/// # Safety
-/// Every thread of the warpgroup is here, with the same matrices, which are inside shared memory; nobody writes to them, nor
-/// touches `acc`, before the MMA is waited for.
-#[gpu_only]
-#[inline(always)]
-pub(crate) unsafe fn f16_mn_major<const ACC: usize>(
-    acc: &mut [f32; ACC],
-    a: Descriptor,
-    b: Descriptor,
-    accumulate: bool,
-) {
-    // SAFETY: upheld by the caller (see `# Safety`).
-    unsafe { for_registers!(acc, ACC, mma!("k16.f32.f16.f16", ", 0, 1", a, b, accumulate)) }
+/// An element type of 16 bits.
+pub(crate) trait Input {
+    /// As [`f16`], of this type and with B n-major.
+    ///
+    /// # Safety
+    /// Every thread of the warpgroup is here, with the same matrices, which are inside shared memory; nobody writes to them,
+    /// nor touches `acc`, before the MMA is waited for.
+    unsafe fn mma<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool);
 }
 
-/// As [`f16_mn_major`], of bf16.
-///
-/// # Safety
-/// Every thread of the warpgroup is here, with the same matrices, which are inside shared memory; nobody writes to them, nor
-/// touches `acc`, before the MMA is waited for.
-#[gpu_only]
-#[inline(always)]
-pub(crate) unsafe fn bf16_mn_major<const ACC: usize>(
-    acc: &mut [f32; ACC],
-    a: Descriptor,
-    b: Descriptor,
-    accumulate: bool,
-) {
-    // SAFETY: upheld by the caller (see `# Safety`).
-    unsafe { for_registers!(acc, ACC, mma!("k16.f32.bf16.bf16", ", 0, 1", a, b, accumulate)) }
+impl Input for half::f16 {
+    #[gpu_only]
+    #[inline(always)]
+    unsafe fn mma<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { for_registers!(acc, ACC, mma!("k16.f32.f16.f16", ", 0, 1", a, b, accumulate)) }
+    }
+}
+
+impl Input for half::bf16 {
+    #[gpu_only]
+    #[inline(always)]
+    unsafe fn mma<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { for_registers!(acc, ACC, mma!("k16.f32.bf16.bf16", ", 0, 1", a, b, accumulate)) }
+    }
 }
 
 /// As [`f16`], on the first 19 bits of f32, k = 8.

@@ -70,8 +70,8 @@ pub const KERNEL_ARGUMENTS: [(&str, &str); 11] = [
     ("ldc", "u32"),
 ];
 
-/// What a kernel with tensor maps takes after that: their addresses in global memory.
-pub const MAP_ARGUMENTS: [(&str, &str); 2] = [("a_map", "*const u8"), ("b_map", "*const u8")];
+/// What a kernel with tensor maps takes after that: the maps by value, of [`TENSOR_MAP_BYTES`] each.
+pub const MAP_ARGUMENTS: [(&str, &str); 2] = [("a_map", "&TensorMap"), ("b_map", "&TensorMap")];
 
 /// What a kernel of hi/lo split operands takes after that: the scaling exponents of A's rows and of B's columns.
 pub const SCALE_ARGUMENTS: [(&str, &str); 2] = [("a_scales", "*const i32"), ("b_scales", "*const i32")];

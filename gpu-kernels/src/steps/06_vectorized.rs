@@ -22,6 +22,8 @@ const BN: u32 = 128;
 const BK: u32 = 8;
 const TM: u32 = 8;
 const TN: u32 = 8;
+/// Floats from one row of a_smem to the next.
+const A_PITCH: u32 = BM;
 const THREADS: u32 = (BM / TM) * (BN / TN);
 const _: () = assert!(THREADS * VEC == BM * BK && THREADS * VEC == BK * BN, "each thread copies VEC of A and of B");
 
@@ -34,7 +36,7 @@ pub const STEP: Step = Step {
     source: "S. Boehm, CUDA matmul worklog (2022), kernel 6; C. Nugteren, OpenCL SGEMM tutorial (2014), kernels 4 and 7",
     tile: Tile { bm: BM, bn: BN, bk: BK, tm: TM, tn: TN },
     block: [THREADS, 1, 1],
-    smem_bytes: (BM * BK + BK * BN) * 4,
+    smem_bytes: (BK * A_PITCH + BK * BN) * 4,
     vector_loads: true,
     ..Step::PLAIN
 };
@@ -49,7 +51,7 @@ pub mod kernel {
     use cuda_std::prelude::*;
 
     #[address_space(shared)]
-    static mut A_SMEM: MaybeUninit<[f32; (BK * BM) as usize]> = MaybeUninit::uninit();
+    static mut A_SMEM: MaybeUninit<[f32; (BK * A_PITCH) as usize]> = MaybeUninit::uninit();
     #[address_space(shared)]
     static mut B_SMEM: MaybeUninit<[f32; (BK * BN) as usize]> = MaybeUninit::uninit();
 
@@ -121,7 +123,7 @@ pub mod kernel {
         let thread = thread_coord(); // (TM, TN) of (BM, BN)
 
         // shared memory
-        let a_smem = (&raw mut A_SMEM).cast::<f32>(); // (BK, BM)
+        let a_smem = (&raw mut A_SMEM).cast::<f32>(); // (BK, A_PITCH)
         let b_smem = (&raw mut B_SMEM).cast::<f32>(); // (BK, BN)
 
         let mut a_gmem = g.a(a_copy.row, k_begin + a_copy.col);
@@ -134,14 +136,14 @@ pub mod kernel {
                 let a = load::<BOUNDS_CHECKED>(a_gmem, a_copy.row < g.m, g.k.saturating_sub(p + a_copy.col));
                 let b = load::<BOUNDS_CHECKED>(b_gmem, p + b_copy.row < g.k, g.n.saturating_sub(b_copy.col));
                 for v in 0..VEC {
-                    *a_smem.add(((a_copy.col + v) * BM + a_copy.row) as usize) = a[v as usize];
+                    *a_smem.add(((a_copy.col + v) * A_PITCH + a_copy.row) as usize) = a[v as usize];
                 }
                 f32x4::store(b_smem.add((b_copy.row * BN + b_copy.col) as usize), b);
                 thread::sync_threads(); // the k-tiles are complete
 
                 // mainloop
                 for d in 0..BK {
-                    let a_frag: [f32; TM as usize] = fragment(a_smem.add((d * BM + thread.row) as usize));
+                    let a_frag: [f32; TM as usize] = fragment(a_smem.add((d * A_PITCH + thread.row) as usize));
                     let b_frag: [f32; TN as usize] = fragment(b_smem.add((d * BN + thread.col) as usize));
                     for i in 0..TM as usize {
                         for j in 0..TN as usize {
@@ -163,11 +165,7 @@ pub mod kernel {
     /// # Safety
     /// What is in bounds may be read; without BOUNDS_CHECKED all VEC values may, at a multiple of 16 bytes.
     #[inline(always)]
-    unsafe fn load<const BOUNDS_CHECKED: bool>(
-        source: *const f32,
-        is_row_in_bounds: bool,
-        cols_left: u32,
-    ) -> [f32; VEC as usize] {
+    unsafe fn load<const BOUNDS_CHECKED: bool>(source: *const f32, is_row_in_bounds: bool, cols_left: u32) -> [f32; 4] {
         // SAFETY: in bounds and aligned, upheld by the caller, or checked.
         unsafe {
             if BOUNDS_CHECKED {

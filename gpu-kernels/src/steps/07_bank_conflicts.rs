@@ -11,8 +11,8 @@
 //!
 //! Changed since vectorized: no access to shared memory has a bank conflict. Two threads store one row of A to rows of a_smem
 //! that are 4 apart: without padding both begin in one bank, with it 16 banks apart. Lanes load their TN columns of B 8 words
-//! apart: `swizzle` exchanges adjacent chunks in every other 32 columns. Lanes in pairs (`thread_coord`)
-//! share an address, so that one wavefront serves 16 lanes.
+//! apart: `swizzle` exchanges adjacent chunks in every other 32 columns. Lanes in pairs (`thread_coord`) share an address, so
+//! that one wavefront serves 16 lanes.
 //!
 //! Source: the worklog leaves this as "kernel 7: TBD" (the two tries of its repository are slower than its kernel 6). The B200
 //! notes read shared memory without conflicts. Here it pays: three in five wavefronts of the loads were conflicts.

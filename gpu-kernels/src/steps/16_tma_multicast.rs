@@ -13,11 +13,9 @@
 //! written (`full`) and the warps that have read a stage (`empty`). Each block of a cluster loads half of A's k-tile into the
 //! shared memory of both (multicast). A pre-pass transposes A; another aligns rows of B to 16 bytes where they are not.
 //!
-//! The producer warp costs registers. Three warps of one scheduler share its register file, which leaves 168 per thread. The
-//! accumulators take 128, so the next fragments find none. autotuned drops the producer warp.
+//! A ninth warp leaves 168 registers per thread, too few for 128 accumulators and two sets of fragments: see autotuned.
 //!
-//! Source: the B200 notes' list of what is to be done, "multi-casted sub-tiles with cluster-launch"; CUTLASS's warp-specialised
-//! kernels.
+//! Source: the B200 notes' to-do list, "multi-casted sub-tiles with cluster-launch"; CUTLASS's warp-specialised kernels.
 
 use crate::hardware::WARP;
 use crate::prepass::align::align;
@@ -63,9 +61,9 @@ pub const STEP: Step = Step {
 pub mod kernel {
     use super::*;
     use crate::Coord;
-    use crate::epilogue::simt;
+    use crate::epilogue::simt::{is_full_tile, store_4};
     use crate::gemm::{Gemm, gemm_kernel};
-    use crate::mainloop::warp_tile as tile;
+    use crate::mainloop::warp_tile::{for_each, fragment, outer_product, thread_coord};
     use crate::mainloop::{LANES_M, LANES_N};
     use crate::ptx::cluster;
     use crate::ptx::mbarrier::Mbarrier;
@@ -79,15 +77,15 @@ pub mod kernel {
     const UNROLLED: u32 = 8;
 
     gemm_kernel! {
-        sgemm_tma_multicast, launch_bounds(THREADS, 1), tma_multicast, a_map: *const TensorMap, b_map: *const TensorMap
+        sgemm_tma_multicast, launch_bounds(THREADS, 1), sgemm, a_map: &TensorMap, b_map: &TensorMap
     }
 
-    /// C = alpha*A*B + beta*C, where `g.a` is A transposed: (k, m).
+    /// One block tile: C = alpha*A*B + beta*C, where `g.a` is A transposed: (k, m).
     ///
     /// # Safety
-    /// As the kernel's: `g` is of device buffers with those leading dimensions, which the maps are of; launched as [`STEP`] says.
+    /// As the kernel's.
     #[inline(always)]
-    unsafe fn tma_multicast(g: Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+    unsafe fn sgemm(g: Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
         // SAFETY: the barriers are made before anybody uses them, and no block ends before its cluster.
         unsafe {
             // tile coordinates: whole clusters are launched, so a block may be out of bounds of C, and still loads for the other
@@ -95,7 +93,9 @@ pub mod kernel {
             let k_tiles = g.k.div_ceil(BK);
 
             // shared memory
-            let stages = Stages::new();
+            let smem = shared::dynamic_shared_mem::<f32>(); // (STAGES, STAGE)
+            let full = Mbarrier::at(smem.wrapping_add((STAGES * STAGE) as usize).cast());
+            let stages = Stages { smem, full, empty: full.add(STAGES) };
             if thread::thread_idx_x() == 0 {
                 for stage in 0..STAGES {
                     stages.full.add(stage).init(1);
@@ -111,11 +111,14 @@ pub mod kernel {
                 consume(&stages, k_tiles, &mut acc);
                 // epilogue
                 if row < g.m && col < g.n {
-                    store(&g.block_at(row, col), &acc);
+                    let g = g.block_at(row, col);
+                    let is_full_tile = is_full_tile(&g, BM, BN);
+                    let thread = thread_coord::<WARPS_N, TM, TN>();
+                    for_each(thread, false, &acc, |row, col, acc| store_4(&g, is_full_tile, row, col, acc));
                 }
             } else {
                 // global to shared (producer)
-                produce(&stages, k_tiles, row, col, a_map, b_map);
+                produce(&stages, k_tiles, Coord { row, col }, Ab { a: a_map, b: b_map });
                 warp::sync_warp(u32::MAX); // the producer lane has rejoined its warp
             }
             cluster::sync(); // no block writes to this one's shared memory any more, nor arrives at its barriers
@@ -133,15 +136,6 @@ pub mod kernel {
 
     impl Stages {
         #[inline(always)]
-        unsafe fn new() -> Self {
-            let smem = shared::dynamic_shared_mem::<f32>();
-            let barriers = smem.wrapping_add((STAGES * STAGE) as usize).cast::<u64>();
-            // SAFETY: behind the stages, at a multiple of 8 bytes.
-            let full = unsafe { Mbarrier::at(barriers) };
-            Self { smem, full, empty: full.add(STAGES) }
-        }
-
-        #[inline(always)]
         fn a_smem(&self, stage: u32) -> *mut f32 {
             self.smem.wrapping_add((stage * STAGE) as usize) // (CLUSTER, BK, SHARE)
         }
@@ -157,14 +151,7 @@ pub mod kernel {
     /// # Safety
     /// The producer warp calls it.
     #[inline(always)]
-    unsafe fn produce(
-        stages: &Stages,
-        k_tiles: u32,
-        row: u32,
-        col: u32,
-        a_map: *const TensorMap,
-        b_map: *const TensorMap,
-    ) {
+    unsafe fn produce(stages: &Stages, k_tiles: u32, Coord { row, col }: Coord, maps: Ab<*const TensorMap>) {
         if !thread::thread_idx_x().is_multiple_of(WARP) {
             return;
         }
@@ -177,15 +164,9 @@ pub mod kernel {
                 let a_smem = stages.a_smem(stage).add((rank * BK * SHARE) as usize);
                 stages.empty.add(stage).wait(phase ^ 1); // in both blocks
                 full.arrive_and_expect(STAGE * 4);
-                tensor::load_multicast(
-                    shared::address(a_smem),
-                    a_map,
-                    k_tile * BK,
-                    row + rank * SHARE,
-                    full,
-                    (1 << CLUSTER) - 1,
-                );
-                tensor::load(shared::address(stages.b_smem(stage)), b_map, k_tile * BK, col, full);
+                let (a_smem, blocks) = (shared::address(a_smem), (1 << CLUSTER) - 1); // all of the cluster
+                tensor::load_multicast(a_smem, maps.a, k_tile * BK, row + rank * SHARE, full, blocks);
+                tensor::load(shared::address(stages.b_smem(stage)), maps.b, k_tile * BK, col, full);
             }
         }
     }
@@ -197,7 +178,7 @@ pub mod kernel {
     #[inline(always)]
     unsafe fn consume(stages: &Stages, k_tiles: u32, acc: &mut [[f32; TN]; TM]) {
         let lane = thread::thread_idx_x() % WARP;
-        let Coord { row, col } = tile::thread_coord::<WARPS_N, TM, TN>();
+        let Coord { row, col } = thread_coord::<WARPS_N, TM, TN>();
         let (share, row) = (row / SHARE, row % SHARE);
         // BK, opaque to the compilers: the whole k-tile, unrolled, would not fit into the instruction cache.
         let depth = BK + thread::block_dim_x() - THREADS;
@@ -211,9 +192,9 @@ pub mod kernel {
                 let mut p = 0;
                 while p < depth {
                     for d in (p..p + UNROLLED).map(|d| d as usize) {
-                        let a_frag = tile::fragment(a_smem.add(d * SHARE as usize), LANES_M);
-                        let b_frag = tile::fragment(b_smem.add(d * BN as usize), LANES_N);
-                        tile::outer_product(acc, &a_frag, &b_frag);
+                        let a_frag = fragment(a_smem.add(d * SHARE as usize), LANES_M);
+                        let b_frag = fragment(b_smem.add(d * BN as usize), LANES_N);
+                        outer_product(acc, &a_frag, &b_frag);
                     }
                     p += UNROLLED;
                 }
@@ -223,18 +204,5 @@ pub mod kernel {
                 }
             }
         }
-    }
-
-    /// C = alpha*acc + beta*C for the tile at the start of `g`.
-    ///
-    /// # Safety
-    /// The consumer warps call it, and no other block touches this tile of C.
-    #[inline(always)]
-    unsafe fn store(g: &Gemm, acc: &[[f32; TN]; TM]) {
-        let is_full_tile = simt::is_full_tile(g, BM, BN);
-        // SAFETY: the thread's own elements.
-        tile::for_each(tile::thread_coord::<WARPS_N, TM, TN>(), false, acc, |row, col, acc| unsafe {
-            simt::store_4(g, is_full_tile, row, col, acc);
-        });
     }
 }

@@ -8,11 +8,10 @@
 //!     └───────┘
 //! ```
 //!
-//! Changed since tma-multicast: no producer warp. A ninth warp leaves 168 registers per thread, too few for 8 x 16 accumulators
-//! and two sets of fragments; and where `setmaxnreg` moves registers between warps, ptxas no longer keeps the operands of an FMA
-//! in different register banks. So one consumer thread issues the TMA loads, and all consumers transpose A, unless a pre-pass
-//! has done so (`mainloop/simt_tma`). The shape is a parameter of the kernel; `cargo xtask tune` measures the variants, and
-//! records the fastest for each device and shape.
+//! Changed since tma-multicast: no producer warp, so the registers hold two sets of fragments. (Where `setmaxnreg` moves
+//! registers between warps, ptxas no longer keeps the operands of an FMA in different register banks.) One consumer thread
+//! issues the TMA loads, and all consumers transpose A, unless a pre-pass has done so (`mainloop/simt_tma`). The shape is a
+//! parameter of the kernel; `cargo xtask tune` measures the variants, and records the fastest for each device and shape.
 //!
 //! Source: the worklog's repository, kernels 9 and 10, whose tuned tile gained a few percent; the tutorial's sequel, CLTune
 //! and CLBlast. Here the shape decides between half and all of the speed where C is small.
@@ -44,7 +43,7 @@ macro_rules! kernels {
             #[cfg(feature = "device")]
             crate::gemm::gemm_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::autotuned,
-                a_map: *const crate::ptx::tensor::TensorMap, b_map: *const crate::ptx::tensor::TensorMap
+                a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }
         )*
     };

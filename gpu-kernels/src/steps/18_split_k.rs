@@ -47,7 +47,7 @@ macro_rules! kernels {
             #[cfg(feature = "device")]
             crate::gemm::gemm_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::split_k::<$splits>,
-                a_map: *const crate::ptx::tensor::TensorMap, b_map: *const crate::ptx::tensor::TensorMap
+                a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }
         )*
     };
@@ -107,8 +107,8 @@ pub mod kernel {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps.
             let mut stages = unsafe { Self::start(a_map, b_map) };
             const { assert!(Self::BM * Self::BN * 4 <= Self::SMEM_BYTES, "the partial tile fits where the stages were") };
-            let (bm, bn) = (Self::BM, Self::BN);
-            let (row, col, split) = (thread::block_idx_y() * bm, thread::block_idx_x() * bn, thread::block_idx_z());
+            let (row, col) = (thread::block_idx_y() * Self::BM, thread::block_idx_x() * Self::BN);
+            let split = thread::block_idx_z();
             let k_tiles = g.k.div_ceil(BK);
             let mut acc = Self::zeros();
             // SAFETY: the grid covers C, so the block starts in bounds; the partial tile fits where the stages were, and

@@ -57,7 +57,7 @@ macro_rules! kernels {
             #[cfg(feature = "device")]
             crate::gemm::gemm_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::stream_k::<{ $max_splits }>,
-                a_map: *const crate::ptx::tensor::TensorMap, b_map: *const crate::ptx::tensor::TensorMap,
+                a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap,
                 stream_k_tiles: u32, workspace: *mut f32
             }
         )*

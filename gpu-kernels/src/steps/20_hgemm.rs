@@ -90,7 +90,7 @@ macro_rules! kernels {
             crate::gemm::gemm_kernel! {
                 $kernel, launch_bounds(warp_specialized::THREADS, 1), $input => $output,
                 <$shape>::run::<$input, $output>,
-                a_map: *const crate::ptx::tensor::TensorMap, b_map: *const crate::ptx::tensor::TensorMap
+                a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }
         )*
     };
@@ -117,35 +117,12 @@ pub mod kernel {
     use crate::hardware::WGMMA_M;
     use crate::mainloop::warp_specialized::{CONSUMER_REGS, CONSUMER_THREADS, PRODUCER_REGS, Ring, Stage};
     use crate::ptx::tensor::{self, TensorMap};
-    use crate::ptx::wgmma::{self, Descriptor, WGMMA_K_BYTES};
+    use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
     use crate::ptx::{cluster, compiler};
     use crate::{Coord, persistent_tile};
 
     /// Depth of an MMA.
     const DEPTH: u32 = WGMMA_K_BYTES / 2;
-
-    /// The element type of A and B.
-    pub(super) trait Input {
-        /// # Safety
-        /// As of [`wgmma::f16_mn_major`].
-        unsafe fn mma<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool);
-    }
-
-    impl Input for f16 {
-        #[inline(always)]
-        unsafe fn mma<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool) {
-            // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { wgmma::f16_mn_major(acc, a, b, accumulate) }
-        }
-    }
-
-    impl Input for bf16 {
-        #[inline(always)]
-        unsafe fn mma<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool) {
-            // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { wgmma::bf16_mn_major(acc, a, b, accumulate) }
-        }
-    }
 
     impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER, STAGES> {
         /// # Safety

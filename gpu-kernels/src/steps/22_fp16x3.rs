@@ -8,15 +8,13 @@
 //!
 //! Changed since hgemm: pre-passes scale each row of A and each column of B by a power of two, and split the values
 //! (`prepass/split`). The product lo*lo is omitted: it is below the resolution of f32. Tensor cores truncate, so they add 32
-//! products only, small ones first; partial sums are added to f32 registers, rounded to nearest. While one warpgroup adds, the
-//! tensor cores execute the other's MMAs (ordered ping-pong barriers, `mainloop/split_mma`). Two-level summation keeps the
-//! rounding error of long sums small. A row or column that cannot be split is marked in its exponent: one with an infinity or
-//! NaN, or with a number too small beside its largest. A warp with a marked row or column computes its elements of C in fp32, on
-//! the CUDA cores.
+//! products only, small ones first; the rest is two-level summation in f32 registers, while the tensor cores execute the other
+//! warpgroup's MMAs (`mainloop/split_mma`). A row or column that cannot be split is marked in its exponent: one with an
+//! infinity or NaN, or with a number too small beside its largest. A warp with a marked row or column computes its elements of
+//! C in fp32, on the CUDA cores.
 //!
 //! The error of hi + lo is at most 2^-23 |x| where |x| is at least 2^-17 of the row's largest, and 2^-40 of the largest below.
-//! The latter exceeds SGEMM's error only where small values of A meet the largest of B,
-//! and the large ones meet nothing.
+//! The latter exceeds SGEMM's error only where small values of A meet the largest of B, and the large ones meet nothing.
 //!
 //! Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores" (2022), for the hi/lo split, the
 //! scaling and the accumulation outside; no library has it on Hopper.

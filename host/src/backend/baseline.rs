@@ -3,6 +3,7 @@
 use gpu_kernels::{Element, Precision, Step};
 
 use super::Kernel;
+use crate::AccuracyClass;
 
 /// A way to run cuBLAS. Sums are f32 in all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,20 +81,12 @@ impl Baseline {
         match kernel {
             Kernel::Cublas(baseline) => baseline,
             Kernel::Step(Step { precision, output, .. }) => {
-                let class = class(*precision);
-                let is_alike = |baseline: &&Self| (baseline.precision, baseline.output) == (class, *output);
+                let class = AccuracyClass::of(*precision);
+                let is_alike =
+                    |baseline: &&Self| (AccuracyClass::of(baseline.precision), baseline.output) == (class, *output);
                 BASELINES.iter().find(is_alike).unwrap_or(&BASELINES[0])
             }
         }
-    }
-}
-
-/// The arithmetic of one MMA that guarantees as much: three MMAs of the hi/lo split are as accurate as single precision.
-#[must_use]
-pub(crate) fn class(precision: Precision) -> Precision {
-    match precision {
-        Precision::Fp32 | Precision::Fp16x3 | Precision::Tf32x3 => Precision::Fp32,
-        other => other,
     }
 }
 

@@ -1,7 +1,9 @@
 //! What runs a kernel. One trait, so that everything above it (verification, timing, reports) knows no device.
 
-use crate::{Error, Matrix, Operands, Problem};
 use gpu_kernels::Step;
+
+use crate::verify::Coverage;
+use crate::{Error, Matrix, Operands, Problem};
 
 mod baseline;
 pub mod cuda;
@@ -12,7 +14,6 @@ mod provenance;
 pub mod ptx;
 mod stop;
 
-pub(crate) use baseline::class;
 pub use baseline::{BASELINES, Baseline};
 pub use kernel::Kernel;
 pub(crate) use kernel::workspace_bytes;
@@ -20,8 +21,6 @@ pub use open::{BackendChoice, Opened, Options, open};
 pub(crate) use provenance::now;
 pub use ptx::PtxSource;
 pub use stop::Stop;
-
-pub use crate::verify::{Coverage, Region};
 
 /// A word of memory in which nothing is a number, whatever its elements are: what a workspace holds before a kernel writes there.
 const POISON: u32 = 0x7fc0_7fc0;
@@ -175,25 +174,6 @@ mod tests {
     use gpu_kernels::{STEPS, Target};
 
     use super::*;
-
-    #[test]
-    fn a_step_runs_where_its_target_does() {
-        let hopper = Step { slug: "hopper", target: Target::Sm90a, ..STEPS[0] };
-        for (capability, baseline_runs, hopper_runs) in [
-            ((7, 5), false, false),
-            ((8, 0), true, false),
-            ((8, 9), true, false),
-            ((9, 0), true, true),
-            ((10, 0), true, false),
-        ] {
-            assert_eq!(
-                Device::of_capability(capability).check_runs(&STEPS[0]).is_ok(),
-                baseline_runs,
-                "{capability:?}"
-            );
-            assert_eq!(Device::of_capability(capability).check_runs(&hopper).is_ok(), hopper_runs, "{capability:?}");
-        }
-    }
 
     #[test]
     fn steps_of_each_target_have_a_model() {

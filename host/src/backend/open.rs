@@ -59,8 +59,9 @@ pub struct Opened {
 /// Opens a backend.
 ///
 /// ```
-/// use host::backend::{BackendChoice, Coverage, Options, open};
+/// use host::backend::{BackendChoice, Options, open};
 /// use host::measure::kernels;
+/// use host::verify::Coverage;
 /// use host::{Kernel, Operands, Problem};
 ///
 /// let problem = Problem::new(33, 17, 20)?;

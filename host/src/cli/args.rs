@@ -81,7 +81,7 @@ pub struct Measure {
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
     #[command(flatten)]
-    pub problems: Problems,
+    pub common: Common,
     #[command(flatten)]
     pub scalars: Scalars,
     /// Take a quick look: all kernels at 1024, unless others are asked for, with few launches, or few blocks in the emulator
@@ -101,8 +101,6 @@ pub struct Measure {
     #[command(flatten)]
     pub emulator: Emulator,
     #[command(flatten)]
-    pub source: Source,
-    #[command(flatten)]
     pub records: Records,
 }
 
@@ -113,13 +111,11 @@ pub struct Explain {
     #[arg(value_name = "STEP")]
     pub step: String,
     #[command(flatten)]
-    pub problems: Problems,
+    pub common: Common,
     #[command(flatten)]
     pub scalars: Scalars,
     #[command(flatten)]
     pub emulator: Emulator,
-    #[command(flatten)]
-    pub source: Source,
     /// What to print
     #[arg(long, value_enum, default_value_t = ExplanationFormat::Table)]
     pub format: ExplanationFormat,
@@ -136,13 +132,11 @@ pub struct Accuracy {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = inputs)]
     pub inputs: Vec<Inputs>,
     #[command(flatten)]
-    pub problems: Problems,
+    pub common: Common,
     #[command(flatten)]
     pub backend: Backend,
     #[command(flatten)]
     pub model: Model,
-    #[command(flatten)]
-    pub source: Source,
     #[command(flatten)]
     pub records: Records,
 }
@@ -154,11 +148,9 @@ pub struct Counters {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub kernel: Vec<String>,
     #[command(flatten)]
-    pub problems: Problems,
+    pub common: Common,
     #[command(flatten)]
     pub emulator: Emulator,
-    #[command(flatten)]
-    pub source: Source,
     #[command(flatten)]
     pub records: Records,
 }
@@ -170,20 +162,18 @@ pub struct Tune {
     #[arg(long, value_name = "CLASS", value_parser = precision, default_value = AccuracyClass::Fp32Strict.name())]
     pub precision: AccuracyClass,
     #[command(flatten)]
-    pub problems: Problems,
+    pub common: Common,
     #[command(flatten)]
     pub device: Device,
-    #[command(flatten)]
-    pub source: Source,
     /// The file to write [default: sgemm/src/select/tables/, and the device's name]
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
-/// Sizes of the problems, and what their operands are drawn from.
+/// What every command takes: sizes of the problems, what their operands are drawn from, and where the kernels come from.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Problems")]
-pub struct Problems {
+pub struct Common {
     /// Sizes, in elements: N for m = n = k, or MxNxK; `ladder` for those of `cargo xtask bench`, `growth` for many from 128 to
     /// 16384; separate several with commas [default: 4096; `host accuracy`: m = n = 2048 at several k, 128 in the emulator;
     /// `host tune`: two dozen]
@@ -201,6 +191,9 @@ pub struct Problems {
     /// What the operands are drawn from: the same seed gives the same operands [default: a fresh one, shown]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Run the kernels of this PTX file instead of the built-in ones
+    #[arg(long, help_heading = "Device", display_order = usize::MAX, value_name = "FILE")]
+    pub ptx: Option<PathBuf>,
 }
 
 /// Alpha and beta.
@@ -253,15 +246,6 @@ pub struct Model {
     /// The device whose times the emulator models: h200, a100, rtx3090, rtx4090 or b200
     #[arg(long = "model", value_name = "NAME", default_value = MODELS[0].slug)]
     pub slug: String,
-}
-
-/// Where the kernels come from.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Device")]
-pub struct Source {
-    /// Run the kernels of this PTX file instead of the built-in ones
-    #[arg(long, value_name = "FILE")]
-    pub ptx: Option<PathBuf>,
 }
 
 /// Where the records go.

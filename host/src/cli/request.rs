@@ -101,7 +101,7 @@ pub struct Problems {
 
 impl Problems {
     /// The problems of these arguments, or of `default` where they name none.
-    fn new(args: &args::Problems, scalars: Option<&args::Scalars>, default: Vec<Shape>) -> Result<Self, Error> {
+    fn new(args: &args::Common, scalars: Option<&args::Scalars>, default: Vec<Shape>) -> Result<Self, Error> {
         let shapes = match (args.m, args.n, args.k) {
             (Some(m), Some(n), Some(k)) => vec![Shape::Exact([m, n, k])],
             _ if args.size.is_empty() => default,
@@ -151,8 +151,8 @@ impl RunRequest {
             None => kernels,
         };
         let size = if args.quick { sizes::QUICK } else { DEFAULT_SIZE };
-        let problems = Problems::new(&args.problems, Some(&args.scalars), vec![Shape::Square(size)])?;
-        let mut options = emulated(&args.emulator.model, args.source)?;
+        let problems = Problems::new(&args.common, Some(&args.scalars), vec![Shape::Square(size)])?;
+        let mut options = emulated(&args.emulator.model, &args.common)?;
         let timing = Timing { warmup: args.warmup, iterations: args.iterations };
         let (timing, all) = if args.quick { (QUICK_TIMING, sizes::QUICK_BUDGET) } else { (timing, sizes::BUDGET) };
         // All kernels and sizes share the time that the emulator has.
@@ -171,8 +171,8 @@ impl RunRequest {
 
     fn explain(args: args::Explain) -> Result<Self, Error> {
         let task = Task::Explain(kernels::find(&args.step)?);
-        let problems = Problems::new(&args.problems, Some(&args.scalars), vec![Shape::Square(DEFAULT_SIZE)])?;
-        let mut options = emulated(&args.emulator.model, args.source)?;
+        let problems = Problems::new(&args.common, Some(&args.scalars), vec![Shape::Square(DEFAULT_SIZE)])?;
+        let mut options = emulated(&args.emulator.model, &args.common)?;
         options.budget = (!args.emulator.full).then_some(BUDGET);
         let format = match args.format {
             ExplanationFormat::Table => Format::Table,
@@ -184,14 +184,14 @@ impl RunRequest {
     fn accuracy(args: args::Accuracy) -> Result<Self, Error> {
         let kernels = selection(&args.kernel)?;
         kernels.iter().flat_map(Selection::kernels).try_for_each(accuracy::check_comparable)?;
-        let mut problems = Problems::new(&args.problems, None, vec![Shape::AllLengths(None)])?;
+        let mut problems = Problems::new(&args.common, None, vec![Shape::AllLengths(None)])?;
         for shape in &mut problems.shapes {
             if let Shape::Square(size) = *shape {
                 *shape = Shape::AllLengths(Some(size));
             }
         }
         problems.on(false)?;
-        let mut options = emulated(&args.model, args.source)?;
+        let mut options = emulated(&args.model, &args.common)?;
         // Accuracy is that of all of C.
         options.budget = None;
         options.device_ordinal = args.backend.device.ordinal;
@@ -206,8 +206,8 @@ impl RunRequest {
         if steps.is_empty() {
             steps.extend(STEPS);
         }
-        let problems = Problems::new(&args.problems, None, vec![Shape::Square(DEFAULT_SIZE)])?;
-        let mut options = emulated(&args.emulator.model, args.source)?;
+        let problems = Problems::new(&args.common, None, vec![Shape::Square(DEFAULT_SIZE)])?;
+        let mut options = emulated(&args.emulator.model, &args.common)?;
         options.budget = (!args.emulator.full).then_some(COUNTERS_BUDGET);
         let args::Records { format, json } = args.records;
         let task = Task::Counters(steps);
@@ -217,8 +217,8 @@ impl RunRequest {
     fn tune(args: args::Tune) -> Result<Self, Error> {
         // Fails where no kernel meets it.
         Selection::parse(&[DEFAULT_KERNEL])?.with_class(args.precision)?;
-        let problems = Problems::new(&args.problems, None, SHAPES.map(Shape::Exact).to_vec())?;
-        let options = Options { device_ordinal: args.device.ordinal, ptx: source(args.source)?, ..Options::default() };
+        let problems = Problems::new(&args.common, None, SHAPES.map(Shape::Exact).to_vec())?;
+        let options = Options { device_ordinal: args.device.ordinal, ptx: ptx(&args.common)?, ..Options::default() };
         let task = Task::Tune(Search { class: args.precision, file: args.output });
         Ok(Self { task, problems, backend: BackendChoice::Cuda, options, format: Format::Table, json: None })
     }
@@ -230,12 +230,12 @@ fn selection(names: &[String]) -> Result<Option<Selection>, Error> {
 }
 
 /// What an emulator of this device runs these kernels with.
-fn emulated(model: &args::Model, kernels: args::Source) -> Result<Options, Error> {
-    Ok(Options { model: find_model(&model.slug)?, ptx: source(kernels)?, ..Options::default() })
+fn emulated(model: &args::Model, kernels: &args::Common) -> Result<Options, Error> {
+    Ok(Options { model: find_model(&model.slug)?, ptx: ptx(kernels)?, ..Options::default() })
 }
 
-fn source(source: args::Source) -> Result<PtxSource, Error> {
-    source.ptx.as_deref().map_or(Ok(PtxSource::BuiltIn), PtxSource::from_file)
+fn ptx(args: &args::Common) -> Result<PtxSource, Error> {
+    args.ptx.as_deref().map_or(Ok(PtxSource::BuiltIn), PtxSource::from_file)
 }
 
 impl From<BackendName> for BackendChoice {

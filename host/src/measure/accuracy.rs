@@ -4,14 +4,12 @@ use gpu_kernels::{Element, Precision, STEPS};
 use rand::{SeedableRng, rngs::SmallRng};
 use results::SCHEMA;
 
-use crate::backend::class;
-use crate::backend::now;
 use crate::backend::ptx::toolchain;
-use crate::backend::{Backend, Coverage, Device};
+use crate::backend::{Backend, Device, now};
 use crate::measure::bench::{Progress, check_memory};
 use crate::verify::reference::{Reference, choose_rows};
-use crate::verify::{ErrorBound, Fault, within};
-use crate::{Error, Kernel, Matrix, Operands, Problem};
+use crate::verify::{Coverage, ErrorBound, Fault, within};
+use crate::{AccuracyClass, Error, Kernel, Matrix, Operands, Problem};
 
 mod errors;
 mod inputs;
@@ -56,7 +54,7 @@ pub fn kernels(device: &Device) -> Vec<Kernel> {
 #[must_use]
 pub fn is_fp32_class(kernel: Kernel) -> bool {
     let precision = kernel.precision();
-    precision != Precision::Fp32 && class(precision) == Precision::Fp32
+    precision != Precision::Fp32 && AccuracyClass::of(precision) == AccuracyClass::Fp32
 }
 
 /// Fails for a kernel whose inputs or outputs are not those of SGEMM.

@@ -5,10 +5,9 @@ use std::ops::Deref;
 
 use super::measurement::automatic_iterations;
 use super::rows::{self, Row};
-use crate::backend::{Backend, Coverage, Device, workspace_bytes};
+use crate::backend::{Backend, Device, workspace_bytes};
 use crate::measure::kernels::baselines;
-use crate::verify::memory;
-use crate::verify::verify_sample;
+use crate::verify::{Coverage, memory, verify_sample};
 use crate::{Error, Kernel, Operands, Problem, Verifier};
 
 pub use super::measurement::{Measurement, Samples, Timing};

@@ -1,6 +1,7 @@
 //! How a kernel is timed, and what is known of it then.
 
-use crate::backend::{Conditions, Coverage};
+use crate::backend::Conditions;
+use crate::verify::Coverage;
 use crate::{Kernel, Verification};
 
 /// GPU time that an automatic number of launches aims at, in milliseconds.

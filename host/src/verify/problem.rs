@@ -147,9 +147,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_operations_and_bytes() {
+    fn bytes_include_the_guard_bands() {
         let problem = Problem::new(2, 3, 4).unwrap();
-        assert_eq!(problem.flops(), 48.0);
         assert_eq!(problem.bytes(), 4 * (8 + 12 + 6 + 6 * GUARD as u64));
     }
 
@@ -168,22 +167,22 @@ mod tests {
     }
 
     #[test]
-    fn empty_sizes_are_valid() {
-        for (m, n, k) in [(0, 5, 5), (5, 0, 5), (5, 5, 0), (0, 0, 0)] {
-            assert!(Problem::new(m, n, k).is_ok());
-        }
+    fn guard_bands_count_against_what_can_be_addressed() {
+        // 2^61 - 1 elements: with their guard bands, they have more than `isize::MAX` bytes.
+        let largest = sgemm::Problem::new(MAX_SIZE, 1, 1).unwrap();
+        let gemm = largest.with_leading_dimensions(1 << 29, (1 << 30) - 1, 1 << 29).unwrap();
+        let error = Problem { gemm, seed: 0 }.validate().unwrap_err();
+        assert!(matches!(error, Error::Gemm(sgemm::Error::SizeOverflow { m: MAX_SIZE, n: 1, k: 1 })));
     }
 
     #[test]
     fn what_the_library_refuses_is_the_command_line_s_fault() {
-        let overflow = Problem::new(MAX_SIZE, 1, MAX_SIZE).unwrap_err();
-        assert!(matches!(overflow, Error::Gemm(sgemm::Error::SizeOverflow { .. })));
-        let too_large = Problem::new(1, 1, MAX_SIZE + 1).unwrap_err();
-        assert!(matches!(too_large, Error::Gemm(sgemm::Error::TooLarge { name: "k", value: 2147483648, .. })));
         let problem = Problem::new(4, 5, 6).unwrap();
-        let short = problem.with_leading_dimensions(6, 5, 4).unwrap_err();
-        assert!(matches!(short, Error::Gemm(sgemm::Error::LeadingDimension { name: "ldc", .. })));
-        assert_eq!([overflow, too_large, short].map(|error| error.exit_code()), [2; 3]);
+        let refused = [Problem::new(MAX_SIZE, 1, MAX_SIZE), Problem::new(1, 1, MAX_SIZE + 1)];
+        for refused in refused.into_iter().chain([problem.with_leading_dimensions(6, 5, 4)]) {
+            let error = refused.unwrap_err();
+            assert!(matches!(error, Error::Gemm(_)) && error.exit_code() == 2, "{error}");
+        }
     }
 
     #[test]

@@ -1,8 +1,12 @@
-//! What rustc cannot say about a kernel, said in LLVM's own text: the address space of shared memory, and launch bounds.
+//! What rustc cannot say about a kernel, said in LLVM's own text: the address space of shared memory, grid constants, and
+//! launch bounds.
 //!
 //! `cuda_std`'s macros leave marks in section names. rustc writes a shared array as an ordinary global,
 //! `@X = internal global [4096 x i8] undef, section ".shared", align 4`; it becomes one in address space 3, and every use
 //! of it a constant cast to the generic space, from which LLVM infers the space of each access.
+//!
+//! A kernel's parameter `&T` becomes the value itself in parameter memory: CUDA's `const __grid_constant__ T`. By value, rustc
+//! passes nothing whose alignment is above 16 bytes, and LLVM copies to local memory what has its address taken.
 
 use crate::CudaBuilderError;
 use std::collections::HashMap;
@@ -60,11 +64,12 @@ pub(crate) fn rewrite(linked: &str) -> Result<Module, CudaBuilderError> {
     }
     let mut kernels = vec![];
     for line in &mut lines {
-        if let Some(name) = kernel_name(line) {
-            kernels.push(name.to_owned());
-            if let Some(attributes) = bounds.get(name) {
+        if let Some(name) = kernel_name(line).map(str::to_owned) {
+            *line = grid_constants(line);
+            if let Some(attributes) = bounds.get(&name) {
                 *line = with_attributes(line, attributes);
             }
+            kernels.push(name);
         }
         if !shared.is_empty() {
             *line = cast_uses(line, &shared);
@@ -152,6 +157,22 @@ fn with_attributes(define: &str, attributes: &str) -> String {
     format!("{head} {attributes} {{{body}")
 }
 
+/// Makes each shared reference among a kernel's parameters the value that it refers to. rustc writes
+/// `ptr noalias noundef readonly align 64 captures(address, read_provenance) dereferenceable(128) %x`.
+fn grid_constants(define: &str) -> String {
+    let mut pieces = define.split("ptr ");
+    let mut rewritten = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (attributes, after) = piece.split_once(" dereferenceable(").unwrap_or_default();
+        rewritten += "ptr ";
+        if let Some((bytes, _)) = after.split_once(')').filter(|_| attributes.contains("readonly")) {
+            rewritten += &format!("byval([{bytes} x i8]) \"nvvm.grid_constant\" ");
+        }
+        rewritten += piece;
+    }
+    rewritten
+}
+
 /// Replaces each use of a shared array by a cast of it to the generic address space.
 fn cast_uses(line: &str, shared: &HashMap<String, String>) -> String {
     let mut pieces = line.split('@');
@@ -217,6 +238,17 @@ mod tests {
         let module = rewrite(&format!("{mark}{SHARED}")).unwrap();
         assert!(module.text.contains("unnamed_addr #0 \"nvvm.maxntid\"=\"256\" \"nvvm.minctasm\"=\"2\" {"));
         assert!(!module.text.contains(".launch_bounds"));
+    }
+
+    #[test]
+    fn a_shared_reference_is_a_grid_constant_and_a_pointer_is_none() {
+        let kernel = "define ptx_kernel void @k(i32 noundef range(i32 0, 5) %n, ptr noalias noundef readonly align 64 \
+                      captures(address, read_provenance) dereferenceable(128) %map, ptr noundef %p, ptr noalias noundef \
+                      align 4 dereferenceable(4) %m) unnamed_addr #0 {\n  ret void\n}";
+        let text = rewrite(kernel).unwrap().text;
+        assert_eq!(text, kernel.replacen("ptr noalias", "ptr byval([128 x i8]) \"nvvm.grid_constant\" noalias", 1));
+        let function = kernel.replace("ptx_kernel void @k", "void @f");
+        assert!(rewrite(&format!("{function}\n{kernel}")).unwrap().text.starts_with(&function), "a kernel's only");
     }
 
     #[test]

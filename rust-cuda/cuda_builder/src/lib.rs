@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The stages, one module each: [`toolchain`] finds the compiler that the crate pins, `cargo` has it write unoptimised
-//! bitcode, `ir` gives shared memory its address space and kernels their launch bounds, `llvm` links and optimises,
+//! bitcode, `ir` gives shared memory its address space, kernels their grid constants and launch bounds, `llvm` links and optimises,
 //! `ptx` refuses what must not be shipped and writes the header. [`tools`] finds NVIDIA's assembler for whoever asks.
 
 mod arch;

@@ -76,6 +76,15 @@ fn a_slice_is_a_pointer_and_a_length() {
 }
 
 #[test]
+fn a_reference_is_a_value_in_parameter_memory() {
+    let hopper = build(NvvmArch::Compute90a, "grid-constant").unwrap_or_else(|error| panic!("{error}"));
+    let text = &hopper[hopper.find(".entry by_value(").expect("the kernel")..];
+    let text = &text[..text.find("\n}").expect("its end")];
+    assert!(text.contains(".param .align 64 .b8 by_value_param_1[128]"), "{text}");
+    assert!(text.contains("cvta.param.u64") && !text.contains(".local"), "it is copied:\n{text}");
+}
+
+#[test]
 fn no_access_is_generic() {
     for line in module().lines().map(str::trim) {
         let operation = line.split_whitespace().find(|word| word.starts_with("ld.") || word.starts_with("st."));

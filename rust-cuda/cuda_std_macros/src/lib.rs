@@ -12,7 +12,8 @@ use syn::{Error, Expr, FnArg, Ident, ItemFn, ItemStatic, Pat, ReturnType, Token,
 
 /// Marks an `unsafe fn` as a kernel: an entry point of the PTX module, under the function's own name.
 ///
-/// A parameter of type `&[T]` or `&mut [T]` takes two arguments at launch, a device pointer and a length in elements.
+/// A parameter of type `&[T]` or `&mut [T]` takes two arguments at launch, a device pointer and a length in elements. One of
+/// type `&T` takes a `T` by value, which lies in parameter memory (CUDA's `const __grid_constant__ T`), on sm_90 and later.
 /// `#[launch_bounds(MAX_THREADS, MIN_BLOCKS)]` below it bounds the block size and, if the second number is given, asks
 /// for that many resident blocks per SM; both are constant expressions of type `u32`.
 ///

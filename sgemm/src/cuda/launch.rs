@@ -5,20 +5,48 @@ use std::ptr;
 
 use cudarc::driver::sys::{
     self, CUfunction, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUstream,
+    CUtensorMap,
 };
 
 use super::driver::checked;
 use super::module::Function;
+use super::tensor_map::encode;
 use crate::Error;
 use crate::plan::{Argument, LaunchShape};
 
-/// The most arguments of a launch: they lie on the stack, since a launch allocates nothing.
+/// The most arguments of a launch: their addresses lie on the stack.
 const MAX_ARGUMENTS: usize = 32;
+
+/// An argument as a kernel takes it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Parameter {
+    /// CUDA's machines are little-endian: where a value has 8 bytes, its first 4 are those of a 32-bit one.
+    Word(u64),
+    TensorMap(CUtensorMap),
+}
+
+impl Parameter {
+    pub(super) fn new(argument: Argument) -> Result<Self, Error> {
+        Ok(match argument {
+            Argument::U32(value) => Self::Word(value.into()),
+            Argument::F32(value) => Self::Word(value.to_bits().into()),
+            Argument::Address(address) => Self::Word(address),
+            Argument::TensorMap(map) => Self::TensorMap(encode(&map)?),
+        })
+    }
+
+    fn address(&self) -> *mut c_void {
+        match self {
+            Self::Word(value) => ptr::from_ref(value).cast_mut().cast(),
+            Self::TensorMap(map) => ptr::from_ref(map).cast_mut().cast(),
+        }
+    }
+}
 
 /// Queues a kernel in the stream. `what` completes the sentence "cannot ..." of an error.
 ///
 /// # Errors
-/// [`Error::Driver`] where the driver refuses the launch, or there are more than 32 arguments.
+/// [`Error::Driver`] where the driver refuses the launch or a tensor map, or there are more than 32 arguments.
 ///
 /// # Safety
 /// The function's context is current and the stream is one of it, or null. The kernel has just these parameters, and keeps within
@@ -30,35 +58,29 @@ pub unsafe fn launch(
     stream: CUstream,
     what: impl FnOnce() -> String,
 ) -> Result<(), Error> {
+    let parameters = arguments.into_iter().map(Parameter::new).collect::<Result<Vec<_>, _>>()?;
     // SAFETY: upheld by the caller; the module is borrowed.
-    unsafe { launch_raw(function.raw(), shape, arguments, stream, what) }
+    unsafe { launch_raw(function.raw(), shape, &parameters, stream, what) }
 }
 
-/// As [`launch`], of a function whose module the caller keeps.
+/// As [`launch`], of a function whose module the caller keeps. It allocates nothing.
 ///
 /// # Safety
 /// As of [`launch`], and the function's module is loaded.
 pub(super) unsafe fn launch_raw(
     function: CUfunction,
     shape: &LaunchShape,
-    arguments: impl IntoIterator<Item = Argument>,
+    parameters: &[Parameter],
     stream: CUstream,
     what: impl FnOnce() -> String,
 ) -> Result<(), Error> {
-    let mut values = [0_u64; MAX_ARGUMENTS];
-    let mut places = values.iter_mut();
-    for argument in arguments {
-        let Some(place) = places.next() else {
-            return Err(Error::Driver { what: what(), code: format!("more than {MAX_ARGUMENTS} arguments") });
-        };
-        // CUDA's machines are little-endian: where a value has 8 bytes, its first 4 are those of a 32-bit one.
-        *place = match argument {
-            Argument::U32(value) => value.into(),
-            Argument::F32(value) => value.to_bits().into(),
-            Argument::Address(address) => address,
-        };
+    let mut addresses = [ptr::null_mut(); MAX_ARGUMENTS];
+    let Some(places) = addresses.get_mut(..parameters.len()) else {
+        return Err(Error::Driver { what: what(), code: format!("more than {MAX_ARGUMENTS} arguments") });
+    };
+    for (place, parameter) in places.iter_mut().zip(parameters) {
+        *place = parameter.address();
     }
-    let mut pointers = values.each_mut().map(|value| ptr::from_mut(value).cast::<c_void>());
     let LaunchShape { grid, block, cluster, dynamic_smem_bytes } = *shape;
     let mut value = CUlaunchAttributeValue { pad: [0; 64] };
     let [x, y, z] = cluster;
@@ -78,9 +100,8 @@ pub(super) unsafe fn launch_raw(
         // Devices without clusters do not know the attribute.
         numAttrs: (cluster != [1; 3]).into(),
     };
-    // SAFETY: the function belongs to a module that is loaded, the stream is alive, and there are at least as many pointers to
-    // arguments as the function has parameters, all upheld by the caller; each points to 8 bytes of `values`, and the driver copies
-    // what they point to before it returns.
-    let status = unsafe { sys::cuLaunchKernelEx(&raw const config, function, pointers.as_mut_ptr(), ptr::null_mut()) };
+    // SAFETY: the function belongs to a module that is loaded, the stream is alive, and `parameters` are those of the function, all
+    // upheld by the caller. The driver reads what the addresses point to, and has copied it when it returns.
+    let status = unsafe { sys::cuLaunchKernelEx(&raw const config, function, addresses.as_mut_ptr(), ptr::null_mut()) };
     checked(status, what)
 }

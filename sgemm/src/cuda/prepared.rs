@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUstream, CUtensorMap};
+use cudarc::driver::sys::{self, CUdeviceptr, CUfunction, CUstream};
 use gpu_kernels::Step;
 
 use super::driver::checked;
-use super::launch::launch_raw;
+use super::launch::{Parameter, launch_raw};
 use super::module::{Module, Modules};
-use super::tensor_map::encode;
-use crate::plan::{Launch, OPERAND_ALIGNMENT, Plan, WORKSPACE_ALIGNMENT};
+use crate::plan::{Launch, LaunchShape, OPERAND_ALIGNMENT, Plan, WORKSPACE_ALIGNMENT};
 use crate::{Abc, Error};
 
 /// The launches of a plan, with operands and workspace.
@@ -20,10 +19,7 @@ use crate::{Abc, Error};
 pub struct Prepared {
     step: &'static Step,
     /// Pre-passes, and the step's kernel for each slab.
-    launches: Vec<(CUfunction, Launch)>,
-    /// Copied by [`Self::initialise`] out of here, while the stream goes on: they live as long as this.
-    maps: Vec<CUtensorMap>,
-    maps_at: CUdeviceptr,
+    launches: Vec<(CUfunction, LaunchShape, Vec<Parameter>)>,
     reduction_at: CUdeviceptr,
     reduction_bytes: u64,
     /// What the functions belong to.
@@ -61,14 +57,15 @@ impl Prepared {
         let parts = plan.parts();
         let workspace = parts.at(workspace);
         let launches = plan.prepasses(operands, &workspace).into_iter().chain(plan.launches(operands, &workspace));
-        let with_function = |launch: Launch| Ok((modules.kernel(&module, step, launch.kernel)?.raw(), launch));
-        let launches = launches.map(with_function).collect::<Result<_, Error>>()?;
-        let maps = plan.maps(operands, &workspace).iter().map(encode).collect::<Result<_, _>>()?;
+        let prepare = |Launch { kernel, shape, arguments, .. }: Launch| {
+            let function = modules.kernel(&module, step, kernel)?.raw();
+            let parameters = arguments.into_iter().map(|(_, argument)| Parameter::new(argument));
+            Ok((function, shape, parameters.collect::<Result<_, Error>>()?))
+        };
+        let launches = launches.map(prepare).collect::<Result<_, Error>>()?;
         Ok(Self {
             step,
             launches,
-            maps,
-            maps_at: workspace.maps,
             reduction_at: workspace.reduction,
             reduction_bytes: parts.reduction,
             _module: module,
@@ -87,31 +84,24 @@ impl Prepared {
         self.launches.is_empty()
     }
 
-    /// Queues in the stream what the workspace must hold before the first [`Self::run`]: zeros in the reduction workspace, and the
-    /// tensor maps. Once, whatever the workspace held before; again where something else has written there.
+    /// Queues in the stream what the workspace must hold before the first [`Self::run`]: zeros in the reduction workspace. Once,
+    /// whatever the workspace held before; again where something else has written there.
     ///
     /// # Errors
     /// [`Error::Driver`] where the driver refuses.
     ///
     /// # Safety
     /// The context of the modules is current and the stream is one of it, or null. The workspace has as many bytes as the plan asks
-    /// for, nothing else uses it at that time, and it and this value live until the stream has come past this.
+    /// for, nothing else uses it at that time, and it lives until the stream has come past this.
     pub unsafe fn initialise(&self, stream: CUstream) -> Result<(), Error> {
-        let what = || format!("initialise the workspace of {}", self.step.slug);
-        if self.reduction_bytes > 0 {
-            // A partial tile and a flag are whole words each.
-            let words = (self.reduction_bytes / 4) as usize;
-            // SAFETY: upheld by the caller: this part of the workspace has `reduction_bytes`, from an aligned address on.
-            checked(unsafe { sys::cuMemsetD32Async(self.reduction_at, 0, words, stream) }, what)?;
+        if self.reduction_bytes == 0 {
+            return Ok(());
         }
-        if !self.maps.is_empty() {
-            let bytes = size_of_val(self.maps.as_slice());
-            // SAFETY: upheld by the caller: this part of the workspace has room for all maps; `maps` is not changed after `new` and
-            // lives as long as `self`.
-            let status = unsafe { sys::cuMemcpyHtoDAsync_v2(self.maps_at, self.maps.as_ptr().cast(), bytes, stream) };
-            checked(status, what)?;
-        }
-        Ok(())
+        // A partial tile and a flag are whole words each.
+        let words = (self.reduction_bytes / 4) as usize;
+        // SAFETY: upheld by the caller: this part of the workspace has `reduction_bytes`, from an aligned address on.
+        let status = unsafe { sys::cuMemsetD32Async(self.reduction_at, 0, words, stream) };
+        checked(status, || format!("initialise the workspace of {}", self.step.slug))
     }
 
     /// Queues the whole product in the stream; nothing where C has no elements. It neither allocates nor synchronises, and may be
@@ -126,14 +116,13 @@ impl Prepared {
     /// written, and the workspace has as many bytes as the plan asks for. All of these, the modules' context and this value live until the
     /// product is done, and as long as a graph that captured it is launched; nothing else writes to them meanwhile.
     pub unsafe fn run(&self, stream: CUstream) -> Result<(), Error> {
-        for (function, launch) in &self.launches {
-            let arguments = launch.arguments.iter().map(|(_, argument)| *argument);
+        for (function, shape, parameters) in &self.launches {
             let what = || format!("run {}", self.step.slug);
             // SAFETY: a step's kernel has the parameters of `Step::arguments`, and a pre-pass those of `PREPASS_ARGUMENTS`; a test
             // compares the plan's arguments with these. The kernel reads the slab's rows x k of A and k x n of B, or the copies of
             // these in the workspace, and reads and writes rows x n of C: since first_row + rows <= m, that lies inside of the
             // m * lda, k * ldb and m * ldc elements that the caller vouches for. The module is loaded as long as `self` lives.
-            unsafe { launch_raw(*function, &launch.shape, arguments, stream, what) }?;
+            unsafe { launch_raw(*function, shape, parameters, stream, what) }?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::plan::TensorMap;
 /// The first CUDA version with tensor maps.
 const TENSOR_MAPS: CudaVersion = CudaVersion(12000);
 
-const _: () = assert!(size_of::<CUtensorMap>() == TENSOR_MAP_BYTES, "the plan places maps so far apart");
+const _: () = assert!(size_of::<CUtensorMap>() == TENSOR_MAP_BYTES, "a kernel takes so many bytes");
 
 /// The 128 bytes that describe the matrix and the box.
 pub(super) fn encode(map: &TensorMap) -> Result<CUtensorMap, Error> {

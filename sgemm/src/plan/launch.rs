@@ -16,6 +16,8 @@ pub enum Argument {
     F32(f32),
     /// Where something begins.
     Address(Address),
+    /// A tensor map, by value: the backend encodes it as its device reads it.
+    TensorMap(TensorMap),
 }
 
 /// Blocks and threads of a launch, by dimension.
@@ -51,16 +53,14 @@ pub struct Workspace<T> {
     pub copies: Ab<T>,
     /// Partial tiles and flags of stream-K: [`gpu_kernels::Step::workspace_bytes`], zeros at first.
     pub reduction: T,
-    /// Tensor maps of A and B for each slab, in this order.
-    pub maps: T,
 }
 
-/// What each part begins at a multiple of, in bytes: what memory begins at that the driver allocates. A tensor map needs 64.
+/// What each part begins at a multiple of, in bytes: what memory begins at that the driver allocates.
 pub const WORKSPACE_ALIGNMENT: u64 = 256;
 
 impl Workspace<u64> {
     /// No part has any bytes.
-    pub const EMPTY: Self = Self { copies: Ab { a: 0, b: 0 }, reduction: 0, maps: 0 };
+    pub const EMPTY: Self = Self { copies: Ab { a: 0, b: 0 }, reduction: 0 };
 
     /// Bytes of memory that hold all parts, each at a multiple of [`WORKSPACE_ALIGNMENT`].
     #[must_use]
@@ -77,13 +77,13 @@ impl Workspace<u64> {
             next = next.saturating_add(padded(bytes));
             address
         };
-        let [a, b, reduction, maps] = self.parts().map(&mut place);
-        Workspace { copies: Ab { a, b }, reduction, maps }
+        let [a, b, reduction] = self.parts().map(&mut place);
+        Workspace { copies: Ab { a, b }, reduction }
     }
 
-    fn parts(&self) -> [u64; 4] {
-        let Self { copies: Ab { a, b }, reduction, maps } = *self;
-        [a, b, reduction, maps]
+    fn parts(&self) -> [u64; 3] {
+        let Self { copies: Ab { a, b }, reduction } = *self;
+        [a, b, reduction]
     }
 }
 
@@ -112,10 +112,10 @@ mod tests {
 
     #[test]
     fn parts_lie_apart_in_one_buffer() {
-        let bytes = Workspace { copies: Ab { a: 1, b: 0 }, reduction: 257, maps: 128 };
-        assert_eq!(bytes.total_bytes(), 256 + 512 + 256);
+        let bytes = Workspace { copies: Ab { a: 1, b: 0 }, reduction: 257 };
+        assert_eq!(bytes.total_bytes(), 256 + 512);
         let parts = bytes.at(0x1000);
-        assert_eq!(parts, Workspace { copies: Ab { a: 0x1000, b: 0 }, reduction: 0x1100, maps: 0x1300 });
+        assert_eq!(parts, Workspace { copies: Ab { a: 0x1000, b: 0 }, reduction: 0x1100 });
         assert_eq!((Workspace::EMPTY.total_bytes(), Workspace::EMPTY.at(0x1000)), (0, Workspace::EMPTY));
         let huge = Workspace { reduction: u64::MAX, ..bytes };
         assert_eq!(huge.total_bytes(), u64::MAX);

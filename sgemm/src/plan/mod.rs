@@ -5,7 +5,7 @@ mod launch;
 mod slabs;
 mod stored;
 
-use gpu_kernels::{Ab, Extent, Operand, Prepass, Schedule, Split, Step, TENSOR_MAP_BYTES};
+use gpu_kernels::{Ab, Extent, Operand, Prepass, Schedule, Split, Step};
 
 pub use launch::{Address, Argument, Launch, LaunchShape, TensorMap, WORKSPACE_ALIGNMENT, Workspace};
 pub use slabs::Slab;
@@ -134,8 +134,7 @@ impl Plan {
             target.map_or(0, |target| if splits { target.bytes_with_scales() } else { target.bytes() })
         });
         let reduction = |slab: Slab| self.step.workspace_bytes(slab.rows, self.problem.n, self.sm_count);
-        let maps = if self.step.maps.is_some() { 2 * self.slabs().len() * TENSOR_MAP_BYTES } else { 0 };
-        Workspace { copies, reduction: self.slabs().map(reduction).max().unwrap_or(0), maps: maps as u64 }
+        Workspace { copies, reduction: self.slabs().map(reduction).max().unwrap_or(0) }
     }
 
     /// Bytes of one buffer that holds all parts: [`Workspace::at`] says where in it each of them is.
@@ -144,19 +143,7 @@ impl Plan {
         self.parts().total_bytes()
     }
 
-    /// The tensor maps, in their order in memory. `operands` is where A, B and C begin.
-    #[must_use]
-    pub fn maps(&self, operands: Abc<Address>, workspace: &Workspace<Address>) -> Vec<TensorMap> {
-        let Some(boxes) = self.step.maps else { return Vec::new() };
-        let Ab { a, b } = self.inputs(operands, workspace, true);
-        let map = |stored: Stored, tma_box| {
-            let Stored { address, rows, columns, ld, .. } = stored;
-            TensorMap { address, rows: rows.max(1), columns: columns.max(1), ld, tma_box }
-        };
-        self.slabs().flat_map(|slab| [map(a.slab(slab), boxes.a), map(b, boxes.b)]).collect()
-    }
-
-    /// What is launched before the step's kernel, every time.
+    /// What is launched before the step's kernel, every time. `operands` is where A, B and C begin.
     #[must_use]
     pub fn prepasses(&self, operands: Abc<Address>, workspace: &Workspace<Address>) -> Vec<Launch> {
         // What is not read need not be rewritten.
@@ -203,9 +190,9 @@ impl Plan {
     pub fn launches(&self, operands: Abc<Address>, workspace: &Workspace<Address>) -> Vec<Launch> {
         let Problem { n, k, alpha, beta, ldc, .. } = self.problem;
         let Ab { a, b } = self.inputs(operands, workspace, false);
-        let split = self.inputs(operands, workspace, true);
+        let mapped = self.inputs(operands, workspace, true);
         let (c, c_bytes) = (operands.c, u64::from(self.step.output.bytes()));
-        let launch = |(index, slab): (u64, Slab)| {
+        let launch = |slab: Slab| {
             let Slab { first_row, rows } = slab;
             let c = c + u64::from(first_row) * u64::from(ldc) * c_bytes;
             let mut arguments = vec![
@@ -221,13 +208,13 @@ impl Plan {
                 ("c", Argument::Address(c)),
                 ("ldc", Argument::U32(ldc)),
             ];
-            if self.step.maps.is_some() {
-                let map = |number| Argument::Address(workspace.maps + (2 * index + number) * TENSOR_MAP_BYTES as u64);
-                arguments.extend([("a_map", map(0)), ("b_map", map(1))]);
+            if let Some(boxes) = self.step.maps {
+                arguments.push(("a_map", Argument::TensorMap(mapped.a.slab(slab).tensor_map(boxes.a))));
+                arguments.push(("b_map", Argument::TensorMap(mapped.b.tensor_map(boxes.b))));
             }
             if self.step.has_split_operands() {
-                arguments.push(("a_scales", Argument::Address(split.a.scales_at(first_row))));
-                arguments.push(("b_scales", Argument::Address(split.b.scales_at(0))));
+                arguments.push(("a_scales", Argument::Address(mapped.a.scales_at(first_row))));
+                arguments.push(("b_scales", Argument::Address(mapped.b.scales_at(0))));
             }
             if let Schedule::StreamK { .. } = self.step.schedule {
                 let stream_k = self.step.stream_k_tiles(rows, n, self.sm_count);
@@ -246,7 +233,7 @@ impl Plan {
                 slab,
             }
         };
-        (0..).zip(self.slabs()).map(launch).collect()
+        self.slabs().map(launch).collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Where a matrix lies in memory, and how: an operand, or what a pre-pass makes of it.
 
-use gpu_kernels::{Element, MAX_SIZE, Prepass};
+use gpu_kernels::{Element, MAX_SIZE, Prepass, TmaBox};
 
-use super::{Address, OPERAND_ALIGNMENT, Slab};
+use super::{Address, OPERAND_ALIGNMENT, Slab, TensorMap};
 
 /// Bytes that wide copies are made of.
 const WIDE_BYTES: u32 = OPERAND_ALIGNMENT as u32;
@@ -65,6 +65,12 @@ impl Stored {
     pub(super) fn slab(&self, Slab { first_row, rows }: Slab) -> Self {
         let part = Self { address: self.at_row(first_row), ..*self };
         if self.transposed { Self { columns: rows, ..part } } else { Self { rows, ..part } }
+    }
+
+    /// A tensor map of it. Where k is 0 it has no elements, but a map must describe some.
+    pub(super) fn tensor_map(&self, tma_box: TmaBox) -> TensorMap {
+        let Self { address, rows, columns, ld, .. } = *self;
+        TensorMap { address, rows: rows.max(1), columns: columns.max(1), ld, tma_box }
     }
 
     /// Bytes, of a matrix without rows those of one.

@@ -6,8 +6,7 @@ const A: Address = 0x1000;
 const B: Address = 0x2000;
 const C: Address = 0x3000;
 const OPERANDS: Abc<Address> = Abc { a: A, b: B, c: C };
-const WORKSPACE: Workspace<Address> =
-    Workspace { copies: Ab { a: 0x4000, b: 0x5000 }, reduction: 0x6000, maps: 0x7000 };
+const WORKSPACE: Workspace<Address> = Workspace { copies: Ab { a: 0x4000, b: 0x5000 }, reduction: 0x6000 };
 
 const PLAIN: Step = Step { kernel: "k", tile: Tile { bm: 4, bn: 8, bk: 1, tm: 1, tn: 1 }, ..Step::PLAIN };
 
@@ -79,16 +78,27 @@ fn argument(launch: &Launch, name: &str) -> Argument {
     launch.arguments.iter().find(|(known, _)| *known == name).unwrap().1
 }
 
+/// The tensor maps of A and B that each launch of the step's kernel gets.
+fn maps(plan: &Plan) -> Vec<Ab<TensorMap>> {
+    let map = |launch: &Launch, name| match argument(launch, name) {
+        Argument::TensorMap(map) => map,
+        other => panic!("{other:?} is no tensor map"),
+    };
+    launches(plan).1.iter().map(|launch| Ab { a: map(launch, "a_map"), b: map(launch, "b_map") }).collect()
+}
+
 #[test]
 fn kernels_get_what_they_take() {
     let of = |argument: &Argument| match argument {
         Argument::U32(_) => "u32",
         Argument::F32(_) => "f32",
         Argument::Address(_) => "*",
+        Argument::TensorMap(_) => "&TensorMap",
     };
     let check = |launch: &Launch, expected: Vec<(&str, &str)>| {
         let got: Vec<_> = launch.arguments.iter().map(|(name, argument)| (*name, of(argument))).collect();
-        let expected: Vec<_> = expected.iter().map(|(name, ty)| (*name, if ty.len() > 3 { "*" } else { ty })).collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(name, ty)| (*name, if ty.starts_with('*') { "*" } else { ty })).collect();
         assert_eq!(got, expected);
     };
     for step in ALL.into_iter().chain(runnable()) {
@@ -169,20 +179,15 @@ fn tall_problems_have_slabs_of_everything() {
 #[test]
 fn maps_describe_what_the_kernel_reads() {
     let m = 65_535 * 4 + 3;
-    let mapped = plan(&MAPPED, m, 17, 8);
-    let maps = mapped.maps(OPERANDS, &WORKSPACE);
     let [a_box, b_box] = MAPPED.maps.unwrap().into_array();
     let a = |address, rows| TensorMap { address, rows, columns: 8, ld: 8, tma_box: a_box };
     let b = TensorMap { address: WORKSPACE.copies.b, rows: 8, columns: 17, ld: 20, tma_box: b_box };
-    assert_eq!(maps, [a(A, 65_535 * 4), b, a(A + 65_535 * 4 * 8 * 4, 3), b]);
-    assert_eq!(mapped.parts().maps, 4 * 128);
-    let (_, launches) = launches(&mapped);
-    let places = |name| launches.iter().map(|launch| argument(launch, name)).collect::<Vec<_>>();
-    assert_eq!(places("a_map"), [0x7000, 0x7100].map(Argument::Address));
-    assert_eq!(places("b_map"), [0x7080, 0x7180].map(Argument::Address));
+    let slabs = [a(A, 65_535 * 4), a(A + 65_535 * 4 * 8 * 4, 3)];
+    assert_eq!(maps(&plan(&MAPPED, m, 17, 8)), slabs.map(|a| Ab { a, b }));
     // Where k is 0 there is no matrix, but a map must have one.
-    let empty = plan(&MAPPED, 3, 17, 0).maps(OPERANDS, &WORKSPACE);
-    assert!(empty.iter().all(|map| map.rows > 0 && map.columns > 0 && map.ld > 0 && map.ld % 4 == 0), "{empty:?}");
+    for map in maps(&plan(&MAPPED, 3, 17, 0)).into_iter().flat_map(Ab::into_array) {
+        assert!(map.rows > 0 && map.columns > 0 && map.ld > 0 && map.ld % 4 == 0, "{map:?}");
+    }
 }
 
 #[test]
@@ -210,11 +215,8 @@ fn bytes_are_counted_by_what_elements_have() {
     assert_eq!(argument(&after[1], "b"), Argument::Address(B));
     // C is f32.
     assert_eq!(argument(&after[1], "c"), Argument::Address(C + 65_535 * 4 * 16 * 4));
-    let maps = halves.maps(OPERANDS, &WORKSPACE);
-    assert_eq!(
-        (maps[2].address, maps[2].rows, maps[2].columns, maps[2].ld),
-        (WORKSPACE.copies.a + 65_535 * 4 * 32, 1, 12, 16)
-    );
+    let TensorMap { address, rows, columns, ld, .. } = maps(&halves)[1].a;
+    assert_eq!((address, rows, columns, ld), (WORKSPACE.copies.a + 65_535 * 4 * 32, 1, 12, 16));
 }
 
 #[test]
@@ -225,9 +227,9 @@ fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
     let row = 4 * 32 * 2;
     let [a_scales, b_scales] = [u64::from(m) * row, 7 * row];
     let bytes = Ab { a: u64::from(m) * (row + 4), b: 7 * (row + 4) };
-    assert_eq!(splits.parts(), Workspace { copies: bytes, maps: 4 * 128, ..Workspace::EMPTY });
+    assert_eq!(splits.parts(), Workspace { copies: bytes, ..Workspace::EMPTY });
     let padded = bytes.map(|bytes| bytes.next_multiple_of(WORKSPACE_ALIGNMENT));
-    assert_eq!(splits.workspace_bytes(), padded.a + padded.b + 512);
+    assert_eq!(splits.workspace_bytes(), padded.a + padded.b);
 
     let (before, after) = launches(&splits);
     let Ab { a, b } = WORKSPACE.copies;
@@ -267,8 +269,8 @@ fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
         assert_eq!((argument(launch, "lda"), argument(launch, "ldb")), (Argument::U32(33), Argument::U32(7)));
     }
     let map = |address, rows| TensorMap { address, rows, columns: 128, ld: 128, tma_box: PART };
-    let of_b = map(b, 7);
-    assert_eq!(splits.maps(OPERANDS, &WORKSPACE), [map(a, 65_535 * 4), of_b, map(a + 65_535 * 4 * row, 3), of_b]);
+    let slabs = [map(a, 65_535 * 4), map(a + 65_535 * 4 * row, 3)];
+    assert_eq!(maps(&splits), slabs.map(|a| Ab { a, b: map(b, 7) }));
 }
 
 #[test]
@@ -276,7 +278,7 @@ fn an_operand_that_is_split_has_a_chunk_at_least_and_no_more_than_can_be_counted
     let empty = plan(&SPLITS, 3, 4, 0);
     assert_eq!(launches(&empty).0.len(), 0);
     assert_eq!(empty.parts().copies, Ab { a: 3 * (128 + 4), b: 4 * (128 + 4) });
-    assert!(empty.maps(OPERANDS, &WORKSPACE).iter().all(|map| map.columns == 64));
+    assert!(maps(&empty).into_iter().flat_map(Ab::into_array).all(|map| map.columns == 64));
 
     let of = |k| Plan::new(&SPLITS, &Problem::new(1, 1, k).unwrap(), 3);
     let most = (1 << 30) - 32;

@@ -1,6 +1,6 @@
 //! Kernels by hand, as plain as can be: a block computes 32 contiguous elements of a row of C.
 
-use gpu_kernels::{Element, KERNEL_ARGUMENTS, MAP_ARGUMENTS, PREPASS_ARGUMENTS, STREAM_ARGUMENTS};
+use gpu_kernels::{Element, KERNEL_ARGUMENTS, MAP_ARGUMENTS, PREPASS_ARGUMENTS, STREAM_ARGUMENTS, TENSOR_MAP_BYTES};
 
 /// A module: these kernels, one after the other.
 #[must_use]
@@ -9,14 +9,20 @@ pub fn module(target: &str, kernels: &[String]) -> String {
     format!(".version {version}\n.target {target}\n.address_size 64\n\n{}", kernels.join("\n"))
 }
 
-/// An entry with these parameters: all of them are loaded into registers of their names.
+/// An entry with these parameters: all of them are loaded into registers of their names, of a tensor map its address.
 pub(super) fn entry(name: &str, parameters: &[(&str, &str)], threads: u32, body: &str) -> String {
-    let ty = |ty: &str| if ty.starts_with('*') { "u64".to_owned() } else { ty.to_owned() };
-    let list: Vec<_> = parameters.iter().map(|(name, of)| format!(".param .{} p_{name}", ty(of))).collect();
-    let loads: String = parameters
-        .iter()
-        .map(|(name, of)| format!(".reg .{0} %{name};\nld.param.{0} %{name}, [p_{name}];\n", ty(of)))
-        .collect();
+    let is_map = |ty: &str| ty == MAP_ARGUMENTS[0].1;
+    let ty = |ty: &str| if ty.starts_with(['*', '&']) { "u64".to_owned() } else { ty.to_owned() };
+    let parameter = |(name, of): &(&str, &str)| match is_map(of) {
+        true => format!(".param .align 64 .b8 p_{name}[{TENSOR_MAP_BYTES}]"),
+        false => format!(".param .{} p_{name}", ty(of)),
+    };
+    let load = |(name, of): &(&str, &str)| match is_map(of) {
+        true => format!(".reg .u64 %{name};\nmov.u64 %{name}, p_{name};\ncvta.param.u64 %{name}, %{name};\n"),
+        false => format!(".reg .{0} %{name};\nld.param.{0} %{name}, [p_{name}];\n", ty(of)),
+    };
+    let list: Vec<_> = parameters.iter().map(parameter).collect();
+    let loads: String = parameters.iter().map(load).collect();
     format!(
         ".visible .entry {name}({})\n.maxntid {threads}\n{{\n\
          .reg .pred %p, %q;\n.reg .f32 %sum, %x, %y;\n.reg .u64 %at, %from, %row_at;\n\

@@ -1,9 +1,9 @@
 //! Errors beside those of SGEMM: on the CPU backend, one of whose kernels is spoiled.
 
 use gpu_kernels::{Element, Precision, STEPS, Step};
-use host::backend::{Backend, Conditions, Coverage, Device, Kernel};
+use host::backend::{Backend, Conditions, Device, Kernel};
 use host::measure::accuracy::{self, AccuracyRow, Inputs, Measured, Verdict};
-use host::verify::Fault;
+use host::verify::{Coverage, Fault};
 use host::{Baseline, Error, Operands, Problem, output};
 use tests::cpu::CpuBackend;
 

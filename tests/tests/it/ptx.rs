@@ -1,7 +1,7 @@
 //! What must be true of the PTX of every step and variant, and of what ptxas makes of it.
 
 use cuda_builder::tools;
-use gpu_kernels::{PREPASS_ARGUMENTS, Precision, SPLIT_ARGUMENTS, STEPS, Schedule, Step, runnable};
+use gpu_kernels::{PREPASS_ARGUMENTS, Precision, SPLIT_ARGUMENTS, STEPS, Schedule, Step, TENSOR_MAP_BYTES, runnable};
 use host::PtxSource;
 use std::collections::HashSet;
 use std::process::Command;
@@ -41,9 +41,13 @@ fn count(body: &str, prefix: &str) -> usize {
     opcodes(body).filter(|opcode| opcode.starts_with(prefix)).count()
 }
 
-/// The types of parameters, from `(name, type)` of Rust.
-fn types(arguments: impl Iterator<Item = (&'static str, &'static str)>) -> Vec<&'static str> {
-    arguments.map(|(_, ty)| if ty.starts_with('*') { "u64" } else { ty }).collect()
+/// How the declaration of a parameter begins, from its type in Rust.
+fn declaration(kernel: &str, index: usize, ty: &str) -> String {
+    match ty {
+        "&TensorMap" => format!("align 64 .b8 {kernel}_param_{index}[{TENSOR_MAP_BYTES}]"),
+        pointer if pointer.starts_with('*') => "u64 .ptr".to_owned(),
+        ty => format!("{ty} "),
+    }
 }
 
 #[test]
@@ -51,13 +55,16 @@ fn kernels_take_the_arguments_of_their_step() {
     for step in runnable() {
         for name in step.kernels() {
             let (signature, _) = entry(step, name);
-            let got: Vec<&str> = signature.split(".param .").skip(1).filter_map(|text| text.get(..3)).collect();
+            let got: Vec<&str> = signature.split(".param .").skip(1).collect();
             let splits = SPLIT_ARGUMENTS.into_iter().filter(|_| step.has_split_operands());
-            let expected = match name == step.kernel {
-                true => types(step.arguments()),
-                false => types(PREPASS_ARGUMENTS.into_iter().chain(splits)),
+            let expected: Vec<_> = match name == step.kernel {
+                true => step.arguments().collect(),
+                false => PREPASS_ARGUMENTS.into_iter().chain(splits).collect(),
             };
-            assert_eq!(got, expected, "{name}");
+            assert_eq!(got.len(), expected.len(), "{name}");
+            for (index, (got, (argument, ty))) in got.iter().zip(expected).enumerate() {
+                assert!(got.starts_with(&declaration(name, index, ty)), "{name}, {argument}: {ty} is .param .{got}");
+            }
         }
     }
 }

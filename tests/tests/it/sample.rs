@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use gpu_kernels::{Element, Precision, STEPS, Schedule, Step};
 use host::backend::emulator::{EmulatorBackend, MODELS};
-use host::backend::{Backend, Coverage, Kernel};
+use host::backend::{Backend, Kernel};
 use host::measure::bench::{Comparison, Timing, compare};
-use host::verify::{Fault, verify_sample};
+use host::verify::{Coverage, Fault, verify_sample};
 use host::{Error, Operands, Problem, PtxSource, output};
 
 /// No time: what must run, runs all the same.

@@ -71,7 +71,7 @@ macro_rules! kernels {
             #[cfg(feature = "device")]
             $crate::gemm::gemm_kernel! {
                 $kernel, launch_bounds($crate::mainloop::warp_specialized::THREADS, 1), <$shape>::run,
-                a_map: *const $crate::ptx::tensor::TensorMap, b_map: *const $crate::ptx::tensor::TensorMap,
+                a_map: &$crate::ptx::tensor::TensorMap, b_map: &$crate::ptx::tensor::TensorMap,
                 a_scales: *const i32, b_scales: *const i32
             }
         )*

@@ -1,7 +1,7 @@
 //! Columns, which become rows: a cluster a strip of them.
 
 use super::hi_lo::HiLo;
-use super::kernels::{CHUNK_WORDS, HELD, Held, LONG, store};
+use super::kernels::{Arguments, CHUNK_WORDS, HELD, Held, LONG, store};
 use super::range::Range;
 use super::{COLUMN_WARPS as WARPS, SHARERS, STRIP};
 use crate::hardware::{SWIZZLE_BYTES, VEC, WARP};
@@ -20,10 +20,7 @@ const _: () = assert!(HELD as u32 * LANES_K * WARPS * SHARERS == LONG, "rows tha
 
 /// A lane's part of the columns of a block.
 struct Strip {
-    source: *const f32,
-    rows: u32,
-    columns: u32,
-    ld: u32,
+    of: Arguments,
     is_wide: bool,
     /// The lane's first chunk.
     chunk: u32,
@@ -48,12 +45,13 @@ impl Strip {
     unsafe fn load(&self, start: u32) -> Held {
         let mut held = [[0.0; VEC as usize]; HELD];
         let row = |i: u32| self.chunk(start, i) * self.depth + self.row + i % self.piece;
-        let (rows, ld, col) = (self.rows, self.ld as usize, compiler::opaque(self.col));
+        let Arguments { rows, columns, source, ld, .. } = self.of;
+        let (ld, col) = (ld as usize, compiler::opaque(self.col));
         // SAFETY: inside the columns where it is loaded.
         unsafe {
             if self.is_wide {
                 for first in (0..HELD as u32).step_by(self.piece as usize) {
-                    let mut from = self.source.wrapping_add(row(first) as usize * ld + col as usize);
+                    let mut from = source.wrapping_add(row(first) as usize * ld + col as usize);
                     for i in first..first + self.piece {
                         held[i as usize] = read_only::load_4_below(from, row(i), rows);
                         from = from.wrapping_add(ld);
@@ -63,8 +61,8 @@ impl Strip {
                 for i in 0..HELD as u32 {
                     for j in 0..VEC {
                         let col = col + j * self.step;
-                        let from = self.source.wrapping_add(row(i) as usize * ld + col as usize);
-                        let end = if col < self.columns { rows } else { 0 };
+                        let from = source.wrapping_add(row(i) as usize * ld + col as usize);
+                        let end = if col < columns { rows } else { 0 };
                         held[i as usize][j as usize] = read_only::load_below(from, row(i), end);
                     }
                 }
@@ -84,15 +82,8 @@ static mut EXPONENTS: MaybeUninit<[i32; STRIP as usize]> = MaybeUninit::uninit()
 
 /// Splits columns, which become rows: a cluster a strip of them.
 #[inline(always)]
-pub(super) unsafe fn split<P: HiLo>(
-    rows: u32,
-    columns: u32,
-    source: *const f32,
-    ld: u32,
-    target: *mut u32,
-    target_ld: u32,
-    scales: *mut i32,
-) {
+pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
+    let Arguments { rows, columns, source, ld, target, target_ld, scales } = arguments;
     cluster::arrive_relaxed();
     let (warp, lane, rank) = (thread::thread_idx_x() / WARP, warp::lane_id(), cluster::rank());
     let first_col = thread::block_idx_x() * STRIP;
@@ -102,10 +93,7 @@ pub(super) unsafe fn split<P: HiLo>(
     let (lane_col, step) = if is_wide { (lane_col * VEC, 1) } else { (lane_col, LANES_N) };
     let piece = P::CHUNK / PIECES;
     let strip = Strip {
-        source,
-        rows,
-        columns,
-        ld,
+        of: arguments,
         is_wide,
         chunk: (warp * SHARERS + rank) * WARP_CHUNKS + lane_row / PIECES,
         depth: P::CHUNK,

@@ -55,6 +55,18 @@ pub(super) unsafe fn store<P: HiLo, const VECTORS: usize>(
     }
 }
 
+/// The arguments of a kernel: [`crate::PREPASS_ARGUMENTS`], then [`crate::SPLIT_ARGUMENTS`].
+#[derive(Clone, Copy)]
+pub(super) struct Arguments {
+    pub rows: u32,
+    pub columns: u32,
+    pub source: *const f32,
+    pub ld: u32,
+    pub target: *mut u32,
+    pub target_ld: u32,
+    pub scales: *mut i32,
+}
+
 /// What a lane holds.
 pub(super) type Held = [[f32; VEC as usize]; HELD];
 
@@ -78,7 +90,7 @@ macro_rules! kernels {
             scales: *mut i32,
         ) {
             // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { $of::split::<$part>(rows, columns, source, ld, target, target_ld, scales) }
+            unsafe { $of::split::<$part>(Arguments { rows, columns, source, ld, target, target_ld, scales }) }
         }
     )*};
 }

@@ -1,7 +1,7 @@
 //! Rows: a warp, or where they are long a block, each.
 
 use super::hi_lo::HiLo;
-use super::kernels::{CHUNK_WORDS, HELD, Held, LONG, store};
+use super::kernels::{Arguments, CHUNK_WORDS, HELD, Held, LONG, store};
 use super::range::Range;
 use super::{ROW_THREADS as THREADS, ROW_WARPS as WARPS};
 use crate::hardware::{VEC, WARP};
@@ -59,15 +59,8 @@ static mut RANGES: MaybeUninit<[f32; (WARPS * VEC) as usize]> = MaybeUninit::uni
 /// Splits rows: a warp each where they are short, the block one where they are not.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
-pub(super) unsafe fn split<P: HiLo>(
-    rows: u32,
-    columns: u32,
-    source: *const f32,
-    ld: u32,
-    target: *mut u32,
-    target_ld: u32,
-    scales: *mut i32,
-) {
+pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
+    let Arguments { rows, columns, source, ld, target, target_ld, scales } = arguments;
     let (block, tid) = (thread::block_idx_y(), thread::thread_idx_x());
     let warp = tid / WARP;
     let is_short = columns <= SHORT;

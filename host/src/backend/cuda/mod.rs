@@ -9,7 +9,8 @@ use gpu_kernels::Step;
 use sgemm::cuda::Modules;
 
 use crate::backend::ptx::PtxSource;
-use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
+use crate::backend::{Backend, Conditions, Device, Kernel};
+use crate::verify::Coverage;
 use crate::{Error, Matrix, Operands, Problem, Stop};
 
 mod cublas;

@@ -13,8 +13,8 @@ use sgemm::plan::{self, Argument, Plan, Slab};
 
 use super::model::{needs, predict};
 use super::modules::Modules;
-use super::operands::EmulatedOperands;
-use crate::backend::{Coverage, Region};
+use super::operands::{EmulatedOperands, encode};
+use crate::verify::{Coverage, Region};
 use crate::{Error, Problem, Stop};
 
 /// Bytes of memory up to which races in it are looked for: noting who accessed what takes about twelve
@@ -62,7 +62,7 @@ impl Runner<'_> {
     /// Runs the step on the operands.
     pub(super) fn run(&self, operands: &mut EmulatedOperands) -> Result<Run, Error> {
         let plan = Plan::new(self.step, self.problem, self.places())?;
-        let workspace = operands.workspace(self.step, self.problem, &plan)?;
+        let workspace = operands.workspace(self.step, self.problem, &plan);
         let addresses = operands.addresses();
         let launches = plan.launches(addresses, &workspace);
         // Where there is time for all blocks, all of them run.
@@ -140,15 +140,18 @@ impl Runner<'_> {
             true => Checks { global_races: operands.memory.allocated_bytes() <= WATCHED_BYTES, ..Checks::ALL },
             false => Checks::NONE,
         };
-        let arguments = launch.arguments.iter().map(|(_, argument)| match argument {
-            Argument::U32(value) => value.to_le_bytes().to_vec(),
-            Argument::F32(value) => value.to_le_bytes().to_vec(),
-            Argument::Address(address) => address.to_le_bytes().to_vec(),
+        let arguments = launch.arguments.iter().map(|(_, argument)| {
+            Ok(match argument {
+                Argument::U32(value) => value.to_le_bytes().to_vec(),
+                Argument::F32(value) => value.to_le_bytes().to_vec(),
+                Argument::Address(address) => address.to_le_bytes().to_vec(),
+                Argument::TensorMap(map) => encode(map)?.to_vec(),
+            })
         });
         let launch = Launch {
             cluster: shape.cluster,
             dynamic_shared_bytes: shape.dynamic_smem_bytes,
-            arguments: arguments.collect(),
+            arguments: arguments.collect::<Result<_, Error>>()?,
             checks,
             blocks,
             max_instructions: max_instructions(step, problem.k),

@@ -7,7 +7,8 @@ use gpu_kernels::Step;
 pub use ptx_emu::device::{DEVICES as MODELS, Device as Model};
 
 use crate::backend::ptx::PtxSource;
-use crate::backend::{Backend, Conditions, Coverage, Device, Kernel};
+use crate::backend::{Backend, Conditions, Device, Kernel};
+use crate::verify::Coverage;
 use crate::{Error, Operands, Problem, Stop};
 
 mod count;

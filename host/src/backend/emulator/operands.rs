@@ -65,47 +65,36 @@ impl EmulatedOperands {
 
     /// Frees what the last step had beside the operands.
     pub(super) fn forget_workspace(&mut self) {
-        if let Some((_, _, Workspace { copies: Ab { a, b }, reduction, maps })) = self.workspace.take() {
-            for pointer in [a, b, reduction, maps] {
+        if let Some((_, _, Workspace { copies: Ab { a, b }, reduction })) = self.workspace.take() {
+            for pointer in [a, b, reduction] {
                 self.memory.free(pointer);
             }
         }
     }
 
     /// The memory that a step takes beside the operands: that of its last run, if it was the last to run.
-    pub(super) fn workspace(
-        &mut self,
-        step: &'static Step,
-        problem: &Problem,
-        plan: &Plan,
-    ) -> Result<Workspace<Pointer>, Error> {
+    pub(super) fn workspace(&mut self, step: &'static Step, problem: &Problem, plan: &Plan) -> Workspace<Pointer> {
         if let Some((_, _, workspace)) =
             self.workspace.as_ref().filter(|(known, of, _)| *known == step && of == problem)
         {
-            return Ok(*workspace);
+            return *workspace;
         }
         self.forget_workspace();
         let bytes = plan.parts();
         let copy = |memory: &mut GlobalMemory, bytes: u64| {
             if bytes == 0 { 0 } else { memory.allocate_words((0..bytes.div_ceil(4)).map(|_| POISON)) }
         };
-        let mut workspace = Workspace {
+        let workspace = Workspace {
             copies: bytes.copies.map(|bytes| copy(&mut self.memory, bytes)),
             reduction: if bytes.reduction == 0 { 0 } else { self.memory.allocate(bytes.reduction) },
-            maps: 0,
         };
-        let maps = plan.maps(self.addresses(), &workspace);
-        if !maps.is_empty() {
-            let maps = maps.iter().map(encode).collect::<Result<Vec<_>, _>>()?;
-            workspace.maps = self.memory.allocate_bytes(&maps.concat());
-        }
         self.workspace = Some((step, *problem, workspace));
-        Ok(workspace)
+        workspace
     }
 }
 
 /// A tensor map as the emulator reads it.
-fn encode(map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
+pub(super) fn encode(map: &TensorMap) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
     let swizzle = match map.tma_box.swizzle_bytes() {
         0 => Swizzle::None,
         32 => Swizzle::Bytes32,

@@ -56,18 +56,31 @@ fn roles(step: &Step, stages: u32) -> Roles {
             last: "copied to",
             words: format!("A producer warp issues TMA loads into empty stages. {barriers}"),
         },
-        (Precision::Fp32, Some(_), _) => Roles {
-            computed: "computed",
-            coming: "copied to",
-            last: "still read",
-            words: format!(
-                "One of the computing threads issues the TMA load of each k-tile of B {} iterations ahead. TMA loads A's k-tiles raw \
-                 into staging buffers, and the warps transpose each into its stage while they compute the one before. A full barrier \
-                 counts B's bytes and the warps: when it completes, every warp has finished reading the k-tile two before. A slow \
-                 warp may still read the one before.",
-                stages - 2
-            ),
-        },
+        (Precision::Fp32, Some(_), _) => {
+            let (loads, raw, bytes) = match transposes_itself(step) {
+                true => (
+                    "load of each k-tile of B",
+                    " TMA loads A's k-tiles raw into staging buffers, and the warps transpose each into its stage while they \
+                     compute the one before.",
+                    "B's bytes",
+                ),
+                false => ("loads of each k-tile", "", "the bytes"),
+            };
+            let ahead = match stages - 2 {
+                1 => "one iteration".into(),
+                ahead => format!("{ahead} iterations"),
+            };
+            Roles {
+                computed: "computed",
+                coming: "copied to",
+                last: "still read",
+                words: format!(
+                    "One of the computing threads issues the TMA {loads} {ahead} ahead.{raw} A full barrier counts {bytes} and the \
+                     warps: when it completes, every warp has finished reading the k-tile two before. A slow warp may still read \
+                     the one before."
+                ),
+            }
+        }
         (_, Some(_), _) => Roles {
             computed: "multiplied",
             coming: "copied to",

@@ -124,6 +124,25 @@ pub unsafe fn fused(out: *mut f64) {
     unsafe { *out.add(t as usize) = f64::from(t).mul_add(f64::from(t), 1.0) };
 }
 
+/// As large and as aligned as a tensor map.
+#[cfg(feature = "grid-constant")]
+#[repr(C, align(64))]
+pub struct Table([u32; 32]);
+
+/// `out[t] = table.0[t % 32]`, by the table's generic address.
+#[cfg(feature = "grid-constant")]
+#[kernel]
+pub unsafe fn by_value(out: *mut u32, table: &Table) {
+    let t = thread::thread_idx_x() as usize;
+    #[cfg(target_arch = "nvptx64")]
+    unsafe {
+        let address = (&raw const table.0).cast::<u32>().add(t % 32);
+        core::arch::asm!("ld.b32 {value}, [{address}];", value = out(reg32) *out.add(t), address = in(reg64) address);
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    let _ = (t, table, out);
+}
+
 /// A pointer that may be to shared or to global memory.
 #[cfg(feature = "generic-access")]
 #[kernel]
