@@ -136,10 +136,10 @@ impl Gemm {
         self.c.wrapping_add(row as usize * self.ldc + col as usize)
     }
 
-    /// The epilogue operation: alpha*acc + beta*old. If beta is 0, `old` does not matter, not even a NaN.
+    /// [`axpby`] with alpha and beta.
     #[inline(always)]
     pub fn axpby(&self, acc: f32, old: f32) -> f32 {
-        if self.beta == 0.0 { self.alpha * acc } else { GpuFloat::mul_add(self.beta, old, self.alpha * acc) }
+        axpby(self.alpha, self.beta, acc, old)
     }
 
     /// C[row][col] = alpha*acc + beta*C[row][col], where C is not loaded if beta is 0; out of bounds, nothing.
@@ -157,4 +157,10 @@ impl Gemm {
             }
         }
     }
+}
+
+/// The epilogue operation: alpha*acc + beta*old. If beta is 0, `old` does not matter, not even a NaN.
+#[inline(always)]
+pub(crate) fn axpby(alpha: f32, beta: f32, acc: f32, old: f32) -> f32 {
+    if beta == 0.0 { alpha * acc } else { GpuFloat::mul_add(beta, old, alpha * acc) }
 }

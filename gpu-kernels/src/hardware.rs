@@ -6,6 +6,8 @@ pub(crate) const WARP: u32 = 32;
 pub(crate) const WARPGROUP: u32 = 128;
 /// f32 values of a 128-bit access.
 pub(crate) const VEC: u32 = 4;
+/// Bytes of a sector, the unit in which global memory is read and written.
+pub(crate) const SECTOR_BYTES: u32 = 32;
 
 /// Rows of the accumulators of one `wgmma`.
 pub(crate) const WGMMA_M: u32 = 64;

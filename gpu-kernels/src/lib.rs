@@ -10,16 +10,21 @@ mod epilogue;
 mod gemm;
 mod hardware;
 mod mainloop;
+pub mod postpass;
 pub mod prepass;
 #[cfg(feature = "device")]
 mod ptx;
 pub mod spec;
 pub mod steps;
 
+pub use postpass::finish;
+pub use prepass::align::align;
+pub use prepass::transpose::transpose;
 pub use spec::{
-    Ab, Coord, Element, Extent, KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, NOT_SPLIT, Operand, PREPASS_ARGUMENTS,
-    Precision, Prepass, SCALE_ARGUMENTS, SPLIT_ARGUMENTS, STREAM_ARGUMENTS, Schedule, Split, Step, StreamKTiles,
-    TENSOR_MAP_BYTES, Target, Tile, TmaBox, persistent_tile, persistent_tiles,
+    Ab, Activation, BiasPer, Coord, Element, Extent, KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, NOT_SPLIT, Operand,
+    POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, Prepass, SCALE_ARGUMENTS, SPLIT_ARGUMENTS,
+    STREAM_ARGUMENTS, Schedule, Split, Step, StreamKTiles, TENSOR_MAP_BYTES, Target, Tile, TmaBox, persistent_tile,
+    persistent_tiles,
 };
 pub use steps::STEPS;
 
@@ -34,10 +39,23 @@ pub fn runnable() -> impl Iterator<Item = &'static Step> {
     STEPS.iter().flat_map(|step| core::iter::once(step).chain(step.variants))
 }
 
-/// The kernels of a target's module: those of its steps, and of what runs before them.
+/// The kernels of a target's module: those of its steps, of what runs before them, and [`SUPPORT_KERNELS`].
 pub fn kernels(target: Target) -> impl Iterator<Item = &'static str> {
-    runnable().filter(move |step| step.target == target).flat_map(Step::kernels)
+    let of_steps = runnable().filter(move |step| step.target == target).flat_map(Step::kernels);
+    of_steps.chain(SUPPORT_KERNELS)
 }
+
+/// The kernels that a caller of any step may need beside it, in every target's module: what aligns and transposes operands, and what
+/// finishes D.
+pub const SUPPORT_KERNELS: [&str; 7] = [
+    align(Operand::A, Element::F32).kernel,
+    align(Operand::A, Element::F16).kernel,
+    transpose(Operand::A, Element::F32).kernel,
+    transpose(Operand::A, Element::F16).kernel,
+    finish(Element::F32).kernel,
+    finish(Element::F16).kernel,
+    finish(Element::Bf16).kernel,
+];
 
 /// The targets that the steps need, the baseline first: one PTX module each.
 pub fn targets() -> impl Iterator<Item = Target> {

@@ -7,8 +7,10 @@ const ALIGNED_COLUMNS: u32 = 256;
 /// Rows that it copies: loads in flight per thread.
 const ALIGNED_ROWS: u32 = 8;
 
-/// TMA loads rows that start at multiples of 16 bytes: others are copied first.
-pub(crate) const fn align(operand: Operand, element: Element) -> Prepass {
+/// The pre-pass that copies an operand of such elements to aligned rows. TMA loads rows that start at multiples of 16 bytes: others
+/// are copied first. The source is aligned to an element, no more.
+#[must_use]
+pub const fn align(operand: Operand, element: Element) -> Prepass {
     Prepass {
         kernel: if element.bytes() == 4 { "align_rows" } else { "align_rows_16" },
         operand,
@@ -41,7 +43,7 @@ pub mod kernel {
                 rows: u32,
                 columns: u32,
                 source: *const $bits,
-                ld: u32,
+                ld: u64,
                 target: *mut $bits,
                 target_ld: u32,
             ) {
@@ -57,19 +59,19 @@ pub mod kernel {
     }
 
     #[inline(always)]
-    unsafe fn copy<T: Copy>(rows: u32, columns: u32, source: *const T, ld: u32, target: *mut T, target_ld: u32) {
+    unsafe fn copy<T: Copy>(rows: u32, columns: u32, source: *const T, ld: u64, target: *mut T, target_ld: u32) {
         let col = thread::block_idx_x() * ALIGNED_COLUMNS + thread::thread_idx_x();
         let first_row = thread::block_idx_y() * ALIGNED_ROWS;
         if col >= columns {
             return;
         }
-        let at = |row: u32, ld: u32| row as usize * ld as usize + col as usize;
+        let at = |row: u32, ld: u64| row as usize * ld as usize + col as usize;
         // SAFETY: the column is inside both, just checked; rows beyond the source stand for its last one, and are not stored.
         unsafe {
             let values: [T; ALIGNED_ROWS as usize] =
                 core::array::from_fn(|i| *source.add(at((first_row + i as u32).min(rows - 1), ld)));
             for (row, value) in (first_row..rows).zip(values) {
-                *target.add(at(row, target_ld)) = value;
+                *target.add(at(row, target_ld.into())) = value;
             }
         }
     }

@@ -1,5 +1,6 @@
 //! PTX instructions that neither `core` nor `cuda_std` has, each with its section of the PTX ISA.
 
+pub(crate) mod approximate;
 pub(crate) mod barrier;
 pub(crate) mod cluster;
 pub(crate) mod compiler;

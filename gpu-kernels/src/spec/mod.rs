@@ -3,11 +3,13 @@
 mod arithmetic;
 mod geometry;
 mod operand;
+mod postpass;
 mod schedule;
 
 pub use arithmetic::{Element, Precision, Target};
 pub use geometry::{Ab, Coord, Extent};
 pub use operand::{NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox};
+pub use postpass::{Activation, BiasPer, POSTPASS_ARGUMENTS, Postpass};
 pub use schedule::{Schedule, StreamKTiles, persistent_rows, persistent_tile, persistent_tiles};
 
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.

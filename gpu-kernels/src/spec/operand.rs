@@ -81,12 +81,13 @@ impl TmaBox {
 /// Bytes of a tensor map, which starts at a multiple of 64 bytes.
 pub const TENSOR_MAP_BYTES: usize = 128;
 
-/// The parameters of every [`Prepass`], in order; `rows` and `columns` are those of the source.
+/// The parameters of every [`Prepass`], in order; `rows` and `columns` are those of the source, whose leading dimension may be any
+/// number. The source is aligned to an element, rows of the target to 16 bytes.
 pub const PREPASS_ARGUMENTS: [(&str, &str); 6] = [
     ("rows", "u32"),
     ("columns", "u32"),
     ("source", "*const f32"),
-    ("ld", "u32"),
+    ("ld", "u64"),
     ("target", "*mut f32"),
     ("target_ld", "u32"),
 ];

@@ -72,6 +72,11 @@ impl GlobalMemory {
         self.insert(self.next, 4 * words.len() as u64, words)
     }
 
+    /// Leaves so many more addresses unmapped before the next allocation, as between rows that lie far apart.
+    pub fn skip(&mut self, bytes: u64) {
+        self.next = (self.next + bytes).next_multiple_of(ALIGNMENT);
+    }
+
     /// Maps a module's variables at their addresses, replacing another module's.
     pub(crate) fn set_variables(&mut self, bytes: &[u8]) {
         self.allocations.retain(|allocation| allocation.base != window::VARIABLES);
@@ -177,6 +182,9 @@ mod tests {
         memory.find(b).unwrap().store_u8(1, 9);
         assert_eq!(memory.read(b).unwrap(), [1, 9, 3]);
         assert_eq!(memory.find(0).unwrap_err(), Missing::Nowhere);
+        memory.skip(1 << 40);
+        let far = memory.allocate(1);
+        assert!(far - b > 1 << 40 && memory.find(far).is_ok() && memory.find(far - 1).unwrap_err() == Missing::Nowhere);
         assert_eq!(memory.free(a).unwrap(), [0, 0, 0]);
         assert_eq!(memory.find(a + 4).unwrap_err(), Missing::Freed(a, 10));
     }

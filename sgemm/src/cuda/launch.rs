@@ -30,7 +30,7 @@ impl Parameter {
         Ok(match argument {
             Argument::U32(value) => Self::Word(value.into()),
             Argument::F32(value) => Self::Word(value.to_bits().into()),
-            Argument::Address(address) => Self::Word(address),
+            Argument::U64(value) | Argument::Address(value) => Self::Word(value),
             Argument::TensorMap(map) => Self::TensorMap(encode(&map)?),
         })
     }

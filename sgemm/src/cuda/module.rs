@@ -142,7 +142,7 @@ impl Modules {
         let ptx = self.source.module(step)?;
         let compile = || {
             // SAFETY: the context that is current here outlives this, as `new` asks for.
-            let module = unsafe { Module::compile(&self.source.name(step), &ptx) }?;
+            let module = unsafe { Module::compile(&self.source.name(step.target), &ptx) }?;
             allow(step, self.kernel(&module, step, step.kernel)?)?;
             Ok(Arc::new(module))
         };
@@ -154,7 +154,7 @@ impl Modules {
 
     /// A kernel of a step's module.
     pub(super) fn kernel<'a>(&self, module: &'a Module, step: &Step, kernel: &str) -> Result<Function<'a>, Error> {
-        let missing = || Error::MissingKernel { module: self.source.name(step), kernel: kernel.to_owned() };
+        let missing = || Error::MissingKernel { module: self.source.name(step.target), kernel: kernel.to_owned() };
         module.function(kernel)?.ok_or_else(missing)
     }
 }

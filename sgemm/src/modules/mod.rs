@@ -5,7 +5,7 @@ mod text;
 
 use std::borrow::Cow;
 
-use gpu_kernels::{Step, Target};
+use gpu_kernels::{SUPPORT_KERNELS, Step, Target};
 
 use crate::Error;
 use entries::entries;
@@ -58,29 +58,40 @@ impl ModuleSource {
     /// # Errors
     /// [`Error::MissingKernel`] where it has not the step's kernel, or a pre-pass's.
     pub fn module(&self, step: &Step) -> Result<String, Error> {
-        let text = self.supplied(step).map_or_else(|| built_in(step.target), |supplied| &supplied.text);
+        self.with(step.target, &step.kernels().collect::<Vec<_>>())
+    }
+
+    /// The module of a target with [`SUPPORT_KERNELS`] alone, which a step of any target may be launched with.
+    ///
+    /// # Errors
+    /// [`Error::MissingKernel`] where it has not all of them.
+    pub fn support(&self, target: Target) -> Result<String, Error> {
+        self.with(target, &SUPPORT_KERNELS)
+    }
+
+    /// The module of a target with these kernels alone.
+    fn with(&self, target: Target, kernels: &[&str]) -> Result<String, Error> {
+        let text = self.supplied(target).map_or_else(|| built_in(target), |supplied| &supplied.text);
         let entries = entries(text);
-        for kernel in step.kernels() {
-            if !entries.iter().any(|entry| entry.name == kernel) {
-                return Err(Error::MissingKernel { module: self.name(step), kernel: kernel.to_owned() });
-            }
+        if let Some(kernel) = kernels.iter().find(|kernel| !entries.iter().any(|entry| entry.name == **kernel)) {
+            return Err(Error::MissingKernel { module: self.name(target), kernel: (*kernel).to_owned() });
         }
-        let unneeded = entries.into_iter().filter(|entry| !step.kernels().any(|kernel| kernel == entry.name));
+        let unneeded = entries.into_iter().filter(|entry| !kernels.contains(&entry.name));
         Ok(text::without(text, unneeded.map(|entry| entry.range)))
     }
 
-    /// What to call the step's module in messages: the caller's name, or `the built-in sm_80 module`.
+    /// What to call a target's module in messages: the caller's name, or `the built-in sm_80 module`.
     #[must_use]
-    pub fn name(&self, step: &Step) -> String {
-        match self.supplied(step) {
+    pub fn name(&self, target: Target) -> String {
+        match self.supplied(target) {
             Some(supplied) => supplied.name.clone(),
-            None => format!("the built-in {} module", step.target.name()),
+            None => format!("the built-in {} module", target.name()),
         }
     }
 
-    fn supplied(&self, step: &Step) -> Option<&SuppliedModule> {
+    fn supplied(&self, target: Target) -> Option<&SuppliedModule> {
         let Self::Supplied(modules) = self else { return None };
-        modules.iter().find(|module| module.target.is_none_or(|target| target == step.target))
+        modules.iter().find(|module| module.target.is_none_or(|of| of == target))
     }
 }
 
@@ -111,6 +122,20 @@ mod tests {
     }
 
     #[test]
+    fn the_support_module_of_every_target_has_the_support_kernels_alone() {
+        for target in gpu_kernels::targets() {
+            let module = ModuleSource::BuiltIn.support(target).unwrap();
+            let names: Vec<_> = entries(&module).into_iter().map(|entry| entry.name).collect();
+            assert_eq!(names.len(), SUPPORT_KERNELS.len(), "{target:?}");
+            assert!(names.iter().all(|name| SUPPORT_KERNELS.contains(name)), "{target:?}: {names:?}");
+            assert_eq!(check(&module), Ok(()), "{target:?}");
+        }
+        let empty = ModuleSource::of_text("x.ptx", text::tests::HEADER);
+        let missing = empty.support(Target::Sm80).unwrap_err().to_string();
+        assert!(missing.starts_with("x.ptx has no kernel 'align_rows'"), "{missing}");
+    }
+
+    #[test]
     fn what_is_left_of_a_module_keeps_its_place() {
         let header = text::tests::HEADER;
         let text = format!("{header}.shared .b32 s;\n.entry one()\n{{\nret;\n}}\n.entry sgemm_naive() {{ ret; }}\n");
@@ -127,7 +152,7 @@ mod tests {
         let source = ModuleSource::Supplied(vec![empty]);
         for step in gpu_kernels::runnable() {
             assert_eq!(source.module(step).is_ok(), step.target != Target::Sm90a, "{}", step.slug);
-            assert_eq!(source.name(step) == "empty", step.target == Target::Sm90a);
+            assert_eq!(source.name(step.target) == "empty", step.target == Target::Sm90a);
         }
     }
 }

@@ -12,6 +12,8 @@ pub type Address = u64;
 pub enum Argument {
     /// A count of elements, rows or tiles.
     U32(u32),
+    /// A leading dimension or a stride.
+    U64(u64),
     /// A factor.
     F32(f32),
     /// Where something begins.

@@ -162,7 +162,7 @@ impl Plan {
                     ("rows", Argument::U32(rows)),
                     ("columns", Argument::U32(columns)),
                     ("source", Argument::Address(source.at_row(first_row))),
-                    ("ld", Argument::U32(ld)),
+                    ("ld", Argument::U64(ld.into())),
                     ("target", Argument::Address(target.at_row(first_row))),
                     ("target_ld", Argument::U32(target.ld)),
                 ];

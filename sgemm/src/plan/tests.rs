@@ -91,6 +91,7 @@ fn maps(plan: &Plan) -> Vec<Ab<TensorMap>> {
 fn kernels_get_what_they_take() {
     let of = |argument: &Argument| match argument {
         Argument::U32(_) => "u32",
+        Argument::U64(_) => "u64",
         Argument::F32(_) => "f32",
         Argument::Address(_) => "*",
         Argument::TensorMap(_) => "&TensorMap",
@@ -124,9 +125,10 @@ fn operands_are_copied_where_their_rows_are_not_aligned() {
     assert_eq!(unaligned.parts(), Workspace { copies: Ab { a: 9 * 36 * 4, b: 33 * 20 * 4 }, ..Workspace::EMPTY });
     assert_eq!(before.iter().map(|launch| launch.shape.grid).collect::<Vec<_>>(), [[2, 2, 1], [1, 5, 1]]);
     assert_eq!((before[0].kernel, before[0].shape.block), ("copy", [64, 1, 1]));
-    for (name, value) in [("rows", 33), ("columns", 17), ("ld", 17), ("target_ld", 20)] {
+    for (name, value) in [("rows", 33), ("columns", 17), ("target_ld", 20)] {
         assert_eq!(argument(&before[1], name), Argument::U32(value), "{name}");
     }
+    assert_eq!(argument(&before[1], "ld"), Argument::U64(17));
     assert_eq!(argument(&before[1], "source"), Argument::Address(B));
     for (name, address, ld, value) in [("a", WORKSPACE.copies.a, "lda", 36), ("b", WORKSPACE.copies.b, "ldb", 20)] {
         assert_eq!(
@@ -253,9 +255,10 @@ fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
     }
     let of_b = &before[3];
     assert_eq!((before[0].shape.cluster, of_b.shape.cluster), ([1; 3], [1, 3, 1]));
-    for (name, value) in [("rows", 33), ("columns", 7), ("ld", 7), ("target_ld", 128)] {
+    for (name, value) in [("rows", 33), ("columns", 7), ("target_ld", 128)] {
         assert_eq!(argument(of_b, name), Argument::U32(value), "{name}");
     }
+    assert_eq!(argument(of_b, "ld"), Argument::U64(7));
     for (name, address) in [("source", B), ("target", b), ("scales", b + b_scales)] {
         assert_eq!(argument(of_b, name), Argument::Address(address), "{name}");
     }

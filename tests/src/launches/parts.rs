@@ -9,9 +9,9 @@ use super::ptx::{AT_ITS_PLACE, entry, gemm, products};
 /// Every third one counts as not to be split, and leaves its place in the target as it was.
 #[must_use]
 pub fn split(name: &str, transposes: bool) -> String {
-    let [row, other, length, source] = match transposes {
-        false => ["ctaid.y", "nctaid.x", "columns", "%row, %ld;\ncvt.u64.u32 %from, %i"],
-        true => ["ctaid.x", "cluster_ctarank", "rows", "%i, %ld;\ncvt.u64.u32 %from, %row"],
+    let [row, other, length, source_row, source_col] = match transposes {
+        false => ["ctaid.y", "nctaid.x", "columns", "row", "i"],
+        true => ["ctaid.x", "cluster_ctarank", "rows", "i", "row"],
     };
     let body = format!(
         ".reg .b16 %high, %low;
@@ -42,8 +42,9 @@ pub fn split(name: &str, transposes: bool) -> String {
         mov.f32 %x, 0f00000000;
         setp.ge.u32 %p, %i, %{length};
         @%p bra BEYOND;
-        mul.wide.u32 %at, {source};
-        add.u64 %at, %at, %from;
+        cvt.u64.u32 %at, %{source_row};
+        cvt.u64.u32 %from, %{source_col};
+        mad.lo.u64 %at, %at, %ld, %from;
         mad.lo.u64 %at, %at, 4, %source;
         ld.global.f32 %x, [%at];
         BEYOND:

@@ -160,9 +160,9 @@ pub fn copy_of(element: Element, name: &str, transposes: bool) -> String {
         setp.ge.u32 %q, %column, %columns;
         or.pred %p, %p, %q;
         @%p bra COPIED;
-        mul.wide.u32 %at, %row, %ld;
+        cvt.u64.u32 %at, %row;
         cvt.u64.u32 %from, %column;
-        add.u64 %at, %at, %from;
+        mad.lo.u64 %at, %at, %ld, %from;
         mad.lo.u64 %at, %at, {bytes}, %source;
         ld.global.b{bits} %w{bits}, [%at];
         mul.wide.u32 %at, {to};

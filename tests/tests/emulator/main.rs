@@ -1,11 +1,12 @@
 //! The emulator is what a GPU is: every step and variant keeps the contract, every launch gets what it asks for, and every
 //! instruction gives what an H200 gave.
 //!
-//! A name says which: `contract::naive`, `launches::plain`, `conformance::add.rn.f32`.
+//! A name says which: `contract::naive`, `support::transpose_16 of far rows`, `launches::plain`, `conformance::add.rn.f32`.
 
 mod conformance;
 mod launches;
 mod steps;
+mod support;
 
 use std::process::ExitCode;
 
@@ -14,6 +15,7 @@ use libtest_mimic::{Arguments, Trial};
 fn main() -> ExitCode {
     // One at a time: the emulator itself uses every core.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let trials: Vec<Trial> = steps::trials().chain(launches::trials()).chain(conformance::trials()).collect();
+    let trials: Vec<Trial> =
+        steps::trials().chain(support::trials()).chain(launches::trials()).chain(conformance::trials()).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

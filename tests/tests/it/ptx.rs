@@ -1,14 +1,22 @@
 //! What must be true of the PTX of every step and variant, and of what ptxas makes of it.
 
 use cuda_builder::tools;
-use gpu_kernels::{PREPASS_ARGUMENTS, Precision, SPLIT_ARGUMENTS, STEPS, Schedule, Step, TENSOR_MAP_BYTES, runnable};
+use gpu_kernels::{
+    Element, Operand, POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, SPLIT_ARGUMENTS, STEPS,
+    SUPPORT_KERNELS, Schedule, Step, TENSOR_MAP_BYTES, align, finish, runnable, targets, transpose,
+};
 use host::PtxSource;
-use std::collections::HashSet;
+use sgemm::ModuleSource;
+use std::collections::{HashMap, HashSet};
 use std::process::Command;
 
 /// A kernel of the step: its signature and directives, and its body.
 fn entry(step: &Step, name: &str) -> (String, String) {
-    let module = PtxSource::BuiltIn.module(step).unwrap_or_else(|error| panic!("{error}"));
+    entry_of(&PtxSource::BuiltIn.module(step).unwrap_or_else(|error| panic!("{error}")), name)
+}
+
+/// A kernel of a module, likewise.
+fn entry_of(module: &str, name: &str) -> (String, String) {
     let start = module.find(&format!(".entry {name}(")).expect("the entry");
     let kernel = &module[start..];
     let kernel = &kernel[..kernel.find("\n}").expect("the end of the kernel")];
@@ -21,12 +29,24 @@ fn kernel(step: &Step) -> (String, String) {
     entry(step, step.kernel)
 }
 
-/// Every kernel that a step or a variant needs, with its name.
+/// Every support kernel of every target, with its name.
+fn support_kernels() -> impl Iterator<Item = (&'static str, String, String)> {
+    targets().flat_map(|target| {
+        let module = ModuleSource::BuiltIn.support(target).unwrap_or_else(|error| panic!("{error}"));
+        SUPPORT_KERNELS.map(|name| {
+            let (signature, body) = entry_of(&module, name);
+            (name, signature, body)
+        })
+    })
+}
+
+/// Every kernel that a step or a variant needs, and every support kernel, with its name.
 fn every_kernel() -> impl Iterator<Item = (&'static str, String, String)> {
-    runnable().flat_map(|step| step.kernels().map(move |name| (step, name))).map(|(step, name)| {
+    let of_steps = runnable().flat_map(|step| step.kernels().map(move |name| (step, name))).map(|(step, name)| {
         let (signature, body) = entry(step, name);
         (name, signature, body)
-    })
+    });
+    of_steps.chain(support_kernels())
 }
 
 /// The opcodes of a body, such as `ld.shared.v4.b32`, without predicates and labels.
@@ -50,22 +70,35 @@ fn declaration(kernel: &str, index: usize, ty: &str) -> String {
     }
 }
 
+/// Fails where the parameters in the signature are not of these types.
+fn check_parameters(name: &str, signature: &str, expected: &[(&str, &str)]) {
+    let got: Vec<&str> = signature.split(".param .").skip(1).collect();
+    assert_eq!(got.len(), expected.len(), "{name}");
+    for (index, (got, (argument, ty))) in got.iter().zip(expected).enumerate() {
+        assert!(got.starts_with(&declaration(name, index, ty)), "{name}, {argument}: {ty} is .param .{got}");
+    }
+}
+
+/// Every post-pass.
+const POSTPASSES: [Postpass; 3] = [finish(Element::F32), finish(Element::F16), finish(Element::Bf16)];
+
 #[test]
 fn kernels_take_the_arguments_of_their_step() {
     for step in runnable() {
         for name in step.kernels() {
             let (signature, _) = entry(step, name);
-            let got: Vec<&str> = signature.split(".param .").skip(1).collect();
             let splits = SPLIT_ARGUMENTS.into_iter().filter(|_| step.has_split_operands());
             let expected: Vec<_> = match name == step.kernel {
                 true => step.arguments().collect(),
                 false => PREPASS_ARGUMENTS.into_iter().chain(splits).collect(),
             };
-            assert_eq!(got.len(), expected.len(), "{name}");
-            for (index, (got, (argument, ty))) in got.iter().zip(expected).enumerate() {
-                assert!(got.starts_with(&declaration(name, index, ty)), "{name}, {argument}: {ty} is .param .{got}");
-            }
+            check_parameters(name, &signature, &expected);
         }
+    }
+    let finishes = POSTPASSES.map(|postpass| postpass.kernel);
+    for (name, signature, _) in support_kernels() {
+        let expected = if finishes.contains(&name) { &POSTPASS_ARGUMENTS[..] } else { &PREPASS_ARGUMENTS[..] };
+        check_parameters(name, &signature, expected);
     }
 }
 
@@ -102,6 +135,16 @@ fn the_registry_tells_the_truth_about_launch_and_shared_memory() {
             let max_threads = format!(".maxntid {}", prepass.threads);
             assert!(signature.lines().any(|line| line == max_threads), "{}: {signature}", prepass.kernel);
         }
+    }
+    let elements = [Element::F32, Element::F16];
+    let prepasses = elements.map(|element| [align(Operand::A, element), transpose(Operand::A, element)]);
+    let prepasses = prepasses.as_flattened().iter().map(|prepass| (prepass.kernel, prepass.threads));
+    let threads: HashMap<_, _> =
+        prepasses.chain(POSTPASSES.iter().map(|postpass| (postpass.kernel, postpass.threads))).collect();
+    for (name, signature, body) in support_kernels() {
+        let max_threads = format!(".maxntid {}", threads[name]);
+        assert!(signature.lines().any(|line| line == max_threads), "{name}: {signature}");
+        assert!(!body.contains(".shared"), "{name}: shared memory");
     }
 }
 
@@ -162,26 +205,32 @@ fn ptxas_spills_nothing_and_serializes_nothing() {
     };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("module.ptx");
+    let assemble = |what: &str, module: &str, kernels: &HashSet<&str>, arch: &str| {
+        std::fs::write(&path, module).expect("a file");
+        let mut command = Command::new(&ptxas);
+        command.args(["-v", &format!("-arch={arch}"), "-o", "/dev/null"]).arg(&path);
+        let output = command.output().expect("ptxas");
+        let report = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{what} for {arch}: {report}");
+        let none = "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
+        let frames = report.lines().filter(|line| line.contains("stack frame"));
+        let clean = frames.clone().filter(|line| line.contains(none)).count();
+        assert_eq!((clean, frames.count()), (kernels.len(), clean), "{what} for {arch}: {report}");
+        assert!(!report.contains("Potential Performance Loss"), "{what} for {arch}: {report}");
+    };
     for step in runnable() {
         let module = PtxSource::BuiltIn.module(step).unwrap_or_else(|error| panic!("{error}"));
-        std::fs::write(&path, module).expect("a file");
         // The device that the results are measured on, for which drivers compile it, and the target itself.
         let hopper = step.target.runs_on(9, 0).then_some("sm_90a");
         let target = Some(step.target.name()).filter(|_| hopper.is_none() || STEPS.contains(step));
         let mut architectures: Vec<&str> = hopper.into_iter().chain(target).collect();
         architectures.dedup();
         for arch in architectures {
-            let mut command = Command::new(&ptxas);
-            command.args(["-v", &format!("-arch={arch}"), "-o", "/dev/null"]).arg(&path);
-            let output = command.output().expect("ptxas");
-            let report = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{} for {arch}: {report}", step.slug);
-            let none = "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
-            let frames = report.lines().filter(|line| line.contains("stack frame"));
-            let clean = frames.clone().filter(|line| line.contains(none)).count();
-            let kernels: HashSet<_> = step.kernels().collect();
-            assert_eq!((clean, frames.count()), (kernels.len(), clean), "{} for {arch}: {report}", step.slug);
-            assert!(!report.contains("Potential Performance Loss"), "{} for {arch}: {report}", step.slug);
+            assemble(step.slug, &module, &step.kernels().collect(), arch);
         }
+    }
+    for target in targets() {
+        let module = ModuleSource::BuiltIn.support(target).unwrap_or_else(|error| panic!("{error}"));
+        assemble("the support kernels", &module, &HashSet::from(SUPPORT_KERNELS), target.name());
     }
 }

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use gpu_kernels::spec::persistent_rows;
-use gpu_kernels::{Ab, Coord, Element, Extent, MAX_SIZE, Operand, STEPS, Schedule, Split, Step, Target, Tile};
+use gpu_kernels::{
+    Ab, Coord, Element, Extent, MAX_SIZE, Operand, STEPS, SUPPORT_KERNELS, Schedule, Split, Step, Target, Tile, align,
+    finish, transpose,
+};
 
 /// Static shared memory that a block may have on every device. CUDA C++ Programming Guide, "Technical Specifications
 /// per Compute Capability".
@@ -194,6 +197,28 @@ fn prepasses_can_be_launched_and_align_what_maps_describe() {
             assert!(of_operand.next().is_none(), "{}: {operand:?} is rewritten twice", step.slug);
         }
     });
+}
+
+#[test]
+fn support_kernels_are_all_that_a_step_may_be_launched_with() {
+    let elements = [Element::F32, Element::F16, Element::Bf16];
+    let of_operand = |operand| {
+        let prepasses = elements.map(|element| [align(operand, element), transpose(operand, element)]);
+        let prepasses = prepasses.as_flattened().to_vec();
+        assert!(prepasses.iter().all(|prepass| prepass.operand == operand && prepass.split.is_none()));
+        prepasses
+    };
+    let prepasses = [Operand::A, Operand::B].into_iter().flat_map(of_operand).map(|prepass| prepass.kernel);
+    let postpasses = elements.map(finish).map(|postpass| postpass.kernel);
+    let of_steps = gpu_kernels::runnable().flat_map(|step| step.prepasses).filter(|prepass| prepass.split.is_none());
+    let expected: HashSet<_> = prepasses.chain(postpasses).chain(of_steps.map(|prepass| prepass.kernel)).collect();
+    assert_eq!(HashSet::from(SUPPORT_KERNELS), expected);
+    assert_eq!(SUPPORT_KERNELS.len(), expected.len(), "one is listed twice");
+    for postpass in elements.map(finish) {
+        let Extent { rows, cols } = postpass.tile;
+        assert!((1..=1024).contains(&postpass.threads), "{}", postpass.kernel);
+        assert_eq!(postpass.grid(Extent { rows: 2 * rows + 1, cols: 3 * cols }), [9, 1, 1], "{}", postpass.kernel);
+    }
 }
 
 #[test]

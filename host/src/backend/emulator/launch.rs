@@ -144,7 +144,7 @@ impl Runner<'_> {
             Ok(match argument {
                 Argument::U32(value) => value.to_le_bytes().to_vec(),
                 Argument::F32(value) => value.to_le_bytes().to_vec(),
-                Argument::Address(address) => address.to_le_bytes().to_vec(),
+                Argument::U64(value) | Argument::Address(value) => value.to_le_bytes().to_vec(),
                 Argument::TensorMap(map) => encode(map)?.to_vec(),
             })
         });

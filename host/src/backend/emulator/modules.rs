@@ -25,9 +25,9 @@ impl Modules {
         }
         let unusable = |error: ptx_emu::Error| match error {
             ptx_emu::Error::NoKernel { name, .. } => {
-                sgemm::Error::MissingKernel { module: self.source.name(step), kernel: name }
+                sgemm::Error::MissingKernel { module: self.source.name(step.target), kernel: name }
             }
-            error => sgemm::Error::BadModule { module: self.source.name(step), reason: error.to_string() },
+            error => sgemm::Error::BadModule { module: self.source.name(step.target), reason: error.to_string() },
         };
         let module = Module::parse(&self.source.module(step)?).map_err(unusable)?;
         let kernels: Result<_, _> = step.kernels().map(|name| module.kernel(name)).collect();
@@ -37,7 +37,7 @@ impl Modules {
 
     /// A kernel of a step that was loaded.
     pub(super) fn kernel(&self, step: &Step, name: &str) -> Result<&Kernel, Error> {
-        let missing = || sgemm::Error::MissingKernel { module: self.source.name(step), kernel: name.into() };
+        let missing = || sgemm::Error::MissingKernel { module: self.source.name(step.target), kernel: name.into() };
         let (_, kernels) = self.loaded.iter().find(|(loaded, _)| *loaded == step.kernel).ok_or_else(missing)?;
         Ok(kernels.iter().find(|kernel| kernel.name() == name).ok_or_else(missing)?)
     }
