@@ -203,7 +203,7 @@ pub fn split(name: &str) -> String {
 }
 
 /// The first blocks have equal shares of the stream-K tiles, and each computes the tiles that end in its own. Where a share begins
-/// in the midst of a tile, the block waits for the flag of the block before it in the workspace, and takes that flag down.
+/// in the midst of a tile, the block waits for the flag of the block before it, and takes that flag down.
 #[must_use]
 pub fn stream_k(name: &str) -> String {
     // %tiles: how many there are; %u: how many blocks have stream-K tiles; %v: this block; %t: its tile.
@@ -226,7 +226,7 @@ pub fn stream_k(name: &str) -> String {
         setp.eq.u32 %p, %i, 0;
         @%p bra FIRST;
         mul.wide.u32 %at, %v, 4;
-        add.u64 %at, %at, %workspace;
+        add.u64 %at, %at, %flags;
         WAIT:
         ld.acquire.gpu.global.u32 %i, [%at+-4];
         setp.eq.u32 %p, %i, 0;
@@ -246,7 +246,7 @@ pub fn stream_k(name: &str) -> String {
         or.pred %p, %p, %q;
         @%p bra PLACE;
         mul.wide.u32 %at, %v, 4;
-        add.u64 %at, %at, %workspace;
+        add.u64 %at, %at, %flags;
         mov.u32 %i, 1;
         st.release.gpu.global.u32 [%at], %i;
         PLACE:

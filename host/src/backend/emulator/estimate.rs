@@ -69,7 +69,7 @@ impl Estimator {
         let own = before.len();
         let mut time_ms = 0.0;
         for (index, launched) in launches.iter().enumerate() {
-            let (factor, blocks, bytes) = match before.get(index) {
+            let (growth, blocks, bytes) = match before.get(index) {
                 Some(&(operand, blocks)) => {
                     let (whole, small) = match operand {
                         Operand::A => (whole.a, small.a),
@@ -78,18 +78,18 @@ impl Estimator {
                     let factor = whole as f64 / small.max(1) as f64;
                     // As many bytes are written as read.
                     let bytes = 2 * u64::from(problem.input.bytes()) * whole;
-                    (factor, blocks as f64, bytes)
+                    (Growth { work: factor, stores: factor }, blocks as f64, bytes)
                 }
                 // One launch stands for all slabs.
                 None if index > own => break,
                 None => {
-                    let (factor, blocks) = self::own(step, problem, &part, launched, model.sm_count);
+                    let (growth, blocks) = self::own(step, problem, &part, launched, model.sm_count);
                     let Abc { a, b, c } = whole;
                     let bytes = u64::from(problem.input.bytes()) * (a + b) + u64::from(problem.output.bytes()) * c;
-                    (factor, blocks, bytes)
+                    (growth, blocks, bytes)
                 }
             };
-            let mut counters = scaled(&launched.report.counters, factor, bytes);
+            let mut counters = scaled(&launched.report.counters, growth, bytes);
             if index == own {
                 // Blocks of stream-K tiles publish partial tiles, which others load.
                 let stream_k = step.stream_k_tiles(problem.m, problem.n, model.sm_count);
@@ -130,26 +130,37 @@ fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
         .with_elements(problem.input, problem.output)
 }
 
-/// How much more than its part the whole problem does in the step's own kernel, and in how many blocks.
-fn own(step: &Step, problem: &Problem, part: &Problem, launched: &Launched, sm_count: u32) -> (f64, f64) {
+/// How much more the whole problem takes than its part.
+#[derive(Clone, Copy)]
+struct Growth {
+    work: f64,
+    /// C is stored once, however long k is.
+    stores: f64,
+}
+
+/// The growth of the step's own kernel, and its blocks in the whole problem.
+fn own(step: &Step, problem: &Problem, part: &Problem, launched: &Launched, sm_count: u32) -> (Growth, f64) {
     let tiles = |of: &Problem| f64::from(of.m.div_ceil(step.tile.bm)) * f64::from(of.n.div_ceil(step.tile.bn));
     let longer = f64::from(problem.k) / f64::from(part.k.max(1));
-    let factor = tiles(problem) / tiles(part).max(1.0) * longer;
+    let more_tiles = tiles(problem) / tiles(part).max(1.0);
     let blocks = match step.stream_k_tiles(problem.m, problem.n, sm_count).blocks {
-        0 => launched.report.blocks as f64 * tiles(problem) / tiles(part).max(1.0),
+        0 => launched.report.blocks as f64 * more_tiles,
         // All places share the work evenly, as if each had one block.
         places => places.into(),
     };
-    (factor, blocks)
+    (Growth { work: more_tiles * longer, stores: more_tiles }, blocks)
 }
 
 /// What so many times the work would count that touches so many bytes.
-fn scaled(counters: &Counters, factor: f64, touched_bytes: u64) -> Counters {
-    let scale = |count: &mut u64| *count = (*count as f64 * factor) as u64;
+fn scaled(counters: &Counters, growth: Growth, touched_bytes: u64) -> Counters {
+    let scale_by = |factor: f64| move |count: &mut u64| *count = (*count as f64 * factor) as u64;
+    let scale = scale_by(growth.work);
     let mut counters = Counters { touched_bytes, lines: Vec::new(), ..counters.clone() };
     let Counters { global_loads, global_stores, copies, local, .. } = &mut counters;
-    for global in [global_loads, global_stores, copies, local] {
-        [&mut global.requests, &mut global.sectors, &mut global.wavefronts].into_iter().for_each(scale);
+    for (global, factor) in
+        [(global_loads, growth.work), (global_stores, growth.stores), (copies, growth.work), (local, growth.work)]
+    {
+        [&mut global.requests, &mut global.sectors, &mut global.wavefronts].into_iter().for_each(scale_by(factor));
     }
     let Counters { shared_loads, shared_stores, tensor_core_reads, .. } = &mut counters;
     for shared in [shared_loads, shared_stores, tensor_core_reads] {
