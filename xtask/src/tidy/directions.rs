@@ -11,7 +11,7 @@ use crate::workspace;
 
 /// The workspace's crates, each with those of them that it may depend on. Tests and build scripts may use more.
 const CRATES: &[(&str, &[&str])] = &[
-    ("gpu-kernels", &["cuda_std"]),
+    ("gpu-kernels", &["sgemm-cuda-std"]),
     ("ptx-emu", &[]),
     // The emulator only where a user asks for it: see `LIBRARY`.
     ("sgemm", &["gpu-kernels", "ptx-emu"]),
@@ -32,7 +32,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "sgemm",
         &[
-            "accuracy", "error", "scalar", "product", "problem", "device", "plan", "select", "modules", "cuda",
+            "accuracy", "error", "modules", "scalar", "product", "problem", "device", "plan", "select", "cuda",
             "emulator",
         ],
     ),
