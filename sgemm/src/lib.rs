@@ -38,8 +38,8 @@
 //! - `f16`, `bf16`: matrices of 16-bit elements, f32 sums.
 //!
 //! # Features
-//! - `sm80`, `sm90`, `sm100`, all by default: the kernels for compute capability 8.0 and later, for 9.0 (Hopper), and for 10.0 and later
-//!   (Blackwell), as PTX of 1.4, 6.2 and 0.3 MB. Where one is left out, plans do without its kernels; where none is left for a device,
+//! - `sm80`, `sm90`, `sm100`, all by default: the kernels for compute capability 8.0 and later, for 9.0 (Hopper: most of this crate's
+//!   bytes), and for 10.0 and later (Blackwell). Where one is left out, plans do without its kernels; where none is left for a device,
 //!   [`Error::NoModule`] names the feature.
 //! - `f16`: `half::f16` and `half::bf16` as elements.
 //! - `emulator`: the module of that name.

@@ -2,6 +2,7 @@
 
 use sgemm::emulator::{Arguments, Emulator, MODELS};
 use sgemm::gpu_kernels::{Step, Target, runnable};
+use sgemm::plan::ModuleKind;
 use sgemm::{AccuracyClass, Error, Layout, Problem, modules};
 
 fn is_built_in(target: Target) -> bool {
@@ -44,21 +45,21 @@ fn plans_launch_what_is_built_in_and_errors_name_the_feature() {
     }
 }
 
-/// With A by columns, which a kernel of the support module transposes first.
+/// With D apart from C, which a kernel of the support module writes.
 #[test]
 fn support_kernels_come_from_a_module_that_is_built_in() {
     const SIZE: usize = 5;
     let a: Vec<f32> = (0..SIZE * SIZE).map(|i| (i % 7) as f32).collect();
     let b: Vec<f32> = (0..SIZE * SIZE).map(|i| (i % 4) as f32 - 1.0).collect();
-    let by_rows = Layout::row_major(SIZE);
-    let problem = Problem::new(SIZE, SIZE, SIZE).with_layouts(Layout::column_major(SIZE), by_rows, by_rows);
+    let problem = Problem::new(SIZE, SIZE, SIZE).with_d(Layout::row_major(SIZE));
     for emulator in MODELS.iter().copied().map(Emulator::new) {
         let Ok(plan) = emulator.plan(&problem, u64::MAX) else { continue };
-        let mut c = [f32::NAN; SIZE * SIZE];
-        emulator.run(&plan, Arguments::new(1.0, &a, &b, 0.0, &mut c)).unwrap();
-        for (index, found) in c.into_iter().enumerate() {
+        assert!(plan.launches().iter().any(|launch| launch.module == ModuleKind::Support));
+        let mut d = [f32::NAN; SIZE * SIZE];
+        emulator.run(&plan, Arguments::with_d(1.0, &a, &b, 0.0, None, &mut d)).unwrap();
+        for (index, found) in d.into_iter().enumerate() {
             let (i, j) = (index / SIZE, index % SIZE);
-            let expected: f32 = (0..SIZE).map(|k| a[k * SIZE + i] * b[k * SIZE + j]).sum();
+            let expected: f32 = (0..SIZE).map(|k| a[i * SIZE + k] * b[k * SIZE + j]).sum();
             assert_eq!(found, expected, "{} at ({i}, {j})", plan.step().slug);
         }
     }
