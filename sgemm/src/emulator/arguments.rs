@@ -6,7 +6,7 @@ use crate::plan::{Address, Bindings, Buffer, Buffers};
 use crate::problem::Scalars;
 use crate::{Error, Problem, Scalar};
 
-/// The buffers of a run, as those of [`cuda::Arguments`](crate::cuda::Arguments).
+/// The buffers of a run, as [`cuda::Arguments`](crate::cuda::Arguments) has them, in the host's memory.
 pub struct Arguments<'a, I, O = I> {
     a: &'a [I],
     b: &'a [I],
