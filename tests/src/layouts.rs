@@ -127,20 +127,20 @@ struct Case {
     is_rectified: bool,
 }
 
-/// All orders of A, B and C; what else there is goes round, so that neighbouring steps have other combinations.
+/// All orders of A, B and C; what else there is goes round, so that steps in succession have other combinations.
 fn cases(number: usize) -> Vec<Case> {
     let case = |index: usize| {
         let turn = index + number;
-        let has_epilogue = turn % 5 == 0;
+        let has_epilogue = turn.is_multiple_of(5);
         Case {
             by_columns: [0, 1, 2].map(|bit| index >> bit & 1 == 1),
             gap: [0, 4, 1][turn % 3],
             is_unaligned: turn % 4 == 1,
             batch: [(1, [Some(0); 2]), (2, [Some(8), Some(0)]), (3, [None, Some(5)]), (2, [Some(1), None])][turn % 4],
             scalars: [[1.0, 0.0], [2.0, -0.5], [-1.0, 1.0], [0.0, 2.0]][turn / 2 % 4],
-            d_by_columns: (turn % 7 == 3).then_some(turn % 2 == 0),
+            d_by_columns: (turn % 7 == 3).then_some(turn.is_multiple_of(2)),
             are_scalars_on_device: turn % 6 == 5,
-            bias: has_epilogue.then_some(if turn % 2 == 0 { BiasPer::Row } else { BiasPer::Column }),
+            bias: has_epilogue.then_some(if turn.is_multiple_of(2) { BiasPer::Row } else { BiasPer::Column }),
             is_rectified: has_epilogue,
         }
     };

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::CUdevice_attribute;
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
 
 use super::driver::{failed, open_driver, with_context};
 use super::gemm::Gemm;
@@ -192,17 +192,19 @@ impl Handle {
         }
         let stream = self.0.context.default_stream();
         let what = |error| failed("copy matrices".into(), error);
-        let (on_a, on_b) = (upload(&stream, a)?, upload(&stream, b)?);
-        let mut on_c = upload(&stream, c)?;
-        // SAFETY: any bits are a value of a `Scalar`, and each buffer has the bytes of its elements.
-        let views =
-            unsafe { (on_a.transmute::<I>(a.len()), on_b.transmute::<I>(b.len()), on_c.transmute_mut::<O>(c.len())) };
-        let (Some(view_a), Some(view_b), Some(mut view_c)) = views else { return Ok(()) };
-        self.gemm(&stream, problem, alpha, &view_a, &view_b, beta, &mut view_c)?;
-        // SAFETY: the bytes of the elements of C, any of which are a value.
-        let bytes = unsafe { std::slice::from_raw_parts_mut(c.as_mut_ptr().cast::<u8>(), size_of_val(c)) };
-        let len = bytes.len();
-        stream.memcpy_dtoh(&on_c.slice(..len), bytes).map_err(what)?;
+        // A copy of nothing would be refused: nothing is to be computed then, or C is scaled alone.
+        let copied = |elements: &[I]| match elements {
+            // SAFETY: nothing reads it.
+            [] => unsafe { stream.alloc::<I>(1) },
+            elements => stream.clone_htod(elements),
+        };
+        let (on_a, on_b) = (copied(a).map_err(what)?, copied(b).map_err(what)?);
+        if problem.is_empty() {
+            return Ok(());
+        }
+        let mut on_c = stream.clone_htod(c).map_err(what)?;
+        self.gemm(&stream, problem, alpha, &on_a, &on_b, beta, &mut on_c)?;
+        stream.memcpy_dtoh(&on_c, c).map_err(what)?;
         stream.synchronize().map_err(what)
     }
 
@@ -219,12 +221,4 @@ impl Handle {
         }
         Err(Error::WrongDevice { what, found: found.ordinal(), expected: expected.ordinal() })
     }
-}
-
-/// Copies elements to the device, as bytes.
-fn upload<T: Scalar>(stream: &Arc<CudaStream>, elements: &[T]) -> Result<CudaSlice<u8>, Error> {
-    let what = |error| failed("copy matrices".into(), error);
-    // SAFETY: the bytes of the elements, which are plain numbers.
-    let bytes = unsafe { std::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements)) };
-    if bytes.is_empty() { stream.clone_htod(&[0_u8]).map_err(what) } else { stream.clone_htod(bytes).map_err(what) }
 }

@@ -108,7 +108,9 @@ impl Loaded {
 
     fn check_alignment(&self, bindings: &Bindings) -> Result<(), Error> {
         let of = |operand, buffer, bytes: u64| (operand, bindings.addresses[buffer], bytes);
-        let aligned = self.plan.problem().alignments();
+        let problem = self.plan.problem();
+        let ([a, b], c) = (problem.alignment().map(|bytes| bytes as u64), problem.output.bytes().into());
+        let aligned = [("A", Buffer::A, a), ("B", Buffer::B, b), ("C", Buffer::C, c), ("D", Buffer::D, c)];
         let parts = Buffer::PARTS.iter().filter(|part| self.plan.part_bytes()[**part] > 0);
         let parts = parts.map(|part| of("workspace", *part, OPERAND_ALIGNMENT));
         for (operand, address, bytes) in

@@ -4,6 +4,7 @@ use ptx_emu::GlobalMemory;
 
 use crate::plan::{Address, Bindings, Buffer, Buffers};
 use crate::problem::Scalars;
+use crate::scalar::{bytes, bytes_mut};
 use crate::{Error, Problem, Scalar};
 
 /// The buffers of a run, as [`cuda::Arguments`](crate::cuda::Arguments) has them, in the host's memory.
@@ -75,19 +76,19 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
     pub(super) fn upload(&self, problem: &Problem, memory: &mut GlobalMemory) -> Bindings {
         let mut addresses = Buffers::default();
         // Memory is allocated at multiples of more than `WIDE`.
-        let mut place = |buffer, bytes: &[u8], alignment: usize| {
+        let mut place = |buffer, elements: &[u8], alignment: usize| {
             let before = if alignment < WIDE { alignment } else { 0 };
-            let padded: Vec<u8> = std::iter::repeat_n(0xff, before).chain(bytes.iter().copied()).collect();
+            let padded: Vec<u8> = std::iter::repeat_n(0xff, before).chain(elements.iter().copied()).collect();
             addresses[buffer] = memory.allocate_bytes(&padded) + before as u64;
         };
-        place(Buffer::A, raw(self.a), problem.alignment.a);
-        place(Buffer::B, raw(self.b), problem.alignment.b);
-        place(self.result_buffer(), raw(self.result), size_of::<O>());
+        place(Buffer::A, bytes(self.a), problem.alignment.a);
+        place(Buffer::B, bytes(self.b), problem.alignment.b);
+        place(self.result_buffer(), bytes(self.result), size_of::<O>());
         if let Some(c) = self.c {
-            place(Buffer::C, raw(c), size_of::<O>());
+            place(Buffer::C, bytes(c), size_of::<O>());
         }
         if let Some(bias) = self.bias {
-            place(Buffer::Bias, raw(bias), size_of::<O>());
+            place(Buffer::Bias, bytes(bias), size_of::<O>());
         }
         let [alpha, beta] = self.factors;
         place(Buffer::Alpha, &alpha.to_le_bytes(), size_of::<f32>());
@@ -101,12 +102,10 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
     pub(super) fn download(&mut self, bindings: &Bindings, memory: &mut GlobalMemory) {
         let before = size_of::<O>();
         let address: Address = bindings.addresses[self.result_buffer()] - before as u64;
-        let bytes = memory.read(address).unwrap_or_default();
-        // SAFETY: the bytes of the elements of the result, any of which are a value of a `Scalar`.
-        let result =
-            unsafe { std::slice::from_raw_parts_mut(self.result.as_mut_ptr().cast::<u8>(), size_of_val(self.result)) };
+        let written = memory.read(address).unwrap_or_default();
+        let result = bytes_mut(self.result);
         let len = result.len();
-        result.copy_from_slice(&bytes[before..before + len]);
+        result.copy_from_slice(&written[before..before + len]);
     }
 
     fn result_buffer(&self) -> Buffer {
@@ -116,9 +115,3 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
 
 /// The alignment from which on none matters any more, in bytes.
 const WIDE: usize = 16;
-
-/// The bytes of elements.
-fn raw<T: Scalar>(elements: &[T]) -> &[u8] {
-    // SAFETY: they are plain numbers, without padding.
-    unsafe { std::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements)) }
-}

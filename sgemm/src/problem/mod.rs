@@ -9,7 +9,6 @@ pub use epilogue::{Epilogue, Scalars};
 pub use layout::Layout;
 pub(crate) use layout::Order;
 
-use crate::plan::Buffer;
 use crate::{AccuracyClass, Error, Product};
 
 /// D = activation(alpha\*A\*B + beta\*C + bias), once or for each problem of a strided batch. A is m x k, B is k x n, C and D are
@@ -246,17 +245,6 @@ impl Problem {
             Some(BiasPer::Column) => self.n,
         };
         Ok([a?, b?, c?, d?, bias])
-    }
-
-    /// What addresses are multiples of, in bytes: of A and B as the problem says, of C and D an element.
-    pub(crate) fn alignments(&self) -> [(&'static str, Buffer, u64); 4] {
-        let output = self.output.bytes().into();
-        [
-            ("A", Buffer::A, self.alignment.a as u64),
-            ("B", Buffer::B, self.alignment.b as u64),
-            ("C", Buffer::C, output),
-            ("D", Buffer::D, output),
-        ]
     }
 
     /// A, B, C and D.

@@ -41,12 +41,11 @@ impl Device {
         Ok(Self { handle, stream: context.default_stream() })
     }
 
-    /// The elements on the device, as bytes, `before` bytes after the start of an allocation.
-    fn upload<T: Scalar>(&self, elements: &[T], before: usize) -> Result<CudaSlice<u8>, String> {
-        // SAFETY: the bytes of plain numbers.
-        let bytes = unsafe { std::slice::from_raw_parts(elements.as_ptr().cast::<u8>(), size_of_val(elements)) };
-        let padded: Vec<u8> = std::iter::repeat_n(0xff, before + 1).chain(bytes.iter().copied()).collect();
-        self.stream.clone_htod(&padded[1..]).map_err(|error| error.to_string())
+    /// The elements on the device, after so many others: at an address that is aligned to no more.
+    fn upload<T: Scalar>(&self, elements: &[T], before: usize) -> Result<CudaSlice<T>, String> {
+        let padding = elements.first().copied().into_iter().cycle().take(before);
+        let padded: Vec<T> = padding.chain(elements.iter().copied()).collect();
+        self.stream.clone_htod(&padded).map_err(|error| error.to_string())
     }
 }
 
@@ -58,48 +57,35 @@ impl Executor for Device {
     fn run<I: Scalar, O: Scalar>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String> {
         let Operands { a, b, c, result, bias, scalars, are_scalars_on_device } = operands;
         let text = |error: sgemm::Error| error.to_string();
-        let [pad_a, pad_b] = plan.problem().alignment().map(|bytes| if bytes < 16 { bytes } else { 0 });
-        let own = size_of::<O>();
+        let [pad_a, pad_b] = plan.problem().alignment().map(|bytes| usize::from(bytes < 16));
         let (on_a, on_b) = (self.upload(a, pad_a)?, self.upload(b, pad_b)?);
-        let (on_c, on_bias) = (self.upload(c.unwrap_or(&[]), own)?, self.upload(bias.unwrap_or(&[]), own)?);
-        let mut on_result = self.upload(result, own)?;
+        let on_c = c.map(|c| self.upload(c, 1)).transpose()?;
+        let on_bias = bias.map(|bias| self.upload(bias, 1)).transpose()?;
+        let mut on_result = self.upload(result, 1)?;
         let on_factors = self.stream.clone_htod(&scalars).map_err(|error| error.to_string())?;
         let gemm = self.handle.load(plan).map_err(text)?;
         let mut workspace = self.handle.workspace(&self.stream, gemm.workspace_bytes()).map_err(text)?;
         {
-            let bytes = (on_a.slice(pad_a..), on_b.slice(pad_b..), on_c.slice(own..), on_bias.slice(own..));
-            let mut result_bytes = on_result.slice_mut(own..);
-            // SAFETY: any bits are a value of these types; the views have the elements' bytes, aligned to an element.
-            let views = unsafe {
-                (
-                    bytes.0.transmute::<I>(a.len()),
-                    bytes.1.transmute::<I>(b.len()),
-                    bytes.2.transmute::<O>(c.map_or(0, <[O]>::len)),
-                    bytes.3.transmute::<O>(bias.map_or(0, <[O]>::len)),
-                    result_bytes.transmute_mut::<O>(result.len()),
-                )
-            };
-            let (Some(on_a), Some(on_b), Some(on_c), Some(on_bias), Some(mut on_result)) = views else {
-                return Err("a view is too short".into());
-            };
-            let (alpha_view, beta_view) = (on_factors.slice(..1), on_factors.slice(1..));
+            let (view_a, view_b) = (on_a.slice(pad_a..), on_b.slice(pad_b..));
+            let (view_c, view_bias) =
+                (on_c.as_ref().map(|c| c.slice(1..)), on_bias.as_ref().map(|bias| bias.slice(1..)));
+            let mut view_result = on_result.slice_mut(1..);
+            let (on_alpha, on_beta) = (on_factors.slice(..1), on_factors.slice(1..));
             let [alpha, beta] = scalars;
-            let mut arguments = match c {
-                Some(_) => Arguments::with_d(alpha, &on_a, &on_b, beta, Some(&on_c), &mut on_result),
-                None => Arguments::new(alpha, &on_a, &on_b, beta, &mut on_result),
+            let mut arguments = match &view_c {
+                Some(c) => Arguments::with_d(alpha, &view_a, &view_b, beta, Some(c), &mut view_result),
+                None => Arguments::new(alpha, &view_a, &view_b, beta, &mut view_result),
             };
-            if bias.is_some() {
-                arguments = arguments.with_bias(&on_bias);
+            if let Some(bias) = &view_bias {
+                arguments = arguments.with_bias(bias);
             }
             if are_scalars_on_device {
-                arguments = arguments.with_device_scalars(&alpha_view, &beta_view);
+                arguments = arguments.with_device_scalars(&on_alpha, &on_beta);
             }
             gemm.run_with(&self.stream, arguments, &mut workspace).map_err(text)?;
         }
-        let bytes = self.stream.clone_dtoh(&on_result).map_err(|error| error.to_string())?;
-        // SAFETY: the bytes of plain numbers, any of which are a value.
-        let target = unsafe { std::slice::from_raw_parts_mut(result.as_mut_ptr().cast::<u8>(), size_of_val(result)) };
-        target.copy_from_slice(&bytes[own..]);
+        let written = self.stream.clone_dtoh(&on_result).map_err(|error| error.to_string())?;
+        result.copy_from_slice(&written[1..]);
         Ok(())
     }
 }

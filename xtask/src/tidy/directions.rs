@@ -12,15 +12,16 @@ use crate::workspace;
 /// The workspace's crates, each with those of them that it may depend on. Tests and build scripts may use more.
 const CRATES: &[(&str, &[&str])] = &[
     ("gpu-kernels", &["cuda_std"]),
-    ("sgemm", &["gpu-kernels"]),
     ("ptx-emu", &[]),
+    // The emulator only where a user asks for it: see `LIBRARY`.
+    ("sgemm", &["gpu-kernels", "ptx-emu"]),
     ("results", &[]),
     ("host", &["gpu-kernels", "ptx-emu", "results", "sgemm"]),
     ("report", &["gpu-kernels", "results"]),
     ("xtask", &["cuda_builder", "gpu-kernels", "report", "results"]),
 ];
 
-/// Everything that the library depends on: what its users get with it.
+/// Everything that the library depends on and does not leave to its users' choice: what all of them get with it.
 const LIBRARY: (&str, &[&str]) = ("sgemm", &["cudarc", "gpu-kernels", "libloading"]);
 
 /// The top-level modules of each crate, from the bottom up: a module may use those before it. Where none are listed, any order will
@@ -28,7 +29,13 @@ const LIBRARY: (&str, &[&str]) = ("sgemm", &["cudarc", "gpu-kernels", "libloadin
 /// used by all.
 const MODULES: &[(&str, &[&str])] = &[
     ("gpu-kernels", &["spec", "hardware", "ptx", "gemm", "prepass", "epilogue", "postpass", "mainloop", "steps"]),
-    ("sgemm", &["error", "accuracy", "problem", "device", "select", "plan", "modules", "cuda"]),
+    (
+        "sgemm",
+        &[
+            "accuracy", "error", "scalar", "product", "problem", "device", "plan", "select", "modules", "cuda",
+            "emulator",
+        ],
+    ),
     (
         "ptx-emu",
         &[
@@ -66,6 +73,9 @@ struct Dependency {
     name: String,
     /// `None` of what the package's own code uses, `dev` or `build` otherwise.
     kind: Option<String>,
+    /// Whether a feature turns it on.
+    #[serde(default)]
+    optional: bool,
 }
 
 fn packages() -> Result<Vec<Package>> {
@@ -94,7 +104,8 @@ fn crates(packages: &[Package]) -> Vec<String> {
             }));
         }
         if name == LIBRARY.0 {
-            let strays = own.filter(|dependency| !LIBRARY.1.contains(&dependency.name.as_str()));
+            let strays =
+                own.filter(|dependency| !dependency.optional && !LIBRARY.1.contains(&dependency.name.as_str()));
             complaints.extend(strays.map(|dependency| {
                 format!("{name}/Cargo.toml: depends on {}, which all users of the library would get", dependency.name)
             }));
@@ -323,7 +334,10 @@ mod tests {
     fn the_library_has_few_dependencies() {
         let package = |name: &str, uses: &[&str]| Package {
             name: name.into(),
-            dependencies: uses.iter().map(|name| Dependency { name: (*name).into(), kind: None }).collect(),
+            dependencies: uses
+                .iter()
+                .map(|name| Dependency { name: (*name).into(), kind: None, optional: false })
+                .collect(),
         };
         let found = crates(&[package("sgemm", &["cudarc", "clap", "results"]), package("results", &[])]).join("\n");
         assert!(found.contains("depends on clap, which all users") && found.contains("depends on results: CRATES"));
