@@ -1,5 +1,5 @@
-//! What a problem's launches are: which kernels, in which order, with which arguments, and the memory beside the operands. The same
-//! for every device, and for one that is emulated.
+//! What a problem's launches are: which kernels, in which order, with which arguments, and the memory beside the operands. A plan
+//! knows no address: a run binds [`Buffers`] of them. It is the same on a device and in the emulator.
 
 mod buffer;
 mod launch;
@@ -124,7 +124,7 @@ impl Plan {
         &self.launches
     }
 
-    /// Those that there are for that.
+    /// The launches whose role is wanted.
     pub fn launches_for(&self, is_wanted: impl Fn(Role) -> bool) -> impl Iterator<Item = &Launch> {
         self.launches.iter().filter(move |launch| is_wanted(launch.role))
     }
@@ -159,8 +159,8 @@ impl Plan {
         self.problem.batch.count
     }
 
-    /// The numbers of the launches that there are for the problem of that index where alpha is so: without what rewrites operands
-    /// where these are not read, or were rewritten for the first problem already.
+    /// The numbers of the launches that the problem of that index needs, with this alpha: without pre-passes of operands that are not
+    /// read, or that the first problem's launches have rewritten already.
     pub fn needed(&self, index: usize, alpha: f32) -> impl Iterator<Item = usize> {
         let reads_inputs = alpha != 0.0 || self.problem.scalars == Scalars::Device;
         let is_needed = move |launch: &Launch| {
