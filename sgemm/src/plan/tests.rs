@@ -24,7 +24,7 @@ fn bindings() -> Bindings {
     for part in Buffer::PARTS {
         addresses[part] = at(part);
     }
-    Bindings { addresses, alpha: 2.0, beta: 3.0 }
+    Bindings::new(addresses, 2.0, 3.0)
 }
 
 const PLAIN: Step = Step { kernel: "k", tile: Tile { bm: 4, bn: 8, bk: 1, tm: 1, tn: 1 }, ..Step::PLAIN };
@@ -176,7 +176,7 @@ fn nothing_is_rewritten_that_is_not_read() {
     let Ab { a, b } = copies(&plan(&COPIES, 9, 17, 0));
     assert!(a >= 16 && b >= 16, "there is memory to point to");
     let plan_of = plan(&COPIES, 9, 17, 33);
-    let needed = |alpha| plan_of.needed(0, alpha).count();
+    let needed = |alpha| plan_of.needed(0, &Bindings { alpha, ..bindings() }).count();
     assert_eq!((needed(1.0), needed(0.0), needed(f32::NAN)), (3, 1, 3));
     for (m, n) in [(0, 17), (9, 0), (0, 0)] {
         for step in ALL {
@@ -447,7 +447,7 @@ fn an_epilogue_of_its_own_is_a_post_pass() {
 fn a_batch_rewrites_what_its_problems_share_once() {
     let batch = problem(&COPIES, 9, 17, 33).with_batch(3, [0, 33 * 17, 9 * 17]);
     let plan = Plan::new(&COPIES, &batch, 3).unwrap();
-    assert_eq!([0, 1, 2].map(|index| plan.needed(index, 1.0).count()), [3, 2, 2]);
+    assert_eq!([0, 1, 2].map(|index| plan.needed(index, &bindings()).count()), [3, 2, 2]);
     let second = plan.addresses_of(1, &bindings().addresses);
     let moved = [Buffer::A, Buffer::B, Buffer::C, Buffer::CopyA].map(|buffer| second[buffer] - at(buffer));
     assert_eq!(moved, [0, 33 * 17 * 4, 9 * 17 * 4, 0]);
