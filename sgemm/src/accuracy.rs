@@ -9,8 +9,8 @@ use gpu_kernels::{Element, Precision, Step};
 /// | `fp32-strict` | f32, on the CUDA cores | IEEE: each element within k u (\|A\|\|B\|), SGEMM's own a-priori bound |
 /// | `fp32` | three MMAs of a hi/lo split, or f32 | the split loses at most 2^-23 \|x\| of an operand's element: see below |
 /// | `tf32` | TF32 | operands keep a significand of 11 bits |
-/// | `f16` | f16 | operands are f16 already, and so is C |
-/// | `bf16` | bf16 | operands are bf16 already, and so is C |
+/// | `f16` | f16 | operands are f16 already; C is f16, rounded once, or f32 |
+/// | `bf16` | bf16 | operands are bf16 already; C is bf16, rounded once, or f32 |
 ///
 /// [`Self::Fp32`] is not as accurate as [`Self::Fp32Strict`] for every input. A hi/lo split represents x with
 /// |x - (hi + lo)| <= 2^-23 |x|, and SGEMM reads x itself. For long dense sums that is less than what SGEMM's roundings lose, and

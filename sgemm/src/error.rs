@@ -10,8 +10,8 @@ use crate::AccuracyClass;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A size or leading dimension that cannot be counted: above [`gpu_kernels::MAX_SIZE`], or less where a kernel needs more
-    /// than the operands.
+    /// A size or leading dimension that kernels cannot count: above [`gpu_kernels::MAX_SIZE`], or above a lower bound of a kernel whose
+    /// pre-pass makes longer rows.
     TooLarge {
         /// `m`, `n`, `k`, `lda`, `ldb` or `ldc`.
         name: &'static str,
@@ -63,7 +63,7 @@ pub enum Error {
         operand: &'static str,
         /// Elements from one problem's matrix to the next one's.
         stride: usize,
-        /// Elements from the first to the last of one matrix.
+        /// Elements from the first to the last of one matrix, both counted.
         elements: usize,
     },
 
@@ -143,7 +143,7 @@ pub enum Error {
         expected: usize,
     },
 
-    /// The stream is being captured into a graph, which would outlive what it borrows.
+    /// The stream is being captured into a graph, which could outlive the buffers of the run.
     Capturing,
 
     /// A kernel was to run on matrices that are not made of what it takes.
@@ -158,7 +158,7 @@ pub enum Error {
 
     /// An operand, or the workspace, that does not begin where kernels can read it.
     Alignment {
-        /// `A`, `B`, `C` or `workspace`.
+        /// `A`, `B`, `C`, `D` or `workspace`.
         operand: &'static str,
         /// Where it begins.
         address: u64,
@@ -292,7 +292,7 @@ impl fmt::Display for Error {
             }
             Self::Capturing => write!(
                 f,
-                "the stream is being captured: use Runner::capture, or run_raw, whose caller keeps what the graph uses"
+                "the stream is being captured: use Gemm::capture, or run_raw, whose caller keeps what the graph uses"
             ),
             Self::Elements { kernel, takes, found } => {
                 let [[input, output], [a, c]] = [takes, found].map(|elements| elements.map(Element::name));

@@ -26,11 +26,12 @@
 //!
 //! # What a layout costs
 //! Kernels read A and B row-major and write D row-major; a column-major D is the transpose of such a problem. Other layouts are
-//! transposed in the workspace first, and pointers that are not aligned to 16 bytes are copied for kernels that load with TMA. D apart
-//! from C, factors in device memory, bias and activation take a post-pass over D. [`plan::Plan::launches`] shows all of it.
+//! transposed in the workspace first, and operands whose address or rows are not aligned to 16 bytes are copied for kernels that load
+//! with TMA. A D that is not C, alpha and beta in device memory, bias and activation take a post-pass, with the sums in the workspace.
+//! [`plan::Plan::launches`] shows all of it.
 //!
 //! # Accuracy classes
-//! The default is IEEE single precision. Everything faster is asked for, per problem: [`Problem::with_accuracy`].
+//! The default is IEEE single precision. Other arithmetic is asked for, per problem: [`Problem::with_accuracy`].
 //! - `fp32-strict`: f32 products and sums on the CUDA cores.
 //! - `fp32`: also three MMAs of a hi/lo split, which loses at most 2^-23 \|x\| of each element x. Better than SGEMM for long dense
 //!   sums, worse for short sums, sparse rows and an identity.
@@ -38,7 +39,8 @@
 //! - `f16`, `bf16`: matrices of 16-bit elements, f32 sums.
 //!
 //! # Without a GPU
-//! The driver is loaded at run time: where there is none, [`cuda::open`] returns [`Error::NoDriver`].
+//! The driver is loaded at run time: where there is none, [`cuda::open`] returns [`Error::NoDriver`]. Plans need no device, and with
+//! the feature `emulator` they run without one.
 
 mod accuracy;
 pub mod cuda;

@@ -14,6 +14,11 @@ pub mod cpu;
 pub mod launches;
 pub mod layouts;
 
+/// The code of the book's chapter on the library.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/src/library.md")]
+mod library {}
+
 /// An emulator of the first device that runs the step. All blocks run where there is no budget; for those that persist the
 /// device then has so few SMs that they go on to further tiles of small problems.
 #[must_use]

@@ -8,7 +8,8 @@ use crate::plan::{Address, Bindings, Buffer, Buffers, Plan};
 use crate::problem::Scalars;
 use crate::{Error, Scalar};
 
-/// The buffers of a run: whole slices of cudarc, or views that begin anywhere in one. `I` is the type of A and B, `O` that of C and D.
+/// The buffers of a run: whole slices of cudarc, or views that begin anywhere in one. `I` is the type of A and B, `O` that of C, D and
+/// bias.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -29,7 +29,7 @@ impl Gemm {
         Self { loaded, handle }
     }
 
-    /// What is launched: with the pre- and post-passes that layouts, alignment and epilogue cost.
+    /// What is launched, with the pre-passes and the post-pass that layouts, alignment and epilogue take.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         self.loaded.plan()
@@ -79,8 +79,8 @@ impl Gemm {
         PreparedOperand::new(self, &self.loaded, stream, Buffer::B, b)
     }
 
-    /// Queues C = alpha\*A\*B + beta\*C in the stream. It allocates nothing and waits for nothing. All is checked before anything is
-    /// launched.
+    /// Queues C = alpha\*A\*B + beta\*C in the stream. It allocates nothing and does not synchronise: the result is there when the
+    /// stream comes to it. All is checked before anything is launched.
     ///
     /// # Errors
     /// [`Error::Elements`], [`Error::ShortBuffer`], [`Error::Buffers`], [`Error::Alignment`], [`Error::WrongDevice`] and
@@ -100,7 +100,7 @@ impl Gemm {
         self.run_with(stream, Arguments::new(alpha, a, b, beta, c), workspace)
     }
 
-    /// The same with D, bias or factors in device memory, as the problem asks for.
+    /// The same with D, with a bias, or with alpha and beta in device memory, as the problem has it.
     ///
     /// # Errors
     /// As of [`Self::run`].
@@ -138,7 +138,8 @@ impl Gemm {
         Ok(())
     }
 
-    /// Captures the run in a CUDA graph, which borrows what it uses: launch it as often as wanted.
+    /// Captures the run in a CUDA graph, which borrows the buffers and can be launched as often as wanted: each launch reads what they
+    /// hold then.
     ///
     /// # Errors
     /// As of [`Self::run`].
@@ -152,11 +153,12 @@ impl Gemm {
         Graph::new(self.clone(), arguments, workspace)
     }
 
-    /// The run on raw addresses, whoever allocated what is there: also within the capture of a graph. Flags of stream-K are cleared
+    /// The run on raw addresses, whoever allocated what is there, also within the capture of a graph. Flags of stream-K are cleared
     /// first, so that the workspace may hold anything.
     ///
-    /// [`Buffers::at`](crate::plan::Buffers::at) of the plan's [`part_bytes`](Plan::part_bytes) says where the parts of one
-    /// workspace of [`Plan::workspace_bytes`] are.
+    /// The workspace is one allocation of [`Plan::workspace_bytes`], aligned to [`WORKSPACE_ALIGNMENT`](crate::plan::WORKSPACE_ALIGNMENT):
+    /// [`Buffers::at`](crate::plan::Buffers::at) of [`Plan::part_bytes`] gives the addresses of its parts, to which the operands' are
+    /// added. The example `raw` of this crate does so.
     ///
     /// # Errors
     /// [`Error::Alignment`] before anything is launched; [`Error::Driver`] where the driver refuses.

@@ -95,7 +95,8 @@ impl Handle {
         &self.0.device
     }
 
-    /// The plan for a problem: its kernel is chosen and loaded here, and found again where the same was asked before.
+    /// The plan for a problem. Its kernel is chosen and loaded here; the driver compiles a kernel's PTX when it is first loaded. Plans are
+    /// kept, so that the same problem finds its plan again.
     ///
     /// # Errors
     /// Those of [`select::plan`] and [`Loaded::new`].
@@ -139,8 +140,8 @@ impl Handle {
         problems.iter().try_for_each(|problem| self.plan(problem).map(drop))
     }
 
-    /// Memory for plans that need up to so many bytes, allocated in the stream's order. It holds anything, but is never read
-    /// before it is written.
+    /// Memory for plans that need up to so many bytes ([`Gemm::workspace_bytes`]), allocated in the stream's order. Runs that share a
+    /// workspace run one after the other: streams that are to overlap have one each.
     ///
     /// # Errors
     /// [`Error::WrongDevice`]; [`Error::Driver`] where the device has no room.
@@ -170,7 +171,7 @@ impl Handle {
         gemm.run(stream, alpha, a, b, beta, c, &mut workspace)
     }
 
-    /// The same on the host's memory, for a first try: operands are copied to the device and C back, and waited for.
+    /// The same on the host's memory: operands are copied to the device and C back, and the call returns when it is done.
     ///
     /// # Errors
     /// As of [`Self::gemm`].

@@ -9,9 +9,10 @@ use super::driver::failed;
 use crate::Error;
 use crate::plan::{Buffer, Buffers, Plan};
 
-/// Device memory for plans to compute in: any plans of a handle, one after the other in the order of streams.
+/// Device memory for plans to compute in: any plans of a handle that need no more bytes, one after the other in the order of streams.
 ///
-/// Flags of stream-K lie apart from the rest. They are zero between runs, so that a run need not clear them.
+/// Flags of stream-K lie apart from the rest. They are zero between runs, so that no run needs to clear them: hence this type, where
+/// bytes alone would do otherwise.
 #[derive(Debug)]
 pub struct Workspace {
     flags: CudaSlice<u32>,

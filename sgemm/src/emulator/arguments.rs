@@ -7,7 +7,7 @@ use crate::problem::Scalars;
 use crate::scalar::{bytes, bytes_mut};
 use crate::{Error, Problem, Scalar};
 
-/// The buffers of a run, as those of [`cuda::Arguments`](crate::cuda::Arguments).
+/// The buffers of a run, as [`cuda::Arguments`](crate::cuda::Arguments) has them, in the host's memory.
 pub struct Arguments<'a, I, O = I> {
     a: &'a [I],
     b: &'a [I],

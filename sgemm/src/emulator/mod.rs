@@ -63,7 +63,7 @@ impl Emulator {
         &self.device
     }
 
-    /// The plan that a handle on such a device makes, with no more than `limit` bytes of workspace.
+    /// The plan that a [`Handle`](crate::cuda::Handle) on such a device makes, with no more than `limit` bytes of workspace.
     ///
     /// # Errors
     /// Those of [`select::plan`].
@@ -71,8 +71,8 @@ impl Emulator {
         select::plan(Table::of(&self.device.name), &self.device, problem, limit)
     }
 
-    /// Runs the plan on these operands. What no kernel may read is poisoned, and every launch is checked: accesses out of bounds, races
-    /// and what else [`Checks`] knows are errors.
+    /// Runs the plan on these operands, and returns when it is done. Every launch is checked: accesses out of bounds, races and what else
+    /// [`Checks`] knows are errors. What a kernel must not read is NaN.
     ///
     /// # Errors
     /// [`Error::Elements`], [`Error::ShortBuffer`] and [`Error::Buffers`] where the arguments do not fit the problem;

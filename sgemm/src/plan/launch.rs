@@ -47,7 +47,7 @@ pub enum Value {
 /// What a run gives to a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bindings {
-    /// Where each buffer begins; of a buffer that the plan does not use, anything.
+    /// Where each buffer begins; 0, as in [`Buffers::default`], for one that the plan does not use.
     pub addresses: Buffers<Address>,
     /// The factor of A\*B.
     pub alpha: f32,

@@ -1,5 +1,5 @@
-//! What a problem's launches are: which kernels, in which order, with which arguments, and the memory beside the operands. The same
-//! for every device, and for one that is emulated.
+//! What a problem's launches are: which kernels, in which order, with which arguments, and the memory beside the operands. A plan
+//! knows no address: a run binds [`Buffers`] of them. It is the same on a device and in the emulator.
 
 mod buffer;
 mod launch;
@@ -153,7 +153,7 @@ impl Plan {
         &self.launches
     }
 
-    /// Those that there are for that.
+    /// The launches whose role is wanted.
     pub fn launches_for(&self, is_wanted: impl Fn(Role) -> bool) -> impl Iterator<Item = &Launch> {
         self.launches.iter().filter(move |launch| is_wanted(launch.role))
     }

@@ -5,7 +5,7 @@ use gpu_kernels::{Activation, BiasPer};
 /// D = activation(alpha\*A\*B + beta\*C + bias).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Epilogue {
-    /// A vector of D's elements that is added: one for each row or each column.
+    /// A vector of D's type that is added: an element for each row of D, or for each column.
     pub bias: Option<BiasPer>,
     /// What is applied last.
     pub activation: Activation,
@@ -25,6 +25,6 @@ pub enum Scalars {
     /// By value.
     #[default]
     Host,
-    /// In device memory, one f32 each, read when the kernel runs.
+    /// In device memory, one f32 each, read when the kernel runs: an earlier kernel of the stream may compute them.
     Device,
 }

@@ -155,65 +155,66 @@ impl Problem {
         Self { a, b, c, ..self }
     }
 
-    /// The same problem with the result in D, laid out so, which does not overlap C.
+    /// The same problem with the result in D, laid out so: another matrix than C, which is only read then.
     #[must_use]
     pub fn with_d(self, d: Layout) -> Self {
         Self { d: Some(d), ..self }
     }
 
-    /// A batch of `count` such problems, so many elements of A, B and C apart. 0 gives all of them the same A or B; with
-    /// [`Self::with_d`] also the same C.
+    /// A batch of `count` such problems. The strides are the elements from one problem's A, B and C to the next one's: 0 gives all of
+    /// them the same A or B, and with [`Self::with_d`] also the same C.
     #[must_use]
     pub fn with_batch(self, count: usize, [a, b, c]: [usize; 3]) -> Self {
         Self { batch: Batch { count, a, b, c, ..self.batch }, ..self }
     }
 
-    /// A batch's elements from one D to the next, where D is not C.
+    /// The batch stride of D, where D is another matrix than C: elements from one problem's D to the next one's.
     #[must_use]
     pub fn with_batch_stride_d(self, d: usize) -> Self {
         Self { batch: Batch { d, ..self.batch }, ..self }
     }
 
-    /// The same problem with A and B made of `input`, C and D of `output`: the same, or f32. The accuracy class is the
-    /// element's own.
+    /// The same problem with A and B made of `input`, C and D of `output`, which is the same type or f32. The accuracy class becomes
+    /// [`AccuracyClass::default_of`] the input.
     #[must_use]
     pub fn with_elements(self, input: Element, output: Element) -> Self {
         Self { input, output, class: AccuracyClass::default_of(input), ..self }
     }
 
-    /// The same problem under another guarantee on its arithmetic.
+    /// The same problem in another accuracy class, one of its input elements: TF32 and the hi/lo split are asked for here.
     #[must_use]
     pub fn with_accuracy(self, class: AccuracyClass) -> Self {
         Self { class, ..self }
     }
 
-    /// The same problem for pointers to A and B that are multiples of so many bytes, such as views that begin in the middle of a row;
-    /// those of a batch all are, at these strides. Below 16, kernels that load with TMA read an aligned copy in the workspace. Pointers
-    /// to C and D are aligned to an element, and no more is gained.
+    /// The same problem for addresses of A and B that are multiples of so many bytes, such as those of views that begin in the middle
+    /// of a row. The default is 16, and a run at other addresses is refused. Below 16, kernels that load with TMA read an aligned copy
+    /// in the workspace. It holds for the first problem of a batch; strides between the others are taken into account. C and D need
+    /// the alignment of an element only.
     #[must_use]
     pub fn with_alignment(self, a: usize, b: usize) -> Self {
         Self { alignment: Alignment { a, b }, ..self }
     }
 
-    /// What pointers to A and B are multiples of, in bytes.
+    /// What addresses of A and B are multiples of, in bytes.
     #[must_use]
     pub fn alignment(&self) -> [usize; 2] {
         [self.alignment.a, self.alignment.b]
     }
 
-    /// The same problem with alpha and beta there.
+    /// The same problem with alpha and beta by value, the default, or in device memory.
     #[must_use]
     pub fn with_scalars(self, scalars: Scalars) -> Self {
         Self { scalars, ..self }
     }
 
-    /// The same problem with that epilogue.
+    /// The same problem with a bias or an activation.
     #[must_use]
     pub fn with_epilogue(self, epilogue: Epilogue) -> Self {
         Self { epilogue, ..self }
     }
 
-    /// Rows of A and D, columns of B and D, columns of A: m, n, k.
+    /// m, n, k: rows of A and D, columns of B and D, columns of A.
     #[must_use]
     pub fn sizes(&self) -> [usize; 3] {
         [self.m, self.n, self.k]
@@ -231,7 +232,7 @@ impl Problem {
         self.m == 0 || self.n == 0 || self.batch.count == 0
     }
 
-    /// Elements that a buffer of A, B, C, D and bias must have at least, in this order. D's is C's where it is the same matrix.
+    /// The least elements of the buffers of A, B, C, D and bias, in this order, for the whole batch. D's is C's where D is C.
     ///
     /// # Errors
     /// [`Error::ExtentOverflow`] where the bytes of one are more than a pointer difference can count.
@@ -271,9 +272,9 @@ impl Problem {
     ///
     /// # Errors
     /// [`Error::TooLarge`] above [`MAX_SIZE`]; [`Error::Strides`] and [`Error::LeadingDimension`] where a layout is none;
-    /// [`Error::BatchStride`] where products would write to the same elements; [`Error::ExtentOverflow`]; [`Error::Alignment`]'s bound
-    /// that is no power of two from an element up, as [`Error::BadAlignment`]; [`Error::Accuracy`] where the elements have no such
-    /// class.
+    /// [`Error::BatchStride`] where products would write to the same elements; [`Error::ExtentOverflow`]; [`Error::BadAlignment`] where
+    /// an alignment is no power of two, or less than an element; [`Error::Output`] where C would be of a third type;
+    /// [`Error::Accuracy`] where the class is one of other elements.
     pub fn validate(&self) -> Result<(), Error> {
         for (name, value) in [("m", self.m), ("n", self.n), ("k", self.k)] {
             if value > MAX_SIZE as usize {

@@ -19,7 +19,7 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         let test = move || run(step, number, &Device::new()?).map_err(Into::into);
         Trial::test(format!("layouts::{}", step.slug), test).with_ignored_flag(!runs(step))
     });
-    let others: [(&str, fn() -> Result<(), Failed>); 5] = [
+    let others: [(&str, Test); 5] = [
         ("library::graphs give the same bits", graphs),
         ("library::prepared operands give the same bits", prepared_operands),
         ("library::runs leave the device's memory as it was", memory),
@@ -29,6 +29,9 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
     layouts.chain(others)
 }
+
+/// A test without arguments.
+type Test = fn() -> Result<(), Failed>;
 
 /// A device, and a stream of it.
 struct Device {

@@ -1,4 +1,5 @@
-//! The README, the book and the report show the same figures, and these are the ones in the file of results.
+//! The README, the book and the report show the same figures, and these are the ones in the file of results; the README's code is that
+//! of an example.
 
 use std::path::Path;
 
@@ -61,6 +62,15 @@ fn readme_book_and_report_show_the_same_figures() {
     assert!(readme.len() > 20, "{readme:?}");
     assert_eq!(readme, book);
     assert_eq!(readme, page);
+}
+
+#[test]
+fn the_readmes_code_is_that_of_the_example() {
+    let (readme, example) = (read("README.md"), read("sgemm/examples/plain.rs"));
+    let (_, code) = readme.split_once("```rust\n").expect("the README shows the library");
+    let (code, _) = code.split_once("```").unwrap();
+    let is_shown = |line: &str| example.lines().any(|of_example| of_example.trim() == line);
+    assert!(code.lines().count() > 3 && code.lines().all(is_shown), "{code}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod accuracy;
 mod blocks;
 mod counters;
+mod example;
 mod figures;
 mod html;
 mod links;
@@ -32,8 +33,8 @@ use sources::Sources;
 ///
 /// A block stands between the lines `<!-- generated: NAME -->` and `<!-- /generated -->`. In a step's chapter NAME is `facts`,
 /// `tile`, `diff`, `counters`, `numbers` or `sass`; on any page `sass STEP`, `ladder`, `picture NAME` (of the report),
-/// `accuracy`, `figures`, `metrics` or `schema`. They are made of the steps' source, constants and PTX, and of the newest file in
-/// docs/results/. `cargo xtask check book` fails when one of them is not what this command would write.
+/// `accuracy`, `figures`, `metrics`, `schema` or `example NAME` (of the library). They are made of the steps' source, constants and
+/// PTX, of the newest file in docs/results/, and of sgemm/examples/. `cargo xtask check book` fails when one of them is not what this command would write.
 #[derive(clap::Args)]
 pub struct Args {
     /// Render the book to target/book as well, by mdBook, which is installed under target/ if there is none

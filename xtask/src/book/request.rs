@@ -10,7 +10,7 @@ use super::figures::Figures;
 use super::page::Page;
 use super::sass::{self, Mode};
 use super::sources::{PEERS, Sources};
-use super::{accuracy, counters, metrics, numbers, picture, schema, step, tile};
+use super::{accuracy, counters, example, metrics, numbers, picture, schema, step, tile};
 use crate::workspace::parse_step;
 
 /// A block of a page that is to be written.
@@ -46,6 +46,7 @@ impl Request<'_> {
             ("sass", slug) => sass::block(parse_step(slug).map_err(anyhow::Error::msg)?, block.content, mode),
             ("ladder", "") => self.ladder(),
             ("picture", name) if !name.is_empty() => picture::block(name, report, sources, page, figures),
+            ("example", name) if !name.is_empty() => example::block(name),
             ("accuracy", "") => accuracy::block(sources),
             ("figures", "") => Ok(counters::figures()),
             ("metrics", "") => metrics::block(sources),

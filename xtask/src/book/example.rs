@@ -1,0 +1,32 @@
+//! The library's examples, as they stand in their files.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use crate::workspace::root;
+
+/// The folder of the examples.
+const FOLDER: &str = "sgemm/examples";
+
+/// The block `example NAME`: its code, without the line that says what it is.
+pub fn block(name: &str) -> Result<String> {
+    let path = format!("{FOLDER}/{name}.rs");
+    let text = fs::read_to_string(root().join(&path)).with_context(|| format!("cannot read {path}"))?;
+    let code: Vec<_> = text.lines().filter(|line| !line.starts_with("//!")).collect();
+    // Cargo compiles and runs the file: the page's own code is a doctest.
+    Ok(format!("```rust,ignore\n{}\n```\n\n*`{path}`*\n", code.join("\n").trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_the_code_of_its_file() {
+        let block = block("plain").unwrap();
+        assert!(block.starts_with("```rust,ignore\nuse ") && block.contains("fn main()"), "{block}");
+        assert!(block.ends_with("}\n```\n\n*`sgemm/examples/plain.rs`*\n"), "{block}");
+        assert!(super::block("none").unwrap_err().to_string().contains("sgemm/examples/none.rs"));
+    }
+}
