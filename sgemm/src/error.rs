@@ -111,12 +111,10 @@ pub enum Error {
         is_needed: bool,
     },
 
-    /// What is written overlaps with what is read.
-    Overlap {
-        /// What is written: `C`, `D` or `workspace`.
+    /// An operand was prepared for a plan that reads it otherwise, or each problem of a batch has its own.
+    Prepared {
+        /// `A` or `B`.
         operand: &'static str,
-        /// What it overlaps with.
-        other: &'static str,
     },
 
     /// The workspace is smaller than the plan asks for.
@@ -285,7 +283,12 @@ impl fmt::Display for Error {
             }
             Self::Buffers { operand, is_needed: true } => write!(f, "{operand} is missing: the problem asks for it"),
             Self::Buffers { operand, is_needed: false } => write!(f, "{operand} was given: the problem has none"),
-            Self::Overlap { operand, other } => write!(f, "{operand} overlaps {other}, which is read"),
+            Self::Prepared { operand } => {
+                write!(
+                    f,
+                    "{operand} was prepared for another kernel or layout, or is not the same in all of a batch: prepare it by this plan"
+                )
+            }
             Self::WorkspaceTooSmall { bytes, least } => {
                 write!(f, "the workspace has {bytes} bytes; the plan needs {least}")
             }

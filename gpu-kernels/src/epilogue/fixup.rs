@@ -7,13 +7,21 @@ use cuda_std::prelude::*;
 
 /// The reduction workspace: a partial tile per stream-K block, in the order of its threads, and a flag per block.
 pub(crate) struct ReductionWorkspace {
-    pub partial_tiles: *mut f32,
-    pub tile_elements: u32,
-    pub threads: u32,
-    pub flags: *mut u32,
+    partial_tiles: *mut f32,
+    tile_elements: u32,
+    threads: u32,
+    flags: *mut u32,
 }
 
 impl ReductionWorkspace {
+    /// The flags' address is computed as a distance from the partial tiles: with two pointers, ptxas allocates other registers for
+    /// the mainloop, and the kernel of 256 x 128 with thread tiles of 16 x 8 is 2.7 % slower at 4096 on an H200.
+    #[inline(always)]
+    pub fn new(partial_tiles: *mut f32, flags: *mut u32, tile_elements: u32, threads: u32) -> Self {
+        let distance = flags.addr().wrapping_sub(partial_tiles.addr()) / size_of::<f32>();
+        Self { partial_tiles, tile_elements, threads, flags: partial_tiles.wrapping_add(distance).cast() }
+    }
+
     #[inline(always)]
     fn flag(&self, block: u32) -> *mut u32 {
         self.flags.wrapping_add(block as usize)

@@ -137,7 +137,7 @@ pub mod kernel {
             if has_many_splits && (first_tile, first_k_tile) == (tile, end) {
                 return; // an empty work unit: k is short
             }
-            let reduction = ReductionWorkspace { partial_tiles, tile_elements: bm * bn, threads: Self::THREADS, flags };
+            let reduction = ReductionWorkspace::new(partial_tiles, flags, bm * bn, Self::THREADS);
             loop {
                 if end == 0 {
                     (tile, end) = (tile - 1, tile_k_tiles);

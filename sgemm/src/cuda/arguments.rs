@@ -1,10 +1,12 @@
 //! What a run reads and writes, borrowed from cudarc.
 
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
+use gpu_kernels::{Ab, Operand};
 
-use crate::plan::{Address, Bindings, Buffer, Buffers};
+use super::prepared::PreparedOperand;
+use crate::plan::{Address, Bindings, Buffer, Buffers, Plan};
 use crate::problem::Scalars;
-use crate::{Error, Problem, Scalar};
+use crate::{Error, Scalar};
 
 /// The buffers of a run: whole slices of cudarc, or views that begin anywhere in one. `I` is the type of A and B, `O` that of C, D and
 /// bias.
@@ -29,6 +31,7 @@ pub struct Arguments<'a, I, O = I> {
     result: Target<'a, O>,
     bias: Option<&'a dyn DevicePtr<O>>,
     scalars: Factors<'a>,
+    prepared: [Option<&'a PreparedOperand<'a, I>>; 2],
 }
 
 /// Where the result goes.
@@ -54,10 +57,17 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
         beta: f32,
         c: &'a mut dyn DevicePtrMut<O>,
     ) -> Self {
-        Self { a, b, result: Target::InPlace(c), bias: None, scalars: Factors::Host([alpha, beta]) }
+        Self {
+            a,
+            b,
+            result: Target::InPlace(c),
+            bias: None,
+            scalars: Factors::Host([alpha, beta]),
+            prepared: [None; 2],
+        }
     }
 
-    /// D = alpha\*A\*B + beta\*C, for a [`Problem::with_d`]. C may be left out where beta is 0.
+    /// D = alpha\*A\*B + beta\*C, for a [`Problem::with_d`](crate::Problem::with_d). C may be left out where beta is 0.
     pub fn with_d(
         alpha: f32,
         a: &'a dyn DevicePtr<I>,
@@ -66,7 +76,14 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
         c: Option<&'a dyn DevicePtr<O>>,
         d: &'a mut dyn DevicePtrMut<O>,
     ) -> Self {
-        Self { a, b, result: Target::Apart(c, d), bias: None, scalars: Factors::Host([alpha, beta]) }
+        Self {
+            a,
+            b,
+            result: Target::Apart(c, d),
+            bias: None,
+            scalars: Factors::Host([alpha, beta]),
+            prepared: [None; 2],
+        }
     }
 
     /// The same with a bias, for an [`Epilogue`](crate::Epilogue) that has one.
@@ -75,14 +92,28 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
         Self { bias: Some(bias), ..self }
     }
 
+    /// The same with what was prepared in place of A, and of the original of that.
+    #[must_use]
+    pub fn with_prepared_a(self, a: &'a PreparedOperand<'a, I>) -> Self {
+        Self { a: a.original(), prepared: [Some(a), self.prepared[1]], ..self }
+    }
+
+    /// The same with what was prepared in place of B, and of the original of that.
+    #[must_use]
+    pub fn with_prepared_b(self, b: &'a PreparedOperand<'a, I>) -> Self {
+        Self { b: b.original(), prepared: [self.prepared[0], Some(b)], ..self }
+    }
+
     /// The same with alpha and beta in device memory, for [`Scalars::Device`].
     #[must_use]
     pub fn with_device_scalars(self, alpha: &'a dyn DevicePtr<f32>, beta: &'a dyn DevicePtr<f32>) -> Self {
         Self { scalars: Factors::Device([alpha, beta]), ..self }
     }
 
-    /// Checks types, lengths and contexts, and what is there against what the problem asks for.
-    pub(super) fn check(&self, problem: &Problem, stream: &CudaStream) -> Result<(), Error> {
+    /// Checks types, lengths and contexts, and what is there against what the problem asks for. Says which operands of the kernel
+    /// were prepared.
+    pub(super) fn check(&self, plan: &Plan, stream: &CudaStream) -> Result<Ab<bool>, Error> {
+        let problem = plan.problem();
         let found = [I::ELEMENT, O::ELEMENT];
         let takes = [problem.input, problem.output];
         if takes != found {
@@ -118,11 +149,18 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
             check_slice("alpha", alpha.len(), alpha.stream(), 1, stream)?;
             check_slice("beta", beta.len(), beta.stream(), 1, stream)?;
         }
-        Ok(())
+        self.prepared.iter().flatten().try_for_each(|prepared| prepared.check(plan, stream))?;
+        Ok(self.are_prepared())
+    }
+
+    fn are_prepared(&self) -> Ab<bool> {
+        let is_there = |operand| self.prepared.iter().flatten().any(|prepared| prepared.operand() == operand);
+        Ab { a: is_there(Operand::A), b: is_there(Operand::B) }
     }
 
     /// The addresses, in the stream's order, and what has to be dropped after the launches.
-    pub(super) fn bind<'b>(&'b mut self, stream: &'b CudaStream) -> (Bindings, [Option<SyncOnDrop<'b>>; 7]) {
+    pub(super) fn bind<'b>(&'b mut self, stream: &'b CudaStream) -> (Bindings, [Option<SyncOnDrop<'b>>; 9]) {
+        let are_prepared = self.are_prepared();
         let mut addresses = Buffers::default();
         let mut take = |buffer: Buffer, (address, guard): (Address, SyncOnDrop<'b>)| {
             addresses[buffer] = address;
@@ -144,12 +182,19 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
                 ([1.0, 0.0], take(Buffer::Alpha, alpha.device_ptr(stream)), take(Buffer::Beta, beta.device_ptr(stream)))
             }
         };
-        (Bindings { addresses, alpha, beta }, [a, b, c, d, bias, of_alpha, of_beta])
+        let mut place = |prepared: Option<&'b PreparedOperand<'_, I>>| {
+            let (parts, guard) = prepared?.bind(stream);
+            addresses = Bindings::new(addresses, alpha, beta).with_parts(&parts).addresses;
+            Some(guard)
+        };
+        let [prepared_a, prepared_b] = self.prepared.map(&mut place);
+        let bindings = Bindings { are_prepared, ..Bindings::new(addresses, alpha, beta) };
+        (bindings, [a, b, c, d, bias, of_alpha, of_beta, prepared_a, prepared_b])
     }
 }
 
 /// Checks a slice's length and context.
-fn check_slice(
+pub(super) fn check_slice(
     operand: &'static str,
     elements: usize,
     of: &CudaStream,

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUstream, CUstreamCaptureStatus};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
-use gpu_kernels::Step;
+use gpu_kernels::{Ab, Step};
 
 use super::arguments::Arguments;
 use super::driver::{checked, failed};
 use super::graph::Graph;
 use super::handle::Handle;
 use super::loaded::Loaded;
+use super::prepared::PreparedOperand;
 use super::workspace::{Workspace, memory_bytes};
 use crate::plan::{Bindings, Buffer, Plan};
 use crate::{Error, Problem, Scalar};
@@ -46,10 +47,36 @@ impl Gemm {
         self.plan().step()
     }
 
-    /// Bytes that a [`Workspace`] must have.
+    /// Bytes that a [`Workspace`] must have; fewer do for a run with prepared operands.
     #[must_use]
     pub fn workspace_bytes(&self) -> u64 {
-        memory_bytes(self.plan())
+        memory_bytes(self.plan(), Ab::both(false))
+    }
+
+    /// Aligns, transposes or splits A once, as this plan's kernel reads it: for operands that are used many times. Runs with
+    /// [`Arguments::with_prepared_a`], of this plan or of any that prepares the same A in the same way, skip that.
+    ///
+    /// # Errors
+    /// [`Error::ShortBuffer`], [`Error::WrongDevice`], [`Error::Alignment`]; [`Error::Prepared`] where each problem of a batch has
+    /// its own A; [`Error::Driver`] where the device has no room or the driver refuses.
+    pub fn prepare_a<'a, I: Scalar>(
+        &self,
+        stream: &Arc<CudaStream>,
+        a: &'a dyn DevicePtr<I>,
+    ) -> Result<PreparedOperand<'a, I>, Error> {
+        PreparedOperand::new(self, &self.loaded, stream, Buffer::A, a)
+    }
+
+    /// The same of B, such as weights.
+    ///
+    /// # Errors
+    /// As of [`Self::prepare_a`].
+    pub fn prepare_b<'a, I: Scalar>(
+        &self,
+        stream: &Arc<CudaStream>,
+        b: &'a dyn DevicePtr<I>,
+    ) -> Result<PreparedOperand<'a, I>, Error> {
+        PreparedOperand::new(self, &self.loaded, stream, Buffer::B, b)
     }
 
     /// Queues C = alpha\*A\*B + beta\*C in the stream. It allocates nothing and does not synchronise: the result is there when the
@@ -92,7 +119,7 @@ impl Gemm {
         stream.context().bind_to_thread().map_err(|error| failed(what(), error))?;
         let (operands, _used) = arguments.bind(stream);
         let bindings = {
-            let (parts, _used) = workspace.bind(self.plan(), stream);
+            let (parts, _used) = workspace.bind(self.plan(), operands.are_prepared, stream);
             let bindings = operands.with_parts(&parts);
             // SAFETY: the stream's context is the handle's, as `check` found, and is current. `check` found each slice at least as
             // long as the problem reaches, and the workspace as large as the plan asks for. All of them are borrowed until all
@@ -158,16 +185,8 @@ impl Gemm {
     ) -> Result<(), Error> {
         self.handle.check_context("stream", stream.context())?;
         self.handle.check_context("workspace", workspace.context())?;
-        arguments.check(self.problem(), stream)?;
-        workspace.check(self.plan())
-    }
-}
-
-impl Bindings {
-    /// The same with the parts of a workspace there.
-    pub(super) fn with_parts(self, parts: &crate::plan::Buffers<u64>) -> Self {
-        let addresses = Buffer::PARTS.iter().fold(self.addresses, |all, part| all.with(*part, parts[*part]));
-        Self { addresses, ..self }
+        let are_prepared = arguments.check(self.plan(), stream)?;
+        workspace.check(self.plan(), are_prepared)
     }
 }
 

@@ -38,7 +38,7 @@ impl<'a, I: Scalar, O: Scalar> Graph<'a, I, O> {
         // The addresses; what orders the launches is asked for at each of them.
         let own = self.gemm.handle().context().default_stream();
         let (operands, used) = self.arguments.bind(&own);
-        let (parts, used_parts) = self.workspace.bind(self.gemm.plan(), &own);
+        let (parts, used_parts) = self.workspace.bind(self.gemm.plan(), operands.are_prepared, &own);
         drop((used, used_parts));
         let bindings = operands.with_parts(&parts);
         let mut graph = ptr::null_mut();
@@ -66,8 +66,8 @@ impl<'a, I: Scalar, O: Scalar> Graph<'a, I, O> {
         self.gemm.handle().check_context("stream", stream.context())?;
         let what = || format!("launch the graph of {}", self.gemm.kernel().slug);
         stream.context().bind_to_thread().map_err(|error| failed(what(), error))?;
-        let (_, _used) = self.arguments.bind(stream);
-        let (_, _used_parts) = self.workspace.bind(self.gemm.plan(), stream);
+        let (operands, _used) = self.arguments.bind(stream);
+        let (_, _used_parts) = self.workspace.bind(self.gemm.plan(), operands.are_prepared, stream);
         // SAFETY: the executable lives as long as `self`, which borrows the buffers that it uses; the bindings above order it after what
         // other streams do to them.
         checked(unsafe { sys::cuGraphLaunch(self.executable, stream.cu_stream()) }, what)

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUfunction, CUstream};
+use gpu_kernels::Operand;
 
 use super::driver::checked;
 use super::launch::{Parameter, launch_raw};
 use super::module::{Module, Modules};
 use super::tensor_map;
 use crate::Error;
-use crate::plan::{Argument, Bindings, Buffer, Launch, ModuleKind, OPERAND_ALIGNMENT, Plan};
+use crate::plan::{Argument, Bindings, Buffer, Launch, ModuleKind, OPERAND_ALIGNMENT, Plan, Role};
 
 /// A plan and its kernels. Nothing of it depends on where operands and workspace are.
 #[derive(Debug)]
@@ -87,23 +88,50 @@ impl Loaded {
     /// the product is done, and as long as a graph that captured it is launched; nothing else writes to them meanwhile.
     pub unsafe fn run(&self, stream: CUstream, bindings: &Bindings) -> Result<(), Error> {
         self.check_alignment(bindings)?;
-        let what = || format!("run {}", self.plan.step().slug);
         for index in 0..self.plan.batch() {
             let bindings = Bindings { addresses: self.plan.addresses_of(index, &bindings.addresses), ..*bindings };
-            for number in self.plan.needed(index, bindings.alpha) {
-                let launch = &self.plan.launches()[number];
-                let mut parameters = Parameters::default();
-                for (_, argument) in &launch.arguments {
-                    parameters.push(*argument, &bindings)?;
-                }
-                // SAFETY: a step's kernel has the parameters of `Step::arguments`, pre- and post-passes those of
-                // `PREPASS_ARGUMENTS` and `POSTPASS_ARGUMENTS`; a test compares the plan's arguments with these. The kernels
-                // stay within the extents that the caller vouches for: the plan's tests and the contract hold them to that. The
-                // modules are loaded as long as `self` lives.
-                unsafe { launch_raw(self.functions[number], &launch.shape, parameters.as_slice(), stream, what) }?;
+            for number in self.plan.needed(index, &bindings) {
+                // SAFETY: upheld by the caller.
+                unsafe { self.launch(number, stream, &bindings) }?;
             }
         }
         Ok(())
+    }
+
+    /// Queues the pre-passes of one operand of the kernel, for the first problem of the batch.
+    ///
+    /// # Errors
+    /// As of [`Self::run`].
+    ///
+    /// # Safety
+    /// As of [`Self::run`], for that operand and the parts that its [`Preparation`](crate::plan::Preparation) writes.
+    pub unsafe fn prepare(&self, stream: CUstream, operand: Operand, bindings: &Bindings) -> Result<(), Error> {
+        self.check_alignment(bindings)?;
+        for (number, launch) in self.plan.launches().iter().enumerate() {
+            if launch.role == Role::Prepass(operand) {
+                // SAFETY: upheld by the caller.
+                unsafe { self.launch(number, stream, bindings) }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues the launch of that number.
+    ///
+    /// # Safety
+    /// As of [`Self::run`].
+    unsafe fn launch(&self, number: usize, stream: CUstream, bindings: &Bindings) -> Result<(), Error> {
+        let launch = &self.plan.launches()[number];
+        let what = || format!("run {}", self.plan.step().slug);
+        let mut parameters = Parameters::default();
+        for (_, argument) in &launch.arguments {
+            parameters.push(*argument, bindings)?;
+        }
+        // SAFETY: a step's kernel has the parameters of `Step::arguments`, pre- and post-passes those of
+        // `PREPASS_ARGUMENTS` and `POSTPASS_ARGUMENTS`; a test compares the plan's arguments with these. The kernels
+        // stay within the extents that the caller vouches for: the plan's tests and the contract hold them to that. The
+        // modules are loaded as long as `self` lives.
+        unsafe { launch_raw(self.functions[number], &launch.shape, parameters.as_slice(), stream, what) }
     }
 
     fn check_alignment(&self, bindings: &Bindings) -> Result<(), Error> {
@@ -111,7 +139,7 @@ impl Loaded {
         let problem = self.plan.problem();
         let ([a, b], c) = (problem.alignment().map(|bytes| bytes as u64), problem.output.bytes().into());
         let aligned = [("A", Buffer::A, a), ("B", Buffer::B, b), ("C", Buffer::C, c), ("D", Buffer::D, c)];
-        let parts = Buffer::PARTS.iter().filter(|part| self.plan.part_bytes()[**part] > 0);
+        let parts = Buffer::PARTS.iter();
         let parts = parts.map(|part| of("workspace", *part, OPERAND_ALIGNMENT));
         for (operand, address, bytes) in
             aligned.into_iter().map(|(name, buffer, bytes)| of(name, buffer, bytes)).chain(parts)

@@ -14,6 +14,7 @@ mod handle;
 mod launch;
 mod loaded;
 mod module;
+mod prepared;
 mod tensor_map;
 mod workspace;
 
@@ -26,4 +27,5 @@ pub use handle::{Handle, open};
 pub use launch::launch;
 pub use loaded::Loaded;
 pub use module::{Function, Module, Modules};
+pub use prepared::PreparedOperand;
 pub use workspace::Workspace;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtrMut, SyncOnDrop};
+use gpu_kernels::Ab;
 
 use super::driver::failed;
 use crate::Error;
@@ -43,8 +44,8 @@ impl Workspace {
     }
 
     /// Checks that the plan has room.
-    pub(super) fn check(&self, plan: &Plan) -> Result<(), Error> {
-        let least = memory_bytes(plan);
+    pub(super) fn check(&self, plan: &Plan, are_prepared: Ab<bool>) -> Result<(), Error> {
+        let least = memory_bytes(plan, are_prepared);
         if self.bytes() < least { Err(Error::WorkspaceTooSmall { bytes: self.bytes(), least }) } else { Ok(()) }
     }
 
@@ -59,16 +60,24 @@ impl Workspace {
     }
 
     /// Where the plan's parts are, in the stream's order, and what has to be dropped after the launches.
-    pub(super) fn bind<'a>(&'a mut self, plan: &Plan, stream: &'a CudaStream) -> (Buffers<u64>, [SyncOnDrop<'a>; 2]) {
+    pub(super) fn bind<'a>(
+        &'a mut self,
+        plan: &Plan,
+        are_prepared: Ab<bool>,
+        stream: &'a CudaStream,
+    ) -> (Buffers<u64>, [SyncOnDrop<'a>; 2]) {
         let (flags, of_flags) = self.flags.device_ptr_mut(stream);
         let (memory, of_memory) = self.memory.device_ptr_mut(stream);
-        (plan.part_bytes().with(Buffer::Flags, 0).at(memory).with(Buffer::Flags, flags), [of_flags, of_memory])
+        (
+            plan.part_bytes_with(are_prepared).with(Buffer::Flags, 0).at(memory).with(Buffer::Flags, flags),
+            [of_flags, of_memory],
+        )
     }
 }
 
 /// Bytes of a plan's workspace without its flags.
-pub(super) fn memory_bytes(plan: &Plan) -> u64 {
-    plan.part_bytes().with(Buffer::Flags, 0).total_bytes()
+pub(super) fn memory_bytes(plan: &Plan, are_prepared: Ab<bool>) -> u64 {
+    plan.part_bytes_with(are_prepared).with(Buffer::Flags, 0).total_bytes()
 }
 
 /// Blocks that any device has resident on an SM, and so flags of stream-K.

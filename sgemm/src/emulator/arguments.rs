@@ -95,7 +95,7 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
         place(Buffer::Beta, &beta.to_le_bytes(), size_of::<f32>());
         // Of factors in device memory, the plan knows nothing.
         let [alpha, beta] = if self.are_on_device { [f32::NAN; 2] } else { self.factors };
-        Bindings { addresses, alpha, beta }
+        Bindings::new(addresses, alpha, beta)
     }
 
     /// Copies the result back.

@@ -90,7 +90,7 @@ impl Emulator {
         }
         for index in 0..plan.batch() {
             let bindings = Bindings { addresses: plan.addresses_of(index, &bindings.addresses), ..bindings };
-            for number in plan.needed(index, bindings.alpha) {
+            for number in plan.needed(index, &bindings) {
                 self.launch(plan.step(), &plan.launches()[number], &bindings, &mut memory)?;
             }
         }

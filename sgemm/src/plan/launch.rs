@@ -1,8 +1,8 @@
 //! What is handed to a device: kernels with their shapes and arguments.
 
-use gpu_kernels::{Operand, TmaBox};
+use gpu_kernels::{Ab, Operand, TmaBox};
 
-use super::buffer::{Buffers, Place};
+use super::buffer::{Buffer, Buffers, Place};
 use super::slabs::Slab;
 
 /// An address in a device's memory.
@@ -53,6 +53,23 @@ pub struct Bindings {
     pub alpha: f32,
     /// The factor of C.
     pub beta: f32,
+    /// Whether the kernel's operands were rewritten before this run: their pre-passes are left out.
+    pub are_prepared: Ab<bool>,
+}
+
+impl Bindings {
+    /// Of a run in which nothing was prepared.
+    #[must_use]
+    pub fn new(addresses: Buffers<Address>, alpha: f32, beta: f32) -> Self {
+        Self { addresses, alpha, beta, are_prepared: Ab::both(false) }
+    }
+
+    /// The same with the parts of a workspace there; those that have no bytes are left as they are.
+    #[must_use]
+    pub fn with_parts(self, parts: &Buffers<Address>) -> Self {
+        let used = Buffer::PARTS.into_iter().filter(|part| parts[*part] != 0);
+        Self { addresses: used.fold(self.addresses, |all, part| all.with(part, parts[part])), ..self }
+    }
 }
 
 impl Argument {

@@ -51,6 +51,32 @@ pub struct Plan {
     problem: Problem,
     launches: Vec<Launch>,
     bytes: Buffers<u64>,
+    preparations: Vec<Preparation>,
+}
+
+/// What is done to an operand, once, before the step's kernel reads it: equal where the same is done to the same matrix, so that what
+/// was prepared for one plan serves another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preparation {
+    /// The caller's operand.
+    pub source: Buffer,
+    /// What the kernel takes it as.
+    pub operand: Operand,
+    rewrites: Vec<Rewrite>,
+}
+
+impl Preparation {
+    /// The parts of a workspace that it writes.
+    pub fn parts(&self) -> impl Iterator<Item = Buffer> {
+        self.rewrites.iter().map(|rewrite| rewrite.target.place.buffer)
+    }
+
+    /// Bytes of each of them.
+    #[must_use]
+    pub fn bytes(&self) -> Buffers<u64> {
+        let part = |bytes: Buffers<u64>, rewrite: &Rewrite| bytes.with(rewrite.target.place.buffer, rewrite.bytes());
+        self.rewrites.iter().fold(Buffers::default(), part)
+    }
 }
 
 impl Plan {
@@ -78,7 +104,8 @@ impl Plan {
         if takes[0] != problem.input || !is_direct && step.output != Element::F32 {
             return Err(Error::Elements { kernel: step.slug, takes, found: [problem.input, problem.output] });
         }
-        let mut plan = Self { step, problem: *problem, launches: Vec::new(), bytes: Buffers::default() };
+        let mut plan =
+            Self { step, problem: *problem, launches: Vec::new(), bytes: Buffers::default(), preparations: Vec::new() };
         if problem.is_empty() {
             return Ok(plan);
         }
@@ -86,7 +113,9 @@ impl Plan {
         let pipeline = |operand, stored, alignment| Pipeline::new(step, operand, stored, alignment);
         let inputs =
             Ab { a: pipeline(Operand::A, operands.a, alignments.a), b: pipeline(Operand::B, operands.b, alignments.b) };
-        for (pipeline, source) in [(&inputs.a, operands.a), (&inputs.b, operands.b)] {
+        for (operand, pipeline, source) in [(Operand::A, &inputs.a, operands.a), (Operand::B, &inputs.b, operands.b)] {
+            let (source_buffer, rewrites) = (source.place.buffer, pipeline.rewrites.clone());
+            plan.preparations.push(Preparation { source: source_buffer, operand, rewrites });
             let batch_stride = if source.place.buffer == Buffer::A { problem.batch.a } else { problem.batch.b };
             for rewrite in &pipeline.rewrites {
                 plan.bytes[rewrite.target.place.buffer] = rewrite.bytes();
@@ -159,14 +188,30 @@ impl Plan {
         self.problem.batch.count
     }
 
-    /// The numbers of the launches that the problem of that index needs, with this alpha: without pre-passes of operands that are not
-    /// read, or that the first problem's launches have rewritten already.
-    pub fn needed(&self, index: usize, alpha: f32) -> impl Iterator<Item = usize> {
-        let reads_inputs = alpha != 0.0 || self.problem.scalars == Scalars::Device;
-        let is_needed = move |launch: &Launch| {
-            (index == 0 || launch.is_repeated) && (reads_inputs || !matches!(launch.role, Role::Prepass(_)))
+    /// The numbers of the launches that there are for the problem of that index: without what rewrites operands where these are not
+    /// read, were prepared, or were rewritten for the first problem already.
+    pub fn needed(&self, index: usize, bindings: &Bindings) -> impl Iterator<Item = usize> {
+        let reads_inputs = bindings.alpha != 0.0 || self.problem.scalars == Scalars::Device;
+        let are_prepared = bindings.are_prepared;
+        let is_needed = move |launch: &Launch| match launch.role {
+            Role::Prepass(operand) => reads_inputs && (index == 0 || launch.is_repeated) && !of(are_prepared, operand),
+            _ => true,
         };
         self.launches.iter().enumerate().filter(move |(_, launch)| is_needed(launch)).map(|(number, _)| number)
+    }
+
+    /// What is done to an operand of the caller's before the step's kernel reads it: [`Buffer::A`] or [`Buffer::B`]. `None` of
+    /// other buffers, and where D has no elements.
+    #[must_use]
+    pub fn preparation(&self, buffer: Buffer) -> Option<&Preparation> {
+        self.preparations.iter().find(|preparation| preparation.source == buffer)
+    }
+
+    /// Bytes of each part of the workspace where these operands of the kernel were prepared.
+    #[must_use]
+    pub fn part_bytes_with(&self, are_prepared: Ab<bool>) -> Buffers<u64> {
+        let prepared = self.preparations.iter().filter(|preparation| of(are_prepared, preparation.operand));
+        prepared.flat_map(|preparation| preparation.parts()).fold(self.bytes, |bytes, part| bytes.with(part, 0))
     }
 
     fn push_rewrite(&mut self, rewrite: &Rewrite, is_repeated: bool) {
@@ -328,6 +373,13 @@ impl Plan {
             }
         }
         rewritten.into_iter().map(|(_, operand, blocks)| (operand, blocks)).collect()
+    }
+}
+
+fn of(each: Ab<bool>, operand: Operand) -> bool {
+    match operand {
+        Operand::A => each.a,
+        Operand::B => each.b,
     }
 }
 

@@ -6,7 +6,7 @@ use super::stored::Stored;
 use super::{Buffer, OPERAND_ALIGNMENT, Place};
 
 /// A pre-pass with what it reads and writes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rewrite {
     pub(super) prepass: Prepass,
     pub(super) source: Stored,

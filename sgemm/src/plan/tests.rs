@@ -1,10 +1,8 @@
-use gpu_kernels::{
-    Activation, BiasPer, POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Tile, TmaBox,
-    runnable,
-};
+use gpu_kernels::{PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Tile, TmaBox, runnable};
 
 use super::*;
-use crate::problem::{Epilogue, Layout};
+
+mod layouts;
 
 /// Where everything begins, far apart.
 const fn at(buffer: Buffer) -> Address {
@@ -24,7 +22,7 @@ fn bindings() -> Bindings {
     for part in Buffer::PARTS {
         addresses[part] = at(part);
     }
-    Bindings { addresses, alpha: 2.0, beta: 3.0 }
+    Bindings::new(addresses, 2.0, 3.0)
 }
 
 const PLAIN: Step = Step { kernel: "k", tile: Tile { bm: 4, bn: 8, bk: 1, tm: 1, tn: 1 }, ..Step::PLAIN };
@@ -176,7 +174,7 @@ fn nothing_is_rewritten_that_is_not_read() {
     let Ab { a, b } = copies(&plan(&COPIES, 9, 17, 0));
     assert!(a >= 16 && b >= 16, "there is memory to point to");
     let plan_of = plan(&COPIES, 9, 17, 33);
-    let needed = |alpha| plan_of.needed(0, alpha).count();
+    let needed = |alpha| plan_of.needed(0, &Bindings { alpha, ..bindings() }).count();
     assert_eq!((needed(1.0), needed(0.0), needed(f32::NAN)), (3, 1, 3));
     for (m, n) in [(0, 17), (9, 0), (0, 0)] {
         for step in ALL {
@@ -334,121 +332,4 @@ fn blocks_persist_in_whole_clusters_on_as_many_multiprocessors_as_there_are() {
 fn a_step_takes_what_its_matrices_are_made_of() {
     let error = Plan::new(&HALVES, &Problem::new(4, 4, 4), 3).unwrap_err();
     assert_eq!(error.to_string(), " takes f16 and gives f32; the matrices are of f32 and f32");
-}
-
-/// Every layout of A and B, with D by rows and by columns, on every kind of step: the operands are rewritten into what the step
-/// reads, and only where they have to be.
-#[test]
-fn operands_of_any_layout_become_what_the_step_reads() {
-    let rows = |ld: usize| Layout::row_major(ld);
-    let columns = |ld: usize| Layout::column_major(ld);
-    let kernels = |step: &'static Step, a: Layout, b: Layout, c: Layout| -> Vec<&str> {
-        let problem = problem(step, 8, 16, 32).with_layouts(a, b, c);
-        Plan::new(step, &problem, 3).unwrap().launches().iter().map(|launch| launch.kernel).collect()
-    };
-    let element = |step: &Step| if step.precision.input() == Element::F32 { "transpose" } else { "transpose_16" };
-    for step in [&PLAIN, &MAPPED, &HALVES, &PERSISTS] {
-        let transpose = element(step);
-        assert_eq!(kernels(step, rows(32), rows(16), rows(16)), ["k"]);
-        assert_eq!(kernels(step, columns(8), rows(16), rows(16)), [transpose, "k"]);
-        assert_eq!(kernels(step, columns(8), columns(32), rows(16)), [transpose, transpose, "k"]);
-        // C^T = B^T * A^T: what is stored by columns is read as it is.
-        assert_eq!(kernels(step, columns(8), columns(32), columns(8)), ["k"]);
-        assert_eq!(kernels(step, rows(32), columns(32), columns(8)), [transpose, "k"]);
-    }
-    // A step that wants A transposed takes it as it is if it is.
-    assert_eq!(kernels(&TRANSPOSED, columns(8), rows(16), rows(16)), ["k"]);
-    assert_eq!(kernels(&TRANSPOSED, columns(9), rows(16), rows(16)), ["align_rows", "k"]);
-    assert_eq!(kernels(&TRANSPOSED, rows(32), rows(16), rows(16)), ["transpose", "k"]);
-    assert_eq!(kernels(&SPLITS, columns(8), rows(16), rows(16)), ["transpose", "split", "split", "k"]);
-}
-
-#[test]
-fn columns_of_d_change_the_operands_places() {
-    let turned = problem(&PLAIN, 9, 17, 33).with_layouts(
-        Layout::column_major(10),
-        Layout::column_major(40),
-        Layout::column_major(11),
-    );
-    let plan = Plan::new(&PLAIN, &turned, 3).unwrap();
-    let launch = &plan.launches()[0];
-    for (name, value) in [("m", 17), ("n", 9), ("k", 33), ("lda", 40), ("ldb", 10), ("ldc", 11)] {
-        assert_eq!(argument(launch, name), Value::U32(value), "{name}");
-    }
-    for (name, address) in [("a", B), ("b", A), ("c", C)] {
-        assert_eq!(argument(launch, name), Value::Address(address), "{name}");
-    }
-}
-
-#[test]
-fn pointers_that_are_not_aligned_are_read_by_a_copy_where_tma_loads_them() {
-    let plain = problem(&PLAIN, 9, 16, 8).with_alignment(4, 8);
-    assert_eq!(Plan::new(&PLAIN, &plain, 3).unwrap().launches().len(), 1);
-    let plan = Plan::new(&MAPPED, &plain, 3).unwrap();
-    assert_eq!(plan.launches().iter().map(|launch| launch.kernel).collect::<Vec<_>>(), ["copy", "copy", "k"]);
-    // A batch's second A begins 8 bytes further on.
-    let batch = problem(&MAPPED, 9, 16, 8).with_batch(2, [74, 0, 9 * 16]);
-    let plan = Plan::new(&MAPPED, &batch, 3).unwrap();
-    assert_eq!(plan.launches().iter().map(|launch| launch.kernel).collect::<Vec<_>>(), ["copy", "k"]);
-}
-
-#[test]
-fn leading_dimensions_that_kernels_cannot_count_are_copied() {
-    let far = 1_usize << 40;
-    let apart = problem(&PLAIN, 2, 16, 8).with_layouts(
-        Layout::row_major(far),
-        Layout::column_major(far),
-        Layout::row_major(far),
-    );
-    let plan = Plan::new(&PLAIN, &apart, 3).unwrap();
-    let kernels: Vec<_> = plan.launches().iter().map(|launch| launch.kernel).collect();
-    assert_eq!(kernels, ["align_rows", "transpose", "k", "finish_f32"]);
-    assert_eq!(argument(&plan.launches()[0], "ld"), Value::U64(1 << 40));
-    assert_eq!(argument(&plan.launches()[3], "ldd"), Value::U64(1 << 40));
-}
-
-#[test]
-fn an_epilogue_of_its_own_is_a_post_pass() {
-    let epilogue = Epilogue { bias: Some(BiasPer::Row), activation: Activation::Gelu };
-    let by_columns = problem(&PLAIN, 9, 17, 5)
-        .with_layouts(Layout::row_major(5), Layout::row_major(17), Layout::row_major(17))
-        .with_d(Layout::column_major(9))
-        .with_scalars(Scalars::Device)
-        .with_epilogue(epilogue);
-    let plan = Plan::new(&PLAIN, &by_columns, 3).unwrap();
-    let [.., product, last] = plan.launches() else { panic!() };
-    assert_eq!((argument(product, "alpha"), argument(product, "beta")), (Value::F32(1.0), Value::F32(0.0)));
-    assert_eq!(argument(product, "c"), Value::Address(at(Buffer::Sums)));
-    let names: Vec<_> = last.arguments.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, POSTPASS_ARGUMENTS.map(|(name, _)| name));
-    // D^T is 17 x 9: its bias is one per column, and C's rows are its columns.
-    let values = [
-        ("m", Value::U32(17)),
-        ("n", Value::U32(9)),
-        ("ldw", Value::U32(12)),
-        ("alpha_at", Value::Address(at(Buffer::Alpha))),
-        ("beta_at", Value::Address(at(Buffer::Beta))),
-        ("c", Value::Address(C)),
-        ("c_row_stride", Value::U64(1)),
-        ("c_col_stride", Value::U64(17)),
-        ("d", Value::Address(at(Buffer::D))),
-        ("ldd", Value::U64(9)),
-        ("bias", Value::Address(at(Buffer::Bias))),
-        ("bias_per", Value::U32(BiasPer::Column as u32)),
-        ("activation", Value::U32(Activation::Gelu as u32)),
-    ];
-    for (name, value) in values {
-        assert_eq!(argument(last, name), value, "{name}");
-    }
-    assert_eq!(plan.part_bytes()[Buffer::Sums], 17 * 12 * 4);
-}
-
-#[test]
-fn a_batch_rewrites_what_its_problems_share_once() {
-    let batch = problem(&COPIES, 9, 17, 33).with_batch(3, [0, 33 * 17, 9 * 17]);
-    let plan = Plan::new(&COPIES, &batch, 3).unwrap();
-    assert_eq!([0, 1, 2].map(|index| plan.needed(index, 1.0).count()), [3, 2, 2]);
-    let second = plan.addresses_of(1, &bindings().addresses);
-    let moved = [Buffer::A, Buffer::B, Buffer::C, Buffer::CopyA].map(|buffer| second[buffer] - at(buffer));
-    assert_eq!(moved, [0, 33 * 17 * 4, 9 * 17 * 4, 0]);
 }

@@ -19,14 +19,19 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         let test = move || run(step, number, &Device::new()?).map_err(Into::into);
         Trial::test(format!("layouts::{}", step.slug), test).with_ignored_flag(!runs(step))
     });
-    let others: [(&str, fn() -> Result<(), Failed>); 3] = [
+    let others: [(&str, Test); 5] = [
         ("library::graphs give the same bits", graphs),
+        ("library::prepared operands give the same bits", prepared_operands),
+        ("library::runs leave the device's memory as it was", memory),
         ("library::threads share a handle", threads),
         ("library::one call", one_call),
     ];
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
     layouts.chain(others)
 }
+
+/// A test without arguments.
+type Test = fn() -> Result<(), Failed>;
 
 /// A device, and a stream of it.
 struct Device {
@@ -129,6 +134,59 @@ fn graphs() -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// Prepared operands give what plain ones do; what was prepared for one problem is refused by another.
+fn prepared_operands() -> Result<(), Failed> {
+    let Device { handle, stream } = Device::new()?;
+    let others = [Problem::new(512, 4096, 4096), Problem::new(2048, 2048, 2048).with_accuracy(AccuracyClass::Fp32)];
+    for problem in problems().into_iter().chain(others) {
+        let gemm = handle.plan(&problem)?;
+        let [a, b, c, ..] = problem.extents()?;
+        let (a, b) = (stream.clone_htod(&random(a))?, stream.clone_htod(&random(b))?);
+        let mut workspace = handle.workspace(&stream, gemm.workspace_bytes())?;
+        let mut plain = stream.alloc_zeros::<f32>(c)?;
+        gemm.run(&stream, 1.5, &a, &b, 0.0, &mut plain, &mut workspace)?;
+        let expected = stream.clone_dtoh(&plain)?;
+        let (on_a, on_b) = (gemm.prepare_a(&stream, &a)?, gemm.prepare_b(&stream, &b)?);
+        for prepares_a in [false, true] {
+            let mut result = stream.alloc_zeros::<f32>(c)?;
+            let mut arguments = Arguments::new(1.5, &a, &b, 0.0, &mut result).with_prepared_b(&on_b);
+            if prepares_a {
+                arguments = arguments.with_prepared_a(&on_a);
+            }
+            gemm.run_with(&stream, arguments, &mut workspace)?;
+            if stream.clone_dtoh(&result)? != expected {
+                return Err(format!("{}: prepared operands give other bits", gemm.kernel().slug).into());
+            }
+        }
+        let other = handle.plan(&Problem::new(9, 9, 9))?;
+        let mut result = stream.alloc_zeros::<f32>(81)?;
+        let arguments = Arguments::new(1.5, &a, &b, 0.0, &mut result).with_prepared_a(&on_a);
+        let refused = other.run_with(&stream, arguments, &mut workspace);
+        if on_a.bytes() > 256 && refused != Err(sgemm::Error::Prepared { operand: "A" }) {
+            return Err(format!("{refused:?}").into());
+        }
+    }
+    Ok(())
+}
+
+/// A thousand runs allocate nothing on the device.
+fn memory() -> Result<(), Failed> {
+    let Device { handle, stream } = Device::new()?;
+    let problem = Problem::new(1000, 1000, 1000).with_accuracy(AccuracyClass::Fp32);
+    let gemm = handle.plan(&problem)?;
+    let (a, b) = (stream.clone_htod(&random(1_000_000))?, stream.clone_htod(&random(1_000_000))?);
+    let mut c = stream.alloc_zeros::<f32>(1_000_000)?;
+    let mut workspace = handle.workspace(&stream, gemm.workspace_bytes())?;
+    gemm.run(&stream, 1.0, &a, &b, 0.0, &mut c, &mut workspace)?;
+    stream.synchronize()?;
+    let before = handle.context().mem_get_info()?;
+    for _ in 0..1000 {
+        gemm.run(&stream, 1.0, &a, &b, 0.0, &mut c, &mut workspace)?;
+    }
+    stream.synchronize()?;
+    if handle.context().mem_get_info()? == before { Ok(()) } else { Err("free memory is not what it was".into()) }
 }
 
 /// Eight threads, each with a stream and a workspace of its own, all with one handle.

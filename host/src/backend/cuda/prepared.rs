@@ -52,7 +52,7 @@ impl Prepared {
         let [a, b, c] = gemm.addresses();
         let addresses = loaded.plan().part_bytes().at(workspace.as_ref().map_or(0, raw::address));
         let addresses = addresses.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c);
-        let bindings = Bindings { addresses, alpha: problem.alpha, beta: problem.beta };
+        let bindings = Bindings::new(addresses, problem.alpha, problem.beta);
         let mut prepared = Self { problem, graph: None, gemm: loaded, bindings, _workspace: workspace };
         // SAFETY: the stream is of the backend's context, as are the modules. The workspace has what the plan asks for. Nothing
         // else knows of it, and the stream is waited for here.

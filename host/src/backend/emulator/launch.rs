@@ -64,8 +64,8 @@ impl Runner<'_> {
     pub(super) fn run(&self, operands: &mut EmulatedOperands) -> Result<Run, Error> {
         let Problem { gemm, alpha, beta, .. } = *self.problem;
         let plan = Plan::new(self.step, &gemm.into(), self.places())?;
-        let bindings = Bindings { addresses: operands.addresses(self.step, self.problem, &plan), alpha, beta };
-        let needed: Vec<_> = plan.needed(0, alpha).map(|number| &plan.launches()[number]).collect();
+        let bindings = Bindings::new(operands.addresses(self.step, self.problem, &plan), alpha, beta);
+        let needed: Vec<_> = plan.needed(0, &bindings).map(|number| &plan.launches()[number]).collect();
         let (products, before): (Vec<_>, Vec<_>) = needed.into_iter().partition(|launch| launch.role == Role::Product);
         // Where there is time for all blocks, all of them run.
         let budget = self.budget.map(|budget| budget / products.len().max(1) as u32);
