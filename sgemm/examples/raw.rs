@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
         let parts = plan.part_bytes().at(workspace);
         let addresses = parts.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c);
-        gemm.run_raw(queue, &Bindings { addresses, alpha: 1.0, beta: 0.0 })?;
+        gemm.run_raw(queue, &Bindings::new(addresses, 1.0, 0.0))?;
 
         stream::synchronize(queue)?;
         memcpy_dtoh_sync(&mut result, c)?;
