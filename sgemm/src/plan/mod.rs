@@ -153,11 +153,6 @@ impl Plan {
         &self.launches
     }
 
-    /// The launches whose role is wanted.
-    pub fn launches_for(&self, is_wanted: impl Fn(Role) -> bool) -> impl Iterator<Item = &Launch> {
-        self.launches.iter().filter(move |launch| is_wanted(launch.role))
-    }
-
     /// Bytes of each part of the workspace; 0 where it does without.
     #[must_use]
     pub fn part_bytes(&self) -> &Buffers<u64> {

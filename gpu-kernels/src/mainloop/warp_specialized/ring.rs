@@ -12,9 +12,9 @@ pub(crate) struct Ring<const CLUSTER: u32> {
     stages: u32,
     stage_bytes: u32,
     /// Completes a phase when the TMA loads have written all bytes of a stage.
-    full: Mbarrier,
+    pub full: Mbarrier,
     /// Completes a phase when every consumer warp of the cluster has released a stage.
-    empty: Mbarrier,
+    pub empty: Mbarrier,
     state: PipelineState,
 }
 
