@@ -114,26 +114,21 @@ impl Gemm {
         if is_capturing(stream.cu_stream())? {
             return Err(Error::Capturing);
         }
-        let must_clear = workspace.begin();
         let what = || format!("run {}", self.kernel().slug);
         stream.context().bind_to_thread().map_err(|error| failed(what(), error))?;
+        // SAFETY: the stream's context is current.
+        unsafe { workspace.begin(stream) }?;
         let (operands, _used) = arguments.bind(stream);
-        let bindings = {
+        {
             let (parts, _used) = workspace.bind(self.plan(), operands.are_prepared, stream);
             let bindings = operands.with_parts(&parts);
             // SAFETY: the stream's context is the handle's, as `check` found, and is current. `check` found each slice at least as
             // long as the problem reaches, and the workspace as large as the plan asks for. All of them are borrowed until all
             // is queued; after that they are freed, and others write to them, in the order that `_used` establishes for the
             // stream. Modules are unloaded when the last `Gemm` and the handle are dropped, which waits for their kernels.
-            // Flags are zero: they were allocated so, each run leaves them so, and where one broke off they are cleared.
-            unsafe {
-                if must_clear {
-                    self.loaded.clear_flags(stream.cu_stream(), &bindings)?;
-                }
-                self.loaded.run(stream.cu_stream(), &bindings)
-            }
-        };
-        bindings?;
+            // Flags are zero: they were allocated so, each run leaves them so, and where one broke off `begin` cleared them.
+            unsafe { self.loaded.run(stream.cu_stream(), &bindings) }?;
+        }
         workspace.finish();
         Ok(())
     }

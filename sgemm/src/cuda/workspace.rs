@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use cudarc::driver::sys;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtrMut, SyncOnDrop};
 use gpu_kernels::Ab;
 
-use super::driver::failed;
+use super::driver::{checked, failed};
 use crate::Error;
 use crate::plan::{Buffer, Buffers, Plan};
 
@@ -49,9 +50,19 @@ impl Workspace {
         if self.bytes() < least { Err(Error::WorkspaceTooSmall { bytes: self.bytes(), least }) } else { Ok(()) }
     }
 
-    /// Whether the flags have to be cleared first. Until [`Self::finish`] they count as if.
-    pub(super) fn begin(&mut self) -> bool {
-        std::mem::replace(&mut self.is_dirty, true)
+    /// Before a run's launches: clears all flags where an earlier run broke off. Until [`Self::finish`], this one counts as if.
+    ///
+    /// # Safety
+    /// The stream's context is current.
+    pub(super) unsafe fn begin(&mut self, stream: &CudaStream) -> Result<(), Error> {
+        if std::mem::replace(&mut self.is_dirty, true) {
+            let words = self.flags.len();
+            let (flags, _written) = self.flags.device_ptr_mut(stream);
+            // SAFETY: the slice has so many words, and the guard orders what other streams do to it.
+            let status = unsafe { sys::cuMemsetD32Async(flags, 0, words, stream.cu_stream()) };
+            checked(status, || "clear the flags of the workspace".into())?;
+        }
+        Ok(())
     }
 
     /// All launches of a run are queued, so that it leaves the flags as they were.
