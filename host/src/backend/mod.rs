@@ -22,9 +22,6 @@ pub(crate) use provenance::now;
 pub use ptx::PtxSource;
 pub use stop::Stop;
 
-/// A word of memory in which nothing is a number, whatever its elements are: what a workspace holds before a kernel writes there.
-const POISON: u32 = 0x7fc0_7fc0;
-
 /// The device that a backend runs on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Device {

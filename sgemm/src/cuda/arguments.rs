@@ -5,7 +5,7 @@ use gpu_kernels::{Ab, Operand};
 
 use super::prepared::PreparedOperand;
 use crate::plan::{Address, Bindings, Buffer, Buffers, Plan};
-use crate::problem::Scalars;
+use crate::problem::Given;
 use crate::{Error, Scalar};
 
 /// The buffers of a run: whole slices of cudarc, or views that begin anywhere in one. `I` is the type of A and B, `O` that of C, D and
@@ -104,7 +104,7 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
         Self { b: b.original(), prepared: [self.prepared[0], Some(b)], ..self }
     }
 
-    /// The same with alpha and beta in device memory, for [`Scalars::Device`].
+    /// The same with alpha and beta in device memory, for [`Scalars::Device`](crate::Scalars::Device).
     #[must_use]
     pub fn with_device_scalars(self, alpha: &'a dyn DevicePtr<f32>, beta: &'a dyn DevicePtr<f32>) -> Self {
         Self { scalars: Factors::Device([alpha, beta]), ..self }
@@ -113,41 +113,31 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
     /// Checks types, lengths and contexts, and what is there against what the problem asks for. Says which operands of the kernel
     /// were prepared.
     pub(super) fn check(&self, plan: &Plan, stream: &CudaStream) -> Result<Ab<bool>, Error> {
-        let problem = plan.problem();
-        let found = [I::ELEMENT, O::ELEMENT];
-        let takes = [problem.input, problem.output];
-        if takes != found {
-            return Err(Error::Elements { kernel: "the plan", takes, found });
-        }
-        let [a, b, c, d, bias] = problem.extents()?;
-        let one =
-            |operand, slice: &dyn DevicePtr<I>, least| check_slice(operand, slice.len(), slice.stream(), least, stream);
-        one("A", self.a, a)?;
-        one("B", self.b, b)?;
-        let asks_for = |operand, is_given: bool, is_needed: bool| {
-            if is_given == is_needed { Ok(()) } else { Err(Error::Buffers { operand, is_needed }) }
+        let (c, d) = match &self.result {
+            Target::InPlace(c) => (Some((c.len(), c.stream())), None),
+            Target::Apart(c, d) => (c.map(|c| (c.len(), c.stream())), Some((d.len(), d.stream()))),
         };
-        asks_for("D", matches!(self.result, Target::Apart(..)), problem.d.is_some())?;
-        match &self.result {
-            Target::InPlace(slice) => check_slice("C", slice.len(), slice.stream(), c, stream)?,
-            Target::Apart(slice, result) => {
-                check_slice("D", result.len(), result.stream(), d, stream)?;
-                match (slice, &self.scalars) {
-                    (Some(slice), _) => check_slice("C", slice.len(), slice.stream(), c, stream)?,
-                    (None, Factors::Host([_, 0.0])) => {}
-                    (None, _) => return Err(Error::Buffers { operand: "C", is_needed: true }),
-                }
-            }
-        }
-        asks_for("bias", self.bias.is_some(), problem.epilogue.bias.is_some())?;
-        if let Some(slice) = self.bias {
-            check_slice("bias", slice.len(), slice.stream(), bias, stream)?;
-        }
-        let is_on_device = matches!(self.scalars, Factors::Device(_));
-        asks_for("alpha", is_on_device, problem.scalars == Scalars::Device)?;
-        if let Factors::Device([alpha, beta]) = &self.scalars {
-            check_slice("alpha", alpha.len(), alpha.stream(), 1, stream)?;
-            check_slice("beta", beta.len(), beta.stream(), 1, stream)?;
+        let bias = self.bias.map(|bias| (bias.len(), bias.stream()));
+        let (scalars, ignores_c) = match &self.scalars {
+            Factors::Host([_, beta]) => (None, *beta == 0.0),
+            Factors::Device(factors) => (Some(factors.map(|factor| (factor.len(), factor.stream()))), false),
+        };
+        let given = Given {
+            elements: [I::ELEMENT, O::ELEMENT],
+            a: self.a.len(),
+            b: self.b.len(),
+            c: c.map(|(len, _)| len),
+            d: d.map(|(len, _)| len),
+            bias: bias.map(|(len, _)| len),
+            scalars: scalars.map(|factors| factors.map(|(len, _)| len)),
+            ignores_c,
+        };
+        given.check(plan.problem())?;
+        check_context("A", self.a.stream(), stream)?;
+        check_context("B", self.b.stream(), stream)?;
+        let [alpha, beta] = scalars.map_or([None; 2], |factors| factors.map(Some));
+        for (operand, slice) in [("C", c), ("D", d), ("bias", bias), ("alpha", alpha), ("beta", beta)] {
+            slice.map_or(Ok(()), |(_, of)| check_context(operand, of, stream))?;
         }
         self.prepared.iter().flatten().try_for_each(|prepared| prepared.check(plan, stream))?;
         Ok(self.are_prepared())
@@ -193,17 +183,11 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
     }
 }
 
-/// Checks a slice's length and context.
-pub(super) fn check_slice(
-    operand: &'static str,
-    elements: usize,
-    of: &CudaStream,
-    least: usize,
-    stream: &CudaStream,
-) -> Result<(), Error> {
+/// Checks that a slice is of the stream's context.
+pub(super) fn check_context(operand: &'static str, of: &CudaStream, stream: &CudaStream) -> Result<(), Error> {
     let (found, expected) = (of.context(), stream.context());
-    if found != expected {
-        return Err(Error::WrongDevice { what: operand, found: found.ordinal(), expected: expected.ordinal() });
+    if found == expected {
+        return Ok(());
     }
-    if elements < least { Err(Error::ShortBuffer { operand, elements, least }) } else { Ok(()) }
+    Err(Error::WrongDevice { what: operand, found: found.ordinal(), expected: expected.ordinal() })
 }

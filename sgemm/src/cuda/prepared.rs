@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
 use gpu_kernels::Operand;
 
-use super::arguments::check_slice;
+use super::arguments::check_context;
 use super::driver::failed;
 use super::gemm::Gemm;
 use super::loaded::Loaded;
@@ -36,7 +36,11 @@ impl<'a, I: Scalar> PreparedOperand<'a, I> {
         }
         let [a, b, ..] = problem.extents()?;
         let (operand, least) = if source == Buffer::A { ("A", a) } else { ("B", b) };
-        check_slice(operand, original.len(), original.stream(), least, stream)?;
+        check_context(operand, original.stream(), stream)?;
+        let elements = original.len();
+        if elements < least {
+            return Err(Error::ShortBuffer { operand, elements, least });
+        }
         let Some(preparation) = gemm.plan().preparation(source) else {
             return Err(Error::Prepared { operand });
         };
@@ -90,7 +94,7 @@ impl<'a, I: Scalar> PreparedOperand<'a, I> {
     pub(super) fn check(&self, plan: &Plan, stream: &CudaStream) -> Result<(), Error> {
         let source = self.preparation.source;
         let operand = if source == Buffer::A { "A" } else { "B" };
-        check_slice(operand, self.memory.len(), self.memory.stream(), 0, stream)?;
+        check_context(operand, self.memory.stream(), stream)?;
         check_shared(plan, source, operand)?;
         if plan.preparation(source) == Some(&self.preparation) { Ok(()) } else { Err(Error::Prepared { operand }) }
     }

@@ -3,7 +3,7 @@
 use ptx_emu::GlobalMemory;
 
 use crate::plan::{Address, Bindings, Buffer, Buffers};
-use crate::problem::Scalars;
+use crate::problem::Given;
 use crate::scalar::{bytes, bytes_mut};
 use crate::{Error, Problem, Scalar};
 
@@ -38,38 +38,25 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
         Self { bias: Some(bias), ..self }
     }
 
-    /// The same with alpha and beta in the device's memory, for [`Scalars::Device`].
+    /// The same with alpha and beta in the device's memory, for [`Scalars::Device`](crate::Scalars::Device).
     #[must_use]
     pub fn with_device_scalars(self) -> Self {
         Self { are_on_device: true, ..self }
     }
 
     pub(super) fn check(&self, problem: &Problem) -> Result<(), Error> {
-        let (takes, found) = ([problem.input, problem.output], [I::ELEMENT, O::ELEMENT]);
-        if takes != found {
-            return Err(Error::Elements { kernel: "the plan", takes, found });
-        }
-        let [a, b, c, d, bias] = problem.extents()?;
-        let long = |operand, elements: usize, least| {
-            if elements < least { Err(Error::ShortBuffer { operand, elements, least }) } else { Ok(()) }
+        let result = self.result.len();
+        let given = Given {
+            elements: [I::ELEMENT, O::ELEMENT],
+            a: self.a.len(),
+            b: self.b.len(),
+            c: if self.is_apart { self.c.map(<[O]>::len) } else { Some(result) },
+            d: self.is_apart.then_some(result),
+            bias: self.bias.map(<[O]>::len),
+            scalars: self.are_on_device.then_some([1; 2]),
+            ignores_c: self.factors[1] == 0.0 && !self.are_on_device,
         };
-        let asks_for = |operand, is_given: bool, is_needed: bool| {
-            if is_given == is_needed { Ok(()) } else { Err(Error::Buffers { operand, is_needed }) }
-        };
-        long("A", self.a.len(), a)?;
-        long("B", self.b.len(), b)?;
-        asks_for("D", self.is_apart, problem.d.is_some())?;
-        long(if self.is_apart { "D" } else { "C" }, self.result.len(), d)?;
-        match self.c {
-            Some(slice) => long("C", slice.len(), c)?,
-            None if self.is_apart && (self.factors[1] != 0.0 || self.are_on_device) => {
-                return Err(Error::Buffers { operand: "C", is_needed: true });
-            }
-            None => {}
-        }
-        asks_for("bias", self.bias.is_some(), problem.epilogue.bias.is_some())?;
-        long("bias", self.bias.map_or(0, <[O]>::len), bias)?;
-        asks_for("alpha", self.are_on_device, problem.scalars == Scalars::Device)
+        given.check(problem)
     }
 
     /// Copies all of it into emulated memory, at addresses aligned to no more than the problem says.

@@ -27,13 +27,27 @@ pub use ptx_emu::device::{DEVICES as MODELS, Device as Model};
 use ptx_emu::{Checks, GlobalMemory, Kernel, Module};
 pub use value::bytes;
 
-use crate::plan::{Bindings, Buffer, Launch, ModuleKind, Plan};
+use crate::plan::{Address, Bindings, Buffer, Buffers, Launch, ModuleKind, Plan};
 use crate::select::{self, Table};
 use crate::{Device, Error, ModuleSource, Problem, Scalar};
 use gpu_kernels::Step;
 
 /// A word in which nothing is a number, whatever its elements are: what a workspace holds before a kernel writes there.
-const POISON: u32 = 0x7fc0_7fc0;
+pub const POISON: u32 = 0x7fc0_7fc0;
+
+/// The parts of a plan's workspace, each by itself, so that the checkers know where it ends: flags are zero, the rest is poisoned. A
+/// part without bytes is at 0.
+pub fn allocate_parts(plan: &Plan, memory: &mut GlobalMemory) -> Buffers<Address> {
+    let mut parts = Buffers::default();
+    for part in Buffer::PARTS {
+        let fill = if part == Buffer::Flags { 0 } else { POISON };
+        match plan.part_bytes()[part].div_ceil(4) {
+            0 => {}
+            words => parts[part] = memory.allocate_words((0..words).map(|_| fill)),
+        }
+    }
+    parts
+}
 
 /// An emulated device. Kernels that were read once are kept; any thread may use it.
 pub struct Emulator {
@@ -80,14 +94,8 @@ impl Emulator {
     pub fn run<I: Scalar, O: Scalar>(&self, plan: &Plan, mut arguments: Arguments<'_, I, O>) -> Result<(), Error> {
         arguments.check(plan.problem())?;
         let mut memory = GlobalMemory::default();
-        let mut bindings = arguments.upload(plan.problem(), &mut memory);
-        for part in Buffer::PARTS {
-            let fill = if part == Buffer::Flags { 0 } else { POISON };
-            match plan.part_bytes()[part].div_ceil(4) {
-                0 => {}
-                words => bindings.addresses[part] = memory.allocate_words((0..words).map(|_| fill)),
-            }
-        }
+        let bindings = arguments.upload(plan.problem(), &mut memory);
+        let bindings = bindings.with_parts(&allocate_parts(plan, &mut memory));
         for index in 0..plan.batch() {
             let bindings = Bindings { addresses: plan.addresses_of(index, &bindings.addresses), ..bindings };
             for number in plan.needed(index, &bindings) {

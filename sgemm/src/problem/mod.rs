@@ -1,11 +1,13 @@
 //! The whole operation: sizes, layouts, batch, elements, accuracy, epilogue.
 
 mod epilogue;
+mod given;
 mod layout;
 
 use gpu_kernels::{BiasPer, Element, MAX_SIZE};
 
 pub use epilogue::{Epilogue, Scalars};
+pub(crate) use given::Given;
 pub use layout::Layout;
 pub(crate) use layout::Order;
 
@@ -95,13 +97,18 @@ impl View {
         others.filter(|others| bytes(others).is_some_and(|bytes| isize::try_from(bytes).is_ok())).ok_or(overflow)
     }
 
+    /// Elements of a contiguous row or column, and how many of these there are.
+    fn lines(&self, order: Order) -> (usize, usize) {
+        match order {
+            Order::RowMajor => (self.columns, self.rows),
+            Order::ColumnMajor => (self.rows, self.columns),
+        }
+    }
+
     /// Checks strides: none of them makes two elements one.
     fn validate(&self) -> Result<(Order, usize), Error> {
         let (order, ld) = self.layout.order(self.name, self.rows, self.columns)?;
-        let (least, lines) = match order {
-            Order::RowMajor => (self.columns, self.rows),
-            Order::ColumnMajor => (self.rows, self.columns),
-        };
+        let (least, lines) = self.lines(order);
         if lines > 1 && ld < least {
             return Err(Error::LeadingDimension { name: self.ld_name, value: ld, least });
         }
@@ -111,10 +118,7 @@ impl View {
     /// Checks that the batch's matrices do not overlap: they follow each other, or lie between each other's rows.
     fn validate_disjoint(&self, count: usize) -> Result<(), Error> {
         let (order, ld) = self.layout.order(self.name, self.rows, self.columns)?;
-        let (line, lines) = match order {
-            Order::RowMajor => (self.columns, self.rows),
-            Order::ColumnMajor => (self.rows, self.columns),
-        };
+        let (line, lines) = self.lines(order);
         let elements = self.layout.extent(self.rows, self.columns).unwrap_or(usize::MAX);
         let stride = self.batch_stride;
         let interleaved = stride >= line && count.checked_mul(stride).is_some_and(|width| width <= ld);

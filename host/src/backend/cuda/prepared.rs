@@ -4,13 +4,13 @@ use cust::memory::DeviceBuffer;
 use cust::stream::Stream;
 use gpu_kernels::Step;
 use sgemm::cuda::{Loaded, Modules};
+use sgemm::emulator::POISON;
 use sgemm::plan::{Bindings, Buffer, Plan};
 
 use super::failure::Context as _;
 use super::graph::Graph;
 use super::operands::{Gemm, check_memory};
 use super::raw;
-use crate::backend::POISON;
 use crate::{Error, Problem};
 
 /// A step on the uploaded operands, with its workspace.

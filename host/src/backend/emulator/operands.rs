@@ -2,9 +2,9 @@
 
 use gpu_kernels::Step;
 use ptx_emu::{GlobalMemory, Pointer};
+use sgemm::emulator::allocate_parts;
 use sgemm::plan::{Buffer, Buffers, Plan};
 
-use crate::backend::POISON;
 use crate::verify::matrix::{GUARD, Shape};
 use crate::{Error, Matrix, Operands, Problem};
 
@@ -73,26 +73,13 @@ impl EmulatedOperands {
             Some((_, _, parts)) => *parts,
             None => {
                 self.forget_workspace();
-                let parts = self.allocate(plan);
+                let parts = allocate_parts(plan, &mut self.memory);
                 self.workspace = Some((step, *problem, parts));
                 parts
             }
         };
         let [a, b, c] = [&self.a, &self.b, &self.c].map(EmulatedMatrix::interior);
         parts.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c)
-    }
-
-    /// The parts of a workspace, each by itself, so that the checkers know where it ends: flags are zero, the rest is poisoned.
-    fn allocate(&mut self, plan: &Plan) -> Buffers<Pointer> {
-        let mut parts = Buffers::default();
-        for part in Buffer::PARTS {
-            let fill = if part == Buffer::Flags { 0 } else { POISON };
-            match plan.part_bytes()[part] {
-                0 => {}
-                bytes => parts[part] = self.memory.allocate_words((0..bytes.div_ceil(4)).map(|_| fill)),
-            }
-        }
-        parts
     }
 }
 
