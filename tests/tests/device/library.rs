@@ -11,6 +11,7 @@ use sgemm::cudarc::driver::{CudaSlice, CudaStream};
 use sgemm::plan::Plan;
 use sgemm::{AccuracyClass, Problem, Scalar};
 use tests::layouts::{Executor, Operands, run};
+use tests::orders::families;
 
 /// The tests, ignored where the device, of this compute capability, does not run the step, or there is none.
 pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
@@ -19,6 +20,11 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         let test = move || run(step, number, &Device::new()?).map_err(Into::into);
         Trial::test(format!("layouts::{}", step.slug), test).with_ignored_flag(!runs(step))
     });
+    let orders = families(runs).into_iter().map(|family| {
+        let test = move || family.check(|_| Device::new()).map_err(Into::into);
+        (format!("orders::{}", family.name()), test)
+    });
+    let orders = orders.map(|(name, test)| Trial::test(name, test));
     let others: [(&str, Test); 5] = [
         ("library::graphs give the same bits", graphs),
         ("library::prepared operands give the same bits", prepared_operands),
@@ -27,7 +33,7 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         ("library::one call", one_call),
     ];
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
-    layouts.chain(others)
+    layouts.chain(orders).chain(others)
 }
 
 /// A test without arguments.

@@ -115,6 +115,7 @@ fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
         Schedule::DataParallel | Schedule::StreamK { .. } | Schedule::Persistent => {
             (cluster_y.max(2), cluster_x.max(2), 1)
         }
+        Schedule::SerialSplitK { splits } => (cluster_y.max(2), cluster_x.max(2), splits),
         Schedule::SplitK { splits } => (cluster_y, cluster_x, splits),
     };
     let clip = |size: u32, tile: u32, tiles: u32| size.min(tile * tiles);

@@ -169,7 +169,7 @@ impl Runner<'_> {
 /// Which blocks of the step's grid work together.
 fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
     match step.schedule {
-        Schedule::DataParallel => Grouping::Clusters,
+        Schedule::DataParallel | Schedule::SerialSplitK { .. } => Grouping::Clusters,
         Schedule::Persistent => Grouping::Banded {
             rows: slab.rows.div_ceil(step.tile.bm).div_ceil(step.cluster[0]),
             columns: n.div_ceil(step.tile.bn),
@@ -223,7 +223,7 @@ impl Groups {
 fn max_instructions(step: &Step, k: u32) -> u64 {
     let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + 64);
     let patience = match step.schedule {
-        Schedule::DataParallel | Schedule::Persistent => 1,
+        Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::Persistent => 1,
         // Blocks wait for others, which another thread may be slow to run.
         Schedule::SplitK { .. } | Schedule::StreamK { .. } => 8,
     };
