@@ -41,11 +41,7 @@ const fn parallel(splits: u32, shape: Step) -> Step {
 /// A step whose blocks compute all splits of a tile: beside the stages lies the sum of those before.
 const fn serial(splits: u32, shape: Step) -> Step {
     let totals = shape.tile.bm * shape.tile.bn * 4;
-    Step {
-        schedule: Schedule::SerialSplitK { splits },
-        dynamic_smem_bytes: shape.dynamic_smem_bytes + totals,
-        ..shape
-    }
+    Step { schedule: Schedule::SerialSplitK { splits }, dynamic_smem_bytes: shape.dynamic_smem_bytes + totals, ..shape }
 }
 
 /// Declares a kernel and a [`Step`] for each shape, with its CTA slots per SM, and the splits of a tile and where they run.

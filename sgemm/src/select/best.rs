@@ -35,8 +35,7 @@ pub fn plan(table: Option<&Table>, device: &Device, problem: &Problem, limit: u6
     let choose = if is_pinned { pinned::pinned } else { choose };
     let chosen = choose(table, device, &product, problem.class).map(|choice| choice.step);
     let chosen = chosen.filter(|step| is_usable(device, step));
-    let meets =
-        |step: &&'static Step| problem.class.admits(step.precision) && (!is_pinned || family(step));
+    let meets = |step: &&'static Step| problem.class.admits(step.precision) && (!is_pinned || family(step));
     let mut others: Vec<_> = gpu_kernels::runnable().filter(meets).filter(|step| device.runs(step)).collect();
     others.sort_by_key(|step| std::cmp::Reverse(preference(step, &product, device)));
     let (others, left_out): (Vec<_>, Vec<_>) = others.into_iter().partition(|step| is_usable(device, step));

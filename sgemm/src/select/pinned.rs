@@ -52,13 +52,15 @@ pub fn pinned(table: Option<&Table>, device: &Device, product: &Product, class: 
         return split(&steps, product, device).map(by_rule);
     }
     let known = |step: &&Step| steps.iter().any(|other| other.slug == step.slug);
-    measured(table, product, |entry| Some(entry.first.step).filter(|step| entry.class == class && known(step))).or_else(|| {
-        let step = match steps.first()?.precision {
-            Precision::Fp32 => sequential(&steps, product, device),
-            _ => on_tensor_cores(steps, device, product, false),
-        };
-        step.map(by_rule)
-    })
+    measured(table, product, |entry| Some(entry.first.step).filter(|step| entry.class == class && known(step))).or_else(
+        || {
+            let step = match steps.first()?.precision {
+                Precision::Fp32 => sequential(&steps, product, device),
+                _ => on_tensor_cores(steps, device, product, false),
+            };
+            step.map(by_rule)
+        },
+    )
 }
 
 /// The largest tiles that fill the device, of which least is out of bounds of C; or else the most blocks.
