@@ -8,7 +8,7 @@ use gpu_kernels::Ab;
 
 use super::driver::{checked, failed};
 use crate::Error;
-use crate::plan::{Buffer, Buffers, Plan};
+use crate::plan::{Address, Buffer, Buffers, Plan};
 
 /// Device memory for plans to compute in: any plans of a handle that need no more bytes, one after the other in the order of streams.
 ///
@@ -70,19 +70,25 @@ impl Workspace {
         self.is_dirty = false;
     }
 
-    /// Where the plan's parts are, in the stream's order, and what has to be dropped after the launches.
-    pub(super) fn bind<'a>(
-        &'a mut self,
-        plan: &Plan,
-        are_prepared: Ab<bool>,
-        stream: &'a CudaStream,
-    ) -> (Buffers<u64>, [SyncOnDrop<'a>; 2]) {
+    /// Where it is, in the stream's order, and what has to be dropped after the launches.
+    pub(super) fn bind<'a>(&'a mut self, stream: &'a CudaStream) -> (Location, [SyncOnDrop<'a>; 2]) {
         let (flags, of_flags) = self.flags.device_ptr_mut(stream);
         let (memory, of_memory) = self.memory.device_ptr_mut(stream);
-        (
-            plan.part_bytes_with(are_prepared).with(Buffer::Flags, 0).at(memory).with(Buffer::Flags, flags),
-            [of_flags, of_memory],
-        )
+        (Location { flags, memory }, [of_flags, of_memory])
+    }
+}
+
+/// Where a workspace is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Location {
+    flags: Address,
+    memory: Address,
+}
+
+impl Location {
+    /// Where the plan's parts are.
+    pub(super) fn parts(self, plan: &Plan, are_prepared: Ab<bool>) -> Buffers<Address> {
+        plan.part_bytes_with(are_prepared).with(Buffer::Flags, 0).at(self.memory).with(Buffer::Flags, self.flags)
     }
 }
 
