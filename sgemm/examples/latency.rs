@@ -102,7 +102,8 @@ fn launch_empty(kernel: CUfunction, stream: &CudaStream) -> Result<(), Box<dyn E
     let parameter = [0_u64; 16];
     let mut parameters = [parameter.as_ptr().cast_mut().cast::<c_void>(); 13];
     // SAFETY: the kernel reads none of its 13 parameters, and none has more bytes than that.
-    Ok(unsafe { result::launch_kernel(kernel, (16, 1, 1), (128, 1, 1), 0, stream.cu_stream(), &mut parameters)? })
+    unsafe { result::launch_kernel(kernel, (16, 1, 1), (128, 1, 1), 0, stream.cu_stream(), &mut parameters) }?;
+    Ok(())
 }
 
 /// cuBLAS, where it is installed.

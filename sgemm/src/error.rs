@@ -117,6 +117,22 @@ pub enum Error {
         operand: &'static str,
     },
 
+    /// A group was given the buffers of more or fewer problems than it has.
+    GroupCount {
+        /// Its problems.
+        problems: usize,
+        /// Those for which there are buffers.
+        given: usize,
+    },
+
+    /// What is wrong with one problem of a group, or with its buffers.
+    InGroup {
+        /// The problem, counted from 0.
+        index: usize,
+        /// What it is.
+        error: Box<Self>,
+    },
+
     /// The workspace is smaller than the plan asks for.
     WorkspaceTooSmall {
         /// Its bytes.
@@ -289,6 +305,10 @@ impl fmt::Display for Error {
                     "{operand} was prepared for another kernel or layout, or is not the same in all of a batch: prepare it by this plan"
                 )
             }
+            Self::GroupCount { problems, given } => {
+                write!(f, "buffers were given for {given} problems; the group has {problems}")
+            }
+            Self::InGroup { index, error } => write!(f, "problem {index} of the group, counted from 0: {error}"),
             Self::WorkspaceTooSmall { bytes, least } => {
                 write!(f, "the workspace has {bytes} bytes; the plan needs {least}")
             }
@@ -300,7 +320,7 @@ impl fmt::Display for Error {
             }
             Self::Capturing => write!(
                 f,
-                "the stream is being captured: use Gemm::capture, or run_raw, whose caller keeps what the graph uses"
+                "the stream is being captured: use `capture`, or `run_raw`, whose caller keeps what the graph uses"
             ),
             Self::Elements { kernel, takes, found } => {
                 let [[input, output], [a, c]] = [takes, found].map(|elements| elements.map(Element::name));
@@ -337,6 +357,13 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl Error {
+    /// As that of the problem of this index, of a group.
+    pub(crate) fn in_group(self, index: usize) -> Self {
+        Self::InGroup { index, error: Box::new(self) }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -208,8 +208,8 @@ impl Step {
         matches!(self.schedule, Schedule::StreamK { max_splits: 3.., .. })
     }
 
-    /// The splits of k whose sums are added in their order to make an element of C: 1 where the whole of k is summed in order. `None`
-    /// where the grid or an element's place decides. Steps of one precision with equally many give the same bits.
+    /// The splits of k whose partial tiles are added in order: 1 where all products of an element of C are. `None` where the grid or the
+    /// element's place decides. Steps of one precision with equally many give the same bits.
     #[must_use]
     pub const fn k_splits(&self) -> Option<u32> {
         match self.schedule {

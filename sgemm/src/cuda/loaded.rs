@@ -134,7 +134,7 @@ impl Loaded {
         unsafe { launch_raw(self.functions[number], &launch.shape, parameters.as_slice(), stream, what) }
     }
 
-    fn check_alignment(&self, bindings: &Bindings) -> Result<(), Error> {
+    pub(super) fn check_alignment(&self, bindings: &Bindings) -> Result<(), Error> {
         let of = |operand, buffer, bytes: u64| (operand, bindings.addresses[buffer], bytes);
         let problem = self.plan.problem();
         let ([a, b], c) = (problem.alignment().map(|bytes| bytes as u64), problem.output.bytes().into());

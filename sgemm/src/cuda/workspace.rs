@@ -8,7 +8,7 @@ use gpu_kernels::Ab;
 
 use super::driver::{checked, failed};
 use crate::Error;
-use crate::plan::{Buffer, Buffers, Plan, WORKSPACE_ALIGNMENT};
+use crate::plan::{Address, Buffer, Buffers, Plan, WORKSPACE_ALIGNMENT};
 
 /// Device memory for plans to compute in: any plans of a handle that need no more bytes, one after the other in the order of streams.
 ///
@@ -71,17 +71,25 @@ impl Workspace {
         self.is_dirty = false;
     }
 
-    /// Where the plan's parts are, in the stream's order, and what has to be dropped after the launches.
-    pub(super) fn bind<'a>(
-        &'a mut self,
-        plan: &Plan,
-        are_prepared: Ab<bool>,
-        stream: &'a CudaStream,
-    ) -> (Buffers<u64>, SyncOnDrop<'a>) {
+    /// Where it is, in the stream's order, and what has to be dropped after the launches.
+    pub(super) fn bind<'a>(&'a mut self, stream: &'a CudaStream) -> (Location, SyncOnDrop<'a>) {
         let behind_flags = flag_bytes(self.flags) as u64;
         let (flags, guard) = self.memory.device_ptr_mut(stream);
-        let parts = plan.part_bytes_with(are_prepared).with(Buffer::Flags, 0).at(flags + behind_flags);
-        (parts.with(Buffer::Flags, flags), guard)
+        (Location { flags, memory: flags + behind_flags }, guard)
+    }
+}
+
+/// Where a workspace is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Location {
+    flags: Address,
+    memory: Address,
+}
+
+impl Location {
+    /// Where the plan's parts are.
+    pub(super) fn parts(self, plan: &Plan, are_prepared: Ab<bool>) -> Buffers<Address> {
+        plan.part_bytes_with(are_prepared).with(Buffer::Flags, 0).at(self.memory).with(Buffer::Flags, self.flags)
     }
 }
 

@@ -28,6 +28,7 @@ use ptx_emu::{Checks, GlobalMemory, Kernel, Module};
 pub use value::bytes;
 
 use crate::plan::{Address, Bindings, Buffer, Buffers, Launch, ModuleKind, Plan};
+use crate::problem::check_count;
 use crate::select::{self, Table};
 use crate::{Device, Error, ModuleSource, Problem, Scalar};
 use gpu_kernels::Step;
@@ -93,6 +94,38 @@ impl Emulator {
     /// [`Error::Emulated`] where a kernel does what it must not.
     pub fn run<I: Scalar, O: Scalar>(&self, plan: &Plan, mut arguments: Arguments<'_, I, O>) -> Result<(), Error> {
         arguments.check(plan.problem())?;
+        self.run_checked(plan, &mut arguments)
+    }
+
+    /// Runs a group of plans, one after the other; `arguments` has the operands of each. What was given for all of them is checked before
+    /// anything runs.
+    ///
+    /// Results lie apart, for arguments borrow them:
+    /// ```compile_fail,E0499
+    /// # use sgemm::emulator::Arguments;
+    /// let (ones, mut c) = ([1.0_f32; 4], [0.0_f32; 4]);
+    /// let _ = [Arguments::new(1.0, &ones, &ones, 0.0, &mut c), Arguments::new(1.0, &ones, &ones, 0.0, &mut c)];
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::GroupCount`] where there are arguments for more or fewer plans; [`Error::InGroup`] with what [`Self::run`] would say of
+    /// one of them.
+    pub fn run_group<I: Scalar, O: Scalar>(
+        &self,
+        plans: &[Plan],
+        arguments: &mut [Arguments<'_, I, O>],
+    ) -> Result<(), Error> {
+        check_count(plans.len(), arguments.len())?;
+        for (index, (plan, arguments)) in plans.iter().zip(&*arguments).enumerate() {
+            arguments.check(plan.problem()).map_err(|error| error.in_group(index))?;
+        }
+        for (index, (plan, arguments)) in plans.iter().zip(arguments).enumerate() {
+            self.run_checked(plan, arguments).map_err(|error| error.in_group(index))?;
+        }
+        Ok(())
+    }
+
+    fn run_checked<I: Scalar, O: Scalar>(&self, plan: &Plan, arguments: &mut Arguments<'_, I, O>) -> Result<(), Error> {
         let mut memory = GlobalMemory::default();
         let bindings = arguments.upload(plan.problem(), &mut memory);
         let bindings = bindings.with_parts(&allocate_parts(plan, &mut memory));

@@ -9,7 +9,7 @@ use gpu_kernels::{BiasPer, Element, MAX_SIZE};
 
 pub use determinism::Determinism;
 pub use epilogue::{Epilogue, Scalars};
-pub(crate) use given::Given;
+pub(crate) use given::{Given, check_count};
 pub use layout::Layout;
 pub(crate) use layout::Order;
 

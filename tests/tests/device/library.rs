@@ -13,6 +13,8 @@ use sgemm::{AccuracyClass, Problem, Scalar};
 use tests::layouts::{Executor, Operands, run};
 use tests::orders::families;
 
+use super::groups;
+
 /// The tests, ignored where the device, of this compute capability, does not run the step, or there is none.
 pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
     let runs = move |step: &Step| capability.is_some_and(|(major, minor)| step.target.runs_on(major, minor));
@@ -21,12 +23,13 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         Trial::test(format!("layouts::{}", step.slug), test).with_ignored_flag(!runs(step))
     });
     let orders = families(runs).into_iter().map(|family| {
-        let test = move || family.check(|_| Device::new()).map_err(Into::into);
-        (format!("orders::{}", family.name()), test)
+        let name = format!("orders::{}", family.name());
+        Trial::test(name, move || family.check(|_| Device::new()).map_err(Into::into))
     });
-    let orders = orders.map(|(name, test)| Trial::test(name, test));
-    let others: [(&str, Test); 5] = [
+    let others: [(&str, Test); 7] = [
         ("library::graphs give the same bits", graphs),
+        ("library::a group gives the same bits", groups::same_bits),
+        ("library::a group is checked before any of it runs", groups::refusals),
         ("library::prepared operands give the same bits", prepared_operands),
         ("library::runs leave the device's memory as it was", memory),
         ("library::threads share a handle", threads),
@@ -40,13 +43,13 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
 type Test = fn() -> Result<(), Failed>;
 
 /// A device, and a stream of it.
-struct Device {
-    handle: Handle,
-    stream: Arc<CudaStream>,
+pub struct Device {
+    pub handle: Handle,
+    pub stream: Arc<CudaStream>,
 }
 
 impl Device {
-    fn new() -> Result<Self, String> {
+    pub fn new() -> Result<Self, String> {
         let context = open(0).map_err(|error| error.to_string())?;
         let handle = Handle::new(&context).map_err(|error| error.to_string())?;
         Ok(Self { handle, stream: context.default_stream() })
@@ -102,7 +105,7 @@ impl Executor for Device {
 }
 
 /// Problems that different kinds of kernels solve: with and without pre-passes, split k, stream-K.
-fn problems() -> [Problem; 6] {
+pub fn problems() -> [Problem; 6] {
     [
         Problem::new(512, 512, 512),
         Problem::new(1000, 1000, 1000),
@@ -113,7 +116,7 @@ fn problems() -> [Problem; 6] {
     ]
 }
 
-fn random(elements: usize) -> Vec<f32> {
+pub fn random(elements: usize) -> Vec<f32> {
     let mut rng = StdRng::seed_from_u64(rand::random());
     (0..elements).map(|_| rng.random_range(-1.0..1.0)).collect()
 }
