@@ -188,11 +188,6 @@ impl Gemm {
         &self.handle
     }
 
-    /// Checks the addresses of operands.
-    pub(super) fn check_alignment(&self, bindings: &Bindings) -> Result<(), Error> {
-        self.loaded.check_alignment(bindings)
-    }
-
     /// Checks all that can be told without addresses.
     pub(super) fn check<I: Scalar, O: Scalar>(
         &self,

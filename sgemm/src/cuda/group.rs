@@ -80,7 +80,7 @@ impl Group {
         }
         stream.context().bind_to_thread().map_err(|error| failed("run a group".into(), error))?;
         for (index, (gemm, arguments)) in self.gemms.iter().zip(&mut *arguments).enumerate() {
-            gemm.check_alignment(&arguments.addresses(stream)).map_err(|error| error.in_group(index))?;
+            gemm.plan().check_alignment(&arguments.addresses(stream)).map_err(|error| error.in_group(index))?;
         }
         // SAFETY: the stream's context is current.
         unsafe { workspace.begin(stream) }?;
@@ -122,7 +122,7 @@ impl Group {
     pub unsafe fn run_raw(&self, stream: CUstream, bindings: &[Bindings]) -> Result<(), Error> {
         check_count(self.gemms.len(), bindings.len())?;
         for (index, (gemm, bindings)) in self.gemms.iter().zip(bindings).enumerate() {
-            gemm.check_alignment(bindings).map_err(|error| error.in_group(index))?;
+            gemm.plan().check_alignment(bindings).map_err(|error| error.in_group(index))?;
         }
         // SAFETY: upheld by the caller.
         self.gemms.iter().zip(bindings).try_for_each(|(gemm, bindings)| unsafe { gemm.run_raw(stream, bindings) })
