@@ -11,7 +11,7 @@ use sgemm::cudarc::driver::sys::CUevent_flags;
 use sgemm::cudarc::driver::{CudaSlice, CudaStream};
 use sgemm::{AccuracyClass, Problem};
 
-/// Rounds in which the ways take turns, so that a clock that falls is the same for all.
+/// Rounds in which the ways alternate, so that a clock that falls is the same for all.
 const ROUNDS: usize = 15;
 /// Runs of a round between two events, where L2 is not flushed.
 const RUNS: usize = 8;
