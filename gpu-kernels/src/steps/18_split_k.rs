@@ -35,6 +35,7 @@ macro_rules! kernels {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
+            fused: Some(concat!(stringify!($kernel), "_fused")),
             base: Some(BASE),
             summary: SUMMARY,
             source: SOURCE,
@@ -45,7 +46,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::gemm::gemm_kernel! {
+            crate::gemm::gemm_kernels! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::split_k::<$splits>,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }
@@ -80,7 +81,7 @@ kernels! {
 pub mod kernel {
     use super::*;
     use crate::Coord;
-    use crate::epilogue::simt;
+    use crate::epilogue::fusion::Fusion;
     use crate::gemm::Gemm;
     use crate::hardware::VEC;
     use crate::mainloop::WorkTile;
@@ -103,7 +104,12 @@ pub mod kernel {
         /// # Safety
         /// As of the kernels.
         #[inline(always)]
-        pub(super) unsafe fn split_k<const SPLITS: u32>(g: Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+        pub(super) unsafe fn split_k<const SPLITS: u32>(
+            g: Gemm,
+            fusion: impl Fusion<f32>,
+            a_map: *const TensorMap,
+            b_map: *const TensorMap,
+        ) {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps.
             let mut stages = unsafe { Self::start(a_map, b_map) };
             const { assert!(Self::BM * Self::BN * 4 <= Self::SMEM_BYTES, "the partial tile fits where the stages were") };
@@ -128,6 +134,7 @@ pub mod kernel {
                 cluster::sync(); // every block has published its partial tile
 
                 let g = g.block_at(row, col);
+                let fusion = fusion.block_at(row, col);
                 let is_full_tile = Self::is_full_tile(&g);
                 let vectors = (TM * TN) as u32 / VEC;
                 for vector in vectors * split / SPLITS..vectors * (split + 1) / SPLITS {
@@ -139,7 +146,7 @@ pub mod kernel {
                         });
                     }
                     let Coord { row, col } = Self::of_vector(vector);
-                    simt::store_4(&g, is_full_tile, row, col, reduced);
+                    fusion.store_4(&g, is_full_tile, row, col, reduced);
                 }
                 cluster::sync(); // no block loads from this one any more
             }
