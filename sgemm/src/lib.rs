@@ -70,6 +70,6 @@ pub use error::Error;
 pub use gpu_kernels;
 pub use gpu_kernels::{Activation, BiasPer, Element};
 pub use modules::ModuleSource;
-pub use problem::{Epilogue, Layout, Problem, Scalars};
+pub use problem::{Determinism, Epilogue, Layout, Problem, Scalars};
 pub use product::{Abc, Matrix, Product};
 pub use scalar::Scalar;

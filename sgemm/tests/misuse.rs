@@ -224,6 +224,32 @@ fn what_the_problem_asks_for_is_there_and_nothing_else() {
 }
 
 #[test]
+fn a_group_is_checked_before_any_of_it_runs() {
+    let emulator = Emulator::of("h200").unwrap();
+    let small = Problem::new(2, 2, 2);
+    let plans = [problem(), small, problem()].map(|problem| emulator.plan(&problem, u64::MAX).unwrap());
+    let (a, b) = ([1.0_f32; 24], [1.0_f32; 30]);
+    let run = |plans: &[Plan], operands: &[&[f32]], results: &mut [[f32; 20]]| {
+        let given = operands.iter().zip(results).map(|(a, c)| Arguments::new(1.0, a, &b, 1.0, c.as_mut_slice()));
+        emulator.run_group(plans, &mut given.collect::<Vec<_>>())
+    };
+    let mut results = [[2.0_f32; 20]; 4];
+    let short_of_one = run(&plans, &[&a, &a, &a[..23]], &mut results);
+    assert_eq!(short_of_one, Err(Error::InGroup { index: 2, error: Box::new(short("A", 23, 24)) }));
+    let text = short_of_one.unwrap_err().to_string();
+    assert_eq!(text, "problem 2 of the group, counted from 0: A has 23 elements; the problem reaches 24");
+    let count = |given| Err(Error::GroupCount { problems: 3, given });
+    assert_eq!(run(&plans, &[&a, &a], &mut results), count(2));
+    assert_eq!(run(&plans, &[a.as_slice(); 4], &mut results), count(4));
+    assert_eq!(run(&plans, &[], &mut results), count(0));
+    assert_eq!(run(&[], &[&a], &mut results), Err(Error::GroupCount { problems: 0, given: 1 }));
+    assert_eq!(run(&[], &[], &mut results), Ok(()));
+    assert_eq!(results, [[2.0; 20]; 4], "nothing is half-written");
+    assert_eq!(run(&plans, &[a.as_slice(); 3], &mut results), Ok(()));
+    assert_eq!((results[0][19], results[1][..5].to_vec(), results[3][0]), (8.0, vec![4.0, 4.0, 4.0, 4.0, 2.0], 2.0));
+}
+
+#[test]
 fn devices_and_workspaces_that_do_not_do_are_named() {
     let old = Device::new("Old GPU", (7, 5), 68);
     let ampere = Device::new("Ampere", (8, 0), 108);

@@ -13,6 +13,7 @@ pub mod contract;
 pub mod cpu;
 pub mod launches;
 pub mod layouts;
+pub mod orders;
 
 /// The code of the book's chapter on the library.
 #[cfg(doctest)]

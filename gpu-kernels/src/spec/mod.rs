@@ -54,6 +54,8 @@ pub struct Step {
     pub dynamic_smem_bytes: u32,
     /// Whether the kernel has 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
     pub vector_loads: bool,
+    /// Whether each element of C adds its products, or those of a split of k, in the order of k.
+    pub adds_in_order: bool,
     /// The same kernel with other tile sizes, chosen by device and shape; empty where there is only one.
     pub variants: &'static [Self],
 }
@@ -129,6 +131,7 @@ impl Step {
         smem_bytes: 0,
         dynamic_smem_bytes: 0,
         vector_loads: false,
+        adds_in_order: true,
         variants: &[],
     };
 
@@ -175,7 +178,7 @@ impl Step {
         let tiles = self.tiles(m, n);
         let Extent { rows, cols } = tiles;
         let [x, y, z] = match self.schedule {
-            Schedule::DataParallel => [cols, rows, 1],
+            Schedule::DataParallel | Schedule::SerialSplitK { .. } => [cols, rows, 1],
             Schedule::SplitK { splits } => [cols, rows, splits],
             Schedule::StreamK { .. } => {
                 let stream_k = self.stream_k_tiles(m, n, sm_count);
@@ -218,6 +221,18 @@ impl Step {
         matches!(self.schedule, Schedule::StreamK { max_splits: 3.., .. })
     }
 
+    /// The splits of k whose partial tiles are added in order: 1 where all products of an element of C are. `None` where the grid or the
+    /// element's place decides. Steps of one precision with equally many give the same bits.
+    #[must_use]
+    pub const fn k_splits(&self) -> Option<u32> {
+        match self.schedule {
+            _ if !self.adds_in_order => None,
+            Schedule::DataParallel | Schedule::Persistent => Some(1),
+            Schedule::SplitK { splits } | Schedule::SerialSplitK { splits } => Some(splits),
+            Schedule::StreamK { .. } => None,
+        }
+    }
+
     /// The tile of C that a block computes, alone or with the other blocks along z. `None` for a block of the stream-K tiles.
     /// The tile of a block that pads a cluster may lie beyond the end of C. Of [`Schedule::Persistent`], it is the block's
     /// first.
@@ -226,7 +241,9 @@ impl Step {
         let [x, y, _] = block;
         match self.schedule {
             Schedule::Persistent => Some(persistent_tile(x, self.tiles(m, n), self.tile.bm, self.cluster[0])),
-            Schedule::DataParallel | Schedule::SplitK { .. } => Some(Coord { row: y, col: x }),
+            Schedule::DataParallel | Schedule::SplitK { .. } | Schedule::SerialSplitK { .. } => {
+                Some(Coord { row: y, col: x })
+            }
             Schedule::StreamK { .. } if x < stream_k.blocks => None,
             Schedule::StreamK { .. } => Some(self.tile_at(x - stream_k.blocks + stream_k.tiles, n)),
         }

@@ -12,6 +12,11 @@ pub enum Schedule {
         /// Blocks per tile.
         splits: u32,
     },
+    /// Split-K with the splits of a tile in one block, one after the other: the same sums in the same order as [`Self::SplitK`].
+    SerialSplitK {
+        /// Splits of a tile.
+        splits: u32,
+    },
     /// Stream-K: the k-tiles of the first tiles, in row-major order, are divided evenly among one block per CTA slot. Such a
     /// work unit may begin in one tile and end in the next. These blocks come first in the grid (x); each of the
     /// data-parallel tiles has a block after them: [`crate::Step::stream_k_tiles`]. A block waits only for blocks before it.

@@ -36,7 +36,13 @@ const _: () = assert!(THREADS * VEC == BM * BK && THREADS * VEC == BK * BN, "eac
 const _: () = assert!(TN == 2 * VEC && BN == 16 * TN, "two lanes share a row of TN columns; two warps side by side");
 
 /// This step's entry in the registry: lanes share two rows at once.
-pub const STEP: Step = Step { slug: "lane-sharing", kernel: "sgemm_lane_sharing", variants: &[ONE_ROW], ..ONE_ROW };
+pub const STEP: Step = Step {
+    slug: "lane-sharing",
+    kernel: "sgemm_lane_sharing",
+    adds_in_order: false, // of two rows, half of the lanes begin with the second
+    variants: &[ONE_ROW],
+    ..ONE_ROW
+};
 
 /// Lanes share one row.
 const ONE_ROW: Step = Step {

@@ -72,7 +72,7 @@ pub struct Measure {
     /// Kernels to run: names that `host list` shows; repeat it or separate them with commas [default: auto]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub kernel: Vec<String>,
-    /// The accuracy class that `auto` and `all` must meet: fp32-strict is fp32 on the CUDA cores; fp32 admits the tensor cores too,
+    /// The accuracy class that `auto`, `pinned` and `all` must meet: fp32-strict is fp32 on the CUDA cores; fp32 admits the tensor cores too,
     /// which are less accurate for short or sparse sums; tf32, f16 and bf16 are that arithmetic [default: fp32-strict for `auto`,
     /// every class for `all`]
     #[arg(long, value_name = "CLASS", value_parser = precision)]

@@ -62,7 +62,7 @@ pub enum Task {
 /// Kernels to verify and time.
 #[derive(Debug)]
 pub struct Measurement {
-    /// Which, with the accuracy class that `auto` and `all` must meet.
+    /// Which, with the accuracy class that `auto`, `pinned` and `all` must meet.
     pub kernels: Selection,
     /// How they are timed.
     pub timing: Timing,

@@ -11,8 +11,9 @@ use crate::measure::tables::Table;
 use crate::{AccuracyClass, BASELINES, Baseline, Error, Kernel, Problem};
 
 /// Names that `--kernel` takes beside the slugs, with what they stand for.
-pub const GROUPS: [(&str, &str); 2] = [
+pub const GROUPS: [(&str, &str); 3] = [
     ("auto", "the fastest kernel for this device and shape, where that was measured, and a good one elsewhere"),
+    ("pinned", "the one with an order of sums along k that does not depend on m and n"),
     ("all", "every step that the device runs, and cuBLAS in the arithmetic of each"),
 ];
 
@@ -73,7 +74,7 @@ pub struct Resolved {
 /// A kernel that a name stands for on one device and problem. Its text is a line for people.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chosen {
-    /// What was asked for: `auto` or `autotuned`.
+    /// What was asked for: `auto`, `pinned` or `autotuned`.
     pub name: &'static str,
     /// What runs.
     pub kernel: Kernel,
@@ -96,7 +97,7 @@ impl fmt::Display for Chosen {
     }
 }
 
-/// What was asked for: kernels, and perhaps `auto`, which depends on the device.
+/// What was asked for: kernels, and perhaps `auto` or `pinned`, which depend on the device.
 ///
 /// ```
 /// use host::Problem;
@@ -126,11 +127,12 @@ pub struct Selection {
 enum Choice {
     Kernel(Kernel),
     Auto,
+    Pinned,
     All,
 }
 
 impl Selection {
-    /// Reads names: slugs of steps and variants, baselines, `auto`, `all`.
+    /// Reads names: slugs of steps and variants, baselines, `auto`, `pinned`, `all`.
     ///
     /// # Errors
     /// [`Error::UnknownKernel`], with the nearest name.
@@ -140,6 +142,7 @@ impl Selection {
             match name.as_ref() {
                 "all" => choices.push(Choice::All),
                 "auto" => choices.push(Choice::Auto),
+                "pinned" => choices.push(Choice::Pinned),
                 name => choices.push(Choice::Kernel(match Baseline::find(name) {
                     Some(baseline) => Kernel::Cublas(baseline),
                     None => Kernel::Step(find(name)?),
@@ -163,7 +166,7 @@ impl Selection {
                 meets: AccuracyClass::of(kernel.precision()).name(),
             });
         }
-        let is_open = self.choices.iter().any(|choice| matches!(choice, Choice::Auto | Choice::All));
+        let is_open = self.choices.iter().any(|choice| !matches!(choice, Choice::Kernel(_)));
         if is_open && !gpu_kernels::runnable().any(|step| class.meets(step)) {
             return Err(Error::NoStep(class.name()));
         }
@@ -182,7 +185,7 @@ impl Selection {
     pub fn kernels(&self) -> impl Iterator<Item = Kernel> {
         self.choices.iter().filter_map(|choice| match choice {
             Choice::Kernel(kernel) => Some(*kernel),
-            Choice::Auto | Choice::All => None,
+            Choice::Auto | Choice::Pinned | Choice::All => None,
         })
     }
 
@@ -190,7 +193,7 @@ impl Selection {
     #[must_use]
     pub fn most(&self) -> usize {
         let steps = |choice: &Choice| match choice {
-            Choice::Kernel(_) | Choice::Auto => 1,
+            Choice::Kernel(_) | Choice::Auto | Choice::Pinned => 1,
             Choice::All => self.all().count(),
         };
         self.choices.iter().map(steps).sum()
@@ -206,15 +209,16 @@ impl Selection {
             let (chosen, reason) = select::variant(table, &gpu, problem, step);
             (Kernel::Step(chosen), reason.map(|reason| (AUTOTUNED, reason)))
         };
+        let class = self.class.unwrap_or_default();
+        let selected = |name, chosen: Option<Selected>| {
+            chosen.into_iter().map(|Selected { step, reason }| (Kernel::Step(step), Some((name, reason)))).collect()
+        };
         for choice in &self.choices {
             let kernels: Vec<(Kernel, Option<(&'static str, Reason)>)> = match choice {
                 Choice::Kernel(Kernel::Step(step)) => vec![variant(step)],
                 Choice::Kernel(Kernel::Cublas(baseline)) => vec![(Kernel::Cublas(baseline), None)],
-                Choice::Auto => {
-                    let chosen = select::choose(table, &gpu, problem, self.class.unwrap_or_default());
-                    let chosen = chosen.map(|Selected { step, reason }| (Kernel::Step(step), Some(("auto", reason))));
-                    chosen.into_iter().collect()
-                }
+                Choice::Auto => selected("auto", select::choose(table, &gpu, problem, class)),
+                Choice::Pinned => selected("pinned", select::pinned(table, &gpu, problem, class)),
                 Choice::All => {
                     let steps = self.all().filter(|step| device.check_runs(step).is_ok());
                     let steps: Vec<_> = steps.map(variant).collect();

@@ -56,6 +56,15 @@ impl GlobalMemory {
         self.insert(self.next, bytes, words)
     }
 
+    /// Allocates memory in which each word is this one; `None` if the host has no room for it.
+    pub fn allocate_filled(&mut self, bytes: u64, word: u32) -> Option<Pointer> {
+        let count = usize::try_from(bytes.div_ceil(4)).ok()?;
+        let mut words = Vec::new();
+        words.try_reserve_exact(count).ok()?;
+        words.extend((0..count).map(|_| AtomicU32::new(word)));
+        Some(self.insert(self.next, bytes, words))
+    }
+
     /// Allocates memory with these bytes.
     pub fn allocate_bytes(&mut self, bytes: &[u8]) -> Pointer {
         let word = |chunk: &[u8]| {
@@ -113,6 +122,43 @@ impl GlobalMemory {
         let mut bytes: Vec<u8> = allocation.words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
         bytes.truncate(allocation.bytes as usize);
         Some(bytes)
+    }
+
+    /// Copies the bytes from `pointer` on, anywhere in an allocation; false, and nothing is copied, if one does not hold all of them.
+    #[must_use]
+    pub fn read_into(&self, pointer: Pointer, bytes: &mut [u8]) -> bool {
+        let Some((allocation, offset)) = self.holding(pointer, bytes.len()) else { return bytes.is_empty() };
+        for (byte, at) in bytes.iter_mut().zip(offset..) {
+            *byte = allocation.load_u8(at);
+        }
+        true
+    }
+
+    /// Copies the bytes to `pointer`, anywhere in an allocation; false, and nothing is written, if it does not hold all of them.
+    #[must_use]
+    pub fn write(&mut self, pointer: Pointer, bytes: &[u8]) -> bool {
+        let Some((allocation, mut offset)) = self.holding(pointer, bytes.len()) else { return bytes.is_empty() };
+        let mut rest = bytes;
+        while let Some((byte, after)) = rest.split_first() {
+            match rest.split_first_chunk() {
+                Some((word, after)) if offset.is_multiple_of(4) => {
+                    allocation.words[offset as usize / 4].store(u32::from_le_bytes(*word), Relaxed);
+                    (offset, rest) = (offset + 4, after);
+                }
+                _ => {
+                    allocation.store_u8(offset, *byte);
+                    (offset, rest) = (offset + 1, after);
+                }
+            }
+        }
+        true
+    }
+
+    /// The allocation that holds so many bytes from `pointer` on, and where in it they begin.
+    fn holding(&self, pointer: Pointer, bytes: usize) -> Option<(&Allocation, u64)> {
+        let allocation = self.find(pointer).ok()?;
+        let offset = pointer - allocation.base;
+        (bytes as u64 <= allocation.bytes - offset).then_some((allocation, offset))
     }
 
     /// Bytes allocated in total.
@@ -185,7 +231,17 @@ mod tests {
         memory.skip(1 << 40);
         let far = memory.allocate(1);
         assert!(far - b > 1 << 40 && memory.find(far).is_ok() && memory.find(far - 1).unwrap_err() == Missing::Nowhere);
-        assert_eq!(memory.free(a).unwrap(), [0, 0, 0]);
+        let mut two = [0; 2];
+        assert!(memory.read_into(b + 1, &mut two) && two == [9, 3]);
+        assert!(!memory.read_into(b + 2, &mut two) && !memory.write(b + 2, &two) && !memory.write(b - 1, &two));
+        assert!(memory.write(b, &two) && memory.write(0, &[]));
+        assert!(memory.write(a + 3, &[1, 2, 3, 4, 5, 6]));
+        assert_eq!(memory.read(a).unwrap(), [0, 0, 0, 1, 2, 3, 4, 5, 6, 0]);
+        assert_eq!(memory.read(b).unwrap(), [9, 3, 3]);
+        let filled = memory.allocate_filled(6, 0x0403_0201).unwrap();
+        assert_eq!(memory.read(filled).unwrap(), [1, 2, 3, 4, 1, 2]);
+        assert_eq!(memory.allocate_filled(u64::MAX, 0), None);
+        assert_eq!(memory.free(a).unwrap(), [0x0100_0000, 0x0504_0302, 6]);
         assert_eq!(memory.find(a + 4).unwrap_err(), Missing::Freed(a, 10));
     }
 }

@@ -148,6 +148,13 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
         Ab { a: is_there(Operand::A), b: is_there(Operand::B) }
     }
 
+    /// The addresses alone, for nothing that is queued: the stream waits for who writes there, and nobody for the stream.
+    pub(super) fn addresses(&mut self, stream: &CudaStream) -> Bindings {
+        let (bindings, used) = self.bind(stream);
+        used.into_iter().for_each(std::mem::forget);
+        bindings
+    }
+
     /// The addresses, in the stream's order, and what has to be dropped after the launches.
     pub(super) fn bind<'b>(&'b mut self, stream: &'b CudaStream) -> (Bindings, [Option<SyncOnDrop<'b>>; 9]) {
         let are_prepared = self.are_prepared();

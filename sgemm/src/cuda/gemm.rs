@@ -9,10 +9,11 @@ use gpu_kernels::{Ab, Step};
 use super::arguments::Arguments;
 use super::driver::{checked, failed};
 use super::graph::Graph;
+use super::group::Group;
 use super::handle::Handle;
 use super::loaded::Loaded;
 use super::prepared::PreparedOperand;
-use super::workspace::{Workspace, memory_bytes};
+use super::workspace::{Location, Workspace, memory_bytes};
 use crate::plan::{Bindings, Buffer, Plan};
 use crate::{Error, Problem, Scalar};
 
@@ -116,21 +117,36 @@ impl Gemm {
         }
         let what = || format!("run {}", self.kernel().slug);
         stream.context().bind_to_thread().map_err(|error| failed(what(), error))?;
-        // SAFETY: the stream's context is current.
-        unsafe { workspace.begin(stream) }?;
-        let (operands, _used) = arguments.bind(stream);
-        {
-            let (parts, _used) = workspace.bind(self.plan(), operands.are_prepared, stream);
-            let bindings = operands.with_parts(&parts);
-            // SAFETY: the stream's context is the handle's, as `check` found, and is current. `check` found each slice at least as
-            // long as the problem reaches, and the workspace as large as the plan asks for. All of them are borrowed until all
-            // is queued; after that they are freed, and others write to them, in the order that `_used` establishes for the
-            // stream. Modules are unloaded when the last `Gemm` and the handle are dropped, which waits for their kernels.
-            // Flags are zero: they were allocated so, each run leaves them so, and where one broke off `begin` cleared them.
-            unsafe { self.loaded.run(stream.cu_stream(), &bindings) }?;
+        // SAFETY: the stream's context is current. `check` found arguments and workspace fit for the plan. Flags are zero: they were
+        // allocated so, each run leaves them so, and where one broke off `begin` clears them.
+        unsafe {
+            workspace.begin(stream)?;
+            let (location, _used) = workspace.bind(stream);
+            self.queue(stream, &mut arguments, location)?;
         }
         workspace.finish();
         Ok(())
+    }
+
+    /// Queues a run that was checked.
+    ///
+    /// # Safety
+    /// The stream's context is current. Arguments and workspace passed [`Self::check`] with this stream; the workspace is bound to it, and
+    /// its flags are zero in the stream's order.
+    pub(super) unsafe fn queue<I: Scalar, O: Scalar>(
+        &self,
+        stream: &CudaStream,
+        arguments: &mut Arguments<'_, I, O>,
+        workspace: Location,
+    ) -> Result<(), Error> {
+        let (operands, _used) = arguments.bind(stream);
+        let bindings = operands.with_parts(&workspace.parts(self.plan(), operands.are_prepared));
+        // SAFETY: the stream's context is the handle's, as `check` found, and is current. `check` found each slice at least as
+        // long as the problem reaches, and the workspace as large as the plan asks for. All of them are borrowed until all
+        // is queued; after that they are freed, and others write to them, in the order that `_used`, and the caller's guard of the
+        // workspace, establish for the stream. Modules are unloaded when the last `Gemm` and the handle are dropped, which waits for
+        // their kernels. Flags are zero, upheld by the caller.
+        unsafe { self.loaded.run(stream.cu_stream(), &bindings) }
     }
 
     /// Captures the run in a CUDA graph, which borrows the buffers and can be launched as often as wanted: each launch reads what they
@@ -145,7 +161,7 @@ impl Gemm {
     ) -> Result<Graph<'a, I, O>, Error> {
         let stream = self.handle.context().default_stream();
         self.check(&stream, &arguments, workspace)?;
-        Graph::new(self.clone(), arguments, workspace)
+        Graph::new(Group::new(vec![self.clone()], self.handle.clone()), vec![arguments], workspace)
     }
 
     /// The run on raw addresses, whoever allocated what is there, also within the capture of a graph. Flags of stream-K are cleared
@@ -172,7 +188,8 @@ impl Gemm {
         &self.handle
     }
 
-    fn check<I: Scalar, O: Scalar>(
+    /// Checks all that can be told without addresses.
+    pub(super) fn check<I: Scalar, O: Scalar>(
         &self,
         stream: &CudaStream,
         arguments: &Arguments<'_, I, O>,
@@ -186,7 +203,7 @@ impl Gemm {
 }
 
 /// Whether work that is queued in the stream goes into a graph instead.
-fn is_capturing(stream: CUstream) -> Result<bool, Error> {
+pub(super) fn is_capturing(stream: CUstream) -> Result<bool, Error> {
     let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     // SAFETY: the stream is alive, and `status` a place to write to.
     checked(unsafe { sys::cuStreamIsCapturing(stream, &raw mut status) }, || {

@@ -1,4 +1,4 @@
-//! A run as a CUDA graph.
+//! Runs as a CUDA graph.
 
 use std::ptr;
 
@@ -7,16 +7,17 @@ use cudarc::driver::sys::{self, CUgraphExec, CUstream, CUstream_flags, CUstreamC
 
 use super::arguments::Arguments;
 use super::driver::{checked, failed, with_context};
-use super::gemm::Gemm;
+use super::group::Group;
 use super::workspace::Workspace;
 use crate::{Error, Scalar};
 
-/// A captured run: launches, with the addresses of the buffers that it borrows. It keeps its kernels loaded.
+/// A captured run, of one problem or of a group: launches, with the addresses of the buffers that it borrows. It keeps its kernels
+/// loaded.
 pub struct Graph<'a, I, O = I> {
     executable: CUgraphExec,
-    arguments: Arguments<'a, I, O>,
+    arguments: Vec<Arguments<'a, I, O>>,
     workspace: &'a mut Workspace,
-    gemm: Gemm,
+    group: Group,
 }
 
 // SAFETY: the executable is a handle of the driver, which any thread may use, one at a time: launching takes `&mut self`.
@@ -24,9 +25,13 @@ unsafe impl<I: Scalar, O: Scalar> Send for Graph<'_, I, O> {}
 
 impl<'a, I: Scalar, O: Scalar> Graph<'a, I, O> {
     /// Captures the run of arguments and a workspace that were checked.
-    pub(super) fn new(gemm: Gemm, arguments: Arguments<'a, I, O>, workspace: &'a mut Workspace) -> Result<Self, Error> {
-        let mut graph = Self { executable: ptr::null_mut(), arguments, workspace, gemm };
-        let context = graph.gemm.handle().context().cu_ctx();
+    pub(super) fn new(
+        group: Group,
+        arguments: Vec<Arguments<'a, I, O>>,
+        workspace: &'a mut Workspace,
+    ) -> Result<Self, Error> {
+        let mut graph = Self { executable: ptr::null_mut(), arguments, workspace, group };
+        let context = graph.group.handle().context().cu_ctx();
         // SAFETY: the handle keeps the context.
         unsafe { with_context(context, || graph.record()) }??;
         Ok(graph)
@@ -36,11 +41,14 @@ impl<'a, I: Scalar, O: Scalar> Graph<'a, I, O> {
         let what = || "capture a CUDA graph".to_owned();
         let stream = Private::new()?;
         // The addresses; what orders the launches is asked for at each of them.
-        let own = self.gemm.handle().context().default_stream();
-        let (operands, used) = self.arguments.bind(&own);
-        let (parts, used_parts) = self.workspace.bind(self.gemm.plan(), operands.are_prepared, &own);
-        drop((used, used_parts));
-        let bindings = operands.with_parts(&parts);
+        let own = self.group.handle().context().default_stream();
+        let (location, _) = self.workspace.bind(&own);
+        let runs = self.group.gemms().iter().zip(&mut self.arguments);
+        let bindings = runs.map(|(gemm, arguments)| {
+            let operands = arguments.addresses(&own);
+            operands.with_parts(&location.parts(gemm.plan(), operands.are_prepared))
+        });
+        let bindings: Vec<_> = bindings.collect();
         let mut graph = ptr::null_mut();
         // SAFETY: the stream is this function's own, and is not the default one, so that it may be captured. Capturing ends in any
         // case, and the graph is destroyed once it is instantiated. What it uses is borrowed or held by `self`.
@@ -48,7 +56,7 @@ impl<'a, I: Scalar, O: Scalar> Graph<'a, I, O> {
             let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
             checked(sys::cuStreamBeginCapture_v2(stream.0, mode), what)?;
             // A graph may be launched after one that broke off: it clears the flags itself.
-            let queued = self.gemm.run_raw(stream.0, &bindings);
+            let queued = self.group.run_raw(stream.0, &bindings);
             let ended = checked(sys::cuStreamEndCapture(stream.0, &raw mut graph), what);
             queued.and(ended)?;
             let status = sys::cuGraphInstantiateWithFlags(&raw mut self.executable, graph, 0);
@@ -63,11 +71,11 @@ impl<'a, I: Scalar, O: Scalar> Graph<'a, I, O> {
     /// # Errors
     /// [`Error::WrongDevice`] where the stream is of another context, [`Error::Driver`] where the driver refuses.
     pub fn launch(&mut self, stream: &CudaStream) -> Result<(), Error> {
-        self.gemm.handle().check_context("stream", stream.context())?;
-        let what = || format!("launch the graph of {}", self.gemm.kernel().slug);
+        self.group.handle().check_context("stream", stream.context())?;
+        let what = || "launch a CUDA graph".to_owned();
         stream.context().bind_to_thread().map_err(|error| failed(what(), error))?;
-        let (operands, _used) = self.arguments.bind(stream);
-        let (_, _used_parts) = self.workspace.bind(self.gemm.plan(), operands.are_prepared, stream);
+        let _used: Vec<_> = self.arguments.iter_mut().map(|arguments| arguments.bind(stream)).collect();
+        let _used_parts = self.workspace.bind(stream);
         // SAFETY: the executable lives as long as `self`, which borrows the buffers that it uses; the bindings above order it after what
         // other streams do to them.
         checked(unsafe { sys::cuGraphLaunch(self.executable, stream.cu_stream()) }, what)

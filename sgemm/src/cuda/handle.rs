@@ -7,6 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
 
 use super::driver::{failed, open_driver, with_context};
 use super::gemm::Gemm;
+use super::group::Group;
 use super::loaded::Loaded;
 use super::module::Modules;
 use super::workspace::Workspace;
@@ -120,6 +121,16 @@ impl Handle {
         let loaded = Arc::new(Loaded::new(modules, plan)?);
         plans.push((*problem, limit, Arc::clone(&loaded)));
         Ok(gemm(&loaded))
+    }
+
+    /// The plans for a group of problems, in their order. Equal problems are planned once.
+    ///
+    /// # Errors
+    /// [`Error::InGroup`] with what [`Self::plan`] says of one of them.
+    pub fn plan_group(&self, problems: &[Problem]) -> Result<Group, Error> {
+        let plan = |(index, problem)| self.plan(problem).map_err(|error| error.in_group(index));
+        let gemms = problems.iter().enumerate().map(plan).collect::<Result<_, _>>()?;
+        Ok(Group::new(gemms, self.clone()))
     }
 
     /// Loads a plan that was made otherwise, such as for a kernel chosen by name.

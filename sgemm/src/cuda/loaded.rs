@@ -10,7 +10,7 @@ use super::launch::{Parameter, launch_raw};
 use super::module::{Module, Modules};
 use super::tensor_map;
 use crate::Error;
-use crate::plan::{Argument, Bindings, Buffer, Launch, ModuleKind, OPERAND_ALIGNMENT, Plan, Role};
+use crate::plan::{Argument, Bindings, Buffer, Launch, ModuleKind, Plan, Role};
 
 /// A plan and its kernels. Nothing of it depends on where operands and workspace are.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Loaded {
     /// captured in a CUDA graph.
     ///
     /// # Errors
-    /// [`Error::Alignment`] where an operand is not aligned as the problem says, or the workspace to [`OPERAND_ALIGNMENT`], before
+    /// [`Error::Alignment`] where an operand is not aligned as the problem says, or the workspace to [`OPERAND_ALIGNMENT`](crate::plan::OPERAND_ALIGNMENT), before
     /// anything is launched; [`Error::Driver`] where the driver refuses a launch: those before it are queued then.
     ///
     /// # Safety
@@ -87,7 +87,7 @@ impl Loaded {
     /// the plan says, and its flags are zero in the stream's order. All of these, the modules' context and this value live until
     /// the product is done, and as long as a graph that captured it is launched; nothing else writes to them meanwhile.
     pub unsafe fn run(&self, stream: CUstream, bindings: &Bindings) -> Result<(), Error> {
-        self.check_alignment(bindings)?;
+        self.plan.check_alignment(bindings)?;
         for index in 0..self.plan.batch() {
             let bindings = Bindings { addresses: self.plan.addresses_of(index, &bindings.addresses), ..*bindings };
             for number in self.plan.needed(index, &bindings) {
@@ -106,7 +106,7 @@ impl Loaded {
     /// # Safety
     /// As of [`Self::run`], for that operand and the parts that its [`Preparation`](crate::plan::Preparation) writes.
     pub unsafe fn prepare(&self, stream: CUstream, operand: Operand, bindings: &Bindings) -> Result<(), Error> {
-        self.check_alignment(bindings)?;
+        self.plan.check_alignment(bindings)?;
         for (number, launch) in self.plan.launches().iter().enumerate() {
             if launch.role == Role::Prepass(operand) {
                 // SAFETY: upheld by the caller.
@@ -132,23 +132,6 @@ impl Loaded {
         // stay within the extents that the caller vouches for: the plan's tests and the contract hold them to that. The
         // modules are loaded as long as `self` lives.
         unsafe { launch_raw(self.functions[number], &launch.shape, parameters.as_slice(), stream, what) }
-    }
-
-    fn check_alignment(&self, bindings: &Bindings) -> Result<(), Error> {
-        let of = |operand, buffer, bytes: u64| (operand, bindings.addresses[buffer], bytes);
-        let problem = self.plan.problem();
-        let ([a, b], c) = (problem.alignment().map(|bytes| bytes as u64), problem.output.bytes().into());
-        let aligned = [("A", Buffer::A, a), ("B", Buffer::B, b), ("C", Buffer::C, c), ("D", Buffer::D, c)];
-        let parts = Buffer::PARTS.iter();
-        let parts = parts.map(|part| of("workspace", *part, OPERAND_ALIGNMENT));
-        for (operand, address, bytes) in
-            aligned.into_iter().map(|(name, buffer, bytes)| of(name, buffer, bytes)).chain(parts)
-        {
-            if !address.is_multiple_of(bytes) {
-                return Err(Error::Alignment { operand, address, bytes });
-            }
-        }
-        Ok(())
     }
 }
 

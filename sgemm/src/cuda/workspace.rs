@@ -8,16 +8,17 @@ use gpu_kernels::Ab;
 
 use super::driver::{checked, failed};
 use crate::Error;
-use crate::plan::{Buffer, Buffers, Plan};
+use crate::plan::{Address, Buffer, Buffers, Plan, WORKSPACE_ALIGNMENT};
 
 /// Device memory for plans to compute in: any plans of a handle that need no more bytes, one after the other in the order of streams.
 ///
-/// Flags of stream-K lie apart from the rest. They are zero between runs, so that no run needs to clear them: hence this type, where
+/// Flags of stream-K lie before the rest. They are zero between runs, so that no run needs to clear them: hence this type, where
 /// bytes alone would do otherwise.
 #[derive(Debug)]
 pub struct Workspace {
-    flags: CudaSlice<u32>,
+    /// One slice: each costs every run the events by which cudarc orders streams.
     memory: CudaSlice<u8>,
+    flags: usize,
     /// Whether a run broke off in the midst of its launches.
     is_dirty: bool,
 }
@@ -26,18 +27,17 @@ impl Workspace {
     /// Of so many bytes, with flags for any kernel on a device of so many SMs.
     pub(super) fn new(stream: &Arc<CudaStream>, sm_count: u32, bytes: u64) -> Result<Self, Error> {
         let what = || format!("allocate {bytes} bytes of workspace");
-        let flags = stream.alloc_zeros(sm_count as usize * MAX_BLOCKS_PER_SM).map_err(|error| failed(what(), error))?;
-        // Memory for nothing would be no memory.
-        let bytes_at_least_one = usize::try_from(bytes).unwrap_or(usize::MAX).max(1);
-        // SAFETY: no plan reads what it has not written there.
-        let memory = unsafe { stream.alloc(bytes_at_least_one) }.map_err(|error| failed(what(), error))?;
-        Ok(Self { flags, memory, is_dirty: false })
+        let flags = sm_count as usize * MAX_BLOCKS_PER_SM;
+        let all = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_add(flag_bytes(flags));
+        // SAFETY: no plan reads what it has not written there, but for the flags, which the first run clears.
+        let memory = unsafe { stream.alloc(all) }.map_err(|error| failed(what(), error))?;
+        Ok(Self { memory, flags, is_dirty: true })
     }
 
     /// Its bytes, without those of the flags.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.memory.len() as u64
+        (self.memory.len() - flag_bytes(self.flags)) as u64
     }
 
     pub(super) fn context(&self) -> &Arc<CudaContext> {
@@ -50,15 +50,16 @@ impl Workspace {
         if self.bytes() < least { Err(Error::WorkspaceTooSmall { bytes: self.bytes(), least }) } else { Ok(()) }
     }
 
-    /// Before a run's launches: clears all flags where an earlier run broke off. Until [`Self::finish`], this one counts as if.
+    /// Before a run's launches: clears all flags at first, and where an earlier run broke off. Until [`Self::finish`], this one counts as
+    /// if.
     ///
     /// # Safety
     /// The stream's context is current.
     pub(super) unsafe fn begin(&mut self, stream: &CudaStream) -> Result<(), Error> {
         if std::mem::replace(&mut self.is_dirty, true) {
-            let words = self.flags.len();
-            let (flags, _written) = self.flags.device_ptr_mut(stream);
-            // SAFETY: the slice has so many words, and the guard orders what other streams do to it.
+            let words = self.flags;
+            let (flags, _written) = self.memory.device_ptr_mut(stream);
+            // SAFETY: the slice begins with so many words, and the guard orders what other streams do to it.
             let status = unsafe { sys::cuMemsetD32Async(flags, 0, words, stream.cu_stream()) };
             checked(status, || "clear the flags of the workspace".into())?;
         }
@@ -70,20 +71,31 @@ impl Workspace {
         self.is_dirty = false;
     }
 
-    /// Where the plan's parts are, in the stream's order, and what has to be dropped after the launches.
-    pub(super) fn bind<'a>(
-        &'a mut self,
-        plan: &Plan,
-        are_prepared: Ab<bool>,
-        stream: &'a CudaStream,
-    ) -> (Buffers<u64>, [SyncOnDrop<'a>; 2]) {
-        let (flags, of_flags) = self.flags.device_ptr_mut(stream);
-        let (memory, of_memory) = self.memory.device_ptr_mut(stream);
-        (
-            plan.part_bytes_with(are_prepared).with(Buffer::Flags, 0).at(memory).with(Buffer::Flags, flags),
-            [of_flags, of_memory],
-        )
+    /// Where it is, in the stream's order, and what has to be dropped after the launches.
+    pub(super) fn bind<'a>(&'a mut self, stream: &'a CudaStream) -> (Location, SyncOnDrop<'a>) {
+        let behind_flags = flag_bytes(self.flags) as u64;
+        let (flags, guard) = self.memory.device_ptr_mut(stream);
+        (Location { flags, memory: flags + behind_flags }, guard)
     }
+}
+
+/// Where a workspace is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Location {
+    flags: Address,
+    memory: Address,
+}
+
+impl Location {
+    /// Where the plan's parts are.
+    pub(super) fn parts(self, plan: &Plan, are_prepared: Ab<bool>) -> Buffers<Address> {
+        plan.part_bytes_with(are_prepared).with(Buffer::Flags, 0).at(self.memory).with(Buffer::Flags, self.flags)
+    }
+}
+
+/// Bytes of so many flags and what aligns the parts behind them.
+fn flag_bytes(flags: usize) -> usize {
+    (flags * 4).next_multiple_of(WORKSPACE_ALIGNMENT as usize)
 }
 
 /// Bytes of a plan's workspace without its flags.

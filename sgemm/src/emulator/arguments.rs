@@ -1,8 +1,7 @@
 //! What a run reads and writes, in the host's memory.
 
-use ptx_emu::GlobalMemory;
-
-use crate::plan::{Address, Bindings, Buffer, Buffers};
+use super::memory::DeviceMemory;
+use crate::plan::{Bindings, Buffer, Buffers};
 use crate::problem::Given;
 use crate::scalar::{bytes, bytes_mut};
 use crate::{Error, Problem, Scalar};
@@ -60,39 +59,36 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
     }
 
     /// Copies all of it into emulated memory, at addresses aligned to no more than the problem says.
-    pub(super) fn upload(&self, problem: &Problem, memory: &mut GlobalMemory) -> Bindings {
+    pub(super) fn upload(&self, problem: &Problem, memory: &mut DeviceMemory) -> Result<Bindings, Error> {
         let mut addresses = Buffers::default();
         // Memory is allocated at multiples of more than `WIDE`.
         let mut place = |buffer, elements: &[u8], alignment: usize| {
-            let before = if alignment < WIDE { alignment } else { 0 };
-            let padded: Vec<u8> = std::iter::repeat_n(0xff, before).chain(elements.iter().copied()).collect();
-            addresses[buffer] = memory.allocate_bytes(&padded) + before as u64;
+            let before = if alignment < WIDE { alignment } else { 0 } as u64;
+            let address = memory.allocate(before + elements.len() as u64)? + before;
+            addresses[buffer] = address;
+            memory.write(address, elements)
         };
-        place(Buffer::A, bytes(self.a), problem.alignment.a);
-        place(Buffer::B, bytes(self.b), problem.alignment.b);
-        place(self.result_buffer(), bytes(self.result), size_of::<O>());
+        place(Buffer::A, bytes(self.a), problem.alignment.a)?;
+        place(Buffer::B, bytes(self.b), problem.alignment.b)?;
+        place(self.result_buffer(), bytes(self.result), size_of::<O>())?;
         if let Some(c) = self.c {
-            place(Buffer::C, bytes(c), size_of::<O>());
+            place(Buffer::C, bytes(c), size_of::<O>())?;
         }
         if let Some(bias) = self.bias {
-            place(Buffer::Bias, bytes(bias), size_of::<O>());
+            place(Buffer::Bias, bytes(bias), size_of::<O>())?;
         }
         let [alpha, beta] = self.factors;
-        place(Buffer::Alpha, &alpha.to_le_bytes(), size_of::<f32>());
-        place(Buffer::Beta, &beta.to_le_bytes(), size_of::<f32>());
+        place(Buffer::Alpha, &alpha.to_le_bytes(), size_of::<f32>())?;
+        place(Buffer::Beta, &beta.to_le_bytes(), size_of::<f32>())?;
         // Of factors in device memory, the plan knows nothing.
         let [alpha, beta] = if self.are_on_device { [f32::NAN; 2] } else { self.factors };
-        Bindings::new(addresses, alpha, beta)
+        Ok(Bindings::new(addresses, alpha, beta))
     }
 
     /// Copies the result back.
-    pub(super) fn download(&mut self, bindings: &Bindings, memory: &mut GlobalMemory) {
-        let before = size_of::<O>();
-        let address: Address = bindings.addresses[self.result_buffer()] - before as u64;
-        let written = memory.read(address).unwrap_or_default();
-        let result = bytes_mut(self.result);
-        let len = result.len();
-        result.copy_from_slice(&written[before..before + len]);
+    pub(super) fn download(&mut self, bindings: &Bindings, memory: &DeviceMemory) -> Result<(), Error> {
+        let address = bindings.addresses[self.result_buffer()];
+        memory.read(address, bytes_mut(self.result))
     }
 
     fn result_buffer(&self) -> Buffer {

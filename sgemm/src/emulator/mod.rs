@@ -17,44 +17,26 @@
 //! ```
 
 mod arguments;
+mod kernels;
+mod memory;
 mod value;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
 pub use arguments::Arguments;
+pub use kernels::{Kernels, request};
+pub use memory::{DeviceMemory, POISON};
 pub use ptx_emu::device::{DEVICES as MODELS, Device as Model};
-use ptx_emu::{Checks, GlobalMemory, Kernel, Module};
 pub use value::bytes;
 
-use crate::plan::{Address, Bindings, Buffer, Buffers, Launch, ModuleKind, Plan};
+use crate::plan::{Bindings, Launch, Plan};
+use crate::problem::check_count;
 use crate::select::{self, Table};
 use crate::{Device, Error, ModuleSource, Problem, Scalar};
-use gpu_kernels::Step;
-
-/// A word in which nothing is a number, whatever its elements are: what a workspace holds before a kernel writes there.
-pub const POISON: u32 = 0x7fc0_7fc0;
-
-/// The parts of a plan's workspace, each by itself, so that the checkers know where it ends: flags are zero, the rest is poisoned. A
-/// part without bytes is at 0.
-pub fn allocate_parts(plan: &Plan, memory: &mut GlobalMemory) -> Buffers<Address> {
-    let mut parts = Buffers::default();
-    for part in Buffer::PARTS {
-        let fill = if part == Buffer::Flags { 0 } else { POISON };
-        match plan.part_bytes()[part].div_ceil(4) {
-            0 => {}
-            words => parts[part] = memory.allocate_words((0..words).map(|_| fill)),
-        }
-    }
-    parts
-}
 
 /// An emulated device. Kernels that were read once are kept; any thread may use it.
 pub struct Emulator {
     model: Model,
     device: Device,
-    source: ModuleSource,
-    kernels: Mutex<HashMap<&'static str, Arc<Kernel>>>,
+    kernels: Kernels,
 }
 
 impl Emulator {
@@ -62,7 +44,7 @@ impl Emulator {
     #[must_use]
     pub fn new(model: Model) -> Self {
         let device = Device::new(model.name, model.compute_capability, model.sm_count);
-        Self { model, device, source: ModuleSource::BuiltIn, kernels: Mutex::default() }
+        Self { model, device, kernels: Kernels::new(ModuleSource::BuiltIn) }
     }
 
     /// An emulator of the device of that name, such as `h200`; `None` where there is none among [`MODELS`].
@@ -86,68 +68,104 @@ impl Emulator {
     }
 
     /// Runs the plan on these operands, and returns when it is done. Every launch is checked: accesses out of bounds, races and what else
-    /// [`Checks`] knows are errors. What a kernel must not read is NaN.
+    /// [`ptx_emu::Checks`] knows are errors. What a kernel must not read is NaN.
     ///
     /// # Errors
     /// [`Error::Elements`], [`Error::ShortBuffer`] and [`Error::Buffers`] where the arguments do not fit the problem;
-    /// [`Error::Emulated`] where a kernel does what it must not.
+    /// [`Error::OutOfMemory`] where the host has no room for a copy of them; [`Error::Emulated`] where a kernel does what it must not.
     pub fn run<I: Scalar, O: Scalar>(&self, plan: &Plan, mut arguments: Arguments<'_, I, O>) -> Result<(), Error> {
         arguments.check(plan.problem())?;
-        let mut memory = GlobalMemory::default();
-        let bindings = arguments.upload(plan.problem(), &mut memory);
-        let bindings = bindings.with_parts(&allocate_parts(plan, &mut memory));
+        self.run_checked(plan, &mut arguments)
+    }
+
+    /// Runs a group of plans, one after the other; `arguments` has the operands of each. What was given for all of them is checked before
+    /// anything runs.
+    ///
+    /// Results lie apart, for arguments borrow them:
+    /// ```compile_fail,E0499
+    /// # use sgemm::emulator::Arguments;
+    /// let (ones, mut c) = ([1.0_f32; 4], [0.0_f32; 4]);
+    /// let _ = [Arguments::new(1.0, &ones, &ones, 0.0, &mut c), Arguments::new(1.0, &ones, &ones, 0.0, &mut c)];
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::GroupCount`] where there are arguments for more or fewer plans; [`Error::InGroup`] with what [`Self::run`] would say of
+    /// one of them.
+    pub fn run_group<I: Scalar, O: Scalar>(
+        &self,
+        plans: &[Plan],
+        arguments: &mut [Arguments<'_, I, O>],
+    ) -> Result<(), Error> {
+        check_count(plans.len(), arguments.len())?;
+        for (index, (plan, arguments)) in plans.iter().zip(&*arguments).enumerate() {
+            arguments.check(plan.problem()).map_err(|error| error.in_group(index))?;
+        }
+        for (index, (plan, arguments)) in plans.iter().zip(arguments).enumerate() {
+            self.run_checked(plan, arguments).map_err(|error| error.in_group(index))?;
+        }
+        Ok(())
+    }
+
+    /// The run on addresses of an emulated device's memory, as [`Gemm::run_raw`](crate::cuda::Gemm::run_raw) has it on a device's, but that
+    /// a wrong address is an error. Flags of stream-K are cleared first, so that the workspace may hold anything. Its parts may lie
+    /// anywhere: in one allocation as there, or as [`DeviceMemory::allocate_parts`] has it.
+    ///
+    /// ```
+    /// use sgemm::Problem;
+    /// use sgemm::emulator::{DeviceMemory, Emulator};
+    /// use sgemm::plan::{Bindings, Buffer};
+    ///
+    /// let emulator = Emulator::of("h200").expect("it is known");
+    /// let plan = emulator.plan(&Problem::new(1, 1, 2), u64::MAX)?;
+    /// let mut memory = DeviceMemory::default();
+    /// let [a, b] = [[1.0_f32, 2.0], [3.0, 4.0]].map(|row| memory.allocate_words(row.map(f32::to_bits)));
+    /// let c = memory.allocate(4)?;
+    /// let parts = memory.allocate_parts(&plan)?;
+    /// let addresses = parts.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c);
+    /// emulator.run_raw(&plan, &Bindings::new(addresses, 1.0, 0.0), &mut memory)?;
+    /// let mut result = [0; 4];
+    /// memory.read(c, &mut result)?;
+    /// assert_eq!(f32::from_le_bytes(result), 11.0);
+    /// # Ok::<(), sgemm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Alignment`] and [`Error::BadAddress`], of flags, before anything runs; [`Error::Emulated`] where a kernel does what it
+    /// must not, such as to access what is not allocated.
+    pub fn run_raw(&self, plan: &Plan, bindings: &Bindings, memory: &mut DeviceMemory) -> Result<(), Error> {
+        plan.check_alignment(bindings)?;
+        memory.clear_flags(plan, &bindings.addresses)?;
         for index in 0..plan.batch() {
-            let bindings = Bindings { addresses: plan.addresses_of(index, &bindings.addresses), ..bindings };
+            let bindings = Bindings { addresses: plan.addresses_of(index, &bindings.addresses), ..*bindings };
             for number in plan.needed(index, &bindings) {
-                self.launch(plan.step(), &plan.launches()[number], &bindings, &mut memory)?;
+                self.launch(plan, &plan.launches()[number], &bindings, memory)?;
             }
         }
-        arguments.download(&bindings, &mut memory);
         Ok(())
+    }
+
+    fn run_checked<I: Scalar, O: Scalar>(&self, plan: &Plan, arguments: &mut Arguments<'_, I, O>) -> Result<(), Error> {
+        let mut memory = DeviceMemory::default();
+        let bindings = arguments.upload(plan.problem(), &mut memory)?;
+        let bindings = bindings.with_parts(&memory.allocate_parts(plan)?);
+        self.run_raw(plan, &bindings, &mut memory)?;
+        arguments.download(&bindings, &memory)
     }
 
     fn launch(
         &self,
-        step: &'static Step,
+        plan: &Plan,
         launch: &Launch,
         bindings: &Bindings,
-        memory: &mut GlobalMemory,
+        memory: &mut DeviceMemory,
     ) -> Result<(), Error> {
-        let shape = launch.shape;
-        let kernel = self.kernel(step, launch)?;
-        let values = launch.arguments.iter().map(|(_, argument)| bytes(argument.value(bindings)));
+        let kernel = self.kernels.of(plan.step(), launch)?;
+        let request = request(launch, bindings, self.model.sm_count)?;
         let emulated = |finding: String| Error::Emulated { kernel: launch.kernel, finding };
-        let request = ptx_emu::Launch {
-            cluster: shape.cluster,
-            dynamic_shared_bytes: shape.dynamic_smem_bytes,
-            arguments: values.collect::<Result<_, _>>()?,
-            checks: Checks::ALL,
-            sm_count: self.model.sm_count,
-            ..ptx_emu::Launch::new(shape.grid, shape.block)
-        };
-        let report = kernel.launch(memory, &request).map_err(|error| emulated(error.to_string()))?;
+        let report = kernel.launch(memory.global(), &request).map_err(|error| emulated(error.to_string()))?;
         match report.fault.as_ref().or(report.findings.first()) {
             None => Ok(()),
             Some(finding) => Err(emulated(finding.to_string())),
         }
-    }
-
-    fn kernel(&self, step: &'static Step, launch: &Launch) -> Result<Arc<Kernel>, Error> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = kernels.get(launch.kernel) {
-            return Ok(Arc::clone(kernel));
-        }
-        let (target, text) = match launch.module {
-            ModuleKind::Step => (step.target, self.source.module(step)?),
-            ModuleKind::Support => {
-                let target = self.source.support_target(step);
-                (target, self.source.support(target)?)
-            }
-        };
-        let bad =
-            |error: ptx_emu::Error| Error::BadModule { module: self.source.name(target), reason: error.to_string() };
-        let kernel = Arc::new(Module::parse(&text).and_then(|module| module.kernel(launch.kernel)).map_err(bad)?);
-        kernels.insert(launch.kernel, Arc::clone(&kernel));
-        Ok(kernel)
     }
 }

@@ -1,6 +1,7 @@
 //! What a problem's launches are: which kernels, in which order, with which arguments, and the memory beside the operands. A plan
 //! knows no address: a run binds [`Buffers`] of them. It is the same on a device and in the emulator.
 
+mod alignment;
 mod buffer;
 mod launch;
 mod operand;

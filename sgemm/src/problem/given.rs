@@ -53,3 +53,8 @@ impl Given {
         long("beta", self.scalars.map(|[_, beta]| beta), 1)
     }
 }
+
+/// Checks that so many runs were given what they need as a group has problems.
+pub(crate) fn check_count(problems: usize, given: usize) -> Result<(), Error> {
+    if problems == given { Ok(()) } else { Err(Error::GroupCount { problems, given }) }
+}

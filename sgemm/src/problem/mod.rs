@@ -1,13 +1,15 @@
 //! The whole operation: sizes, layouts, batch, elements, accuracy, epilogue.
 
+mod determinism;
 mod epilogue;
 mod given;
 mod layout;
 
 use gpu_kernels::{BiasPer, Element, MAX_SIZE};
 
+pub use determinism::Determinism;
 pub use epilogue::{Epilogue, Scalars};
-pub(crate) use given::Given;
+pub(crate) use given::{Given, check_count};
 pub use layout::Layout;
 pub(crate) use layout::Order;
 
@@ -53,6 +55,7 @@ pub struct Problem {
     pub(crate) alignment: Alignment,
     pub(crate) scalars: Scalars,
     pub(crate) epilogue: Epilogue,
+    pub(crate) determinism: Determinism,
 }
 
 /// A strided batch: elements from one problem's matrix to the next one's.
@@ -150,6 +153,7 @@ impl Problem {
             alignment: Alignment { a: PLAIN_ALIGNMENT, b: PLAIN_ALIGNMENT },
             scalars: Scalars::default(),
             epilogue: Epilogue::default(),
+            determinism: Determinism::default(),
         }
     }
 
@@ -216,6 +220,12 @@ impl Problem {
     #[must_use]
     pub fn with_epilogue(self, epilogue: Epilogue) -> Self {
         Self { epilogue, ..self }
+    }
+
+    /// The same problem with bits that depend on less than the default's.
+    #[must_use]
+    pub fn with_determinism(self, determinism: Determinism) -> Self {
+        Self { determinism, ..self }
     }
 
     /// m, n, k: rows of A and D, columns of B and D, columns of A.

@@ -3,8 +3,9 @@
 use gpu_kernels::{Schedule, Step};
 
 use super::rule::{blocks, fills};
-use super::{Table, choose, is_usable};
+use super::{Table, choose, is_usable, pinned};
 use crate::plan::{Oriented, Plan};
+use crate::problem::Determinism;
 use crate::{Device, Error, Problem, Product, modules};
 
 /// The plan of the kernel that suits problem and device best, of those in the problem's accuracy class that do with `limit` bytes
@@ -29,9 +30,12 @@ use crate::{Device, Error, Problem, Product, modules};
 pub fn plan(table: Option<&Table>, device: &Device, problem: &Problem, limit: u64) -> Result<Plan, Error> {
     problem.validate()?;
     let product = Oriented::new(problem)?.product(problem);
+    let is_pinned = problem.determinism == Determinism::PerElement;
+    let family = pinned::family(device, product.k, problem.class);
+    let choose = if is_pinned { pinned::pinned } else { choose };
     let chosen = choose(table, device, &product, problem.class).map(|choice| choice.step);
     let chosen = chosen.filter(|step| is_usable(device, step));
-    let meets = |step: &&'static Step| problem.class.admits(step.precision);
+    let meets = |step: &&'static Step| problem.class.admits(step.precision) && (!is_pinned || family(step));
     let mut others: Vec<_> = gpu_kernels::runnable().filter(meets).filter(|step| device.runs(step)).collect();
     others.sort_by_key(|step| std::cmp::Reverse(preference(step, &product, device)));
     let (others, left_out): (Vec<_>, Vec<_>) = others.into_iter().partition(|step| is_usable(device, step));

@@ -1,12 +1,14 @@
 //! Which kernel: looked up where something was measured, by a rule of thumb elsewhere.
 
 mod best;
+mod pinned;
 mod rule;
 mod table;
 
 use gpu_kernels::{Precision, Step};
 
 pub use best::plan;
+pub use pinned::pinned;
 use rule::{fills, most_blocks, rule, widest};
 pub use table::{Entry, Header, Table, Timed};
 

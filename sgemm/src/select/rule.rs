@@ -60,6 +60,13 @@ fn on_cuda_cores(device: &Device, product: &Product) -> Option<&'static Step> {
     }
 }
 
+/// Of steps with a tile for each block, the last of the ladder that fills the device, or the one with the most blocks.
+pub(super) fn sequential(steps: &[&'static Step], product: &Product, device: &Device) -> Option<&'static Step> {
+    let is_first = |step: &&&Step| STEPS.iter().any(|first| first.slug == step.slug);
+    let last = steps.iter().filter(is_first).rfind(|step| fills(step, product, device)).copied();
+    last.or_else(|| most_blocks(steps.iter().copied(), product))
+}
+
 /// Elements of C in a tile.
 fn area(step: &Step, product: &Product) -> u32 {
     step.tile.bm.min(product.m) * step.tile.bn.min(product.n)

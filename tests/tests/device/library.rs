@@ -11,6 +11,9 @@ use sgemm::cudarc::driver::{CudaSlice, CudaStream};
 use sgemm::plan::Plan;
 use sgemm::{AccuracyClass, Problem, Scalar};
 use tests::layouts::{Executor, Operands, run};
+use tests::orders::families;
+
+use super::groups;
 
 /// The tests, ignored where the device, of this compute capability, does not run the step, or there is none.
 pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
@@ -19,28 +22,34 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         let test = move || run(step, number, &Device::new()?).map_err(Into::into);
         Trial::test(format!("layouts::{}", step.slug), test).with_ignored_flag(!runs(step))
     });
-    let others: [(&str, Test); 5] = [
+    let orders = families(runs).into_iter().map(|family| {
+        let name = format!("orders::{}", family.name());
+        Trial::test(name, move || family.check(|_| Device::new()).map_err(Into::into))
+    });
+    let others: [(&str, Test); 7] = [
         ("library::graphs give the same bits", graphs),
+        ("library::a group gives the same bits", groups::same_bits),
+        ("library::a group is checked before any of it runs", groups::refusals),
         ("library::prepared operands give the same bits", prepared_operands),
         ("library::runs leave the device's memory as it was", memory),
         ("library::threads share a handle", threads),
         ("library::one call", one_call),
     ];
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
-    layouts.chain(others)
+    layouts.chain(orders).chain(others)
 }
 
 /// A test without arguments.
 type Test = fn() -> Result<(), Failed>;
 
 /// A device, and a stream of it.
-struct Device {
-    handle: Handle,
-    stream: Arc<CudaStream>,
+pub struct Device {
+    pub handle: Handle,
+    pub stream: Arc<CudaStream>,
 }
 
 impl Device {
-    fn new() -> Result<Self, String> {
+    pub fn new() -> Result<Self, String> {
         let context = open(0).map_err(|error| error.to_string())?;
         let handle = Handle::new(&context).map_err(|error| error.to_string())?;
         Ok(Self { handle, stream: context.default_stream() })
@@ -96,7 +105,7 @@ impl Executor for Device {
 }
 
 /// Problems that different kinds of kernels solve: with and without pre-passes, split k, stream-K.
-fn problems() -> [Problem; 6] {
+pub fn problems() -> [Problem; 6] {
     [
         Problem::new(512, 512, 512),
         Problem::new(1000, 1000, 1000),
@@ -107,7 +116,7 @@ fn problems() -> [Problem; 6] {
     ]
 }
 
-fn random(elements: usize) -> Vec<f32> {
+pub fn random(elements: usize) -> Vec<f32> {
     let mut rng = StdRng::seed_from_u64(rand::random());
     (0..elements).map(|_| rng.random_range(-1.0..1.0)).collect()
 }

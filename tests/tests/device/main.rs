@@ -7,6 +7,7 @@
 //! taken to a machine with a GPU.
 
 mod conformance;
+mod groups;
 mod launches;
 mod library;
 mod steps;

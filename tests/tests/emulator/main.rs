@@ -1,11 +1,12 @@
 //! The emulator is what a GPU is: every step and variant keeps the contract, every launch gets what it asks for, and every
 //! instruction gives what an H200 gave.
 //!
-//! A name says which: `contract::naive`, `layouts::naive`, `support::transpose_16 of far rows`, `launches::plain`, `conformance::add.rn.f32`.
+//! A name says which: `contract::naive`, `layouts::naive`, `orders::fp32 in 7 splits`, `support::transpose_16 of far rows`, `launches::plain`, `conformance::add.rn.f32`.
 
 mod conformance;
 mod launches;
 mod layouts;
+mod orders;
 mod steps;
 mod support;
 
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let trials: Vec<Trial> = steps::trials()
         .chain(layouts::trials())
+        .chain(orders::trials())
         .chain(support::trials())
         .chain(launches::trials())
         .chain(conformance::trials())

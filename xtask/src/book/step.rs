@@ -90,6 +90,7 @@ fn schedule(schedule: Schedule) -> Option<String> {
     match schedule {
         Schedule::DataParallel => None,
         Schedule::SplitK { splits } => Some(format!("split-K: {splits} splits per tile")),
+        Schedule::SerialSplitK { splits } => Some(format!("split-K: {splits} splits per tile, one after the other")),
         Schedule::StreamK { blocks_per_sm, .. } => {
             let slots = if blocks_per_sm == 1 { "slot".into() } else { format!("{blocks_per_sm} slots") };
             Some(format!("stream-K: the tiles of the last wave are divided into equal work units, for {slots} per SM"))

@@ -7,10 +7,10 @@ use gpu_kernels::{Operand, Schedule, Step};
 use ptx_emu::device::{DEVICES, Device as Model};
 use ptx_emu::{Counters, TensorCoreFmas, Waits, model};
 use sgemm::Abc;
+use sgemm::emulator::Kernels;
 use sgemm::plan::Plan;
 
 use super::launch::{Launched, Runner};
-use super::modules::Modules;
 use super::operands::EmulatedOperands;
 use crate::backend::Device;
 use crate::backend::ptx::PtxSource;
@@ -28,7 +28,7 @@ const DEPTH: u32 = 128;
 /// Models steps on one device. What was counted once is kept: large problems are made of the same blocks.
 pub struct Estimator {
     model: &'static Model,
-    modules: Modules,
+    kernels: Kernels,
     counted: Vec<(&'static str, Problem, Vec<Launched>)>,
 }
 
@@ -40,7 +40,7 @@ impl Estimator {
         let model = find(&|model| model.name == device.name)
             .or_else(|| find(&|model| model.compute_capability == device.compute_capability))
             .or_else(|| find(&|model| model.compute_capability.0 == device.compute_capability.0));
-        Self { model: model.unwrap_or(&DEVICES[0]), modules: Modules::new(&ptx), counted: Vec::new() }
+        Self { model: model.unwrap_or(&DEVICES[0]), kernels: Kernels::new(ptx.modules()), counted: Vec::new() }
     }
 
     /// The time that the step would take on the problem, pre-passes included, in milliseconds.
@@ -48,15 +48,15 @@ impl Estimator {
     /// # Errors
     /// Where the step cannot be emulated, or an SM has not what one of its blocks needs.
     pub fn time_ms(&mut self, step: &'static Step, problem: &Problem) -> Result<f64, Error> {
-        let Self { model, modules, counted } = self;
+        let Self { model, kernels, counted } = self;
         let part = part(step, problem)?;
         if !counted.iter().any(|(kernel, of, _)| *kernel == step.kernel && *of == part) {
-            modules.load(step)?;
+            kernels.load(step)?;
             // A few tiles fill one SM, and are not split for others.
             let small = Model { sm_count: 1, ..**model };
             let model = if step.has_many_splits() { &small } else { *model };
             let stop = &Stop::default();
-            let runner = Runner { modules, step, problem: &part, model, budget: Some(BUDGET), checks: false, stop };
+            let runner = Runner { kernels, step, problem: &part, model, budget: Some(BUDGET), checks: false, stop };
             let run = runner.run(&mut EmulatedOperands::upload(&Operands::random(&part)?))?;
             counted.push((step.kernel, part, run.before.into_iter().chain(run.launches).collect()));
         }
@@ -115,6 +115,7 @@ fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
         Schedule::DataParallel | Schedule::StreamK { .. } | Schedule::Persistent => {
             (cluster_y.max(2), cluster_x.max(2), 1)
         }
+        Schedule::SerialSplitK { splits } => (cluster_y.max(2), cluster_x.max(2), splits),
         Schedule::SplitK { splits } => (cluster_y, cluster_x, splits),
     };
     let clip = |size: u32, tile: u32, tiles: u32| size.min(tile * tiles);

@@ -9,11 +9,10 @@ use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
 use ptx_emu::occupancy::Resources;
 use ptx_emu::{Blocks, Checks, Finding, FindingKind, Grouping, Launch, Report};
-use sgemm::emulator::bytes;
+use sgemm::emulator::{Kernels, request};
 use sgemm::plan::{self, Bindings, Buffer, Plan, Role, Slab};
 
 use super::model::{needs, predict};
-use super::modules::Modules;
 use super::operands::EmulatedOperands;
 use crate::verify::{Coverage, Region};
 use crate::{Error, Problem, Stop};
@@ -47,7 +46,7 @@ pub(super) struct Run {
 
 /// What runs a step: its kernels, on which device, and as much of it as there is time for.
 pub(super) struct Runner<'a> {
-    pub(super) modules: &'a Modules,
+    pub(super) kernels: &'a Kernels,
     pub(super) step: &'static Step,
     pub(super) problem: &'a Problem,
     pub(super) model: &'a Model,
@@ -64,7 +63,7 @@ impl Runner<'_> {
     pub(super) fn run(&self, operands: &mut EmulatedOperands) -> Result<Run, Error> {
         let Problem { gemm, alpha, beta, .. } = *self.problem;
         let plan = Plan::new(self.step, &gemm.into(), self.places())?;
-        let bindings = Bindings::new(operands.addresses(self.step, self.problem, &plan), alpha, beta);
+        let bindings = Bindings::new(operands.addresses(self.step, self.problem, &plan)?, alpha, beta);
         let needed: Vec<_> = plan.needed(0, &bindings).map(|number| &plan.launches()[number]).collect();
         let (products, before): (Vec<_>, Vec<_>) = needed.into_iter().partition(|launch| launch.role == Role::Product);
         // Where there is time for all blocks, all of them run.
@@ -76,10 +75,12 @@ impl Runner<'_> {
         let launches = launches.collect::<Result<Vec<_>, _>>()?;
         let left: Vec<_> = launches.iter().flat_map(|launched| self.left(launched)).collect();
         if self.checks {
-            self.check_flags(&operands.memory.read(bindings.addresses[Buffer::Flags]).unwrap_or_default(), &left)?;
+            let mut flags = vec![0; plan.part_bytes()[Buffer::Flags] as usize];
+            operands.memory.read(bindings.addresses[Buffer::Flags], &mut flags)?;
+            self.check_flags(&flags, &left)?;
         }
         if !left.is_empty() {
-            operands.forget_workspace();
+            operands.forget_workspace()?;
         }
         Ok(Run { before, launches })
     }
@@ -127,9 +128,9 @@ impl Runner<'_> {
         bindings: &Bindings,
         budget: Option<Duration>,
     ) -> Result<Launched, Error> {
-        let Self { modules, step, problem, model, .. } = *self;
-        let plan::Launch { kernel: name, shape, slab, .. } = *launch;
-        let kernel = modules.kernel(step, name)?;
+        let Self { kernels, step, problem, model, .. } = *self;
+        let plan::Launch { kernel: name, slab, .. } = *launch;
+        let kernel = kernels.of(step, launch)?;
         let blocks = budget.map_or(Blocks::All, |budget| Blocks::Sample {
             budget,
             seed: problem.seed,
@@ -139,20 +140,15 @@ impl Runner<'_> {
             true => Checks { global_races: operands.memory.allocated_bytes() <= WATCHED_BYTES, ..Checks::ALL },
             false => Checks::NONE,
         };
-        let arguments = launch.arguments.iter().map(|(_, argument)| Ok(bytes(argument.value(bindings))?));
         let launch = Launch {
-            cluster: shape.cluster,
-            dynamic_shared_bytes: shape.dynamic_smem_bytes,
-            arguments: arguments.collect::<Result<_, Error>>()?,
             checks,
             blocks,
             max_instructions: max_instructions(step, problem.k),
-            sm_count: model.sm_count,
             stop: Some(self.stop.flag()),
-            ..Launch::new(shape.grid, shape.block)
+            ..request(launch, bindings, model.sm_count)?
         };
         let what = |error: ptx_emu::Error| Error::Emulator { what: format!("run {name}"), reason: error.to_string() };
-        let report = kernel.launch(&mut operands.memory, &launch).map_err(what)?;
+        let report = kernel.launch(operands.memory.global(), &launch).map_err(what)?;
         if report.stopped {
             return Err(Error::Interrupted);
         }
@@ -160,7 +156,7 @@ impl Runner<'_> {
             let kernel = if name == step.kernel { step.slug } else { name };
             return Err(Error::Emulated { kernel, finding: finding.to_string() });
         }
-        let needs = needs(kernel, &launch, model);
+        let needs = needs(&kernel, &launch, model);
         let prediction = predict(name, &report, &needs, model)?;
         Ok(Launched { slab, grid: launch.grid, report, needs, prediction })
     }
@@ -169,7 +165,7 @@ impl Runner<'_> {
 /// Which blocks of the step's grid work together.
 fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
     match step.schedule {
-        Schedule::DataParallel => Grouping::Clusters,
+        Schedule::DataParallel | Schedule::SerialSplitK { .. } => Grouping::Clusters,
         Schedule::Persistent => Grouping::Banded {
             rows: slab.rows.div_ceil(step.tile.bm).div_ceil(step.cluster[0]),
             columns: n.div_ceil(step.tile.bn),
@@ -223,7 +219,7 @@ impl Groups {
 fn max_instructions(step: &Step, k: u32) -> u64 {
     let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + 64);
     let patience = match step.schedule {
-        Schedule::DataParallel | Schedule::Persistent => 1,
+        Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::Persistent => 1,
         // Blocks wait for others, which another thread may be slow to run.
         Schedule::SplitK { .. } | Schedule::StreamK { .. } => 8,
     };

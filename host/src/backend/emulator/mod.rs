@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gpu_kernels::Step;
 pub use ptx_emu::device::{DEVICES as MODELS, Device as Model};
+use sgemm::emulator::Kernels;
 
 use crate::backend::ptx::PtxSource;
 use crate::backend::{Backend, Conditions, Device, Kernel};
@@ -15,14 +16,12 @@ mod count;
 mod estimate;
 mod launch;
 mod model;
-mod modules;
 mod operands;
 
 pub use estimate::Estimator;
 pub use launch::Launched;
 use launch::{Run, Runner};
 pub use model::{find_model, model_for};
-use modules::Modules;
 use operands::EmulatedOperands;
 
 /// How long one kernel runs on one problem before blocks are left out, unless all of them are asked for.
@@ -35,7 +34,7 @@ pub const BUDGET: Duration = Duration::from_secs(3);
 pub struct EmulatorBackend {
     model: &'static Model,
     device: Device,
-    modules: Modules,
+    kernels: Kernels,
     budget: Option<Duration>,
     stop: Stop,
     operands: Option<EmulatedOperands>,
@@ -51,7 +50,7 @@ impl EmulatorBackend {
         Self {
             model,
             device: model::describe(model),
-            modules: Modules::new(&ptx),
+            kernels: Kernels::new(ptx.modules()),
             budget,
             stop: Stop::default(),
             operands: None,
@@ -85,7 +84,7 @@ impl EmulatorBackend {
         let operands = operands::uploaded(self.operands.as_mut(), problem)?;
         self.runs.retain(|(ran, ..)| ran.slug != step.slug);
         let runner = Runner {
-            modules: &self.modules,
+            kernels: &self.kernels,
             step,
             problem,
             model: self.model,
@@ -99,9 +98,9 @@ impl EmulatorBackend {
         Ok(coverage)
     }
 
-    fn load(&mut self, step: &'static Step) -> Result<(), Error> {
+    fn load(&self, step: &'static Step) -> Result<(), Error> {
         self.device.check_runs(step)?;
-        self.modules.load(step)
+        Ok(self.kernels.load(step)?)
     }
 }
 
@@ -150,7 +149,7 @@ impl Backend for EmulatorBackend {
     }
 
     fn download(&mut self) -> Result<Operands, Error> {
-        self.operands.take().and_then(EmulatedOperands::download).ok_or_else(operands::missing)
+        self.operands.take().ok_or_else(operands::missing)?.download()
     }
 
     fn time(

@@ -1,56 +1,55 @@
 //! The operands in emulated memory.
 
 use gpu_kernels::Step;
-use ptx_emu::{GlobalMemory, Pointer};
-use sgemm::emulator::allocate_parts;
-use sgemm::plan::{Buffer, Buffers, Plan};
+use sgemm::emulator::DeviceMemory;
+use sgemm::plan::{Address, Buffer, Buffers, Plan};
 
 use crate::verify::matrix::{GUARD, Shape};
 use crate::{Error, Matrix, Operands, Problem};
 
 /// A matrix in emulated memory, laid out as [`Matrix`]: guard band, rows, guard band.
 struct EmulatedMatrix {
-    pointer: Pointer,
+    address: Address,
     shape: Shape,
 }
 
 impl EmulatedMatrix {
-    fn upload(matrix: &Matrix, memory: &mut GlobalMemory) -> Self {
-        Self { pointer: memory.allocate_words(matrix.words().iter().copied()), shape: matrix.shape() }
+    fn upload(matrix: &Matrix, memory: &mut DeviceMemory) -> Self {
+        Self { address: memory.allocate_words(matrix.words().iter().copied()), shape: matrix.shape() }
     }
 
-    fn download(&self, memory: &mut GlobalMemory) -> Option<Matrix> {
-        Some(Matrix::from_words(self.shape, memory.free(self.pointer)?))
+    fn download(&self, memory: &mut DeviceMemory) -> Result<Matrix, Error> {
+        Ok(Matrix::from_words(self.shape, memory.free(self.address)?))
     }
 
     /// Where element (0, 0) lies.
-    fn interior(&self) -> Pointer {
-        self.pointer + u64::from(self.shape.element.bytes()) * GUARD as Pointer
+    fn interior(&self) -> Address {
+        self.address + u64::from(self.shape.element.bytes()) * GUARD as Address
     }
 }
 
 /// A, B and C in emulated memory.
 pub(super) struct EmulatedOperands {
-    pub(super) memory: GlobalMemory,
+    pub(super) memory: DeviceMemory,
     a: EmulatedMatrix,
     b: EmulatedMatrix,
     c: EmulatedMatrix,
     /// What a step has beside them, on its problem.
-    workspace: Option<(&'static Step, Problem, Buffers<Pointer>)>,
+    workspace: Option<(&'static Step, Problem, Buffers<Address>)>,
 }
 
 impl EmulatedOperands {
     /// Copies the operands, guard bands included.
     pub(super) fn upload(operands: &Operands) -> Self {
-        let mut memory = GlobalMemory::default();
+        let mut memory = DeviceMemory::default();
         let [a, b, c] =
             [&operands.a, &operands.b, &operands.c].map(|matrix| EmulatedMatrix::upload(matrix, &mut memory));
         Self { memory, a, b, c, workspace: None }
     }
 
     /// Moves the operands out, guard bands included.
-    pub(super) fn download(mut self) -> Option<Operands> {
-        Some(Operands {
+    pub(super) fn download(mut self) -> Result<Operands, Error> {
+        Ok(Operands {
             a: self.a.download(&mut self.memory)?,
             b: self.b.download(&mut self.memory)?,
             c: self.c.download(&mut self.memory)?,
@@ -58,28 +57,29 @@ impl EmulatedOperands {
     }
 
     /// Frees what the last step had beside the operands.
-    pub(super) fn forget_workspace(&mut self) {
-        if let Some((_, _, parts)) = self.workspace.take() {
-            for part in Buffer::PARTS {
-                self.memory.free(parts[part]);
-            }
-        }
+    pub(super) fn forget_workspace(&mut self) -> Result<(), Error> {
+        Ok(self.workspace.take().map_or(Ok(()), |(_, _, parts)| self.memory.free_parts(&parts))?)
     }
 
     /// Where A, B and C begin, and the parts of the workspace: those of the last run, if this step was the last to run on this problem.
-    pub(super) fn addresses(&mut self, step: &'static Step, problem: &Problem, plan: &Plan) -> Buffers<Pointer> {
-        let is_known = |(known, of, _): &&(&'static Step, Problem, Buffers<Pointer>)| *known == step && of == problem;
+    pub(super) fn addresses(
+        &mut self,
+        step: &'static Step,
+        problem: &Problem,
+        plan: &Plan,
+    ) -> Result<Buffers<Address>, Error> {
+        let is_known = |(known, of, _): &&(&'static Step, Problem, Buffers<Address>)| *known == step && of == problem;
         let parts = match self.workspace.as_ref().filter(is_known) {
             Some((_, _, parts)) => *parts,
             None => {
-                self.forget_workspace();
-                let parts = allocate_parts(plan, &mut self.memory);
+                self.forget_workspace()?;
+                let parts = self.memory.allocate_parts(plan)?;
                 self.workspace = Some((step, *problem, parts));
                 parts
             }
         };
         let [a, b, c] = [&self.a, &self.b, &self.c].map(EmulatedMatrix::interior);
-        parts.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c)
+        Ok(parts.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c))
     }
 }
 

@@ -1,0 +1,73 @@
+//! The kernel where bits must not depend on m and n: one of those with the same order along k.
+
+use gpu_kernels::{Precision, Step};
+
+use super::rule::{blocks, fills, on_tensor_cores, sequential};
+use super::{Choice, Reason, Table, is_usable, measured};
+use crate::{AccuracyClass, Device, Product};
+
+/// The splits of a k that is longer than [`UNSPLIT`]: few rows of C occupy a device only with many; where tiles are many, the splits of
+/// one follow each other in its block.
+const SPLITS: u32 = 7;
+
+/// The longest k that is not split.
+const UNSPLIT: u32 = 64;
+
+/// The steps with the order along k that is pinned for this k and class. It depends on the device by what it runs, on nothing else.
+pub(super) fn family(device: &Device, k: u32, class: AccuracyClass) -> impl Fn(&Step) -> bool + use<> {
+    // A warp with a row that cannot be split computes all its rows in fp32: the others' bits would depend on that row.
+    let is_pinned = |precision: &&Precision| !matches!(precision, Precision::Fp16x3 | Precision::Tf32x3);
+    let usable = |precision| {
+        gpu_kernels::runnable().filter(move |step| step.precision == precision).filter(|step| is_usable(device, step))
+    };
+    let precision = class.precisions().iter().filter(is_pinned).find(|precision| usable(**precision).next().is_some());
+    let splits = precision.map(|precision| {
+        let is_split = k > UNSPLIT && usable(*precision).any(|step| step.k_splits() == Some(SPLITS));
+        if is_split { SPLITS } else { 1 }
+    });
+    let precision = precision.copied();
+    move |step| precision == Some(step.precision) && splits.is_some() && step.k_splits() == splits
+}
+
+/// The kernel of the pinned order along k that suits a product: its bits are those of the same rows and columns in any other product of
+/// this k. `None` where none meets the class.
+///
+/// ```
+/// use sgemm::select::{Table, pinned};
+/// use sgemm::{AccuracyClass, Device, Product};
+///
+/// let device = Device::new("NVIDIA H200", (9, 0), 132);
+/// let of_rows = |m| pinned(Table::of(&device.name), &device, &Product::new(m, 4096, 4096).unwrap(), AccuracyClass::Fp32Strict);
+/// let (few, many) = (of_rows(16).expect("one meets it").step, of_rows(4096).expect("one meets it").step);
+/// assert!(few.tile != many.tile && few.k_splits() == many.k_splits());
+/// ```
+#[must_use]
+pub fn pinned(table: Option<&Table>, device: &Device, product: &Product, class: AccuracyClass) -> Option<Choice> {
+    let is_pinned = family(device, product.k, class);
+    let suits = |step: &&'static Step| class.meets(step) && is_usable(device, step) && is_pinned(step);
+    let steps: Vec<_> = gpu_kernels::runnable().filter(suits).collect();
+    let by_rule = |step| Choice { step, reason: Reason::Rule };
+    if steps.iter().any(|step| step.k_splits() != Some(1)) {
+        // Other orders are measured besides; what is nearest of this one may be far.
+        return split(&steps, product, device).map(by_rule);
+    }
+    let known = |step: &&Step| steps.iter().any(|other| other.slug == step.slug);
+    measured(table, product, |entry| Some(entry.first.step).filter(|step| entry.class == class && known(step))).or_else(
+        || {
+            let step = match steps.first()?.precision {
+                Precision::Fp32 => sequential(&steps, product, device),
+                _ => on_tensor_cores(steps, device, product, false),
+            };
+            step.map(by_rule)
+        },
+    )
+}
+
+/// The largest tiles that fill the device, of which least is out of bounds of C; or else the most blocks.
+fn split(steps: &[&'static Step], product: &Product, device: &Device) -> Option<&'static Step> {
+    let waste = |step: &Step| step.tile.bm * step.tile.bn;
+    let in_bounds = |step: &Step| step.tile.bm.min(product.m) * step.tile.bn.min(product.n);
+    let filling = steps.iter().copied().filter(|step| fills(step, product, device));
+    let largest = filling.max_by_key(|step| (in_bounds(step), std::cmp::Reverse(waste(step))));
+    largest.or_else(|| steps.iter().copied().max_by_key(|step| (blocks(step, product), std::cmp::Reverse(waste(step)))))
+}
