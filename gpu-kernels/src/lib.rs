@@ -21,10 +21,10 @@ pub use postpass::finish;
 pub use prepass::align::align;
 pub use prepass::transpose::transpose;
 pub use spec::{
-    Ab, Activation, BiasPer, Coord, Element, Extent, KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, NOT_SPLIT, Operand,
-    POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, Prepass, SCALE_ARGUMENTS, SPLIT_ARGUMENTS,
-    STREAM_ARGUMENTS, Schedule, Split, Step, StreamKTiles, TENSOR_MAP_BYTES, Target, Tile, TmaBox, persistent_tile,
-    persistent_tiles,
+    Ab, Activation, BiasPer, Coord, Element, Extent, FUSION_ARGUMENTS, KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE,
+    NOT_SPLIT, Operand, POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, Prepass, SCALE_ARGUMENTS,
+    SPLIT_ARGUMENTS, STREAM_ARGUMENTS, Schedule, Split, Step, StreamKTiles, TENSOR_MAP_BYTES, Target, Tile, TmaBox,
+    persistent_tile, persistent_tiles,
 };
 pub use steps::STEPS;
 

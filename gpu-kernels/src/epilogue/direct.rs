@@ -1,5 +1,7 @@
 //! The epilogue straight from the accumulators of a warpgroup to C, and the element types of C.
 
+use super::fused::Fused;
+use crate::Coord;
 use crate::gemm::Gemm;
 use crate::ptx::f32x4;
 use crate::ptx::{compiler, convert};
@@ -29,6 +31,34 @@ pub(crate) trait Output: Copy {
                 [four.0.get(), four.1.get(), four.2.get(), four.3.get()]
             } else {
                 f32x4::load(c.cast())
+            }
+        }
+    }
+
+    /// W contiguous elements, by one load.
+    ///
+    /// # Safety
+    /// They are in bounds of C, the first at a multiple of their size.
+    #[inline(always)]
+    unsafe fn load_adjacent<const W: usize>(c: *const Self) -> [f32; W] {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            core::hint::assert_unchecked(c.addr().is_multiple_of(W * size_of::<Self>()));
+            core::array::from_fn(|w| (*c.add(w)).get())
+        }
+    }
+
+    /// Stores W contiguous elements, by one store.
+    ///
+    /// # Safety
+    /// As of [`load_adjacent`](Self::load_adjacent), and no other thread touches them.
+    #[inline(always)]
+    unsafe fn store_adjacent<const W: usize>(c: *mut Self, values: [f32; W]) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            core::hint::assert_unchecked(c.addr().is_multiple_of(W * size_of::<Self>()));
+            for (w, value) in values.into_iter().enumerate() {
+                *c.add(w) = Self::new(value);
             }
         }
     }
@@ -143,6 +173,25 @@ pub(crate) unsafe fn store<const ACC: usize>(g: &Gemm, row: u32, col: u32, acc: 
             }
         }
     }
+}
+
+/// The same with what is fused.
+///
+/// # Safety
+/// As of [`store`], where C has elements of `O`.
+#[inline(always)]
+pub(crate) unsafe fn store_fused<O: Output, const ACC: usize>(
+    g: &Gemm,
+    fused: Fused<O>,
+    row: u32,
+    col: u32,
+    acc: &[f32; ACC],
+) {
+    let is_aligned = g.c.addr().is_multiple_of(2 * size_of::<O>()) && g.ldc.is_multiple_of(2);
+    let is_full_tile = row + 8 < g.m && col / 8 * 8 + 2 * (ACC as u32) <= g.n && is_aligned;
+    let element = |pair| Coord { row: row + pair % 2 * 8, col: col + pair / 2 * 8 };
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe { fused.store_all::<2, 8>(g, is_full_tile, acc, element) }
 }
 
 /// C = alpha*acc + beta*C for this thread's accumulators in its upper or lower row, one by one, where `left` columns are in

@@ -1,7 +1,8 @@
 //! The kernel: producer and consumers, hi/lo split MMAs, two-level summation, the epilogue.
 
 use super::{A_BYTES, BM, SplitMma};
-use crate::epilogue::direct::{self, OCTET};
+use crate::epilogue::direct::OCTET;
+use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{SWIZZLE_BYTES, WARP, WGMMA_M};
 use crate::mainloop::WorkTile;
@@ -41,6 +42,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     #[inline(always)]
     pub(crate) unsafe fn run(
         g: Gemm,
+        fusion: impl Fusion<f32>,
         a_map: *const TensorMap,
         b_map: *const TensorMap,
         a_scales: *const i32,
@@ -74,7 +76,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                         Self::mainloop(&mut ring, k_tiles, &mut totals);
                     }
                     // epilogue
-                    Self::store(&g, row, col, &exponents, &mut totals);
+                    Self::store(&g, fusion, row, col, &exponents, &mut totals);
                 }
                 if warp_specialized::consumer() == 0 {
                     barrier::sync(PING_PONG, CONSUMER_THREADS); // the other warpgroup's last arrival
@@ -162,10 +164,17 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         exponents
     }
 
-    /// C = alpha*totals + beta*C, the scaling undone, for the tile whose columns begin at `col`, where this thread's first
+    /// C = alpha*totals + beta*C, or what is fused with it, the scaling undone, for the tile whose columns begin at `col`, where this thread's first
     /// accumulator is in `row`. A warp with a row or column that is not split computes its elements in fp32.
     #[inline(always)]
-    unsafe fn store(g: &Gemm, row: u32, col: u32, exponents: &Exponents, totals: &mut [f32; ACC]) {
+    unsafe fn store(
+        g: &Gemm,
+        fusion: impl Fusion<f32>,
+        row: u32,
+        col: u32,
+        exponents: &Exponents,
+        totals: &mut [f32; ACC],
+    ) {
         let mut is_split = exponents.rows[0] != NOT_SPLIT && exponents.rows[1] != NOT_SPLIT;
         for i in 0..ACC / 16 {
             is_split &= exponents.columns[i] != NOT_SPLIT;
@@ -176,10 +185,10 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 if Self::IS_SCALED {
                     Self::unscale(exponents, totals);
                 }
-                direct::store::<ACC>(g, row, col + wgmma::acc_col(), totals);
+                fusion.store_direct(g, row, col + wgmma::acc_col(), totals);
             } else {
                 for octet in 0..compiler::opaque((ACC / OCTET) as u32) {
-                    Self::in_fp32(g, row, col + wgmma::acc_col() + 8 * octet);
+                    Self::in_fp32(g, fusion, row, col + wgmma::acc_col() + 8 * octet);
                 }
             }
         }
@@ -212,7 +221,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// An octet's elements, the first at (`row`, `col`), on the CUDA cores, in three-level summation.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
     #[inline(always)]
-    unsafe fn in_fp32(g: &Gemm, row: u32, col: u32) {
+    unsafe fn in_fp32(g: &Gemm, fusion: impl Fusion<f32>, row: u32, col: u32) {
         let coords = |i: usize| (row + i as u32 / 2 * 8, col + i as u32 % 2);
         let inner = inner_k_tiles(g.k.div_ceil(Self::BK)) * Self::BK;
         let mut totals = [0.0; OCTET];
@@ -239,7 +248,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         for i in 0..OCTET {
             let (row, col) = coords(i);
             // SAFETY: predicated, and the thread's own element.
-            unsafe { g.store(row, col, totals[i]) };
+            unsafe { fusion.store_1(g, row, col, totals[i]) };
         }
     }
 }

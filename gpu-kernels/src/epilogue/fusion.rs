@@ -1,0 +1,139 @@
+//! The epilogue of an entry point: one that stores alpha\*acc + beta\*C, or one that stores what is fused with it.
+
+use super::direct::{self, Output};
+use super::fused::Fused;
+use super::simt;
+use super::staged::{Layout, StagingBuffer};
+use crate::gemm::Gemm;
+use crate::hardware::VEC;
+use crate::{BiasPer, Coord};
+
+/// What an entry point does beside alpha and beta: nothing, or what is [`Fused`]. There is no branch between the two in the source: even
+/// one that is never taken can change what LLVM makes of the other.
+pub(crate) trait Fusion<O>: Copy {
+    /// What is fused.
+    fn get(self) -> Option<Fused<O>>;
+
+    /// The same for a block whose tile starts at (`row`, `col`) of C.
+    fn block_at(self, row: u32, col: u32) -> Self;
+
+    /// Stores an accumulator.
+    ///
+    /// # Safety
+    /// As of [`Gemm::store`].
+    unsafe fn store_1(self, g: &Gemm, row: u32, col: u32, acc: f32);
+
+    /// Stores VEC accumulators that are adjacent in a row of C, from (`row`, `col`) on.
+    ///
+    /// # Safety
+    /// As of [`simt::store_4`].
+    unsafe fn store_4(self, g: &Gemm, is_full_tile: bool, row: u32, col: u32, acc: [f32; VEC as usize]);
+
+    /// Stores a thread's accumulators of a warpgroup's, the first at (`row`, `col`).
+    ///
+    /// # Safety
+    /// As of [`direct::store`].
+    unsafe fn store_direct<const ACC: usize>(self, g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]);
+
+    /// Stores a warpgroup's accumulators, the first at `at`.
+    ///
+    /// # Safety
+    /// As of [`StagingBuffer::store`].
+    unsafe fn store_staged<L: Layout, const ACC: usize>(
+        self,
+        g: &Gemm,
+        staging: StagingBuffer,
+        at: Coord,
+        acc: &[f32; ACC],
+    );
+}
+
+/// Nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain;
+
+impl<O: Output> Fusion<O> for Plain {
+    #[inline(always)]
+    fn get(self) -> Option<Fused<O>> {
+        None
+    }
+
+    #[inline(always)]
+    fn block_at(self, _: u32, _: u32) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn store_1(self, g: &Gemm, row: u32, col: u32, acc: f32) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { g.store(row, col, acc) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_4(self, g: &Gemm, is_full_tile: bool, row: u32, col: u32, acc: [f32; VEC as usize]) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { simt::store_4(g, is_full_tile, row, col, acc) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_direct<const ACC: usize>(self, g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { direct::store(g, row, col, acc) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_staged<L: Layout, const ACC: usize>(
+        self,
+        g: &Gemm,
+        staging: StagingBuffer,
+        at: Coord,
+        acc: &[f32; ACC],
+    ) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { staging.store::<L, O, ACC>(g, at, acc) }
+    }
+}
+
+impl<O: Output> Fusion<O> for Fused<O> {
+    #[inline(always)]
+    fn get(self) -> Option<Self> {
+        Some(self)
+    }
+
+    #[inline(always)]
+    fn block_at(self, row: u32, col: u32) -> Self {
+        let first = if self.bias_per == BiasPer::Row as u32 { row } else { col };
+        let bias = if self.bias.is_null() { self.bias } else { self.bias.wrapping_add(first as usize) };
+        Self { bias, ..self }
+    }
+
+    #[inline(always)]
+    unsafe fn store_1(self, g: &Gemm, row: u32, col: u32, acc: f32) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { self.store(g, false, [[acc]], |_| Coord { row, col }) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_4(self, g: &Gemm, is_full_tile: bool, row: u32, col: u32, acc: [f32; VEC as usize]) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { self.store(g, is_full_tile, [acc], |_| Coord { row, col }) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_direct<const ACC: usize>(self, g: &Gemm, row: u32, col: u32, acc: &[f32; ACC]) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { direct::store_fused(g, self, row, col, acc) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_staged<L: Layout, const ACC: usize>(
+        self,
+        g: &Gemm,
+        staging: StagingBuffer,
+        at: Coord,
+        acc: &[f32; ACC],
+    ) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { staging.store_fused::<L, O, ACC>(g, self, at, acc) }
+    }
+}
