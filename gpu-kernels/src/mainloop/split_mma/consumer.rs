@@ -214,9 +214,8 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             unsafe {
                 let of_column = |right| lanes::shuffle(columns as u32, wgmma::acc_col() + octet % 4 * 8 + right) as i32;
                 let columns = [of_column(0), of_column(1)];
-                let is_split: [bool; OCTET] = core::array::from_fn(|i| {
-                    exponents.rows[i / 2] != NOT_SPLIT && columns[i % 2] != NOT_SPLIT
-                });
+                let is_split: [bool; OCTET] =
+                    core::array::from_fn(|i| exponents.rows[i / 2] != NOT_SPLIT && columns[i % 2] != NOT_SPLIT);
                 let (row, col) = (row, col + 8 * octet);
                 if !lanes::all(is_split == [true; OCTET]) {
                     let in_fp32 = Self::in_fp32(g, row, col);
