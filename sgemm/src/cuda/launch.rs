@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::ptr;
 
 use cudarc::driver::sys::{
-    self, CUfunction, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUstream,
-    CUtensorMap,
+    self, CUfunction, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUresult,
+    CUstream, CUtensorMap,
 };
 
 use super::driver::checked;
@@ -75,6 +75,20 @@ pub(super) unsafe fn launch_raw(
     stream: CUstream,
     what: impl FnOnce() -> String,
 ) -> Result<(), Error> {
+    // SAFETY: the function belongs to a module that is loaded, the stream is alive, and `parameters` are those of the function, all
+    // upheld by the caller. The driver reads what the addresses point to, and has copied it when it returns.
+    let driver = |config, addresses| unsafe { sys::cuLaunchKernelEx(config, function, addresses, ptr::null_mut()) };
+    launch_by(driver, shape, parameters, stream, what)
+}
+
+/// Has `driver` launch, given the configuration and the addresses of the arguments. All that it is pointed to lives until it returns.
+fn launch_by(
+    driver: impl FnOnce(*const CUlaunchConfig, *mut *mut c_void) -> CUresult,
+    shape: &LaunchShape,
+    parameters: &[Parameter],
+    stream: CUstream,
+    what: impl FnOnce() -> String,
+) -> Result<(), Error> {
     let mut addresses = [ptr::null_mut(); MAX_ARGUMENTS];
     let Some(places) = addresses.get_mut(..parameters.len()) else {
         return Err(Error::Driver { what: what(), code: format!("more than {MAX_ARGUMENTS} arguments") });
@@ -101,8 +115,103 @@ pub(super) unsafe fn launch_raw(
         // Devices without clusters do not know the attribute.
         numAttrs: (cluster != [1; 3]).into(),
     };
-    // SAFETY: the function belongs to a module that is loaded, the stream is alive, and `parameters` are those of the function, all
-    // upheld by the caller. The driver reads what the addresses point to, and has copied it when it returns.
-    let status = unsafe { sys::cuLaunchKernelEx(&raw const config, function, addresses.as_mut_ptr(), ptr::null_mut()) };
-    checked(status, what)
+    checked(driver(&raw const config, addresses.as_mut_ptr()), what)
+}
+
+#[cfg(test)]
+mod tests {
+    use gpu_kernels::{SUPPORT_KERNELS, Target, runnable};
+    use ptx_emu::Module;
+
+    use super::*;
+    use crate::plan::{Bindings, Buffer, Buffers, ModuleKind, Plan};
+    use crate::{Layout, ModuleSource, Problem};
+
+    const STREAM: CUstream = ptr::without_provenance_mut(0x5000);
+
+    /// What stands for a tensor map, which the driver encodes.
+    const MAP: CUtensorMap = CUtensorMap { opaque: [0x0102_0304_0506_0708; 16] };
+
+    /// What is handed to the driver, and the bytes that a kernel must get.
+    fn packed(value: Value) -> (Parameter, Vec<u8>) {
+        let bytes = match value {
+            Value::U32(value) => value.to_le_bytes().to_vec(),
+            Value::U64(value) | Value::Address(value) => value.to_le_bytes().to_vec(),
+            Value::F32(value) => value.to_le_bytes().to_vec(),
+            Value::TensorMap(_) => {
+                return (Parameter::TensorMap(MAP), MAP.opaque.iter().flat_map(|word| word.to_le_bytes()).collect());
+            }
+        };
+        (Parameter::new(value).unwrap(), bytes)
+    }
+
+    /// Reads as the driver does: from each address as many bytes as the kernel's parameter has.
+    fn read(addresses: *mut *mut c_void, sizes: &[usize]) -> Vec<Vec<u8>> {
+        let bytes = |(index, size): (usize, &usize)| {
+            // SAFETY: there is an address for each parameter, of as many bytes: that is what the test is about, under a sanitizer.
+            unsafe { std::slice::from_raw_parts((*addresses.add(index)).cast::<u8>(), *size) }.to_vec()
+        };
+        sizes.iter().enumerate().map(bytes).collect()
+    }
+
+    /// By every step, with what comes before and after it: the sizes are those that its PTX declares.
+    #[test]
+    fn the_driver_finds_the_bytes_of_each_parameter() {
+        let support = Module::parse(&ModuleSource::BuiltIn.support(Target::Sm80).unwrap()).unwrap();
+        let mut launches = 0;
+        for step in runnable() {
+            let own = Module::parse(&ModuleSource::BuiltIn.module(step).unwrap()).unwrap();
+            let plain = Problem::new(300, 200, 100).with_elements(step.precision.input(), step.output);
+            let layouts =
+                plain.with_layouts(Layout::column_major(300), Layout::column_major(100), Layout::row_major(200));
+            let plans = [layouts, layouts.with_d(Layout::row_major(200))].map(|problem| Plan::new(step, &problem, 132));
+            let places = Buffer::PARTS.into_iter().chain([Buffer::A, Buffer::B, Buffer::C, Buffer::D]).zip(1..);
+            let addresses =
+                places.fold(Buffers::default(), |all, (buffer, place)| all.with(buffer, place * 0x0123_4567_89ab_cd00));
+            let bindings = Bindings::new(addresses, 1.5, -0.25);
+            // A step of 16-bit results has no post-pass.
+            for launch in plans.iter().flatten().flat_map(Plan::launches) {
+                let module = if launch.module == ModuleKind::Step { &own } else { &support };
+                let kernel = module.kernel(launch.kernel).unwrap();
+                let sizes: Vec<_> = kernel.params().iter().map(|parameter| parameter.bytes as usize).collect();
+                let given = launch.arguments.iter().map(|(_, argument)| packed(argument.value(&bindings)));
+                let (parameters, expected): (Vec<_>, Vec<_>) = given.unzip();
+                assert_eq!(sizes.len(), parameters.len(), "{}", launch.kernel);
+                let driver = |config: *const CUlaunchConfig, addresses| {
+                    // SAFETY: it lives until this returns.
+                    let config = unsafe { &*config };
+                    assert_eq!([config.gridDimX, config.gridDimY, config.gridDimZ], launch.shape.grid);
+                    assert_eq!([config.blockDimX, config.blockDimY, config.blockDimZ], launch.shape.block);
+                    assert_eq!((config.sharedMemBytes, config.hStream), (launch.shape.dynamic_smem_bytes, STREAM));
+                    // SAFETY: as above, of the attributes that there are.
+                    let attributes = unsafe { std::slice::from_raw_parts(config.attrs, config.numAttrs as usize) };
+                    // SAFETY: the only attribute is a cluster's dimensions.
+                    let clusters = attributes.iter().map(|attribute| unsafe { attribute.value.clusterDim });
+                    let clusters: Vec<_> = clusters.map(|cluster| [cluster.x, cluster.y, cluster.z]).collect();
+                    let is_alone = launch.shape.cluster == [1; 3];
+                    assert_eq!(clusters, if is_alone { vec![] } else { vec![launch.shape.cluster] });
+                    assert_eq!(read(addresses, &sizes), expected, "{}", launch.kernel);
+                    CUresult::CUDA_SUCCESS
+                };
+                launch_by(driver, &launch.shape, &parameters, STREAM, String::new).unwrap();
+                launches += 1;
+            }
+        }
+        assert!(launches > 3 * SUPPORT_KERNELS.len(), "{launches}");
+    }
+
+    #[test]
+    fn more_arguments_than_there_is_room_for_are_refused() {
+        let shape = LaunchShape { grid: [1; 3], block: [1; 3], cluster: [1; 3], dynamic_smem_bytes: 0 };
+        let launch = |count: usize| {
+            let driver = |_: *const CUlaunchConfig, addresses: *mut *mut c_void| {
+                assert_eq!(read(addresses, &vec![8; count]), vec![7_u64.to_le_bytes(); count]);
+                CUresult::CUDA_ERROR_INVALID_VALUE
+            };
+            let parameters = vec![Parameter::Word(7); count];
+            launch_by(driver, &shape, &parameters, STREAM, || "run x".into()).unwrap_err().to_string()
+        };
+        assert_eq!(launch(MAX_ARGUMENTS), "cannot run x: CUDA_ERROR_INVALID_VALUE");
+        assert_eq!(launch(MAX_ARGUMENTS + 1), "cannot run x: more than 32 arguments");
+    }
 }

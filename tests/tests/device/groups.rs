@@ -1,7 +1,7 @@
 //! Groups of problems on a device: the same bits as one by one, and nothing launched where one of them is refused.
 
 use libtest_mimic::Failed;
-use sgemm::cuda::{Arguments, Gemm, Group};
+use sgemm::cuda::{Arguments, Gemm, Group, open};
 use sgemm::cudarc::driver::CudaSlice;
 use sgemm::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use sgemm::{AccuracyClass, Error, Layout, Problem};
@@ -104,6 +104,10 @@ pub fn refusals() -> Result<(), Failed> {
     expect("two of three", found, |error| *error == Error::GroupCount { problems: 3, given: 2 })?;
     let found = group.run(stream, &mut arguments, &mut small);
     expect("a small workspace", found, |error| matches!(error, Error::InGroup { .. }))?;
+    if let Ok(other) = open(1) {
+        let found = group.run(&other.default_stream(), &mut arguments, &mut workspace);
+        expect("another device", found, |error| matches!(error, Error::WrongDevice { what: "stream", .. }))?;
+    }
     own.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
     let found = group.run(&own, &mut arguments, &mut workspace);
     own.end_capture(CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)?;

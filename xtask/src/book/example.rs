@@ -6,13 +6,14 @@ use anyhow::{Context, Result};
 
 use crate::workspace::root;
 
-/// The folder of the examples.
-const FOLDER: &str = "sgemm/examples";
+/// The folders of the examples: the library's, and that of a crate with cust.
+const FOLDERS: [&str; 2] = ["sgemm/examples", "host/examples"];
 
 /// The block `example NAME`: its code, without the line that says what it is.
 pub fn block(name: &str) -> Result<String> {
-    let path = format!("{FOLDER}/{name}.rs");
-    let text = fs::read_to_string(root().join(&path)).with_context(|| format!("cannot read {path}"))?;
+    let paths = FOLDERS.map(|folder| format!("{folder}/{name}.rs"));
+    let path = paths.iter().find(|path| root().join(path).is_file()).unwrap_or(&paths[0]);
+    let text = fs::read_to_string(root().join(path)).with_context(|| format!("cannot read {path}"))?;
     let code: Vec<_> = text.lines().filter(|line| !line.starts_with("//!")).collect();
     // Cargo compiles and runs the file: the page's own code is a doctest.
     Ok(format!("```rust,ignore\n{}\n```\n\n*`{path}`*\n", code.join("\n").trim()))

@@ -16,7 +16,7 @@ mod words;
 /// Where `unsafe` may stand: kernels, the device's standard library, what calls the CUDA driver in the library, in its example of raw
 /// addresses, in the host's backend and in tests of what cudarc has not, the bytes of elements, and the reference, which calls the `gemm`
 /// crate by raw pointers.
-const UNSAFE_PLACES: [&str; 10] = [
+const UNSAFE_PLACES: [&str; 11] = [
     "gpu-kernels/src/",
     "rust-cuda/cuda_std",
     "rust-cuda/cuda_builder/tests/",
@@ -24,6 +24,7 @@ const UNSAFE_PLACES: [&str; 10] = [
     "sgemm/src/scalar.rs",
     "sgemm/examples/latency.rs",
     "sgemm/examples/raw.rs",
+    "host/examples/cust.rs",
     "host/src/backend/cuda",
     "host/src/verify/reference.rs",
     "tests/tests/device/crowded",
