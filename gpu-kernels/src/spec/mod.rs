@@ -161,8 +161,12 @@ impl Step {
 
     /// The kernels that it needs: its own, and those that run before it.
     pub fn kernels(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let own = core::iter::once(self.kernel).chain(self.fused);
-        own.chain(self.prepasses.iter().map(|prepass| prepass.kernel))
+        self.kernels_of(self.kernel)
+    }
+
+    /// The kernels that are needed with one of its entry points: [`kernel`](Self::kernel) or [`fused`](Self::fused).
+    pub fn kernels_of(&self, entry: &'static str) -> impl Iterator<Item = &'static str> + use<> {
+        core::iter::once(entry).chain(self.prepasses.iter().map(|prepass| prepass.kernel))
     }
 
     /// Threads per block.
