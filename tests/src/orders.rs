@@ -80,8 +80,11 @@ impl Family {
 }
 
 /// An element type with numbers to draw and bits to compare.
-trait Bits: Scalar {
+pub trait Bits: Scalar {
+    /// The number nearest to this one.
     fn of(value: f32) -> Self;
+
+    /// What it is stored as.
     fn bits(self) -> u32;
 }
 

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{book, package, ptx, tidy, workspace};
+use crate::{book, package, ptx, targets, tidy, workspace};
 
-/// Check all but the tests: format, lints, documentation, house rules, packages, committed PTX, book and README
+/// Check all but the tests: format, lints, documentation, house rules, packages, targets, committed PTX, book and README
 #[derive(clap::Args)]
 pub struct Args {
     /// The parts to run [default: all]
@@ -16,7 +16,7 @@ pub struct Args {
 
 type Part = (&'static str, fn() -> Result<()>);
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     ("fmt", || workspace::run(&mut workspace::cargo(["fmt", "--all", "--check"]))),
     ("clippy", || {
         workspace::run(&mut workspace::cargo(["clippy", "--workspace", "--all-targets", "--", "-Dwarnings"]))
@@ -26,6 +26,7 @@ const PARTS: [Part; 7] = [
     }),
     ("tidy", tidy::check),
     ("package", package::check),
+    ("targets", targets::check),
     ("ptx", ptx::check),
     ("book", book::check),
 ];

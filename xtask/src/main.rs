@@ -12,6 +12,7 @@ mod regressions;
 mod report;
 mod sass;
 mod setup;
+mod targets;
 mod test;
 mod tidy;
 mod tune;

@@ -118,12 +118,9 @@ impl Package {
             "-Zunstable-options".into(),
             "-Cpanic=immediate-abort".into(),
         ];
-        let mut command = Command::new(&toolchain.cargo);
-        command.current_dir(&self.folder);
-        isolate(&mut command);
+        let mut command = toolchain.cargo();
         command
-            .env("RUSTC", &toolchain.rustc)
-            .env("RUSTC_BOOTSTRAP", "1")
+            .current_dir(&self.folder)
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
             .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
             .args(["build", "--lib", "--release", "-Zbuild-std=core", "--message-format=json-render-diagnostics"])
@@ -179,7 +176,7 @@ fn metadata(manifest: &Path) -> Result<Metadata, CudaBuilderError> {
 
 /// Clears what an outer cargo, rustup or build script set: the nested build would compile with the wrong rustc or flags,
 /// or wait for the outer one's lock. Where the registry and its cache are stays.
-fn isolate(command: &mut Command) {
+pub(crate) fn isolate(command: &mut Command) {
     let keep = ["CARGO_HOME", "CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR"];
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();

@@ -2,6 +2,7 @@
 //! of `core` and the LLVM tools of the same release.
 
 use crate::CudaBuilderError;
+use crate::cargo::isolate;
 use serde::Deserialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,15 @@ impl Toolchain {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// Its cargo, apart from the cargo or build script that this may run in. It may build the standard library: `-Zbuild-std`.
+    #[must_use]
+    pub fn cargo(&self) -> Command {
+        let mut command = Command::new(&self.cargo);
+        isolate(&mut command);
+        command.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
+        command
     }
 
     pub(crate) fn llvm_tool(&self, name: &str) -> PathBuf {

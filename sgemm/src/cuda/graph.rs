@@ -66,7 +66,7 @@ impl<'a, I: Scalar, O: Scalar> Graph<'a, I, O> {
         }
     }
 
-    /// Queues the run in the stream, in one piece.
+    /// Queues the run in the stream, in one piece. It allocates nothing.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] where the stream is of another context, [`Error::Driver`] where the driver refuses.
@@ -74,11 +74,22 @@ impl<'a, I: Scalar, O: Scalar> Graph<'a, I, O> {
         self.group.handle().check_context("stream", stream.context())?;
         let what = || "launch a CUDA graph".to_owned();
         stream.context().bind_to_thread().map_err(|error| failed(what(), error))?;
-        let _used: Vec<_> = self.arguments.iter_mut().map(|arguments| arguments.bind(stream)).collect();
-        let _used_parts = self.workspace.bind(stream);
-        // SAFETY: the executable lives as long as `self`, which borrows the buffers that it uses; the bindings above order it after what
-        // other streams do to them.
-        checked(unsafe { sys::cuGraphLaunch(self.executable, stream.cu_stream()) }, what)
+        let Self { executable, arguments, workspace, .. } = self;
+        let _used_parts = workspace.bind(stream);
+        // SAFETY: the executable lives as long as `self`, which borrows the buffers that it uses; the bindings around this order it
+        // after what other streams do to them, and other streams after it.
+        let queue = || checked(unsafe { sys::cuGraphLaunch(*executable, stream.cu_stream()) }, what);
+        if let [only] = arguments.as_mut_slice() {
+            let _used = only.bind(stream);
+            return queue();
+        }
+        // A list of all guards would be allocated. Without: the stream waits for the others before, and the others for it after.
+        for each in arguments.iter_mut() {
+            each.addresses(stream);
+        }
+        queue()?;
+        arguments.iter_mut().for_each(|each| drop(each.bind(stream)));
+        Ok(())
     }
 }
 

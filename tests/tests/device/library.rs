@@ -14,7 +14,7 @@ use tests::fused;
 use tests::layouts::{Executor, Operands, run};
 use tests::orders::families;
 
-use super::groups;
+use super::{allocations, crowded, groups, large, threads};
 
 /// The tests, ignored where the device, of this compute capability, does not run the step, or there is none.
 pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
@@ -31,17 +31,23 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         let name = format!("orders::{}", family.name());
         Trial::test(name, move || family.check(|_| Device::new()).map_err(Into::into))
     });
-    let others: [(&str, Test); 7] = [
+    let others: [(&str, Test); 12] = [
         ("library::graphs give the same bits", graphs),
         ("library::a group gives the same bits", groups::same_bits),
         ("library::a group is checked before any of it runs", groups::refusals),
         ("library::prepared operands give the same bits", prepared_operands),
         ("library::runs leave the device's memory as it was", memory),
-        ("library::threads share a handle", threads),
+        ("library::runs allocate nothing", allocations::none),
+        ("library::threads share a handle", share_a_handle),
+        ("library::eight threads", threads::a_few_rounds),
         ("library::one call", one_call),
+        ("library::beside work that holds most SMs", crowded::others_hold_sms),
+        ("library::under a limit on SMs", crowded::a_limit_on_sms),
+        ("library::beyond 2^31 elements", large::matrices),
     ];
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
-    layouts.chain(fused).chain(orders).chain(others)
+    let minute = Trial::test("library::a minute of eight threads", threads::a_minute).with_ignored_flag(true);
+    layouts.chain(fused).chain(orders).chain(others).chain([minute])
 }
 
 /// A test without arguments.
@@ -204,7 +210,7 @@ fn memory() -> Result<(), Failed> {
 }
 
 /// Eight threads, each with a stream and a workspace of its own, all with one handle.
-fn threads() -> Result<(), Failed> {
+fn share_a_handle() -> Result<(), Failed> {
     let Device { handle, .. } = Device::new()?;
     let work = |seed: usize| -> Result<(), Failed> {
         let stream = handle.context().new_stream()?;

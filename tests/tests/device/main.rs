@@ -6,11 +6,15 @@
 //! recording of the instructions instead, and with `--ptx FOLDER` their PTX, for other tools. It needs no cargo, so that it can be
 //! taken to a machine with a GPU.
 
+mod allocations;
 mod conformance;
+mod crowded;
 mod groups;
+mod large;
 mod launches;
 mod library;
 mod steps;
+mod threads;
 
 use std::path::Path;
 use std::process::ExitCode;
