@@ -164,8 +164,8 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         exponents
     }
 
-    /// C = alpha*totals + beta*C, or what is fused with it, the scaling undone, for the tile whose columns begin at `col`, where this thread's first
-    /// accumulator is in `row`. A warp with a row or column that is not split computes its elements in fp32.
+    /// C = alpha*totals + beta*C, or what is fused with it, the scaling undone, for the tile whose columns begin at `col`, where this
+    /// thread's first accumulator is in `row`. A warp with a row or column that is not split computes its elements in fp32.
     #[inline(always)]
     unsafe fn store(
         g: &Gemm,
