@@ -15,32 +15,6 @@ macro_rules! gemm_kernel {
 }
 pub(crate) use gemm_kernel;
 
-/// Declares two entry points of a kernel, of matrices of f32 or of `$input` and `$output`: one as [`gemm_kernel`] does, and one of the
-/// name with `_fused`, which has bias and activation in its epilogue and takes [`FUSION_ARGUMENTS`](crate::FUSION_ARGUMENTS) last.
-/// `$body` gets a [`Fusion`](crate::epilogue::fusion::Fusion) after the operands.
-///
-/// ```ignore
-/// gemm_kernels! { hgemm_f16, launch_bounds(THREADS, 1), f16 => f16, hgemm, a_map: &TensorMap, b_map: &TensorMap }
-/// ```
-macro_rules! gemm_kernels {
-    ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {
-        $crate::gemm::entry_point! {
-            [] $kernel, [$($bound),+], $input => $output,
-            [$($extra: $type),*],
-            $body, [$crate::epilogue::fusion::Plain $(, $extra)*]
-        }
-        $crate::gemm::entry_point! {
-            [fused] $kernel, [$($bound),+], $input => $output,
-            [$($extra: $type,)* bias: *const $output, bias_per: u32, activation: u32],
-            $body, [$crate::epilogue::fused::Fused { bias, bias_per, activation } $(, $extra)*]
-        }
-    };
-    ($kernel:ident, launch_bounds($($bound:expr),+), $($body:tt)+) => {
-        $crate::gemm::gemm_kernels! { $kernel, launch_bounds($($bound),+), f32 => f32, $($body)+ }
-    };
-}
-pub(crate) use gemm_kernels;
-
 /// Declares an entry point, of that name or with that suffix: its launch bounds, its element types, its parameters after the eleven,
 /// and what its body gets after the operands.
 macro_rules! entry_point {

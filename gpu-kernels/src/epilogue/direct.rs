@@ -187,6 +187,7 @@ pub(crate) unsafe fn store_fused<O: Output, const ACC: usize>(
     col: u32,
     acc: &[f32; ACC],
 ) {
+    let (row, col) = (compiler::opaque(row), compiler::opaque(col)); // as there
     let is_aligned = g.c.addr().is_multiple_of(2 * size_of::<O>()) && g.ldc.is_multiple_of(2);
     let is_full_tile = row + 8 < g.m && col / 8 * 8 + 2 * (ACC as u32) <= g.n && is_aligned;
     let element = |pair| Coord { row: row + pair % 2 * 8, col: col + pair / 2 * 8 };

@@ -53,6 +53,7 @@ impl<O: Output> Fused<O> {
     /// # Safety
     /// `g.c` is (m, n) with `ldc`, the bias has an element for each of its rows or columns, and no other thread touches these elements.
     /// If `is_full_tile`, they are in bounds, and each W of them aligned to their size.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
     #[inline(always)]
     pub unsafe fn store<const W: usize, const V: usize>(
         self,

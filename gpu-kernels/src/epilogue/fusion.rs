@@ -1,4 +1,4 @@
-//! The epilogue of an entry point: one that stores alpha\*acc + beta\*C, or one that stores what is fused with it.
+//! The two entry points of a kernel: one stores alpha\*acc + beta\*C, the other one what is fused with it.
 
 use super::direct::{self, Output};
 use super::fused::Fused;
@@ -8,10 +8,36 @@ use crate::gemm::Gemm;
 use crate::hardware::VEC;
 use crate::{BiasPer, Coord};
 
-/// What an entry point does beside alpha and beta: nothing, or what is [`Fused`]. There is no branch between the two in the source: even
-/// one that is never taken can change what LLVM makes of the other.
+/// Declares two entry points of a kernel, of matrices of f32 or of `$input` and `$output`: one as [`gemm_kernel`](crate::gemm::gemm_kernel) does, and one of the
+/// name with `_fused`, which has bias and activation in its epilogue and takes [`FUSION_ARGUMENTS`](crate::FUSION_ARGUMENTS) last.
+/// `$body` gets a [`Fusion`] after the operands.
+///
+/// ```ignore
+/// gemm_kernels! { hgemm_f16, launch_bounds(THREADS, 1), f16 => f16, hgemm, a_map: &TensorMap, b_map: &TensorMap }
+/// ```
+macro_rules! gemm_kernels {
+    ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {
+        $crate::gemm::entry_point! {
+            [] $kernel, [$($bound),+], $input => $output,
+            [$($extra: $type),*],
+            $body, [$crate::epilogue::fusion::Plain $(, $extra)*]
+        }
+        $crate::gemm::entry_point! {
+            [fused] $kernel, [$($bound),+], $input => $output,
+            [$($extra: $type,)* bias: *const $output, bias_per: u32, activation: u32],
+            $body, [$crate::epilogue::fused::Fused { bias, bias_per, activation } $(, $extra)*]
+        }
+    };
+    ($kernel:ident, launch_bounds($($bound:expr),+), $($body:tt)+) => {
+        $crate::epilogue::fusion::gemm_kernels! { $kernel, launch_bounds($($bound),+), f32 => f32, $($body)+ }
+    };
+}
+pub(crate) use gemm_kernels;
+
+/// What an entry point does beside alpha and beta: nothing, or what is [`Fused`]. Stores are methods, not branches of one function: even
+/// a branch that is never taken can change what LLVM makes of the other.
 pub(crate) trait Fusion<O>: Copy {
-    /// What is fused.
+    /// What is fused, where a branch changes nothing.
     fn get(self) -> Option<Fused<O>>;
 
     /// The same for a block whose tile starts at (`row`, `col`) of C.

@@ -42,7 +42,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::gemm::gemm_kernels! {
+            crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::autotuned,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }

@@ -56,7 +56,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::gemm::gemm_kernels! {
+            crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::stream_k::<{ $max_splits }>,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap,
                 stream_k_tiles: u32, partial_tiles: *mut f32, flags: *mut u32
@@ -166,7 +166,7 @@ pub mod kernel {
                     if end == tile_k_tiles {
                         Self::store(&g, fusion, row, col, &acc);
                     } else {
-                        reduction.publish(block, &mut acc);
+                        reduction.publish(block, &acc);
                     }
                 }
                 if (tile, start) == (first_tile, first_k_tile) {

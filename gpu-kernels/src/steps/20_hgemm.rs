@@ -88,7 +88,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::gemm::gemm_kernels! {
+            crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds(warp_specialized::THREADS, 1), $input => $output,
                 <$shape>::run::<$input, $output>,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap

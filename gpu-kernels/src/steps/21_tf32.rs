@@ -65,11 +65,16 @@ pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 /// Declares a kernel and a [`Step`] for each shape.
 macro_rules! kernels {
     ($($kernel:ident $slug:literal $shape:ty;)*) => {
-        const ALL: &[Step] = &[$(Step { slug: $slug, kernel: stringify!($kernel), fused: Some(concat!(stringify!($kernel), "_fused")), ..<$shape>::STEP }),*];
+        const ALL: &[Step] = &[$(Step {
+            slug: $slug,
+            kernel: stringify!($kernel),
+            fused: Some(concat!(stringify!($kernel), "_fused")),
+            ..<$shape>::STEP
+        }),*];
 
         $(
             #[cfg(feature = "device")]
-            crate::gemm::gemm_kernels! {
+            crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds(warp_specialized::THREADS, 1), <$shape>::run,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }

@@ -70,7 +70,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            $crate::gemm::gemm_kernels! {
+            $crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds($crate::mainloop::warp_specialized::THREADS, 1), <$shape>::run,
                 a_map: &$crate::ptx::tensor::TensorMap, b_map: &$crate::ptx::tensor::TensorMap,
                 a_scales: *const i32, b_scales: *const i32
