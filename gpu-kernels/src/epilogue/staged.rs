@@ -239,8 +239,21 @@ impl StagingBuffer {
         let in_line = L::piece(lane % 8);
         let (row, col) = (row + lane / 8 * L::ROWS + in_line.row, col + in_line.col);
         let rows = if L::COLUMNS == 0 { LINES * L::ROWS } else { 0 };
+        let element = |round: u32| {
+            let (row, col) = (row + round * rows, col + round * L::COLUMNS);
+            move |i: u32| Coord { row: row + i * AT_ONCE * L::ROWS, col }
+        };
+        // SAFETY: upheld by the caller (see `# Safety`).
+        let bias_of = |round: u32| unsafe {
+            const { assert!(PIECE == LINES / AT_ONCE, "as many rows of a lane as columns") }
+            fused.bias(g, |i| element(round)(i).row, |j| element(round)(0).col + j)
+        };
+        let mut next = bias_of(0);
         for round in 0..compiler::opaque((ACC / ROUND) as u32) {
             let round = compiler::opaque(round); // or LLVM would peel iterations in which it knows the round
+            // Of the next round, so that it is there when its time comes.
+            let bias: [f32; PIECE as usize] = core::mem::replace(&mut next, bias_of(round + 1));
+            let bias = core::array::from_fn(|i| if fused.is_per_row() { [bias[i]; PIECE as usize] } else { bias });
             // SAFETY: inside this warp's buffer; in bounds of C, or predicated.
             unsafe {
                 for i in 0..ACC / ROUND {
@@ -249,9 +262,7 @@ impl StagingBuffer {
                     }
                 }
                 warp::sync_warp(u32::MAX); // the lines are written
-                let (row, col) = (row + round * rows, col + round * L::COLUMNS);
-                let element = |i| Coord { row: row + i * AT_ONCE * L::ROWS, col };
-                fused.store(g, in_bounds && is_aligned, self.lines::<L>(lane), element);
+                fused.store_with(g, in_bounds && is_aligned, self.lines::<L>(lane), bias, element(round));
             }
         }
     }

@@ -165,11 +165,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     }
 
     /// C = alpha*totals + beta*C, or what is fused with it, the scaling undone, for the tile whose columns begin at `col`, where this
-<<<<<<< HEAD
     /// thread's first accumulator is in `row`. Elements of a row or column that is not split are computed in fp32.
-=======
-    /// thread's first accumulator is in `row`. A warp with a row or column that is not split computes its elements in fp32.
->>>>>>> main
     #[inline(always)]
     unsafe fn store(
         g: &Gemm,
