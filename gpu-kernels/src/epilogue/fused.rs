@@ -10,10 +10,7 @@ use crate::ptx::compiler;
 use crate::{BiasPer, Coord};
 
 /// Accumulators of a thread in each iteration.
-const ROUND: usize = 16;
-
-/// What changes nothing when it is added, not even the sign of a zero.
-const NO_BIAS: f32 = -0.0;
+pub(crate) const ROUND: usize = 16;
 
 /// C = activation(alpha\*acc + beta\*C + bias), where C and the bias have elements of `O`: [`crate::FUSION_ARGUMENTS`].
 #[derive(Clone, Copy)]
@@ -23,7 +20,42 @@ pub(crate) struct Fused<O> {
     pub activation: u32,
 }
 
+/// What changes nothing when it is added, not even the sign of a zero.
+pub(crate) const NO_BIAS: f32 = -0.0;
+
 impl<O: Output> Fused<O> {
+    /// Whether the bias has an element for each row, not for each column.
+    #[inline(always)]
+    pub fn is_per_row(self) -> bool {
+        self.bias_per == BiasPer::Row as u32
+    }
+
+    /// N elements of the bias, so many apart; [`NO_BIAS`] where `bias` is null.
+    ///
+    /// # Safety
+    /// They are in bounds of the bias, where it is not null.
+    #[inline(always)]
+    pub unsafe fn load<const N: usize>(bias: *const O, step: usize) -> [f32; N] {
+        if bias.is_null() {
+            return [NO_BIAS; N];
+        }
+        // SAFETY: upheld by the caller (see `# Safety`).
+        core::array::from_fn(|i| unsafe { (*bias.add(i * step)).get() })
+    }
+
+    /// What is stored of these accumulators, of the C that was there, and of the bias or [`NO_BIAS`].
+    #[inline(always)]
+    pub fn apply<const W: usize, const V: usize>(
+        self,
+        g: &Gemm,
+        acc: &[[f32; W]; V],
+        old: &[[f32; W]; V],
+        bias: &[[f32; W]; V],
+    ) -> [[f32; W]; V] {
+        let value = |v: usize, w: usize| g.axpby(acc[v][w], old[v][w]) + bias[v][w];
+        activation::apply(self.activation, core::array::from_fn(|v| core::array::from_fn(|w| value(v, w))))
+    }
+
     /// Stores all of a thread's accumulators, whose number is a multiple of [`ROUND`]: each W of them are adjacent in a row of C, and
     /// `element(i)` is where the W of that index begin. V times W are a round.
     ///
@@ -38,13 +70,8 @@ impl<O: Output> Fused<O> {
         element: impl Fn(u32) -> Coord,
     ) {
         const { assert!(W * V == ROUND) }
-        // SAFETY: upheld by the caller (see `# Safety`).
-        let bias_of = |round: u32| unsafe { self.bias_of(g, |v| element(round * V as u32 + v)) };
-        let mut next = bias_of(0);
         for round in 0..compiler::opaque((acc.len() / ROUND) as u32) {
             let round = compiler::opaque(round); // or LLVM would peel iterations in which it knows the round
-            // Of the next round, so that it is there when its time comes.
-            let bias: [[f32; W]; V] = core::mem::replace(&mut next, bias_of(round + 1));
             let mut values = [[0.0; W]; V];
             for i in 0..acc.len() / ROUND {
                 if i as u32 == round {
@@ -52,73 +79,22 @@ impl<O: Output> Fused<O> {
                 }
             }
             // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { self.store_with(g, is_full_tile, values, bias, |v| element(round * V as u32 + v)) }
+            unsafe { self.store(g, is_full_tile, values, |v| element(round * V as u32 + v)) }
         }
     }
 
-    /// Whether the bias has an element for each row, not for each column.
-    #[inline(always)]
-    pub fn is_per_row(self) -> bool {
-        self.bias_per == BiasPer::Row as u32
-    }
-
-    /// The bias of the rows, or of the columns if it has an element for each of these, in bounds of C or beyond; [`NO_BIAS`] where there is
-    /// none.
+    /// Stores V times W accumulators, of which W are adjacent in a row of C; `element(v)` is where those begin.
     ///
     /// # Safety
-    /// The bias has an element for each row or column of C.
-    #[inline(always)]
-    pub unsafe fn bias<const N: usize>(self, g: &Gemm, row: impl Fn(u32) -> u32, col: impl Fn(u32) -> u32) -> [f32; N] {
-        if self.bias.is_null() {
-            return [NO_BIAS; N];
-        }
-        core::array::from_fn(|i| {
-            let i = i as u32;
-            let index = if self.is_per_row() { row(i).min(g.m - 1) } else { col(i).min(g.n - 1) };
-            // SAFETY: clamped to the bias.
-            unsafe { (*self.bias.add(index as usize)).get() }
-        })
-    }
-
-    /// The bias of V times W accumulators, of which W are adjacent in a row of C; `element(v)` is where those begin.
-    #[inline(always)]
-    unsafe fn bias_of<const W: usize, const V: usize>(self, g: &Gemm, element: impl Fn(u32) -> Coord) -> [[f32; W]; V] {
-        core::array::from_fn(|v| {
-            let Coord { row, col } = element(v as u32);
-            // SAFETY: upheld by the caller of the callers.
-            unsafe { self.bias(g, |_| row, |w| col + w) }
-        })
-    }
-
-    /// As [`store_with`](Self::store_with), with the bias of these elements.
-    ///
-    /// # Safety
-    /// As of [`store_with`](Self::store_with), and the bias has an element for each row or column of C.
+    /// `g.c` is (m, n) with `ldc`, the bias has an element for each of its rows or columns, and no other thread touches these elements.
+    /// If `is_full_tile`, they are in bounds, and each W of them aligned to their size.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
     #[inline(always)]
     pub unsafe fn store<const W: usize, const V: usize>(
         self,
         g: &Gemm,
         is_full_tile: bool,
         acc: [[f32; W]; V],
-        element: impl Fn(u32) -> Coord,
-    ) {
-        // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { self.store_with(g, is_full_tile, acc, self.bias_of(g, &element), element) }
-    }
-
-    /// Stores V times W accumulators with their bias, of which W are adjacent in a row of C; `element(v)` is where those begin.
-    ///
-    /// # Safety
-    /// `g.c` is (m, n) with `ldc`, and no other thread touches these elements. If `is_full_tile`, they are in bounds, and each W of them
-    /// aligned to their size.
-    #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
-    #[inline(always)]
-    pub unsafe fn store_with<const W: usize, const V: usize>(
-        self,
-        g: &Gemm,
-        is_full_tile: bool,
-        acc: [[f32; W]; V],
-        bias: [[f32; W]; V],
         element: impl Fn(u32) -> Coord,
     ) {
         let element = |v: usize| element(v as u32);
@@ -130,7 +106,7 @@ impl<O: Output> Fused<O> {
             let Coord { row, col } = element(v);
             row < g.m && col + (w as u32) < g.n
         };
-        // SAFETY: in bounds of C, or predicated.
+        // SAFETY: in bounds of C, or predicated, and of the bias, or clamped to it.
         unsafe {
             let mut old = [[0.0; W]; V];
             if g.beta != 0.0 && is_full_tile {
@@ -141,7 +117,16 @@ impl<O: Output> Fused<O> {
             }
             let mut values: [[f32; W]; V] =
                 core::array::from_fn(|v| core::array::from_fn(|w| g.axpby(acc[v][w], old[v][w])));
-            values = core::array::from_fn(|v| core::array::from_fn(|w| values[v][w] + bias[v][w]));
+            if !self.bias.is_null() {
+                let bias = |index: u32| (*self.bias.add(index as usize)).get();
+                if self.bias_per == BiasPer::Row as u32 {
+                    let bias: [f32; V] = core::array::from_fn(|v| bias(element(v).row.min(g.m - 1)));
+                    values = core::array::from_fn(|v| values[v].map(|value| value + bias[v]));
+                } else {
+                    let bias = |v, w| bias((element(v).col + w as u32).min(g.n - 1));
+                    values = core::array::from_fn(|v| core::array::from_fn(|w| values[v][w] + bias(v, w)));
+                }
+            }
             let values = activation::apply(self.activation, values);
             for v in 0..V {
                 if is_full_tile {

@@ -239,30 +239,44 @@ impl StagingBuffer {
         let in_line = L::piece(lane % 8);
         let (row, col) = (row + lane / 8 * L::ROWS + in_line.row, col + in_line.col);
         let rows = if L::COLUMNS == 0 { LINES * L::ROWS } else { 0 };
-        let element = |round: u32| {
-            let (row, col) = (row + round * rows, col + round * L::COLUMNS);
-            move |i: u32| Coord { row: row + i * AT_ONCE * L::ROWS, col }
-        };
-        // SAFETY: upheld by the caller (see `# Safety`).
-        let bias_of = |round: u32| unsafe {
-            const { assert!(PIECE == LINES / AT_ONCE, "as many rows of a lane as columns") }
-            fused.bias(g, |i| element(round)(i).row, |j| element(round)(0).col + j)
-        };
-        let mut next = bias_of(0);
-        for round in 0..compiler::opaque((ACC / ROUND) as u32) {
-            let round = compiler::opaque(round); // or LLVM would peel iterations in which it knows the round
-            // Of the next round, so that it is there when its time comes.
-            let bias: [f32; PIECE as usize] = core::mem::replace(&mut next, bias_of(round + 1));
-            let bias = core::array::from_fn(|i| if fused.is_per_row() { [bias[i]; PIECE as usize] } else { bias });
-            // SAFETY: inside this warp's buffer; in bounds of C, or predicated.
-            unsafe {
+        let is_full = in_bounds && is_aligned;
+        // The bias of the first round, and from one of the four to the next, and from round to round.
+        let (first, step, advance) =
+            if fused.is_per_row() { (row, AT_ONCE * L::ROWS, rows) } else { (col, 1, L::COLUMNS) };
+        let is_biased = is_full && !fused.bias.is_null();
+        // SAFETY: inside this warp's buffer; in bounds of C and the bias, or predicated.
+        unsafe {
+            let mut from = if is_biased { fused.bias.add(first as usize) } else { core::ptr::null() };
+            let mut next: [f32; PIECE as usize] = Fused::load(from, step as usize);
+            for round in 0..compiler::opaque((ACC / ROUND) as u32) {
+                let round = compiler::opaque(round); // or LLVM would peel iterations in which it knows the round
+                // Of the next round, so that it is there when its time comes.
+                if is_biased && round + 1 < (ACC / ROUND) as u32 {
+                    from = from.add(advance as usize);
+                }
+                let bias = core::mem::replace(&mut next, Fused::load(from, step as usize));
                 for i in 0..ACC / ROUND {
                     if i as u32 == round {
                         L::put(self.0, lane, acc, i);
                     }
                 }
                 warp::sync_warp(u32::MAX); // the lines are written
-                fused.store_with(g, in_bounds && is_aligned, self.lines::<L>(lane), bias, element(round));
+                let lines = self.lines::<L>(lane);
+                let (row, col) = (row + round * rows, col + round * L::COLUMNS);
+                if !is_full {
+                    fused.store(g, false, lines, |i| Coord { row: row + i * AT_ONCE * L::ROWS, col });
+                    continue;
+                }
+                let c = g.c.cast::<O>().add(row as usize * g.ldc + col as usize);
+                let at = |i: usize| c.wrapping_add(i * (AT_ONCE * L::ROWS) as usize * g.ldc);
+                let mut old = [[0.0; PIECE as usize]; (LINES / AT_ONCE) as usize];
+                if g.beta != 0.0 {
+                    old = core::array::from_fn(|i| O::load_adjacent(at(i)));
+                }
+                let bias = core::array::from_fn(|i| if fused.is_per_row() { [bias[i]; PIECE as usize] } else { bias });
+                for (i, values) in fused.apply(g, &lines, &old, &bias).into_iter().enumerate() {
+                    O::store_adjacent(at(i), values);
+                }
             }
         }
     }
