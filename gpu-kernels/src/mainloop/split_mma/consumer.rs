@@ -193,6 +193,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     }
 
     /// As [`store`](Self::store), octet by octet, where not all rows and columns are split. Rare, and therefore short.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
     #[inline(always)]
     unsafe fn store_mixed(
         g: &Gemm,
