@@ -125,13 +125,12 @@ fn draw_distribution(groups: &[Group], layout: Layout) -> Drawing {
     canvas.line([x.at(1.0), top], [x.at(1.0), bottom], 1.5, "s-ink");
     for (i, group) in groups.iter().enumerate() {
         let Some(ratios) = group.set.ratios() else { continue };
-        let all = ratios.sorted();
-        let share = |place: usize| 100.0 * place as f64 / all.len() as f64;
-        let steps = all
-            .iter()
-            .enumerate()
-            .flat_map(|(place, ratio)| [place, place + 1].map(|end| [x.at(*ratio), y.at(share(end))]));
-        canvas.path(&steps.collect::<Vec<_>>(), 2.0, colour(i));
+        // Through the ratios, as quantiles are between them.
+        let last = ratios.sorted().len() - 1;
+        let share = |place: usize| if last == 0 { 100.0 } else { 100.0 * place as f64 / last as f64 };
+        let points = ratios.sorted().iter().enumerate().map(|(place, ratio)| [x.at(*ratio), y.at(share(place))]);
+        let start = [x.at(ratios.sorted()[0]), y.at(0.0)];
+        canvas.path(&std::iter::once(start).chain(points).collect::<Vec<_>>(), 2.0, colour(i));
         for quantile in [0.05, 0.25, 0.5, 0.75, 0.95] {
             let ratio = ratios.quantile(quantile);
             let tip = [
@@ -170,8 +169,7 @@ fn panel(canvas: &mut Canvas, groups: &[Group], group: &Group, top: f64) -> f64 
     let volumes = groups.iter().flat_map(|group| &group.set.rows).map(|row| row.volume());
     let (x, y) = (Scale::log(volumes, 1.6, (left, right)), ratios(groups, (bottom, top)));
     horizontal_grid(canvas, &y, [left, right], &y.ticks(8.0), trimmed);
-    let power = |value: f64| format!("1e{}", value.log10().round());
-    vertical_grid(canvas, &x, [top, bottom], &x.ticks(6.0), power);
+    vertical_grid(canvas, &x, [top, bottom], &x.ticks(6.0), |value| format!("{value:.0e}"));
     canvas.line([left, y.at(1.0)], [right, y.at(1.0)], 1.5, "s-ink");
     for row in &group.set.rows {
         let kind = Kind::ALL.iter().position(|kind| *kind == row.kind()).unwrap_or_default();
