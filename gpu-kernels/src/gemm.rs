@@ -2,21 +2,33 @@
 
 use cuda_std::GpuFloat;
 
-/// Declares a kernel: its eleven arguments, of f32 or of `$input` and `$output`, what it takes beside them, and its launch
-/// bounds. `$body` is a function that gets the operands as a [`Gemm`], then the other arguments.
+/// Declares a kernel: its eleven arguments, what it takes beside them, and its launch bounds. `$body` is a function that gets the
+/// operands as a [`Gemm`], then the other arguments.
 ///
 /// ```ignore
 /// gemm_kernel! { sgemm_naive, launch_bounds(THREADS), naive }
-/// gemm_kernel! { hgemm_f16, launch_bounds(THREADS, 1), f16 => f16, hgemm, a_map: &TensorMap, b_map: &TensorMap }
 /// ```
 macro_rules! gemm_kernel {
-    ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {
-        /// C = alpha*A*B + beta*C: [`Step::arguments`](crate::Step::arguments) of its step.
+    ($kernel:ident, launch_bounds($($bound:expr),+), $body:expr $(, $extra:ident: $type:ty)*) => {
+        $crate::gemm::entry_point! { [] $kernel, [$($bound),+], f32 => f32, [$($extra: $type),*], $body, [$($extra),*] }
+    };
+}
+pub(crate) use gemm_kernel;
+
+/// Declares an entry point, of that name or with that suffix: its launch bounds, its element types, its parameters after the eleven,
+/// and what its body gets after the operands.
+macro_rules! entry_point {
+    (
+        [$($suffix:ident)?] $kernel:ident, [$($bound:expr),+], $input:ty => $output:ty,
+        [$($extra:ident: $type:ty),*], $body:expr, [$($argument:expr),*]
+    ) => {
+        /// C = alpha*A*B + beta*C, or of that, what the epilogue makes: [`Step::arguments`](crate::Step::arguments) of its step.
         ///
         /// # Safety
         /// `a`, `b` and `c` are device buffers of m x k, k x n and m x n with those leading dimensions (of k x m, where a
-        /// pre-pass transposes A); tensor maps are of `a` and `b`, or of their hi/lo split; launched as the step says.
-        #[cuda_std::kernel]
+        /// pre-pass transposes A); tensor maps are of `a` and `b`, or of their hi/lo split; a bias has m or n elements; launched as
+        /// the step says.
+        #[cuda_std::kernel($($suffix)?)]
         #[launch_bounds($($bound),+)]
         pub unsafe fn $kernel(
             m: u32,
@@ -34,14 +46,11 @@ macro_rules! gemm_kernel {
         ) {
             let g = $crate::gemm::Gemm::new(m, n, k, alpha, a.cast(), lda, b.cast(), ldb, beta, c.cast(), ldc);
             // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { ($body)(g $(, $extra)*) }
+            unsafe { ($body)(g $(, $argument)*) }
         }
     };
-    ($kernel:ident, launch_bounds($($bound:expr),+), $($body:tt)+) => {
-        $crate::gemm::gemm_kernel! { $kernel, launch_bounds($($bound),+), f32 => f32, $($body)+ }
-    };
 }
-pub(crate) use gemm_kernel;
+pub(crate) use entry_point;
 
 /// The operands of a launch, or of one block of it: C = alpha*A*B + beta*C.
 #[derive(Clone, Copy)]

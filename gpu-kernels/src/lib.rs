@@ -21,10 +21,10 @@ pub use postpass::finish;
 pub use prepass::align::align;
 pub use prepass::transpose::transpose;
 pub use spec::{
-    Ab, Activation, BiasPer, Coord, Element, Extent, KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, NOT_SPLIT, Operand,
-    POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, Prepass, SCALE_ARGUMENTS, SPLIT_ARGUMENTS,
-    STREAM_ARGUMENTS, Schedule, Split, Step, StreamKTiles, TENSOR_MAP_BYTES, Target, Tile, TmaBox, persistent_tile,
-    persistent_tiles,
+    Ab, Activation, BiasPer, Coord, Element, Extent, FUSION_ARGUMENTS, KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE,
+    NOT_SPLIT, Operand, POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, Prepass, SCALE_ARGUMENTS,
+    SPLIT_ARGUMENTS, STREAM_ARGUMENTS, Schedule, Split, Step, StreamKTiles, TENSOR_MAP_BYTES, Target, Tile, TmaBox,
+    persistent_tile, persistent_tiles,
 };
 pub use steps::STEPS;
 
@@ -41,8 +41,8 @@ pub fn runnable() -> impl Iterator<Item = &'static Step> {
 
 /// The kernels of a target's module: those of its steps, of what runs before them, and [`SUPPORT_KERNELS`].
 pub fn kernels(target: Target) -> impl Iterator<Item = &'static str> {
-    let of_steps = runnable().filter(move |step| step.target == target).flat_map(Step::kernels);
-    of_steps.chain(SUPPORT_KERNELS)
+    let of_target = runnable().filter(move |step| step.target == target);
+    of_target.flat_map(|step| step.kernels().chain(step.fused)).chain(SUPPORT_KERNELS)
 }
 
 /// The kernels that a caller of any step may need beside it, in every target's module: what aligns and transposes operands, and what

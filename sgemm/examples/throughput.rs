@@ -1,6 +1,8 @@
 //! What prepared operands gain: TFLOPS of the class `fp32` at square sizes with neither operand prepared, with B, and with both. With
 //! the L2 cache flushed before each run, with the operands of the run before in it, and the latter as a CUDA graph.
 //!
+//! And what epilogues cost: TFLOPS of each class of f32 without one, with one in the kernel, and with one in a post-pass.
+//!
 //! `cargo run --release -p sgemm --example throughput [-- SIZE ...]`
 
 use std::error::Error;
@@ -9,7 +11,7 @@ use std::sync::Arc;
 use sgemm::cuda::{Arguments, Gemm, Handle, PreparedOperand, Workspace, open};
 use sgemm::cudarc::driver::sys::CUevent_flags;
 use sgemm::cudarc::driver::{CudaSlice, CudaStream};
-use sgemm::{AccuracyClass, Problem};
+use sgemm::{AccuracyClass, Activation, BiasPer, Epilogue, Layout, Problem};
 
 /// Rounds in which the ways alternate, so that a clock that falls is the same for all.
 const ROUNDS: usize = 15;
@@ -23,14 +25,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sizes: Vec<usize> = std::env::args().skip(1).map(|size| size.parse()).collect::<Result<_, _>>()?;
     let stream = context.default_stream();
     let handle = Handle::new(&context)?;
+    let sizes = if sizes.is_empty() { vec![1024, 2048, 4096, 8192] } else { sizes };
     let mut flush = stream.alloc_zeros::<u8>(FLUSHED_BYTES)?;
+    prepared(&handle, &stream, &sizes, &mut flush)?;
+    epilogues(&handle, &stream, &sizes, &mut flush)
+}
+
+/// Plans with neither operand prepared, one or both.
+fn prepared(
+    handle: &Handle,
+    stream: &Arc<CudaStream>,
+    sizes: &[usize],
+    flush: &mut CudaSlice<u8>,
+) -> Result<(), Box<dyn Error>> {
     println!("TFLOPS of class fp32, median of {ROUNDS}");
     println!("{:>6} {:18} {:8} {:>10} {:>10} {:>10}", "size", "kernel", "prepared", "flushed", "hot", "graph");
-    for size in if sizes.is_empty() { vec![1024, 2048, 4096, 8192] } else { sizes } {
+    for &size in sizes {
         let gemm = handle.plan(&Problem::new(size, size, size).with_accuracy(AccuracyClass::Fp32))?;
         let (a, b) = (stream.clone_htod(&random(size * size, 1))?, stream.clone_htod(&random(size * size, 2))?);
-        let mut workspace = handle.workspace(&stream, gemm.workspace_bytes())?;
-        let prepared = (gemm.prepare_a(&stream, &a)?, gemm.prepare_b(&stream, &b)?);
+        let mut workspace = handle.workspace(stream, gemm.workspace_bytes())?;
+        let prepared = (gemm.prepare_a(stream, &a)?, gemm.prepare_b(stream, &b)?);
         let ways =
             [("neither", None, None), ("B", None, Some(&prepared.1)), ("both", Some(&prepared.0), Some(&prepared.1))];
         let mut c = stream.alloc_zeros::<f32>(size * size)?;
@@ -39,8 +53,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..ROUNDS {
             results.clear();
             for ((_, of_a, of_b), times) in ways.iter().zip(&mut times) {
-                let mut run = Run { gemm: &gemm, stream: &stream, a: &a, b: &b, of_a: *of_a, of_b: *of_b };
-                times[0].push(run.flushed(&mut flush, &mut c, &mut workspace)?);
+                let mut run = Run { gemm: &gemm, stream, a: &a, b: &b, of_a: *of_a, of_b: *of_b };
+                times[0].push(run.flushed(flush, &mut c, &mut workspace)?);
                 results.push(stream.clone_dtoh(&c)?);
                 times[1].push(run.hot(&mut c, &mut workspace)?);
                 times[2].push(run.graph(&mut c, &mut workspace)?);
@@ -48,12 +62,57 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "prepared operands give the same bits");
         for ((name, ..), times) in ways.iter().zip(times) {
-            let tflops = times.map(|mut times: Vec<f64>| {
-                times.sort_by(f64::total_cmp);
-                gemm.problem().flops() / times[ROUNDS / 2] / 1e12
-            });
+            let tflops = times.map(|times| gemm.problem().flops() / median(times) / 1e12);
             let [flushed, hot, graph] = tflops;
             println!("{size:6} {:18} {name:8} {flushed:10.1} {hot:10.1} {graph:10.1}", gemm.kernel().slug);
+        }
+    }
+    Ok(())
+}
+
+/// Plans without an epilogue, with one in the kernel's own, and with the same in a post-pass, which a D apart from C takes.
+fn epilogues(
+    handle: &Handle,
+    stream: &Arc<CudaStream>,
+    sizes: &[usize],
+    flush: &mut CudaSlice<u8>,
+) -> Result<(), Box<dyn Error>> {
+    let ways = [
+        ("none", Activation::None, false),
+        ("bias, ReLU", Activation::Relu, false),
+        ("bias, GELU", Activation::Gelu, false),
+        ("post-pass: bias, ReLU", Activation::Relu, true),
+    ];
+    println!("TFLOPS by epilogue, L2 flushed, median of {ROUNDS}");
+    println!("{:>6} {:12}{}", "size", "class", ways.map(|(name, ..)| format!("{name:>22}")).concat());
+    for &size in sizes {
+        let (a, b) = (stream.clone_htod(&random(size * size, 1))?, stream.clone_htod(&random(size * size, 2))?);
+        let (mut c, bias) = (stream.alloc_zeros::<f32>(size * size)?, stream.clone_htod(&random(size, 3))?);
+        for class in [AccuracyClass::Fp32Strict, AccuracyClass::Fp32, AccuracyClass::Tf32] {
+            let problem = Problem::new(size, size, size).with_accuracy(class);
+            let mut times = [const { Vec::new() }; 4];
+            for _ in 0..ROUNDS {
+                for ((_, activation, is_apart), times) in ways.iter().zip(&mut times) {
+                    let has_bias = *activation != Activation::None;
+                    let epilogue = Epilogue { bias: has_bias.then_some(BiasPer::Column), activation: *activation };
+                    let problem = problem.with_epilogue(epilogue);
+                    let gemm =
+                        handle.plan(&if *is_apart { problem.with_d(Layout::row_major(size)) } else { problem })?;
+                    let mut workspace = handle.workspace(stream, gemm.workspace_bytes())?;
+                    stream.memset_zeros(flush)?;
+                    times.push(seconds(stream, 1, || {
+                        let arguments = if *is_apart {
+                            Arguments::with_d(1.0, &a, &b, 0.0, None, &mut c)
+                        } else {
+                            Arguments::new(1.0, &a, &b, 0.0, &mut c)
+                        };
+                        let arguments = if has_bias { arguments.with_bias(&bias) } else { arguments };
+                        Ok(gemm.run_with(stream, arguments, &mut workspace)?)
+                    })?);
+                }
+            }
+            let tflops = times.map(|times| format!("{:22.1}", problem.flops() / median(times) / 1e12));
+            println!("{size:6} {:12}{}", class.name(), tflops.concat());
         }
     }
     Ok(())
@@ -68,6 +127,11 @@ fn random(count: usize, seed: u64) -> Vec<f32> {
         (z ^ z >> 31) >> 40
     };
     (0..count as u64).map(|i| mix(i + (seed << 32)) as f32 / f32::from_bits(0x4b00_0000) - 1.0).collect()
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
 
 /// A way to run a plan.

@@ -16,7 +16,7 @@ use gpu_kernels::{Element, Precision, Step};
 /// |x - (hi + lo)| <= 2^-23 |x|, and SGEMM reads x itself. For long dense sums that is less than what SGEMM's roundings lose, and
 /// errors are smaller than SGEMM's. For short sums, sparse rows, a permutation or an identity SGEMM is better: it copies B to the bit
 /// where A is the identity, and the split does not.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum AccuracyClass {
     /// Single precision, on the CUDA cores.
     #[default]

@@ -76,7 +76,7 @@ impl Executor for Emulated {
 }
 
 /// A type of elements that small integers convert to.
-trait Number: Scalar + PartialEq {
+pub(crate) trait Number: Scalar + PartialEq {
     fn new(value: f32) -> Self;
     fn get(self) -> f64;
 }

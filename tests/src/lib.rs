@@ -11,6 +11,7 @@ pub mod browser;
 pub mod conformance;
 pub mod contract;
 pub mod cpu;
+pub mod fused;
 pub mod launches;
 pub mod layouts;
 pub mod orders;

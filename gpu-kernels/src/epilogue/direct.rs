@@ -1,5 +1,7 @@
 //! The epilogue straight from the accumulators of a warpgroup to C, and the element types of C.
 
+use super::fused::{Fused, NO_BIAS, ROUND};
+use crate::Coord;
 use crate::gemm::Gemm;
 use crate::ptx::f32x4;
 use crate::ptx::{compiler, convert};
@@ -29,6 +31,34 @@ pub(crate) trait Output: Copy {
                 [four.0.get(), four.1.get(), four.2.get(), four.3.get()]
             } else {
                 f32x4::load(c.cast())
+            }
+        }
+    }
+
+    /// W contiguous elements, by one load.
+    ///
+    /// # Safety
+    /// They are in bounds of C, the first at a multiple of their size.
+    #[inline(always)]
+    unsafe fn load_adjacent<const W: usize>(c: *const Self) -> [f32; W] {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            core::hint::assert_unchecked(c.addr().is_multiple_of(W * size_of::<Self>()));
+            core::array::from_fn(|w| (*c.add(w)).get())
+        }
+    }
+
+    /// Stores W contiguous elements, by one store.
+    ///
+    /// # Safety
+    /// As of [`load_adjacent`](Self::load_adjacent), and no other thread touches them.
+    #[inline(always)]
+    unsafe fn store_adjacent<const W: usize>(c: *mut Self, values: [f32; W]) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            core::hint::assert_unchecked(c.addr().is_multiple_of(W * size_of::<Self>()));
+            for (w, value) in values.into_iter().enumerate() {
+                *c.add(w) = Self::new(value);
             }
         }
     }
@@ -107,6 +137,9 @@ struct Pair(f32, f32);
 /// Accumulators of a thread in each 8 columns: two contiguous ones in each of two rows.
 pub(crate) const OCTET: usize = 4;
 
+/// Pairs of accumulators in each iteration of a fused epilogue: those of both rows in 32 columns.
+const PAIRS: usize = ROUND / 2;
+
 /// C = alpha*acc + beta*C, where this thread's first accumulator is at (`row`, `col`).
 ///
 /// # Safety
@@ -141,6 +174,61 @@ pub(crate) unsafe fn store<const ACC: usize>(g: &Gemm, row: u32, col: u32, acc: 
             if row + 8 < g.m {
                 store_line::<ACC, 1>(g, c.add(8 * g.ldc), left, acc);
             }
+        }
+    }
+}
+
+/// The same with what is fused.
+///
+/// # Safety
+/// As of [`store`], where C has elements of `O`, and the bias an element for each of its rows or columns.
+#[inline(always)]
+pub(crate) unsafe fn store_fused<O: Output, const ACC: usize>(
+    g: &Gemm,
+    fused: Fused<O>,
+    row: u32,
+    col: u32,
+    acc: &[f32; ACC],
+) {
+    let (row, col) = (compiler::opaque(row), compiler::opaque(col)); // as there
+    let is_aligned = g.c.addr().is_multiple_of(2 * size_of::<O>()) && g.ldc.is_multiple_of(2);
+    let is_full_tile = row + 8 < g.m && col / 8 * 8 + 2 * (ACC as u32) <= g.n && is_aligned;
+    let element = |pair| Coord { row: row + pair % 2 * 8, col: col + pair / 2 * 8 };
+    // SAFETY: upheld by the caller (see `# Safety`): in bounds of C and of the bias where the tile is full.
+    unsafe {
+        if !is_full_tile {
+            return fused.store_all::<2, 8>(g, false, acc, element);
+        }
+        let [of_rows, mut of_columns] = {
+            let of = |is_there, first: u32| if is_there { fused.bias.add(first as usize) } else { core::ptr::null() };
+            let (is_there, is_per_row) = (!fused.bias.is_null(), fused.is_per_row());
+            [of(is_there && is_per_row, row), of(is_there && !is_per_row, col)]
+        };
+        let rows: [f32; 2] = Fused::load(of_rows, 8);
+        let mut c = g.c.cast::<O>().add(row as usize * g.ldc + col as usize);
+        for round in 0..compiler::opaque((ACC / ROUND) as u32) {
+            let round = compiler::opaque(round); // or LLVM would peel iterations in which it knows the round
+            let mut values = [[0.0; 2]; PAIRS];
+            for i in 0..ACC / ROUND {
+                if i as u32 == round {
+                    values = core::array::from_fn(|v| [acc[i * ROUND + 2 * v], acc[i * ROUND + 2 * v + 1]]);
+                }
+            }
+            let at = |pair: usize| c.wrapping_add(pair % 2 * 8 * g.ldc + pair / 2 * 8);
+            let mut columns = [[NO_BIAS; 2]; PAIRS / 2];
+            if !of_columns.is_null() {
+                columns = core::array::from_fn(|octet| Fused::load(of_columns.add(octet * 8), 1));
+                of_columns = of_columns.wrapping_add(PAIRS / 2 * 8);
+            }
+            let bias = core::array::from_fn(|pair| columns[pair / 2].map(|column| rows[pair % 2] + column));
+            let mut old = [[0.0; 2]; PAIRS];
+            if g.beta != 0.0 {
+                old = core::array::from_fn(|pair| O::load_adjacent(at(pair)));
+            }
+            for (pair, values) in fused.apply(g, &values, &old, &bias).into_iter().enumerate() {
+                O::store_adjacent(at(pair), values);
+            }
+            c = c.wrapping_add(PAIRS / 2 * 8);
         }
     }
 }

@@ -3,11 +3,17 @@
 use crate::hardware::{WARP, WARPGROUP};
 
 #[cfg(feature = "device")]
+pub(crate) mod activation;
+#[cfg(feature = "device")]
 pub(crate) mod columns;
 #[cfg(feature = "device")]
 pub(crate) mod direct;
 #[cfg(feature = "device")]
 pub(crate) mod fixup;
+#[cfg(feature = "device")]
+pub(crate) mod fused;
+#[cfg(feature = "device")]
+pub(crate) mod fusion;
 #[cfg(feature = "device")]
 pub(crate) mod simt;
 #[cfg(feature = "device")]

@@ -8,6 +8,7 @@
 //! are swizzled from line to line, so that neither stores nor loads have bank conflicts.
 
 use crate::epilogue::direct::{OCTET, Output};
+use crate::epilogue::fused::Fused;
 use crate::epilogue::{LINE, LINES, WARP_BYTES};
 use crate::gemm::Gemm;
 use crate::hardware::{WARP, WARPGROUP};
@@ -195,15 +196,87 @@ impl StagingBuffer {
             };
             let old: [_; (LINES / AT_ONCE) as usize] =
                 core::array::from_fn(|i| if LOADS_C { O::load(at(i)) } else { [0.0; PIECE as usize] });
-            let from = self.0.add((line * LINE + (piece ^ L::swizzle(line)) * PIECE) as usize);
-            let acc: [_; (LINES / AT_ONCE) as usize] =
-                core::array::from_fn(|i| f32x4::load(from.add(i * (AT_ONCE * LINE) as usize)));
-            warp::sync_warp(u32::MAX); // every lane has read them
+            let acc = self.lines::<L>(lane);
             for i in 0..(LINES / AT_ONCE) as usize {
                 let value = |j: usize| {
                     if LOADS_C { g.axpby(acc[i][j], old[i][j]) } else { g.alpha * acc[i][j] }
                 };
                 O::store(at(i), [value(0), value(1), value(2), value(3)]);
+            }
+        }
+    }
+
+    /// This lane's piece of each four lines of the buffer, which may be written again then.
+    #[inline(always)]
+    unsafe fn lines<L: Layout>(self, lane: u32) -> [[f32; PIECE as usize]; (LINES / AT_ONCE) as usize] {
+        let (line, piece) = (lane / 8, lane % 8);
+        // SAFETY: inside this warp's buffer.
+        unsafe {
+            let from = self.0.add((line * LINE + (piece ^ L::swizzle(line)) * PIECE) as usize);
+            let lines = core::array::from_fn(|i| f32x4::load(from.add(i * (AT_ONCE * LINE) as usize)));
+            warp::sync_warp(u32::MAX); // every lane has read them
+            lines
+        }
+    }
+
+    /// The same with what is fused.
+    ///
+    /// # Safety
+    /// As of [`store`](Self::store).
+    #[inline(always)]
+    pub unsafe fn store_fused<L: Layout, O: Output, const ACC: usize>(
+        self,
+        g: &Gemm,
+        fused: Fused<O>,
+        Coord { row, col }: Coord,
+        acc: &[f32; ACC],
+    ) {
+        let Region { first, extent } = L::region(ACC as u32);
+        let [row, col, lane] = [row + first.row, col + first.col, warp::lane_id()].map(compiler::opaque);
+        let in_bounds = row + extent.rows <= g.m && col + extent.cols <= g.n;
+        let is_aligned =
+            g.c.addr().is_multiple_of(PIECE as usize * size_of::<O>()) && g.ldc.is_multiple_of(PIECE as usize);
+        let in_line = L::piece(lane % 8);
+        let (row, col) = (row + lane / 8 * L::ROWS + in_line.row, col + in_line.col);
+        let rows = if L::COLUMNS == 0 { LINES * L::ROWS } else { 0 };
+        let is_full = in_bounds && is_aligned;
+        // The bias of the first round, and from one of the four to the next, and from round to round.
+        let (first, step, advance) =
+            if fused.is_per_row() { (row, AT_ONCE * L::ROWS, rows) } else { (col, 1, L::COLUMNS) };
+        let is_biased = is_full && !fused.bias.is_null();
+        // SAFETY: inside this warp's buffer; in bounds of C and the bias, or predicated.
+        unsafe {
+            let mut from = if is_biased { fused.bias.add(first as usize) } else { core::ptr::null() };
+            let mut next: [f32; PIECE as usize] = Fused::load(from, step as usize);
+            for round in 0..compiler::opaque((ACC / ROUND) as u32) {
+                let round = compiler::opaque(round); // or LLVM would peel iterations in which it knows the round
+                // Of the next round, so that it is there when its time comes.
+                if is_biased && round + 1 < (ACC / ROUND) as u32 {
+                    from = from.add(advance as usize);
+                }
+                let bias = core::mem::replace(&mut next, Fused::load(from, step as usize));
+                for i in 0..ACC / ROUND {
+                    if i as u32 == round {
+                        L::put(self.0, lane, acc, i);
+                    }
+                }
+                warp::sync_warp(u32::MAX); // the lines are written
+                let lines = self.lines::<L>(lane);
+                let (row, col) = (row + round * rows, col + round * L::COLUMNS);
+                if !is_full {
+                    fused.store(g, false, lines, |i| Coord { row: row + i * AT_ONCE * L::ROWS, col });
+                    continue;
+                }
+                let c = g.c.cast::<O>().add(row as usize * g.ldc + col as usize);
+                let at = |i: usize| c.wrapping_add(i * (AT_ONCE * L::ROWS) as usize * g.ldc);
+                let mut old = [[0.0; PIECE as usize]; (LINES / AT_ONCE) as usize];
+                if g.beta != 0.0 {
+                    old = core::array::from_fn(|i| O::load_adjacent(at(i)));
+                }
+                let bias = core::array::from_fn(|i| if fused.is_per_row() { [bias[i]; PIECE as usize] } else { bias });
+                for (i, values) in fused.apply(g, &lines, &old, &bias).into_iter().enumerate() {
+                    O::store_adjacent(at(i), values);
+                }
             }
         }
     }

@@ -3,9 +3,9 @@
 use cuda_std::prelude::*;
 use half::{bf16, f16};
 
-use super::activation;
 use super::{LANES, ROWS, THREADS, TILE};
 use crate::BiasPer;
+use crate::epilogue::activation;
 use crate::epilogue::direct::Output;
 use crate::gemm::axpby;
 use crate::hardware::VEC;
@@ -175,7 +175,7 @@ unsafe fn finish<O: Output>(g: &Operands<O>) {
                 let value = axpby(g.alpha, g.beta, acc[i][j], old[i][j]);
                 if has_bias { value + bias[i][j] } else { value } // + 0 would make 0 of -0
             });
-            let values: [f32; VEC as usize] = activation::apply(g.activation, values);
+            let [values]: [[f32; VEC as usize]; 1] = activation::apply(g.activation, [values]);
             if is_wide && row(i) < g.m {
                 O::store(g.d(row(i), first_col), values);
                 compiler::keep_loads_above(); // and of stores

@@ -16,8 +16,6 @@ use crate::hardware::VEC;
 use crate::{Element, Extent, Postpass};
 
 #[cfg(feature = "device")]
-mod activation;
-#[cfg(feature = "device")]
 pub mod kernel;
 
 /// Lanes along the columns, each of VEC of them.

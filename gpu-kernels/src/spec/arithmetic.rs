@@ -1,7 +1,7 @@
 //! Kinds of numbers, and the modules that kernels are in.
 
 /// What a matrix is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Element {
     /// IEEE single precision.
     F32,

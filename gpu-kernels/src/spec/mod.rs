@@ -21,6 +21,9 @@ pub struct Step {
     pub slug: &'static str,
     /// The kernel's entry point in the PTX, such as `sgemm_tiling_2d`.
     pub kernel: &'static str,
+    /// The entry point of the same kernel with bias and activation in its epilogue, where there is one. It takes
+    /// [`FUSION_ARGUMENTS`] last.
+    pub fused: Option<&'static str>,
     /// The slug of the step that this one changes; `None` for the first.
     pub base: Option<&'static str>,
     /// The idea in one line.
@@ -85,6 +88,9 @@ pub const SCALE_ARGUMENTS: [(&str, &str); 2] = [("a_scales", "*const i32"), ("b_
 pub const STREAM_ARGUMENTS: [(&str, &str); 3] =
     [("stream_k_tiles", "u32"), ("partial_tiles", "*mut f32"), ("flags", "*mut u32")];
 
+/// What [`Step::fused`] takes last, as a [`Postpass`] does: a bias of C's type, which may be null, and an [`Activation`].
+pub const FUSION_ARGUMENTS: [(&str, &str); 3] = [("bias", "*const f32"), ("bias_per", "u32"), ("activation", "u32")];
+
 /// The largest m, n, k or leading dimension, as in BLAS with its signed 32-bit integers: kernels count in 32 bits, and
 /// the end of a tile beyond the end of a matrix must not wrap around.
 pub const MAX_SIZE: u32 = i32::MAX as u32;
@@ -109,6 +115,7 @@ impl Step {
     pub const PLAIN: Self = Self {
         slug: "",
         kernel: "",
+        fused: None,
         base: None,
         summary: "",
         source: "",
@@ -147,9 +154,19 @@ impl Step {
         !self.prepasses.is_empty() && self.prepasses[0].split.is_some()
     }
 
+    /// The parameters of [`fused`](Self::fused), in order.
+    pub fn fused_arguments(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        self.arguments().chain(FUSION_ARGUMENTS)
+    }
+
     /// The kernels that it needs: its own, and those that run before it.
     pub fn kernels(&self) -> impl Iterator<Item = &'static str> + use<> {
-        core::iter::once(self.kernel).chain(self.prepasses.iter().map(|prepass| prepass.kernel))
+        self.kernels_of(self.kernel)
+    }
+
+    /// The kernels that are needed with one of its entry points: [`kernel`](Self::kernel) or [`fused`](Self::fused).
+    pub fn kernels_of(&self, entry: &'static str) -> impl Iterator<Item = &'static str> + use<> {
+        core::iter::once(entry).chain(self.prepasses.iter().map(|prepass| prepass.kernel))
     }
 
     /// Threads per block.

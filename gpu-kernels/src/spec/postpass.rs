@@ -55,7 +55,7 @@ pub const POSTPASS_ARGUMENTS: [(&str, &str); 16] = [
 ];
 
 /// What the bias has an element for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum BiasPer {
     /// Each row of D.
@@ -69,7 +69,7 @@ pub enum BiasPer {
 ///
 /// The relative error of a GELU is at most 5\*2^-24 where x >= 0, and (1 + x²)\*2^-22 where -6 <= x < 0; below, the absolute error is
 /// at most 2^-36.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Activation {
     /// x.

@@ -33,6 +33,7 @@ macro_rules! kernels {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
+            fused: Some(concat!(stringify!($kernel), "_fused")),
             base: Some(BASE),
             summary: SUMMARY,
             source: SOURCE,
@@ -41,7 +42,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::gemm::gemm_kernel! {
+            crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::autotuned,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }
@@ -67,6 +68,7 @@ kernels! {
 #[cfg(feature = "device")]
 pub mod kernel {
     use super::*;
+    use crate::epilogue::fusion::Fusion;
     use crate::gemm::Gemm;
     use crate::mainloop::WorkTile;
     use crate::ptx::tensor::TensorMap;
@@ -87,7 +89,12 @@ pub mod kernel {
         /// # Safety
         /// As of the kernels.
         #[inline(always)]
-        pub(super) unsafe fn autotuned(g: Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+        pub(super) unsafe fn autotuned(
+            g: Gemm,
+            fusion: impl Fusion<f32>,
+            a_map: *const TensorMap,
+            b_map: *const TensorMap,
+        ) {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps.
             let mut stages = unsafe { Self::start(a_map, b_map) };
             let (row, col) = (thread::block_idx_y() * Self::BM, thread::block_idx_x() * Self::BN);
@@ -95,7 +102,7 @@ pub mod kernel {
             // SAFETY: the grid covers C, so the block starts inside it.
             unsafe {
                 Self::mainloop(&mut stages, &WorkTile { row, col, k_tiles: 0..g.k.div_ceil(BK) }, &mut acc);
-                Self::store(&g, row, col, &acc);
+                Self::store(&g, fusion, row, col, &acc);
             }
         }
     }

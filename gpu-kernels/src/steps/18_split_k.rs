@@ -50,6 +50,7 @@ macro_rules! kernels {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
+            fused: Some(concat!(stringify!($kernel), "_fused")),
             base: Some(BASE),
             summary: SUMMARY,
             source: SOURCE,
@@ -58,7 +59,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::gemm::gemm_kernel! {
+            crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::$schedule::<$splits>,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }
@@ -95,7 +96,7 @@ kernels! {
 pub mod kernel {
     use super::*;
     use crate::Coord;
-    use crate::epilogue::simt;
+    use crate::epilogue::fusion::Fusion;
     use crate::gemm::Gemm;
     use crate::hardware::VEC;
     use crate::mainloop::WorkTile;
@@ -119,7 +120,12 @@ pub mod kernel {
         /// # Safety
         /// As of the kernels.
         #[inline(always)]
-        pub(super) unsafe fn parallel<const SPLITS: u32>(g: Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+        pub(super) unsafe fn parallel<const SPLITS: u32>(
+            g: Gemm,
+            fusion: impl Fusion<f32>,
+            a_map: *const TensorMap,
+            b_map: *const TensorMap,
+        ) {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps.
             let mut stages = unsafe { Self::start(a_map, b_map) };
             const { assert!(Self::BM * Self::BN * 4 <= Self::SMEM_BYTES, "the partial tile fits where the stages were") };
@@ -144,6 +150,7 @@ pub mod kernel {
                 cluster::sync(); // every block has published its partial tile
 
                 let g = g.block_at(row, col);
+                let fusion = fusion.block_at(row, col);
                 let is_full_tile = Self::is_full_tile(&g);
                 let vectors = (TM * TN) as u32 / VEC;
                 for vector in share::<SPLITS>(vectors, split) {
@@ -155,7 +162,7 @@ pub mod kernel {
                         });
                     }
                     let Coord { row, col } = Self::of_vector(vector);
-                    simt::store_4(&g, is_full_tile, row, col, reduced);
+                    fusion.store_4(&g, is_full_tile, row, col, reduced);
                 }
                 cluster::sync(); // no block loads from this one any more
             }
@@ -166,7 +173,12 @@ pub mod kernel {
         /// # Safety
         /// As of the kernels.
         #[inline(always)]
-        pub(super) unsafe fn serial<const SPLITS: u32>(g: Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+        pub(super) unsafe fn serial<const SPLITS: u32>(
+            g: Gemm,
+            fusion: impl Fusion<f32>,
+            a_map: *const TensorMap,
+            b_map: *const TensorMap,
+        ) {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps.
             let mut stages = unsafe { Self::start(a_map, b_map) };
             let (row, col) = (thread::block_idx_y() * Self::BM, thread::block_idx_x() * Self::BN);
@@ -187,7 +199,7 @@ pub mod kernel {
                     }
                     split += 1;
                     if split == SPLITS {
-                        return Self::store(&g, row, col, &acc);
+                        return Self::store(&g, fusion, row, col, &acc);
                     }
                     for (index, value) in acc.as_flattened().iter().enumerate() {
                         *total(index) = *value;

@@ -46,6 +46,7 @@ macro_rules! kernels {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
+            fused: Some(concat!(stringify!($kernel), "_fused")),
             base: Some(BASE),
             summary: SUMMARY,
             source: SOURCE,
@@ -55,7 +56,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::gemm::gemm_kernel! {
+            crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::stream_k::<{ $max_splits }>,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap,
                 stream_k_tiles: u32, partial_tiles: *mut f32, flags: *mut u32
@@ -83,6 +84,7 @@ kernels! {
 pub mod kernel {
     use super::*;
     use crate::epilogue::fixup::ReductionWorkspace;
+    use crate::epilogue::fusion::Fusion;
     use crate::gemm::Gemm;
     use crate::mainloop::WorkTile;
     use crate::ptx::tensor::TensorMap;
@@ -105,6 +107,7 @@ pub mod kernel {
         #[inline(always)]
         pub(super) unsafe fn stream_k<const MAX_SPLITS: u32>(
             g: Gemm,
+            fusion: impl Fusion<f32>,
             a_map: *const TensorMap,
             b_map: *const TensorMap,
             stream_k_tiles: u32,
@@ -161,7 +164,7 @@ pub mod kernel {
                         reduction.reduce(first..block, |other| start_of(other) != start_of(other + 1), &mut acc);
                     }
                     if end == tile_k_tiles {
-                        Self::store(&g, row, col, &acc);
+                        Self::store(&g, fusion, row, col, &acc);
                     } else {
                         reduction.publish(block, &acc);
                     }

@@ -82,12 +82,13 @@ macro_rules! kernels {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
+            fused: Some(concat!(stringify!($kernel), "_fused")),
             ..<$shape>::step(Precision::$precision, Element::$element)
         }),*];
 
         $(
             #[cfg(feature = "device")]
-            crate::gemm::gemm_kernel! {
+            crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds(warp_specialized::THREADS, 1), $input => $output,
                 <$shape>::run::<$input, $output>,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
@@ -112,6 +113,7 @@ kernels! {
 pub mod kernel {
     use super::*;
     use crate::epilogue::direct::Output;
+    use crate::epilogue::fusion::Fusion;
     use crate::epilogue::staged::{Rows, StagingBuffer};
     use crate::gemm::Gemm;
     use crate::hardware::WGMMA_M;
@@ -128,7 +130,12 @@ pub mod kernel {
         /// # Safety
         /// As of the kernels.
         #[inline(always)]
-        pub(super) unsafe fn run<I: Input, O: Output>(g: Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+        pub(super) unsafe fn run<I: Input, O: Output>(
+            g: Gemm,
+            fusion: impl Fusion<O>,
+            a_map: *const TensorMap,
+            b_map: *const TensorMap,
+        ) {
             // tile coordinates
             let tiles = Extent { rows: g.m.div_ceil(BM), cols: g.n.div_ceil(Self::BN) };
             let k_tiles = g.k.div_ceil(BK);
@@ -156,7 +163,8 @@ pub mod kernel {
 
                         // epilogue
                         let row = row * BM + warp_specialized::consumer() * WGMMA_M;
-                        staging.store::<Rows, O, ACC>(&g, Coord { row, col: col * Self::BN }, &acc);
+                        let at = Coord { row, col: col * Self::BN };
+                        fusion.store_staged::<Rows, ACC>(&g, staging, at, &acc);
                     }
                 }
                 warp_specialized::finish();

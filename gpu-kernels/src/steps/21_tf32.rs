@@ -65,11 +65,16 @@ pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 /// Declares a kernel and a [`Step`] for each shape.
 macro_rules! kernels {
     ($($kernel:ident $slug:literal $shape:ty;)*) => {
-        const ALL: &[Step] = &[$(Step { slug: $slug, kernel: stringify!($kernel), ..<$shape>::STEP }),*];
+        const ALL: &[Step] = &[$(Step {
+            slug: $slug,
+            kernel: stringify!($kernel),
+            fused: Some(concat!(stringify!($kernel), "_fused")),
+            ..<$shape>::STEP
+        }),*];
 
         $(
             #[cfg(feature = "device")]
-            crate::gemm::gemm_kernel! {
+            crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds(warp_specialized::THREADS, 1), <$shape>::run,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap
             }
@@ -87,6 +92,7 @@ kernels! {
 pub mod kernel {
     use super::*;
     use crate::epilogue::columns::{Columns, column};
+    use crate::epilogue::fusion::Fusion;
     use crate::epilogue::staged::StagingBuffer;
     use crate::gemm::Gemm;
     use crate::hardware::WGMMA_M;
@@ -108,7 +114,7 @@ pub mod kernel {
         /// # Safety
         /// As of the kernels.
         #[inline(always)]
-        pub(super) unsafe fn run(g: Gemm, a_map: *const TensorMap, b_map: *const TensorMap) {
+        pub(super) unsafe fn run(g: Gemm, fusion: impl Fusion<f32>, a_map: *const TensorMap, b_map: *const TensorMap) {
             // tile coordinates: opaque, since values that both roles share would occupy registers of the accumulators
             let tiles = || {
                 let [rows, cols] = [(g.m, Self::BM), (g.n, BN)].map(|(of, by)| compiler::opaque(of).div_ceil(by));
@@ -141,7 +147,8 @@ pub mod kernel {
 
                         // epilogue
                         let col = col * BN + warp_specialized::consumer() * WGMMA_M;
-                        staging.store::<Columns, f32, ACC>(&g, Coord { row: row * Self::BM, col }, &acc);
+                        let at = Coord { row: row * Self::BM, col };
+                        fusion.store_staged::<Columns, ACC>(&g, staging, at, &acc);
                     }
                 }
                 warp_specialized::finish();

@@ -10,8 +10,8 @@
 //! (`prepass/split`). The product lo*lo is omitted: it is below the resolution of f32. Tensor cores truncate, so they add 32
 //! products only, small ones first; the rest is two-level summation in f32 registers, while the tensor cores execute the other
 //! warpgroup's MMAs (`mainloop/split_mma`). A row or column that cannot be split is marked in its exponent: one with an
-//! infinity or NaN, or with a number too small beside its largest. A warp with a marked row or column computes its elements of
-//! C in fp32, on the CUDA cores.
+//! infinity or NaN, or with a number too small beside its largest. Elements of C in a marked row or column are computed in fp32,
+//! on the CUDA cores: the others' bits do not depend on it.
 //!
 //! The error of hi + lo is at most 2^-23 |x| where |x| is at least 2^-17 of the row's largest, and 2^-40 of the largest below.
 //! The latter exceeds SGEMM's error only where small values of A meet the largest of B, and the large ones meet nothing.

@@ -17,6 +17,8 @@ use syn::{Error, Expr, FnArg, Ident, ItemFn, ItemStatic, Pat, ReturnType, Token,
 /// `#[launch_bounds(MAX_THREADS, MIN_BLOCKS)]` below it bounds the block size and, if the second number is given, asks
 /// for that many resident blocks per SM; both are constant expressions of type `u32`.
 ///
+/// `#[kernel(suffix)]` appends `_suffix` to the name: so a macro can declare several entry points out of one name.
+///
 /// On the host the function is an ordinary one, so that tools see and check its body; calling it there makes no sense.
 ///
 /// ```
@@ -52,14 +54,18 @@ use syn::{Error, Expr, FnArg, Ident, ItemFn, ItemStatic, Pat, ReturnType, Token,
 /// #[cuda_std::kernel]
 /// pub unsafe fn returns(x: u32) -> u32 { x }
 /// ```
+/// ```compile_fail
+/// #[cuda_std::kernel("no identifier")]
+/// pub unsafe fn suffixed(x: u32) {}
+/// ```
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let function = parse_macro_input!(item as ItemFn);
-    expand(if arguments.is_empty() {
-        expand_kernel(function)
-    } else {
-        Err(Error::new_spanned(Tokens::from(arguments), "`#[kernel]` takes no arguments"))
-    })
+    let mut function = parse_macro_input!(item as ItemFn);
+    if !arguments.is_empty() {
+        let suffix = parse_macro_input!(arguments as Ident);
+        function.sig.ident = format_ident!("{}_{suffix}", function.sig.ident);
+    }
+    expand(expand_kernel(function))
 }
 
 /// Places a `static` in an address space of the GPU. The only one is `shared`: one copy per block, never initialised,

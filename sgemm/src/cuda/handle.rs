@@ -1,5 +1,6 @@
 //! A context's handle: kernels and choices, loaded and made once.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::CUdevice_attribute;
@@ -41,7 +42,8 @@ pub struct Handle(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     // Dropped in this order: what is loaded in the context goes before it.
-    plans: Mutex<Vec<(Problem, u64, Arc<Loaded>)>>,
+    /// By problem and limit of workspace.
+    plans: Mutex<HashMap<(Problem, u64), Arc<Loaded>>>,
     modules: Modules,
     device: Device,
     context: Arc<CudaContext>,
@@ -114,12 +116,12 @@ impl Handle {
         let gemm = |loaded: &Arc<Loaded>| Gemm::new(Arc::clone(loaded), self.clone());
         // Whoever asks for the same at the same time waits, rather than to load it twice.
         let mut plans = plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((.., loaded)) = plans.iter().find(|(known, of, _)| known == problem && *of == limit) {
+        if let Some(loaded) = plans.get(&(*problem, limit)) {
             return Ok(gemm(loaded));
         }
         let plan = select::plan(Table::of(&device.name), device, problem, limit)?;
         let loaded = Arc::new(Loaded::new(modules, plan)?);
-        plans.push((*problem, limit, Arc::clone(&loaded)));
+        plans.insert((*problem, limit), Arc::clone(&loaded));
         Ok(gemm(&loaded))
     }
 

@@ -14,8 +14,8 @@ use super::tensor_map::encode;
 use crate::Error;
 use crate::plan::{LaunchShape, Value};
 
-/// The most arguments of a launch: their addresses lie on the stack.
-const MAX_ARGUMENTS: usize = 32;
+/// The most arguments of a launch: a stream-K kernel with a fused epilogue has 19.
+pub(super) const MAX_ARGUMENTS: usize = 20;
 
 /// An argument as a kernel takes it.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +47,7 @@ impl Parameter {
 /// Queues a kernel in the stream. `what` completes the sentence "cannot ..." of an error.
 ///
 /// # Errors
-/// [`Error::Driver`] where the driver refuses the launch or a tensor map, or there are more than 32 arguments.
+/// [`Error::Driver`] where the driver refuses the launch or a tensor map, or there are more than 20 arguments.
 ///
 /// # Safety
 /// The function's context is current and the stream is one of it, or null. The kernel has just these parameters, and keeps within
@@ -120,12 +120,14 @@ fn launch_by(
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use gpu_kernels::{SUPPORT_KERNELS, Target, runnable};
     use ptx_emu::Module;
 
     use super::*;
     use crate::plan::{Bindings, Buffer, Buffers, ModuleKind, Plan};
-    use crate::{Layout, ModuleSource, Problem};
+    use crate::{BiasPer, Epilogue, Layout, ModuleSource, Problem};
 
     const STREAM: CUstream = ptr::without_provenance_mut(0x5000);
 
@@ -160,19 +162,23 @@ mod tests {
         let support = Module::parse(&ModuleSource::BuiltIn.support(Target::Sm80).unwrap()).unwrap();
         let mut launches = 0;
         for step in runnable() {
-            let own = Module::parse(&ModuleSource::BuiltIn.module(step).unwrap()).unwrap();
+            let parse = |entry| Module::parse(&ModuleSource::BuiltIn.module_of(step, entry).unwrap()).unwrap();
+            let own: Vec<_> = iter::once(step.kernel).chain(step.fused).map(parse).collect();
             let plain = Problem::new(300, 200, 100).with_elements(step.precision.input(), step.output);
             let layouts =
                 plain.with_layouts(Layout::column_major(300), Layout::column_major(100), Layout::row_major(200));
-            let plans = [layouts, layouts.with_d(Layout::row_major(200))].map(|problem| Plan::new(step, &problem, 132));
+            let bias = Epilogue { bias: Some(BiasPer::Row), ..Epilogue::default() };
+            let problems = [layouts, layouts.with_d(Layout::row_major(200)), layouts.with_epilogue(bias)];
+            // A step of 16-bit results has no post-pass.
+            let plans = problems.into_iter().flat_map(|problem| Plan::new(step, &problem, 132));
             let places = Buffer::PARTS.into_iter().chain([Buffer::A, Buffer::B, Buffer::C, Buffer::D]).zip(1..);
             let addresses =
                 places.fold(Buffers::default(), |all, (buffer, place)| all.with(buffer, place * 0x0123_4567_89ab_cd00));
             let bindings = Bindings::new(addresses, 1.5, -0.25);
-            // A step of 16-bit results has no post-pass.
-            for launch in plans.iter().flatten().flat_map(Plan::launches) {
-                let module = if launch.module == ModuleKind::Step { &own } else { &support };
-                let kernel = module.kernel(launch.kernel).unwrap();
+            for launch in plans.collect::<Vec<_>>().iter().flat_map(Plan::launches) {
+                let of_step = own.iter().find_map(|module| module.kernel(launch.kernel).ok());
+                let is_own = launch.module == ModuleKind::Step;
+                let kernel = of_step.filter(|_| is_own).unwrap_or_else(|| support.kernel(launch.kernel).unwrap());
                 let sizes: Vec<_> = kernel.params().iter().map(|parameter| parameter.bytes as usize).collect();
                 let given = launch.arguments.iter().map(|(_, argument)| packed(argument.value(&bindings)));
                 let (parameters, expected): (Vec<_>, Vec<_>) = given.unzip();
@@ -212,6 +218,6 @@ mod tests {
             launch_by(driver, &shape, &parameters, STREAM, || "run x".into()).unwrap_err().to_string()
         };
         assert_eq!(launch(MAX_ARGUMENTS), "cannot run x: CUDA_ERROR_INVALID_VALUE");
-        assert_eq!(launch(MAX_ARGUMENTS + 1), "cannot run x: more than 32 arguments");
+        assert_eq!(launch(MAX_ARGUMENTS + 1), format!("cannot run x: more than {MAX_ARGUMENTS} arguments"));
     }
 }

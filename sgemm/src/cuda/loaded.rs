@@ -6,7 +6,7 @@ use cudarc::driver::sys::{self, CUfunction, CUstream};
 use gpu_kernels::Operand;
 
 use super::driver::checked;
-use super::launch::{Parameter, launch_raw};
+use super::launch::{MAX_ARGUMENTS, Parameter, launch_raw};
 use super::module::{Module, Modules};
 use super::tensor_map;
 use crate::Error;
@@ -37,7 +37,7 @@ impl Loaded {
         if step.maps.is_some() {
             tensor_map::check_driver()?;
         }
-        let own = modules.load(step)?;
+        let own = modules.load_entry(step, plan.kernel())?;
         let needs_support = plan.launches().iter().any(|launch| launch.module == ModuleKind::Support);
         let support = needs_support.then(|| modules.load_support(step)).transpose()?;
         let function = |launch: &Launch| match (launch.module, &support) {
@@ -127,7 +127,7 @@ impl Loaded {
         for (_, argument) in &launch.arguments {
             parameters.push(*argument, bindings)?;
         }
-        // SAFETY: a step's kernel has the parameters of `Step::arguments`, pre- and post-passes those of
+        // SAFETY: a step's kernel has the parameters of `Step::arguments` or `fused_arguments`, pre- and post-passes those of
         // `PREPASS_ARGUMENTS` and `POSTPASS_ARGUMENTS`; a test compares the plan's arguments with these. The kernels
         // stay within the extents that the caller vouches for: the plan's tests and the contract hold them to that. The
         // modules are loaded as long as `self` lives.
@@ -135,10 +135,7 @@ impl Loaded {
     }
 }
 
-/// The most arguments of a launch: they lie on the stack, since a run allocates nothing.
-const MAX_ARGUMENTS: usize = 16;
-
-/// A launch's arguments.
+/// A launch's arguments: on the stack, since a run allocates nothing.
 struct Parameters {
     values: [Parameter; MAX_ARGUMENTS],
     len: usize,

@@ -111,7 +111,7 @@ impl Function<'_> {
 pub struct Modules {
     source: ModuleSource,
     context: CUcontext,
-    /// By their step's kernel, or [`SUPPORT`].
+    /// By their step's entry point, or [`SUPPORT`].
     loaded: Mutex<Vec<(&'static str, Arc<Module>)>>,
 }
 
@@ -138,10 +138,16 @@ impl Modules {
     /// [`Error::MissingKernel`] and [`Error::BadModule`] where the source has no module for it that the driver accepts,
     /// [`Error::Driver`] where the driver fails.
     pub fn load(&self, step: &Step) -> Result<Arc<Module>, Error> {
-        self.load_as(step.kernel, || {
+        self.load_entry(step, step.kernel)
+    }
+
+    /// The same with one of the step's entry points in place of its kernel.
+    pub(super) fn load_entry(&self, step: &Step, entry: &'static str) -> Result<Arc<Module>, Error> {
+        self.load_as(entry, || {
+            let text = self.source.module_of(step, entry)?;
             // SAFETY: the context that is current here outlives this, as `new` asks for.
-            let module = unsafe { Module::compile(&self.source.name(step.target), &self.source.module(step)?) }?;
-            allow(step, self.kernel(&module, step, step.kernel)?)?;
+            let module = unsafe { Module::compile(&self.source.name(step.target), &text) }?;
+            allow(step, self.kernel(&module, step, entry)?)?;
             Ok(module)
         })
     }

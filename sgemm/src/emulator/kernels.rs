@@ -51,7 +51,10 @@ impl Kernels {
             return Ok(Arc::clone(kernel));
         }
         let (text, names) = match module {
-            ModuleKind::Step => (self.source.module(step)?, step.kernels().collect()),
+            ModuleKind::Step => {
+                let entry = step.fused.filter(|fused| *fused == name).unwrap_or(step.kernel);
+                (self.source.module_of(step, entry)?, step.kernels_of(entry).collect())
+            }
             ModuleKind::Support => (self.source.support(target)?, SUPPORT_KERNELS.to_vec()),
         };
         let module = Module::parse(&text).map_err(|error| self.unusable(target, error))?;

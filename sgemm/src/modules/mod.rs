@@ -73,7 +73,15 @@ impl ModuleSource {
     /// # Errors
     /// [`Error::NoModule`] where there is none; [`Error::MissingKernel`] where it has not the step's kernel, or a pre-pass's.
     pub fn module(&self, step: &Step) -> Result<String, Error> {
-        self.with(step.target, &step.kernels().collect::<Vec<_>>())
+        self.module_of(step, step.kernel)
+    }
+
+    /// The same with one of the step's entry points in place of its kernel, such as [`Step::fused`].
+    ///
+    /// # Errors
+    /// As of [`Self::module`].
+    pub fn module_of(&self, step: &Step, entry: &'static str) -> Result<String, Error> {
+        self.with(step.target, &step.kernels_of(entry).collect::<Vec<_>>())
     }
 
     /// The module of a target with [`SUPPORT_KERNELS`] alone, which a step of any target may be launched with.
@@ -124,6 +132,7 @@ impl ModuleSource {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::iter;
 
     use super::*;
     use gpu_kernels::STEPS;
@@ -143,10 +152,12 @@ mod tests {
     #[test]
     fn a_module_has_the_kernels_of_its_step_alone() {
         for step in gpu_kernels::runnable() {
-            let module = ModuleSource::BuiltIn.module(step).unwrap();
-            let names: HashSet<_> = entries(&module).into_iter().map(|entry| entry.name).collect();
-            assert_eq!(names, step.kernels().collect(), "{}", step.slug);
-            assert_eq!(check(&module), Ok(()), "{}", step.slug);
+            for entry in iter::once(step.kernel).chain(step.fused) {
+                let module = ModuleSource::BuiltIn.module_of(step, entry).unwrap();
+                let names: HashSet<_> = entries(&module).into_iter().map(|entry| entry.name).collect();
+                assert_eq!(names, step.kernels_of(entry).collect(), "{entry}");
+                assert_eq!(check(&module), Ok(()), "{entry}");
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod alignment;
 mod buffer;
+mod epilogue;
 mod launch;
 mod operand;
 mod oriented;
@@ -49,6 +50,7 @@ const SUMS_ALIGNMENT: u32 = 4;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     step: &'static Step,
+    kernel: &'static str,
     problem: Problem,
     launches: Vec<Launch>,
     bytes: Buffers<u64>,
@@ -95,18 +97,25 @@ impl Plan {
                 return Err(Error::TooLarge { name: "k", value: oriented.k as usize, most: most as usize });
             }
         }
-        // In place, by value, plain: the step's own epilogue does all of it.
+        // In place, by value: the epilogue of one of the step's entry points does all of it.
+        let kernel = if problem.epilogue.is_plain() { Some(step.kernel) } else { step.fused };
         let is_direct = problem.d.is_none()
             && problem.scalars == Scalars::Host
-            && problem.epilogue.is_plain()
+            && kernel.is_some()
             && step.output == problem.output
             && oriented.ldd <= gpu_kernels::MAX_SIZE.into();
         let takes = [step.precision.input(), if is_direct { problem.output } else { step.output }];
         if takes[0] != problem.input || !is_direct && step.output != Element::F32 {
             return Err(Error::Elements { kernel: step.slug, takes, found: [problem.input, problem.output] });
         }
-        let mut plan =
-            Self { step, problem: *problem, launches: Vec::new(), bytes: Buffers::default(), preparations: Vec::new() };
+        let mut plan = Self {
+            step,
+            kernel: kernel.filter(|_| is_direct).unwrap_or(step.kernel),
+            problem: *problem,
+            launches: Vec::new(),
+            bytes: Buffers::default(),
+            preparations: Vec::new(),
+        };
         if problem.is_empty() {
             return Ok(plan);
         }
@@ -139,6 +148,12 @@ impl Plan {
     #[must_use]
     pub fn step(&self) -> &'static Step {
         self.step
+    }
+
+    /// The step's entry point that it launches: [`Step::kernel`] or [`Step::fused`].
+    #[must_use]
+    pub fn kernel(&self) -> &'static str {
+        self.kernel
     }
 
     /// The problem that it solves.
@@ -296,9 +311,12 @@ impl Plan {
                     self.bytes[part] = self.bytes[part].max(bytes);
                 }
             }
+            if Some(self.kernel) == step.fused {
+                arguments.extend(self.fusion(oriented, first_row));
+            }
             self.launches.push(Launch {
                 role: Role::Product,
-                kernel: step.kernel,
+                kernel: self.kernel,
                 module: ModuleKind::Step,
                 shape: LaunchShape {
                     grid: step.grid(rows, n, sm_count),
@@ -311,45 +329,6 @@ impl Plan {
                 is_repeated: true,
             });
         }
-    }
-
-    fn push_postpass(&mut self, oriented: &Oriented, ld_sums: u32) {
-        let Oriented { m, n, c_strides: [c_row_stride, c_col_stride], ldd, bias, .. } = *oriented;
-        let postpass = gpu_kernels::finish(self.problem.output);
-        let place = |buffer| Argument::Place(Place::start(buffer));
-        let scalar = |buffer| if self.problem.scalars == Scalars::Device { place(buffer) } else { Argument::Null };
-        let arguments = vec![
-            ("m", Argument::U32(m)),
-            ("n", Argument::U32(n)),
-            ("w", place(Buffer::Sums)),
-            ("ldw", Argument::U32(ld_sums)),
-            ("alpha", Argument::Alpha),
-            ("alpha_at", scalar(Buffer::Alpha)),
-            ("beta", Argument::Beta),
-            ("beta_at", scalar(Buffer::Beta)),
-            ("c", place(Buffer::C)),
-            ("c_row_stride", Argument::U64(c_row_stride)),
-            ("c_col_stride", Argument::U64(c_col_stride)),
-            ("d", place(if self.problem.d.is_some() { Buffer::D } else { Buffer::C })),
-            ("ldd", Argument::U64(ldd)),
-            ("bias", if bias.is_some() { place(Buffer::Bias) } else { Argument::Null }),
-            ("bias_per", Argument::U32(bias.unwrap_or_default() as u32)),
-            ("activation", Argument::U32(self.problem.epilogue.activation as u32)),
-        ];
-        self.launches.push(Launch {
-            role: Role::Postpass,
-            kernel: postpass.kernel,
-            module: self.module_of(postpass.kernel),
-            shape: LaunchShape {
-                grid: postpass.grid(Extent { rows: m, cols: n }),
-                block: [postpass.threads, 1, 1],
-                cluster: [1; 3],
-                dynamic_smem_bytes: 0,
-            },
-            arguments,
-            slab: Slab { first_row: 0, rows: m },
-            is_repeated: true,
-        });
     }
 
     fn module_of(&self, kernel: &str) -> ModuleKind {

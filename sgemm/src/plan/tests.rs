@@ -1,6 +1,7 @@
-use gpu_kernels::{PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Tile, TmaBox, runnable};
+use gpu_kernels::{Activation, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Tile, TmaBox, runnable};
 
 use super::*;
+use crate::problem::Epilogue;
 
 mod layouts;
 
@@ -140,6 +141,13 @@ fn kernels_get_what_they_take() {
         before.iter().for_each(|launch| check(launch, [&PREPASS_ARGUMENTS, splits].concat()));
         launches.iter().for_each(|launch| check(launch, step.arguments().collect()));
         assert_eq!(launches.len(), 1);
+        let relu = Epilogue { activation: Activation::Relu, ..Epilogue::default() };
+        let fused = Plan::new(step, &problem(step, 9, 17, 5).with_epilogue(relu), 3);
+        if let (Some(kernel), Ok(fused)) = (step.fused, fused) {
+            let launch = fused.launches().last().unwrap();
+            assert_eq!((fused.kernel(), launch.kernel, launch.role), (kernel, kernel, Role::Product));
+            check(launch, step.fused_arguments().collect());
+        }
     }
 }
 

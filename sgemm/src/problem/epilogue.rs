@@ -3,7 +3,7 @@
 use gpu_kernels::{Activation, BiasPer};
 
 /// D = activation(alpha\*A\*B + beta\*C + bias).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Epilogue {
     /// A vector of D's type that is added: an element for each row of D, or for each column.
     pub bias: Option<BiasPer>,
@@ -20,7 +20,7 @@ impl Epilogue {
 }
 
 /// Where alpha and beta are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Scalars {
     /// By value.
     #[default]

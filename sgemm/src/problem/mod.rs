@@ -39,7 +39,7 @@ use crate::{AccuracyClass, Error, Product};
 /// let error = problem.with_batch(8, [100 * 30, 0, 0]).validate().unwrap_err();
 /// assert_eq!(error.to_string(), "batch stride 0 of C: matrices of 2000 elements would overlap");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Problem {
     pub(crate) m: usize,
     pub(crate) n: usize,
@@ -59,7 +59,7 @@ pub struct Problem {
 }
 
 /// A strided batch: elements from one problem's matrix to the next one's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Batch {
     pub count: usize,
     pub a: usize,
@@ -69,7 +69,7 @@ pub(crate) struct Batch {
 }
 
 /// What the addresses of A and B are multiples of, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Alignment {
     pub a: usize,
     pub b: usize,

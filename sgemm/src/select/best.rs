@@ -2,6 +2,7 @@
 
 use gpu_kernels::{Schedule, Step};
 
+use super::fused::fused;
 use super::rule::{blocks, fills};
 use super::{Table, choose, is_usable, pinned};
 use crate::plan::{Oriented, Plan};
@@ -35,6 +36,8 @@ pub fn plan(table: Option<&Table>, device: &Device, problem: &Problem, limit: u6
     let choose = if is_pinned { pinned::pinned } else { choose };
     let chosen = choose(table, device, &product, problem.class).map(|choice| choice.step);
     let chosen = chosen.filter(|step| is_usable(device, step));
+    let in_fused = chosen.filter(|_| !is_pinned).and_then(|step| fused(table, device, &product, problem, step));
+    let chosen = in_fused.map(|choice| choice.step).or(chosen);
     let meets = |step: &&'static Step| problem.class.admits(step.precision) && (!is_pinned || family(step));
     let mut others: Vec<_> = gpu_kernels::runnable().filter(meets).filter(|step| device.runs(step)).collect();
     others.sort_by_key(|step| std::cmp::Reverse(preference(step, &product, device)));

@@ -1,6 +1,7 @@
 //! Which kernel: looked up where something was measured, by a rule of thumb elsewhere.
 
 mod best;
+mod fused;
 mod pinned;
 mod rule;
 mod table;

@@ -15,18 +15,14 @@ const UNSPLIT: u32 = 64;
 
 /// The steps with the order along k that is pinned for this k and class. It depends on the device by what it runs, on nothing else.
 pub(super) fn family(device: &Device, k: u32, class: AccuracyClass) -> impl Fn(&Step) -> bool + use<> {
-    // A warp with a row that cannot be split computes all its rows in fp32: the others' bits would depend on that row.
-    let is_pinned = |precision: &&Precision| !matches!(precision, Precision::Fp16x3 | Precision::Tf32x3);
     let usable = |precision| {
         gpu_kernels::runnable().filter(move |step| step.precision == precision).filter(|step| is_usable(device, step))
     };
-    let precision = class.precisions().iter().filter(is_pinned).find(|precision| usable(**precision).next().is_some());
-    let splits = precision.map(|precision| {
-        let is_split = k > UNSPLIT && usable(*precision).any(|step| step.k_splits() == Some(SPLITS));
-        if is_split { SPLITS } else { 1 }
+    let family = class.precisions().iter().find(|precision| usable(**precision).next().is_some()).map(|&precision| {
+        let is_split = k > UNSPLIT && usable(precision).any(|step| step.k_splits() == Some(SPLITS));
+        (precision, Some(if is_split { SPLITS } else { 1 }))
     });
-    let precision = precision.copied();
-    move |step| precision == Some(step.precision) && splits.is_some() && step.k_splits() == splits
+    move |step| family == Some((step.precision, step.k_splits()))
 }
 
 /// The kernel of the pinned order along k that suits a product: its bits are those of the same rows and columns in any other product of

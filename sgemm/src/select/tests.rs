@@ -1,7 +1,8 @@
-use gpu_kernels::{STEPS, Schedule, Target, Tile};
+use gpu_kernels::{Activation, STEPS, Schedule, Target, Tile};
 
 use super::rule::on_tensor_cores;
 use super::*;
+use crate::{Epilogue, Layout, Problem};
 
 const OLD: (u32, u32) = (8, 0);
 const HOPPER: (u32, u32) = (9, 0);
@@ -136,6 +137,30 @@ fn what_was_measured_comes_before_the_rule() {
     let small = Table { entries: vec![Entry { shape: [128; 3], ..entry }], ..table.clone() };
     let allowed = super::choose(Some(&small), &device, &product(128, 128, 128), AccuracyClass::Fp32);
     assert_eq!(allowed, Some(Choice { step: &STEPS[0], reason: Reason::Measured([128; 3]) }));
+}
+
+#[test]
+fn an_epilogue_gets_a_kernel_that_has_it_where_the_fastest_has_not() {
+    let (table, device) = (Table::of("NVIDIA H200"), Device::new("NVIDIA H200", HOPPER, 132));
+    let relu = Epilogue { bias: None, activation: Activation::Relu };
+    let planned = |problem: &Problem| plan(table, &device, problem, u64::MAX).unwrap();
+    let slug = |problem: Problem| planned(&problem).step().slug;
+    let problem = |m, n, k| Problem::new(m, n, k);
+    for (shape, plain, fused) in [
+        ([8192, 8192, 64], "warp-tiling", "autotuned/128x128t"),
+        ([32, 32, 32], "smem-tiling", "split-k/32x32x4"),
+        ([4096, 4096, 4096], "stream-k/256x128-16x8", "stream-k/256x128-16x8"),
+    ] {
+        let [m, n, k] = shape;
+        assert_eq!((slug(problem(m, n, k)), slug(problem(m, n, k).with_epilogue(relu))), (plain, fused));
+        let plan = planned(&problem(m, n, k).with_epilogue(relu));
+        assert_eq!(plan.launches().last().map(|launch| launch.kernel), plan.step().fused);
+    }
+    // There, operands would be aligned first; and here, D is another matrix.
+    let odd = problem(127, 129, 131);
+    assert_eq!((slug(odd), slug(odd.with_epilogue(relu))), ("smem-tiling", "smem-tiling"));
+    let apart = problem(8192, 8192, 64).with_epilogue(relu).with_d(Layout::row_major(8192));
+    assert_eq!(slug(apart), "warp-tiling");
 }
 
 #[test]

@@ -157,10 +157,11 @@ fn plans(device: &Device, problems: &[Problem], slugs: &[&str]) -> Result<Vec<Ge
         Ok(handle.load(Plan::new(step, &problems[0], handle.device().sm_count)?))
     };
     let steps = slugs.iter().map(on_step).collect::<Result<Vec<_>, Failed>>()?;
-    let mut plans = Vec::new();
+    let mut plans: Vec<Gemm> = Vec::new();
     for plan in problems.iter().map(|problem| handle.plan(problem)).chain(steps) {
         match plan {
             Err(error @ Error::Unsupported { .. }) => println!("skipped: {error}"),
+            Ok(plan) if plans.iter().any(|known| known.kernel().slug == plan.kernel().slug) => {}
             plan => plans.push(plan?),
         }
     }

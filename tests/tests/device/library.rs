@@ -10,6 +10,7 @@ use sgemm::cuda::{Arguments, Handle, open};
 use sgemm::cudarc::driver::{CudaSlice, CudaStream};
 use sgemm::plan::Plan;
 use sgemm::{AccuracyClass, Problem, Scalar};
+use tests::fused;
 use tests::layouts::{Executor, Operands, run};
 use tests::orders::families;
 
@@ -21,6 +22,10 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
     let layouts = gpu_kernels::runnable().enumerate().map(move |(number, step)| {
         let test = move || run(step, number, &Device::new()?).map_err(Into::into);
         Trial::test(format!("layouts::{}", step.slug), test).with_ignored_flag(!runs(step))
+    });
+    let fused = gpu_kernels::runnable().filter(|step| step.fused.is_some()).map(move |step| {
+        let test = move || fused::run(step, &Device::new()?).map_err(Into::into);
+        Trial::test(format!("fused::{}", step.slug), test).with_ignored_flag(!runs(step))
     });
     let orders = families(runs).into_iter().map(|family| {
         let name = format!("orders::{}", family.name());
@@ -42,7 +47,7 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
     ];
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
     let minute = Trial::test("library::a minute of eight threads", threads::a_minute).with_ignored_flag(true);
-    layouts.chain(orders).chain(others).chain([minute])
+    layouts.chain(fused).chain(orders).chain(others).chain([minute])
 }
 
 /// A test without arguments.

@@ -1,11 +1,17 @@
-//! Every step takes any layout, through the library's plan: one test for each.
+//! Every step takes any layout, through the library's plan, and any epilogue, where it has a kernel for that: one test for each.
 
 use libtest_mimic::Trial;
+use tests::fused;
 use tests::layouts::{Emulated, run};
 
 pub fn trials() -> impl Iterator<Item = Trial> {
-    gpu_kernels::runnable().enumerate().filter_map(|(number, step)| {
+    let fused = gpu_kernels::runnable().filter(|step| step.fused.is_some()).filter_map(|step| {
+        let emulated = Emulated::for_step(step)?;
+        Some(Trial::test(format!("fused::{}", step.slug), move || fused::run(step, &emulated).map_err(Into::into)))
+    });
+    let layouts = gpu_kernels::runnable().enumerate().filter_map(|(number, step)| {
         let emulated = Emulated::for_step(step)?;
         Some(Trial::test(format!("layouts::{}", step.slug), move || run(step, number, &emulated).map_err(Into::into)))
-    })
+    });
+    layouts.chain(fused)
 }

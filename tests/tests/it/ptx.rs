@@ -5,14 +5,15 @@ use gpu_kernels::{
     Element, Operand, POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, SPLIT_ARGUMENTS, STEPS,
     SUPPORT_KERNELS, Schedule, Step, TENSOR_MAP_BYTES, align, finish, runnable, targets, transpose,
 };
-use host::PtxSource;
 use sgemm::ModuleSource;
 use std::collections::{HashMap, HashSet};
+use std::iter;
 use std::process::Command;
 
 /// A kernel of the step: its signature and directives, and its body.
 fn entry(step: &Step, name: &str) -> (String, String) {
-    entry_of(&PtxSource::BuiltIn.module(step).unwrap_or_else(|error| panic!("{error}")), name)
+    let own = step.fused.filter(|fused| *fused == name).unwrap_or(step.kernel);
+    entry_of(&ModuleSource::BuiltIn.module_of(step, own).unwrap_or_else(|error| panic!("{error}")), name)
 }
 
 /// A kernel of a module, likewise.
@@ -42,9 +43,11 @@ fn support_kernels() -> impl Iterator<Item = (&'static str, String, String)> {
 
 /// Every kernel that a step or a variant needs, and every support kernel, with its name.
 fn every_kernel() -> impl Iterator<Item = (&'static str, String, String)> {
-    let of_steps = runnable().flat_map(|step| step.kernels().map(move |name| (step, name))).map(|(step, name)| {
-        let (signature, body) = entry(step, name);
-        (name, signature, body)
+    let of_steps = runnable().flat_map(|step| {
+        step.kernels().chain(step.fused).map(|name| {
+            let (signature, body) = entry(step, name);
+            (name, signature, body)
+        })
     });
     of_steps.chain(support_kernels())
 }
@@ -85,12 +88,13 @@ const POSTPASSES: [Postpass; 3] = [finish(Element::F32), finish(Element::F16), f
 #[test]
 fn kernels_take_the_arguments_of_their_step() {
     for step in runnable() {
-        for name in step.kernels() {
+        for name in step.kernels().chain(step.fused) {
             let (signature, _) = entry(step, name);
             let splits = SPLIT_ARGUMENTS.into_iter().filter(|_| step.has_split_operands());
-            let expected: Vec<_> = match name == step.kernel {
-                true => step.arguments().collect(),
-                false => PREPASS_ARGUMENTS.into_iter().chain(splits).collect(),
+            let expected: Vec<_> = match name {
+                _ if name == step.kernel => step.arguments().collect(),
+                _ if Some(name) == step.fused => step.fused_arguments().collect(),
+                _ => PREPASS_ARGUMENTS.into_iter().chain(splits).collect(),
             };
             check_parameters(name, &signature, &expected);
         }
@@ -120,8 +124,10 @@ fn first_part(opcode: &str) -> &str {
 
 #[test]
 fn the_registry_tells_the_truth_about_launch_and_shared_memory() {
-    for step in runnable() {
-        let (signature, body) = kernel(step);
+    for (step, name) in
+        runnable().flat_map(|step| iter::once(step.kernel).chain(step.fused).map(move |name| (step, name)))
+    {
+        let (signature, body) = entry(step, name);
         let max_threads = format!(".maxntid {}", step.threads());
         assert!(signature.lines().any(|line| line == max_threads), "{}: {signature}", step.slug);
         let arrays = body.lines().filter(|line| line.trim_start().starts_with(".shared"));
@@ -218,15 +224,16 @@ fn ptxas_spills_nothing_and_serializes_nothing() {
         assert_eq!((clean, frames.count()), (kernels.len(), clean), "{what} for {arch}: {report}");
         assert!(!report.contains("Potential Performance Loss"), "{what} for {arch}: {report}");
     };
-    for step in runnable() {
-        let module = PtxSource::BuiltIn.module(step).unwrap_or_else(|error| panic!("{error}"));
+    let entries = runnable().flat_map(|step| iter::once(step.kernel).chain(step.fused).map(move |entry| (step, entry)));
+    for (step, entry) in entries {
+        let module = ModuleSource::BuiltIn.module_of(step, entry).unwrap_or_else(|error| panic!("{error}"));
         // The device that the results are measured on, for which drivers compile it, and the target itself.
         let hopper = step.target.runs_on(9, 0).then_some("sm_90a");
         let target = Some(step.target.name()).filter(|_| hopper.is_none() || STEPS.contains(step));
         let mut architectures: Vec<&str> = hopper.into_iter().chain(target).collect();
         architectures.dedup();
         for arch in architectures {
-            assemble(step.slug, &module, &step.kernels().collect(), arch);
+            assemble(entry, &module, &step.kernels_of(entry).collect(), arch);
         }
     }
     for target in targets() {

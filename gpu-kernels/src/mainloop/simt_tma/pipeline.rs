@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use super::Pipeline;
 use crate::Coord;
+use crate::epilogue::fusion::Fusion;
 use crate::epilogue::simt;
 use crate::gemm::Gemm;
 use crate::hardware::{VEC, WARP};
@@ -183,15 +184,20 @@ impl<
         [[0.0; TN]; TM]
     }
 
-    /// C = alpha*acc + beta*C for the tile at `row` and `col`.
+    /// C = alpha*acc + beta*C, or what is fused with it, for the tile at `row` and `col`.
     ///
     /// # Safety
     /// Every thread of the block calls it, `row` and `col` are in bounds of C, and no other block touches this tile of it.
     #[inline(always)]
-    pub unsafe fn store(g: &Gemm, row: u32, col: u32, acc: &[[f32; TN]; TM]) {
+    pub unsafe fn store(g: &Gemm, fusion: impl Fusion<f32>, row: u32, col: u32, acc: &[[f32; TN]; TM]) {
         // SAFETY: in bounds of C, upheld by the caller.
         let g = unsafe { g.block_at(row, col) };
         let is_full_tile = Self::is_full_tile(&g);
+        if let Some(fused) = fusion.block_at(row, col).get() {
+            let (acc, element) = (acc.as_flattened(), Self::of_vector);
+            // SAFETY: the thread's own elements.
+            return unsafe { fused.store_all::<{ VEC as usize }, 4>(&g, is_full_tile, acc, element) };
+        }
         // SAFETY: the thread's own elements.
         Self::for_each(acc, |row, col, acc| unsafe { simt::store_4(&g, is_full_tile, row, col, acc) });
     }

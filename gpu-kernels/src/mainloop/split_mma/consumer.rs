@@ -1,7 +1,8 @@
 //! The kernel: producer and consumers, hi/lo split MMAs, two-level summation, the epilogue.
 
 use super::{A_BYTES, BM, SplitMma};
-use crate::epilogue::direct::{self, OCTET};
+use crate::epilogue::direct::OCTET;
+use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{SWIZZLE_BYTES, WARP, WGMMA_M};
 use crate::mainloop::WorkTile;
@@ -41,6 +42,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     #[inline(always)]
     pub(crate) unsafe fn run(
         g: Gemm,
+        fusion: impl Fusion<f32>,
         a_map: *const TensorMap,
         b_map: *const TensorMap,
         a_scales: *const i32,
@@ -74,7 +76,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                         Self::mainloop(&mut ring, k_tiles, &mut totals);
                     }
                     // epilogue
-                    Self::store(&g, row, col, &exponents, &mut totals);
+                    Self::store(&g, fusion, row, col, &exponents, &mut totals);
                 }
                 if warp_specialized::consumer() == 0 {
                     barrier::sync(PING_PONG, CONSUMER_THREADS); // the other warpgroup's last arrival
@@ -162,24 +164,66 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         exponents
     }
 
-    /// C = alpha*totals + beta*C, the scaling undone, for the tile whose columns begin at `col`, where this thread's first
-    /// accumulator is in `row`. A warp with a row or column that is not split computes its elements in fp32.
+    /// C = alpha*totals + beta*C, or what is fused with it, the scaling undone, for the tile whose columns begin at `col`, where this
+    /// thread's first accumulator is in `row`. Elements of a row or column that is not split are computed in fp32.
     #[inline(always)]
-    unsafe fn store(g: &Gemm, row: u32, col: u32, exponents: &Exponents, totals: &mut [f32; ACC]) {
+    unsafe fn store(
+        g: &Gemm,
+        fusion: impl Fusion<f32>,
+        row: u32,
+        col: u32,
+        exponents: &Exponents,
+        totals: &mut [f32; ACC],
+    ) {
         let mut is_split = exponents.rows[0] != NOT_SPLIT && exponents.rows[1] != NOT_SPLIT;
         for i in 0..ACC / 16 {
             is_split &= exponents.columns[i] != NOT_SPLIT;
         }
         // SAFETY: the warp is converged; stores are predicated, and to the thread's own elements.
         unsafe {
+            if Self::IS_SCALED {
+                Self::unscale(exponents, totals);
+            }
             if lanes::all(is_split) {
-                if Self::IS_SCALED {
-                    Self::unscale(exponents, totals);
-                }
-                direct::store::<ACC>(g, row, col + wgmma::acc_col(), totals);
+                fusion.store_direct(g, row, col + wgmma::acc_col(), totals);
             } else {
-                for octet in 0..compiler::opaque((ACC / OCTET) as u32) {
-                    Self::in_fp32(g, row, col + wgmma::acc_col() + 8 * octet);
+                Self::store_mixed(g, fusion, row, col + wgmma::acc_col(), exponents, totals);
+            }
+        }
+    }
+
+    /// As [`store`](Self::store), octet by octet, where not all rows and columns are split. Rare, and therefore short.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
+    #[inline(always)]
+    unsafe fn store_mixed(
+        g: &Gemm,
+        fusion: impl Fusion<f32>,
+        row: u32,
+        col: u32,
+        exponents: &Exponents,
+        totals: &[f32; ACC],
+    ) {
+        for octet in 0..compiler::opaque((ACC / OCTET) as u32) {
+            let (mut values, mut columns) = ([0.0; OCTET], exponents.columns[0]);
+            for i in 0..ACC / OCTET {
+                if i as u32 == octet {
+                    values = core::array::from_fn(|v| totals[i * OCTET + v]);
+                    columns = exponents.columns[i / 4];
+                }
+            }
+            // SAFETY: the warp is converged; stores are predicated, and to the thread's own elements.
+            unsafe {
+                let of_column = |right| lanes::shuffle(columns as u32, wgmma::acc_col() + octet % 4 * 8 + right) as i32;
+                let columns = [of_column(0), of_column(1)];
+                let is_split: [bool; OCTET] =
+                    core::array::from_fn(|i| exponents.rows[i / 2] != NOT_SPLIT && columns[i % 2] != NOT_SPLIT);
+                let (row, col) = (row, col + 8 * octet);
+                if !lanes::all(is_split == [true; OCTET]) {
+                    let in_fp32 = Self::in_fp32(g, row, col);
+                    values = core::array::from_fn(|i| if is_split[i] { values[i] } else { in_fp32[i] });
+                }
+                for i in 0..OCTET {
+                    fusion.store_1(g, row + i as u32 / 2 * 8, col + i as u32 % 2, values[i]);
                 }
             }
         }
@@ -209,10 +253,10 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// An octet's elements, the first at (`row`, `col`), on the CUDA cores, in three-level summation.
+    /// An octet's accumulators, the first of the element at (`row`, `col`), on the CUDA cores, in three-level summation.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
     #[inline(always)]
-    unsafe fn in_fp32(g: &Gemm, row: u32, col: u32) {
+    unsafe fn in_fp32(g: &Gemm, row: u32, col: u32) -> [f32; OCTET] {
         let coords = |i: usize| (row + i as u32 / 2 * 8, col + i as u32 % 2);
         let inner = inner_k_tiles(g.k.div_ceil(Self::BK)) * Self::BK;
         let mut totals = [0.0; OCTET];
@@ -236,11 +280,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 totals[i] += sums[i];
             }
         }
-        for i in 0..OCTET {
-            let (row, col) = coords(i);
-            // SAFETY: predicated, and the thread's own element.
-            unsafe { g.store(row, col, totals[i]) };
-        }
+        totals
     }
 }
 

@@ -60,6 +60,7 @@ macro_rules! kernels {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
+            fused: Some(concat!(stringify!($kernel), "_fused")),
             base: $common.base,
             summary: $common.summary,
             source: $common.source,
@@ -69,7 +70,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            $crate::gemm::gemm_kernel! {
+            $crate::epilogue::fusion::gemm_kernels! {
                 $kernel, launch_bounds($crate::mainloop::warp_specialized::THREADS, 1), <$shape>::run,
                 a_map: &$crate::ptx::tensor::TensorMap, b_map: &$crate::ptx::tensor::TensorMap,
                 a_scales: *const i32, b_scales: *const i32

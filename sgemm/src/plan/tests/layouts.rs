@@ -1,9 +1,9 @@
 //! Layouts, batches and epilogues: what a plan makes of them.
 
-use gpu_kernels::{Activation, BiasPer, POSTPASS_ARGUMENTS};
+use gpu_kernels::{BiasPer, POSTPASS_ARGUMENTS};
 
 use super::*;
-use crate::problem::{Epilogue, Layout};
+use crate::problem::Layout;
 
 /// Every layout of A and B, with D by rows and by columns, on every kind of step: the operands are rewritten into what the step
 /// reads, and only where they have to be.
@@ -110,6 +110,48 @@ fn an_epilogue_of_its_own_is_a_post_pass() {
         assert_eq!(argument(last, name), value, "{name}");
     }
     assert_eq!(plan.part_bytes()[Buffer::Sums], 17 * 12 * 4);
+}
+
+#[test]
+fn an_epilogue_is_the_kernels_own_where_it_does_all_of_it() {
+    const FUSED: Step = Step { fused: Some("k_fused"), ..PLAIN };
+    let epilogue = Epilogue { bias: Some(BiasPer::Row), activation: Activation::GeluTanh };
+    let of = |problem: Problem| Plan::new(&FUSED, &problem.with_epilogue(epilogue), 3).unwrap();
+    let kernels = |plan: &Plan| plan.launches().iter().map(|launch| launch.kernel).collect::<Vec<_>>();
+    let in_place = problem(&FUSED, 9, 17, 5);
+    let plan = of(in_place);
+    assert_eq!((kernels(&plan), plan.part_bytes()[Buffer::Sums]), (vec!["k_fused"], 0));
+    let launch = &plan.launches()[0];
+    let values = [
+        ("alpha", Value::F32(2.0)),
+        ("beta", Value::F32(3.0)),
+        ("c", Value::Address(C)),
+        ("bias", Value::Address(at(Buffer::Bias))),
+        ("bias_per", Value::U32(BiasPer::Row as u32)),
+        ("activation", Value::U32(Activation::GeluTanh as u32)),
+    ];
+    for (name, value) in values {
+        assert_eq!(argument(launch, name), value, "{name}");
+    }
+    // Without a bias, none is read; a bias per row of a C by columns is one per column of what the kernel computes.
+    let unbiased = Plan::new(&FUSED, &in_place.with_epilogue(Epilogue { bias: None, ..epilogue }), 3).unwrap();
+    assert_eq!(argument(&unbiased.launches()[0], "bias"), Value::Address(0));
+    let by_columns = of(in_place.with_layouts(Layout::row_major(5), Layout::row_major(17), Layout::column_major(9)));
+    assert_eq!(argument(by_columns.launches().last().unwrap(), "bias_per"), Value::U32(BiasPer::Column as u32));
+    // A slab's rows have their part of the bias; its columns have all of it.
+    let rows = 65_535 * FUSED.tile.bm;
+    let tall = problem(&FUSED, rows + 1, 3, 1);
+    let plan = of(tall);
+    let bias = |plan: &Plan| plan.launches().iter().map(|launch| argument(launch, "bias")).collect::<Vec<_>>();
+    let first = at(Buffer::Bias);
+    assert_eq!(bias(&plan), [first, first + u64::from(rows) * 4].map(Value::Address));
+    let per_column = Epilogue { bias: Some(BiasPer::Column), ..epilogue };
+    assert_eq!(bias(&Plan::new(&FUSED, &tall.with_epilogue(per_column), 3).unwrap()), [first; 2].map(Value::Address));
+    // What the kernel's own epilogue does not: another D, factors on the device, and no epilogue needs it.
+    for needs_sums in [in_place.with_d(Layout::row_major(17)), in_place.with_scalars(Scalars::Device)] {
+        assert_eq!(kernels(&of(needs_sums)), ["k", "finish_f32"]);
+    }
+    assert_eq!(kernels(&Plan::new(&FUSED, &in_place, 3).unwrap()), ["k"]);
 }
 
 #[test]

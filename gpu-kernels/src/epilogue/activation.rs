@@ -11,11 +11,11 @@ const GELU_TANH: u32 = Activation::GeluTanh as u32;
 
 /// The values of that [`Activation`].
 #[inline(always)]
-pub(super) fn apply<const N: usize>(activation: u32, values: [f32; N]) -> [f32; N] {
+pub(crate) fn apply<const W: usize, const V: usize>(activation: u32, values: [[f32; W]; V]) -> [[f32; W]; V] {
     match activation {
-        RELU => values.map(|x| if x < 0.0 { 0.0 } else { x }),
-        GELU => values.map(gelu),
-        GELU_TANH => values.map(gelu_tanh),
+        RELU => values.map(|values| values.map(|x| if x < 0.0 { 0.0 } else { x })),
+        GELU => values.map(|values| values.map(gelu)),
+        GELU_TANH => values.map(|values| values.map(gelu_tanh)),
         _ => values,
     }
 }
