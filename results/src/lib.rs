@@ -45,7 +45,7 @@ pub use metric::{METRICS, Metric, Profiled, Source, Tolerance};
 pub use peak::peak_gflops;
 pub use run::Run;
 pub use shape::{Kind, ShapeTiming};
-pub use shape_set::ShapeSet;
+pub use shape_set::{ShapeSet, ShapeTable};
 pub use text_table::text_table;
 
 use schemars::JsonSchema;

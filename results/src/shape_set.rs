@@ -6,8 +6,16 @@ use crate::{Distribution, Kind, ShapeTiming};
 /// The quantiles that tables show.
 const QUANTILES: [(f64, &str); 5] = [(0.05, "5 %"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (0.95, "95 %")];
 
-/// A table: its columns' names, and a text for each of them in every line.
-type Lines = (Vec<String>, Vec<Vec<String>>);
+/// A table about a set of shapes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShapeTable {
+    /// How many of the columns, from the left, hold texts; the others hold numbers.
+    pub texts: usize,
+    /// The columns' names.
+    pub columns: Vec<String>,
+    /// A text for each column.
+    pub lines: Vec<Vec<String>>,
+}
 
 /// The verified shapes of one set in one accuracy class, of which there is at least one.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,9 +31,6 @@ pub struct ShapeSet<'a> {
 impl<'a> ShapeSet<'a> {
     /// How many of the worst shapes tables name.
     pub const WORST: usize = 20;
-
-    /// The columns of its tables that hold texts, from the left.
-    pub const TEXTS: usize = 1;
 
     /// The sets that these are of, in their order. What is not verified belongs to none.
     #[must_use]
@@ -78,7 +83,7 @@ impl<'a> ShapeSet<'a> {
 
     /// The distribution of the ratio: of all, of each kind, and of plain calls.
     #[must_use]
-    pub fn distribution_table(&self) -> Lines {
+    pub fn distribution_table(&self) -> ShapeTable {
         let columns = ["Shapes", "number", "geo. mean", "least"].into_iter().chain(QUANTILES.map(|(_, name)| name));
         let columns = columns.chain([">= 1.00"]).map(str::to_owned).collect();
         let line = |name: &str, ratios: Option<Distribution>| {
@@ -93,12 +98,12 @@ impl<'a> ShapeSet<'a> {
         let kinds = Kind::ALL.into_iter().map(|kind| line(kind.name(), of_kind(kind)));
         let calls = Distribution::new(self.rows.iter().map(|row| row.calls_ratio));
         let lines = [line("all", self.ratios())].into_iter().chain(kinds).chain([line("all, as plain calls", calls)]);
-        (columns, lines.flatten().collect())
+        ShapeTable { texts: 1, columns, lines: lines.flatten().collect() }
     }
 
     /// The worst shapes, by name.
     #[must_use]
-    pub fn worst_table(&self) -> Lines {
+    pub fn worst_table(&self) -> ShapeTable {
         let columns = ["Shape", "kernel", "launches", "us", "cuBLAS, us", "ratio", "+-, %", "calls", "regret"];
         let microseconds = |ms: f64| significant(1e3 * ms);
         let line = |row: &ShapeTiming| {
@@ -115,7 +120,8 @@ impl<'a> ShapeSet<'a> {
                 crate::format::or_dash(row.regret, times),
             ]
         };
-        (columns.map(str::to_owned).to_vec(), self.worst().into_iter().map(line).collect())
+        let lines = self.worst().into_iter().map(line).collect();
+        ShapeTable { texts: 2, columns: columns.map(str::to_owned).to_vec(), lines }
     }
 
     /// What the tables do not say, in sentences.

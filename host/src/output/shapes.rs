@@ -1,12 +1,12 @@
 //! Ratios to cuBLAS over a set of shapes, for people.
 
-use results::{ShapeSet, text_table};
+use results::{ShapeSet, ShapeTable, text_table};
 
 /// How the ratios are distributed, the worst shapes by name, and what else there is to say.
 #[must_use]
 pub fn shapes(set: &ShapeSet) -> String {
     let Some(first) = set.rows.first() else { return String::new() };
-    let table = |(columns, lines): (Vec<String>, Vec<Vec<String>>)| text_table(&[0], columns, lines);
+    let table = |ShapeTable { texts, columns, lines }| text_table(&(0..texts).collect::<Vec<_>>(), columns, lines);
     let cublas = first.cublas.as_deref().unwrap_or("unknown");
     let ShapeSet { rows, .. } = set;
     format!(

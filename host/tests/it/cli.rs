@@ -24,7 +24,7 @@ fn list_is_the_registry() {
     let names: Vec<_> = outcome.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     let expected = STEPS.iter().map(|step| step.slug);
     let expected: Vec<_> =
-        expected.chain(BASELINES.iter().map(|baseline| baseline.name)).chain(["auto", "all"]).collect();
+        expected.chain(BASELINES.iter().map(|baseline| baseline.name)).chain(["auto", "pinned", "all"]).collect();
     assert_eq!((outcome.code, names, outcome.stderr.as_str()), (0, expected, ""));
 }
 

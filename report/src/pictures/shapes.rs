@@ -1,7 +1,7 @@
 //! How the ratio to cuBLAS is distributed over shapes, and where in their size it is good or bad.
 
 use results::format::{significant, times, trimmed};
-use results::{Kind, ShapeSet, ShapeTiming};
+use results::{Kind, ShapeSet, ShapeTable, ShapeTiming};
 
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, run_mark};
@@ -92,12 +92,12 @@ pub(crate) fn by_size(data: &Data) -> Result<Picture, LeftOut> {
 }
 
 /// The tables of all groups as one: where there are several, each line begins with its group.
-fn table(groups: &[Group], of: fn(&ShapeSet) -> (Vec<String>, Vec<Vec<String>>)) -> Table {
+fn table(groups: &[Group], of: fn(&ShapeSet) -> ShapeTable) -> Table {
     let mut table = Table::default();
     for group in groups {
-        let (columns, lines) = of(&group.set);
+        let ShapeTable { texts, columns, lines } = of(&group.set);
         let own = |first: &str| (groups.len() > 1).then(|| first.to_owned()).into_iter();
-        table.texts = ShapeSet::TEXTS + usize::from(groups.len() > 1);
+        table.texts = texts + usize::from(groups.len() > 1);
         table.columns = own("Set").chain(columns).collect();
         table.lines.extend(lines.into_iter().map(|line| own(&group.name).chain(line).collect()));
     }

@@ -16,7 +16,7 @@ fn shapes_are_grouped_by_class_and_what_is_wrong_is_left_out() {
 #[test]
 fn the_distribution_is_that_computed_by_hand() {
     let run = run();
-    let (columns, lines) = ShapeSet::all(&run.shapes)[0].distribution_table();
+    let ShapeTable { columns, lines, .. } = ShapeSet::all(&run.shapes)[0].distribution_table();
     assert_eq!(columns.join("|"), "Shapes|number|geo. mean|least|5 %|25 %|50 %|75 %|95 %|>= 1.00");
     let lines: Vec<_> = lines.iter().map(|line| line.join("|")).collect();
     // Logarithms to base 2: -2, -1 (3 times), 0 (3), 1 (2), 2. Their mean is -0.1.
@@ -32,7 +32,7 @@ fn the_distribution_is_that_computed_by_hand() {
 fn the_worst_are_named_in_order() {
     let run = run();
     let sets = ShapeSet::all(&run.shapes);
-    let (columns, lines) = sets[0].worst_table();
+    let ShapeTable { columns, lines, .. } = sets[0].worst_table();
     assert!(lines.len() == 10 && lines.iter().all(|line| line.len() == columns.len()));
     let names: Vec<_> = lines.iter().take(4).map(|line| line[0].as_str()).collect();
     // Equal ones stay in the set's order.

@@ -132,10 +132,10 @@ impl Sequences {
     pub fn add_step(&mut self, plan: Plan) -> Result<usize, Error> {
         self.backend.stop.check()?;
         let words = plan.workspace_bytes().div_ceil(4) as usize;
-        if self.workspaces.last().is_none_or(|workspace| workspace.len() < words) {
-            self.workspaces.push(allocate(words.max(1), "allocate a workspace")?);
+        if self.workspaces.last().map_or(0, |workspace| workspace.len()) < words {
+            self.workspaces.push(allocate(words, "allocate a workspace")?);
         }
-        if let Some(workspace) = self.workspaces.last() {
+        if let Some(workspace) = self.workspaces.last().filter(|_| words > 0) {
             // A kernel that reads what it has not written is found out.
             workspace.index(..words).set_32(POISON).context("fill a workspace")?;
         }
@@ -196,6 +196,8 @@ impl Sequences {
     pub fn record(&mut self, contenders: &[usize], rotation: Rotation) -> Result<(), Error> {
         for &contender in contenders {
             let graph = Graph::record(&self.backend.stream, || self.enqueue_all(contender, rotation))?;
+            // The first launch copies the graph to the device.
+            graph.launch(&self.backend.stream)?;
             self.contenders[contender].graph = Some(graph);
         }
         Ok(())
@@ -290,7 +292,7 @@ impl Sequences {
     /// Queues one product on a copy of the operands.
     fn enqueue(&self, contender: usize, copy: u32) -> Result<(), Error> {
         let (case, placement) = self.placed()?;
-        let inputs = raw::address(&self.inputs()?.1);
+        let inputs = raw::address(self.inputs()?.1);
         let addresses = placement.addresses(inputs, raw::address(self.outputs()?), copy);
         let (runs, stream) = (&self.contenders[contender].runs, &self.backend.stream);
         // SAFETY: `place` saw to it that there is room for the copies of any rotation. Contenders are dropped before the memory.
