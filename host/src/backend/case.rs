@@ -129,7 +129,7 @@ impl Case {
         self.elements().map(|elements| (elements as u64).saturating_mul(bytes))
     }
 
-    /// Bytes from A to B where both are cut out of one piece of memory, each at a multiple of [`CASE_ALIGNMENT`].
+    /// Bytes from A to B where both are cut out of one piece of memory, each at a multiple of 512 bytes.
     #[must_use]
     pub fn b_offset(&self, element: Element) -> u64 {
         let [a, ..] = self.bytes(element);
