@@ -171,6 +171,19 @@ pub enum Error {
     #[error("`host tune` measures kernels, and no CUDA device was found: run it on a machine with one")]
     NothingToTune,
 
+    /// A set of shapes that cannot be read.
+    #[error("{set}: {reason}")]
+    BadShapes {
+        /// The set, as it was asked for.
+        set: String,
+        /// What is wrong, with the line of a file.
+        reason: String,
+    },
+
+    /// There is no cuBLAS to be compared with.
+    #[error("`host shapes` times kernels beside cuBLAS, and no CUDA device was found: run it on a machine with one")]
+    NothingToCompare,
+
     /// A kernel whose inputs and results are not SGEMM's.
     #[error("{kernel} does not take and give f32: its accuracy is not SGEMM's to compare with")]
     NotComparable {

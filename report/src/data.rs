@@ -187,6 +187,12 @@ impl View {
         rows.filter_map(|row| row.peak_gflops().zip(row.max_sm_clock_mhz)).next()
     }
 
+    /// Whether it has records of steps.
+    pub(crate) fn has_steps(&self) -> bool {
+        let Run { measurements, counters, accuracy, .. } = &self.run;
+        !(measurements.is_empty() && self.failed.is_empty() && counters.is_empty() && accuracy.is_empty())
+    }
+
     /// Baselines that are beyond their error bound: they are shown, and marked.
     pub(crate) fn failed_baselines(&self) -> impl Iterator<Item = &Measurement> {
         self.run.measurements.iter().filter(|row| !row.verified)

@@ -46,8 +46,11 @@ pub(crate) fn page(data: &Data, pictures: &[Picture], missing: &[LeftOut]) -> St
     .into_string()
 }
 
-fn title(data: &Data) -> String {
-    let devices = data.views.iter().filter_map(|view| view.run.measurements.first().map(|row| row.device.as_str()));
+fn title<'a>(data: &'a Data) -> String {
+    let of_shapes = |view: &'a View| view.run.shapes.first().map(|row| row.device.as_str());
+    let device =
+        |view: &'a View| view.run.measurements.first().map(|row| row.device.as_str()).or_else(|| of_shapes(view));
+    let devices = data.views.iter().filter_map(device);
     let mut devices: Vec<_> = devices.collect();
     devices.dedup();
     if devices.is_empty() { "SGEMM in Rust".into() } else { format!("SGEMM in Rust on {}", devices.join(" and ")) }
@@ -86,6 +89,10 @@ fn byline(data: &Data, i: usize, view: &View) -> Markup {
             @if let Some(row) = first {
                 (row.device) " · " @if row.modelled { "modelled" } @else { "measured" } " "
                 time datetime=(date) { (date.get(..16).unwrap_or(date).replace('T', " ")) " UTC" }
+                " · commit " code { (row.commit) }
+                @if let Some(cublas) = &row.cublas { " · cuBLAS " (cublas) }
+            } @else if let Some(row) = view.run.shapes.first() {
+                (row.device) " · measured " time datetime=(row.date) { (row.date.get(..16).unwrap_or(&row.date).replace('T', " ")) " UTC" }
                 " · commit " code { (row.commit) }
                 @if let Some(cublas) = &row.cublas { " · cuBLAS " (cublas) }
             } @else { "no measurements" }

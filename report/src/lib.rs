@@ -60,7 +60,7 @@ impl<'a> Report<'a> {
     pub fn new(runs: &[Run], peers: &'a Peers) -> Self {
         let data = Data::new(runs, peers);
         let (mut pictures, mut left_out) = (Vec::new(), Vec::new());
-        for picture in pictures::ALL {
+        for picture in pictures::all(&data) {
             match picture(&data) {
                 Ok(picture) => pictures.push(picture),
                 Err(reason) => left_out.push(reason),

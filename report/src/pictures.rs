@@ -5,6 +5,7 @@ mod ladder;
 mod occupancy;
 mod precision;
 mod roofline;
+mod shapes;
 mod sizes;
 mod traffic;
 
@@ -14,6 +15,17 @@ use crate::picture::{LeftOut, Picture};
 /// Draws one, if there are figures for it.
 type Draw = fn(&Data) -> Result<Picture, LeftOut>;
 
-/// All of them, in the order of the page.
-pub(crate) const ALL: [Draw; 6] =
+/// Those of steps, in the order of the page.
+const STEPS: [Draw; 6] =
     [ladder::picture, sizes::picture, precision::picture, roofline::picture, occupancy::picture, traffic::picture];
+
+/// Those of shapes beside cuBLAS.
+const SHAPES: [Draw; 2] = [shapes::distribution, shapes::by_size];
+
+/// Those that a page of the runs has, or says why not: runs of shapes and of steps are different ones, and each has its own.
+pub(crate) fn all(data: &Data) -> impl Iterator<Item = Draw> {
+    let has_shapes = data.views.iter().any(|view| !view.run.shapes.is_empty());
+    let has_steps = data.views.iter().any(|view| view.has_steps());
+    let steps = (has_steps || !has_shapes).then_some(STEPS).into_iter().flatten();
+    steps.chain(has_shapes.then_some(SHAPES).into_iter().flatten())
+}

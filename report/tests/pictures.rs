@@ -36,6 +36,19 @@ fn accuracy() -> Run {
     Run::read(&docs("accuracy-2026-11-21-h200-2048.jsonl")).unwrap()
 }
 
+/// Shapes beside cuBLAS, made up.
+fn shapes() -> Run {
+    Run::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/tests/shapes.jsonl")).unwrap()
+}
+
+/// The first lines of what the points of a picture say.
+fn points(svg: &str) -> Vec<String> {
+    let document = roxmltree::Document::parse(svg).unwrap();
+    let titles = document.descendants().filter(|node| node.attribute("class") == Some("mark"));
+    let title = |mark: roxmltree::Node| mark.children().find_map(|node| node.text().map(str::to_owned));
+    titles.filter_map(title).filter_map(|text| text.lines().next().map(str::to_owned)).collect()
+}
+
 fn picture(runs: &[Run], name: &str) -> Picture {
     Report::new(runs, &peers()).picture(name).unwrap().clone()
 }
@@ -94,7 +107,17 @@ fn texts(group: &usvg::Group) -> Vec<(String, usvg::Rect)> {
 fn no_text_lies_on_another_or_outside() {
     let mut long = measured();
     long.name = "a/very/long/path/of-a-file-whose-name-is-much-longer-than-a-phone-is-wide.jsonl".into();
-    let cases: [&[Run]; 4] = [&[measured()], &[modelled()], &[long, modelled(), accuracy()], &[accuracy()]];
+    let mut other = shapes();
+    other.name = long.name.clone();
+    other.shapes.iter_mut().for_each(|row| (row.ratio, row.k) = (row.ratio * 1e-3, row.k * 16));
+    let cases: [&[Run]; 6] = [
+        &[measured()],
+        &[modelled()],
+        &[long, modelled(), accuracy()],
+        &[accuracy()],
+        &[shapes()],
+        &[shapes(), measured(), other],
+    ];
     let peers = peers();
     for (name, svg) in cases.iter().flat_map(|runs| all(&Report::new(runs, &peers))) {
         let tree = parse(&svg);
@@ -208,6 +231,55 @@ fn runs_stand_side_by_side() {
     assert_eq!([line("prefetch"), line("ilp")], [["0.50 x", "SLOWER"], ["1.00 x", "same"]]);
     // What was counted is the same, and so is shown once.
     assert_eq!(picture(&runs, "traffic").table, picture(&[measured()], "traffic").table);
+}
+
+#[test]
+fn shapes_are_drawn_and_named() {
+    let runs = [shapes()];
+    let peers = peers();
+    let report = Report::new(&runs, &peers);
+    let names: Vec<_> = report.pictures().iter().map(|picture| picture.name).collect();
+    assert_eq!((names, report.left_out().len()), (vec!["shapes", "shapes-by-size"], 0), "steps are not asked for");
+    let svg = report.picture("shapes-by-size").unwrap().svg(Layout::Wide, Theme::Auto);
+    let points = points(&svg);
+    assert_eq!(points.len(), 11, "what is not verified is not drawn");
+    assert!(points.contains(&"1024x1024x1024 TT, column-major, batch of 16 (fp32-strict)".to_owned()), "{points:?}");
+    let distribution = report.picture("shapes").unwrap();
+    assert_eq!(distribution.table.columns[..4], ["Set", "Shapes", "number", "geo. mean"]);
+    assert_eq!(distribution.table.lines[0][..4], ["random:11:1, fp32-strict: 10 shapes", "all", "10", "0.93"]);
+    assert_eq!(report.picture("shapes-by-size").unwrap().table.lines[0][1], "1x4096x4096");
+    let html = report.html();
+    for text in ["SGEMM in Rust on Test GPU", "Regret of 4 shapes", "12 of shapes", "id=\"shapes-by-size\""] {
+        assert!(html.contains(text), "{text}");
+    }
+    assert!(!Report::new(&[measured()], &peers).html().contains("Shapes beside cuBLAS"));
+}
+
+#[test]
+fn shapes_lie_where_their_ratios_are() {
+    let mut run = shapes();
+    run.shapes.retain(|row| row.class == "fp32-strict" && row.verified);
+    let svg = picture(&[run], "shapes-by-size").svg(Layout::Wide, Theme::Auto);
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let height = |name: &str| -> f64 {
+        let marks = document.descendants().filter(|node| node.attribute("class") == Some("mark"));
+        let mark = marks
+            .into_iter()
+            .find(|mark| mark.descendants().any(|node| node.text().is_some_and(|text| text.starts_with(name))));
+        let shape =
+            mark.unwrap().children().find(|node| !node.has_tag_name(("http://www.w3.org/2000/svg", "title"))).unwrap();
+        let y = shape.attribute("cy").map(str::to_owned).unwrap_or_else(|| {
+            // The middle of the corners of a square.
+            let corners = shape.attribute("d").unwrap().trim_start_matches('M').trim_end_matches('Z').split('L');
+            let ys: Vec<f64> = corners.map(|corner| corner.split(' ').nth(1).unwrap().parse().unwrap()).collect();
+            (ys.iter().sum::<f64>() / ys.len() as f64).to_string()
+        });
+        y.parse().unwrap()
+    };
+    // 0.25, 1: both circles; factors of 4 are as far apart as these anywhere. 0.5 and 2 are squares.
+    let (quarter, one) = (height("1x4096x4096"), height("4096x8x512"));
+    let (half, two) = (height("64x64x100000"), height("200x300x2400"));
+    assert!(quarter > one && ((quarter - one) - (half - two)).abs() < 0.1, "{quarter} {one} {half} {two}");
 }
 
 #[test]

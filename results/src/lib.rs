@@ -2,7 +2,7 @@
 //!
 //! `host` writes them. All that shows results reads them here, so that the README, the book and the report cannot differ:
 //! [`Ladder`] is the table of the steps, [`FIGURES`] what is shown of the counters, [`METRICS`] what Nsight Compute calls these, and [`compare`] says what is
-//! faster or slower than in an earlier run.
+//! faster or slower than in an earlier run, and [`ShapeSet`] how the ratios to cuBLAS are distributed over shapes.
 //!
 //! ```
 //! use results::Run;
@@ -20,6 +20,7 @@
 mod accuracy;
 mod compare;
 mod counters;
+mod distribution;
 mod error;
 mod figure;
 pub mod format;
@@ -28,11 +29,14 @@ mod measurement;
 mod metric;
 mod peak;
 mod run;
+mod shape;
+mod shape_set;
 mod text_table;
 
 pub use accuracy::{Accuracy, Verdict};
 pub use compare::{Change, Judgement, StepChange, compare};
 pub use counters::Counters;
+pub use distribution::{Distribution, quantile};
 pub use error::Error;
 pub use figure::{FIGURES, Figure};
 pub use ladder::{Ladder, Line, Peers, SIZES};
@@ -40,6 +44,8 @@ pub use measurement::Measurement;
 pub use metric::{METRICS, Metric, Profiled, Source, Tolerance};
 pub use peak::peak_gflops;
 pub use run::Run;
+pub use shape::{Kind, ShapeTiming};
+pub use shape_set::{ShapeSet, ShapeTable};
 pub use text_table::text_table;
 
 use schemars::JsonSchema;
@@ -59,6 +65,8 @@ pub enum Record {
     Counters(Box<Counters>),
     /// The errors of one kernel on one kind of inputs.
     Accuracy(Box<Accuracy>),
+    /// One shape beside cuBLAS.
+    Shape(Box<ShapeTiming>),
 }
 
 impl Record {
@@ -69,6 +77,7 @@ impl Record {
             Self::Measurement(record) => record.schema,
             Self::Counters(record) => record.schema,
             Self::Accuracy(record) => record.schema,
+            Self::Shape(record) => record.schema,
         }
     }
 }
@@ -88,6 +97,12 @@ impl From<Counters> for Record {
 impl From<Accuracy> for Record {
     fn from(record: Accuracy) -> Self {
         Self::Accuracy(Box::new(record))
+    }
+}
+
+impl From<ShapeTiming> for Record {
+    fn from(record: ShapeTiming) -> Self {
+        Self::Shape(Box::new(record))
     }
 }
 

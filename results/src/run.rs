@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Accuracy, Counters, Error, Measurement, Record, SCHEMA};
+use crate::{Accuracy, Counters, Error, Measurement, Record, SCHEMA, ShapeTiming};
 
 /// All records of one file, in its order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -16,6 +16,8 @@ pub struct Run {
     pub counters: Vec<Counters>,
     /// Errors on kinds of inputs.
     pub accuracy: Vec<Accuracy>,
+    /// Shapes beside cuBLAS.
+    pub shapes: Vec<ShapeTiming>,
 }
 
 /// What all versions of a record have.
@@ -63,13 +65,14 @@ impl Run {
             Record::Measurement(record) => self.measurements.push(*record),
             Record::Counters(record) => self.counters.push(*record),
             Record::Accuracy(record) => self.accuracy.push(*record),
+            Record::Shape(record) => self.shapes.push(*record),
         }
     }
 
     /// Whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.measurements.is_empty() && self.counters.is_empty() && self.accuracy.is_empty()
+        self.measurements.is_empty() && self.counters.is_empty() && self.accuracy.is_empty() && self.shapes.is_empty()
     }
 
     /// The file in `folder` whose measurements have the latest date; folders in it do not count. `None` without any.

@@ -34,6 +34,11 @@ pub struct Args {
     /// Measure `auto` beside cuBLAS at sizes from 128 to 16384, instead of every step at a few
     #[arg(long, conflicts_with = "quick")]
     growth: bool,
+    /// Measure what `auto` chooses for each shape of a set beside cuBLAS, and show how the ratio is distributed: a file of
+    /// comma-separated values with columns m, n, k and perhaps op_a, op_b, order, batch, count; or random:COUNT:SEED. Needs a GPU.
+    /// `-- --precision f16` gives the accuracy class, `-- --regret` times all kernels too
+    #[arg(long, value_name = "SET", conflicts_with_all = ["growth", "quick", "baseline"])]
+    shapes: Option<String>,
     /// Take a quick look: every step at one size, a few launches of each, or a few blocks in the emulator
     #[arg(long)]
     quick: bool,
@@ -50,6 +55,9 @@ pub struct Args {
 
 /// Runs `bench`.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    if let Some(set) = &args.shapes {
+        return shapes(set, &args.host);
+    }
     // A file that cannot be read is better found before than after the measuring.
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
     let folder = new_folder("bench")?;
@@ -69,6 +77,20 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     report::write(&folder, baseline.as_slice().iter().chain([&run]).cloned().collect())?;
     let is_worse = baseline.map(|baseline| regressions::show(&baseline, &run)).transpose()?.unwrap_or(false);
     Ok(if status.success() && is_worse { ExitCode::FAILURE } else { workspace::exit_code(status) })
+}
+
+/// Measures the shapes of a set, and makes a report of them.
+fn shapes(set: &str, arguments: &[String]) -> Result<ExitCode> {
+    let folder = new_folder("bench")?;
+    let rows = folder.join(ROWS);
+    // `host` runs at the workspace's root, wherever this does.
+    let file = std::path::absolute(set).ok().filter(|file| file.exists());
+    let set = file.map_or_else(|| set.to_owned(), |file| file.display().to_string());
+    let status = host(&["shapes", &set], &[], arguments, &rows)?;
+    if has_records(&rows) {
+        report::write(&folder, vec![Run::read(&rows)?])?;
+    }
+    Ok(workspace::exit_code(status))
 }
 
 /// What a run is to be compared with.

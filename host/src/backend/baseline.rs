@@ -74,6 +74,15 @@ impl Baseline {
         BASELINES.iter().find(|baseline| baseline.name == name)
     }
 
+    /// What a class is compared with: cuBLAS on the same operands, in the arithmetic of the strictest kernels of that class.
+    #[must_use]
+    pub fn of_class(class: AccuracyClass) -> &'static Self {
+        let is_it = |baseline: &&Self| {
+            class.precisions().last() == Some(&baseline.precision) && baseline.output == class.input()
+        };
+        BASELINES.iter().find(is_it).unwrap_or(&BASELINES[0])
+    }
+
     /// What a kernel is compared with: cuBLAS in an arithmetic of the same accuracy, on the same operands. Where that is not
     /// there, SGEMM.
     #[must_use]
@@ -111,6 +120,12 @@ mod tests {
         assert_eq!(of(Precision::F16, Element::F16), "cublas-f16");
         assert_eq!(of(Precision::Bf16, Element::Bf16), "cublas-bf16");
         assert_eq!(of(Precision::Bf16, Element::F32), "cublas-bf16-f32");
+    }
+
+    #[test]
+    fn classes_are_compared_with_their_own_arithmetic() {
+        let names = AccuracyClass::ALL.map(|class| Baseline::of_class(class).name);
+        assert_eq!(names, ["cublas", "cublas", "cublas-tf32", "cublas-f16", "cublas-bf16"]);
     }
 
     #[test]

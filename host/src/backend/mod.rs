@@ -6,20 +6,25 @@ use crate::verify::Coverage;
 use crate::{Error, Matrix, Operands, Problem};
 
 mod baseline;
+mod case;
 pub mod cuda;
 pub mod emulator;
 mod kernel;
 mod open;
 mod provenance;
 pub mod ptx;
+mod rotation;
 mod stop;
 
 pub use baseline::{BASELINES, Baseline};
+pub(crate) use case::CASE_ALIGNMENT;
+pub use case::{Case, Op, Order};
 pub use kernel::Kernel;
 pub(crate) use kernel::workspace_bytes;
 pub use open::{BackendChoice, Opened, Options, open};
 pub(crate) use provenance::now;
 pub use ptx::PtxSource;
+pub use rotation::Rotation;
 pub use stop::Stop;
 
 /// The device that a backend runs on.

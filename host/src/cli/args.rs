@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::shape::Shape;
-use super::values::{MAX_LAUNCHES, factor, inputs, precision, shape, size};
+use super::values::{MAX_LAUNCHES, factor, inputs, ops, order, precision, shape, size};
 use crate::AccuracyClass;
 use crate::backend::emulator::MODELS;
+use crate::backend::{Op, Order};
 use crate::measure::accuracy::Inputs;
 use crate::output::Format;
 
@@ -28,6 +29,7 @@ Examples:
   host explain 2d-tiling --size 1024         why a step is fast: its counters beside those of its base
   host counters --size 1024                  the same for all steps, side by side
   host accuracy                              errors against f64 on hard inputs, beside those of SGEMM
+  host shapes random:200:1 --precision f16   200 random shapes beside cuBLAS: how the ratio is distributed, and the worst by name
   host tune                                  measure which kernel is the fastest for which shape
   host list                                  the names that --kernel takes
 
@@ -60,6 +62,8 @@ pub enum Command {
     Accuracy(Accuracy),
     /// Show what the emulator counts for each kernel
     Counters(Counters),
+    /// Time what `auto` chooses for each shape of a set beside cuBLAS, and show how the ratio is distributed: needs a CUDA device
+    Shapes(Shapes),
     /// Search the fastest kernel for each shape, and write the table that `auto` selects by: needs a CUDA device
     Tune(Tune),
     /// Print the names that --kernel takes, one per line
@@ -151,6 +155,34 @@ pub struct Counters {
     pub common: Common,
     #[command(flatten)]
     pub emulator: Emulator,
+    #[command(flatten)]
+    pub records: Records,
+}
+
+/// `host shapes`.
+#[derive(Debug, Args)]
+pub struct Shapes {
+    /// A file of comma-separated values with a header that names m, n and k, and perhaps op_a, op_b (n or t), order (row or column),
+    /// batch, and count, how often a program has the shape; or random:COUNT:SEED, sizes log-uniform from 1 to 18000
+    #[arg(value_name = "SET")]
+    pub set: String,
+    /// The accuracy classes that the kernels must meet; separate several with commas
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', value_parser = precision, default_value = AccuracyClass::Fp32Strict.name())]
+    pub precision: Vec<AccuracyClass>,
+    /// How A and B are stored where the set does not say it: nn, nt, tn or tt, as BLAS has it
+    #[arg(long, help_heading = "Problems", value_name = "OPS", value_parser = ops, default_value = "nn")]
+    pub op: [Op; 2],
+    /// What is contiguous where the set does not say it: row or column
+    #[arg(long, help_heading = "Problems", value_name = "ORDER", value_parser = order, default_value = "row")]
+    pub order: Order,
+    /// Products of a strided batch where the set does not say it
+    #[arg(long, help_heading = "Problems", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    pub batch: u32,
+    /// Time all kernels of the class too, and say how much slower than the fastest the chosen one is: takes far longer
+    #[arg(long, help_heading = TIMING)]
+    pub regret: bool,
+    #[command(flatten)]
+    pub device: Device,
     #[command(flatten)]
     pub records: Records,
 }

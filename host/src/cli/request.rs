@@ -8,10 +8,11 @@ use gpu_kernels::{STEPS, Step};
 use super::args::{self, BackendName, Command, CommandLine, ExplanationFormat};
 use super::shape::{DEFAULT_SIZE, Shape};
 use crate::backend::emulator::{BUDGET, find_model};
-use crate::backend::{BackendChoice, Options};
+use crate::backend::{BackendChoice, Case, Options};
 use crate::measure::accuracy::{self, Inputs};
 use crate::measure::bench::Timing;
 use crate::measure::kernels::{self, Selection};
+use crate::measure::shapes::Set;
 use crate::measure::sizes;
 use crate::measure::tables::{self, Table};
 use crate::measure::tune::SHAPES;
@@ -55,6 +56,8 @@ pub enum Task {
     Accuracy(Study),
     /// Steps are counted.
     Counters(Vec<&'static Step>),
+    /// What is chosen for many shapes is timed beside cuBLAS.
+    Shapes(Sweep),
     /// The fastest kernel is searched.
     Tune(Search),
 }
@@ -81,6 +84,17 @@ pub struct Study {
     pub inputs: Vec<Inputs>,
 }
 
+/// Many shapes to time beside cuBLAS.
+#[derive(Debug)]
+pub struct Sweep {
+    /// The shapes.
+    pub set: Set,
+    /// What the kernels must meet, one after the other.
+    pub classes: Vec<AccuracyClass>,
+    /// Whether all kernels are timed.
+    pub regret: bool,
+}
+
 /// A search for the fastest kernel.
 #[derive(Debug)]
 pub struct Search {
@@ -100,6 +114,9 @@ pub struct Problems {
 }
 
 impl Problems {
+    /// Where what is done has others.
+    const NONE: Self = Self { shapes: Vec::new(), alpha: 1.0, beta: 0.0, seed: 0 };
+
     /// The problems of these arguments, or of `default` where they name none.
     fn new(args: &args::Common, scalars: Option<&args::Scalars>, default: Vec<Shape>) -> Result<Self, Error> {
         let shapes = match (args.m, args.n, args.k) {
@@ -137,6 +154,7 @@ impl RunRequest {
             Some(Command::Explain(args)) => Self::explain(args),
             Some(Command::Accuracy(args)) => Self::accuracy(args),
             Some(Command::Counters(args)) => Self::counters(args),
+            Some(Command::Shapes(args)) => Self::shapes(args),
             Some(Command::Tune(args)) => Self::tune(args),
             Some(Command::List) => return Ok(None),
         }
@@ -212,6 +230,15 @@ impl RunRequest {
         let args::Records { format, json } = args.records;
         let task = Task::Counters(steps);
         Ok(Self { task, problems, backend: BackendChoice::Emulator, options, format, json })
+    }
+
+    fn shapes(args: args::Shapes) -> Result<Self, Error> {
+        let args::Shapes { set, precision: classes, op: ops, order, batch, regret, device, records } = args;
+        let set = Set::read(&set, &Case { ops, order, batch, ..Case::new([1; 3]) })?;
+        let options = Options { device_ordinal: device.ordinal, ..Options::default() };
+        let task = Task::Shapes(Sweep { set, classes, regret });
+        let args::Records { format, json } = records;
+        Ok(Self { task, problems: Problems::NONE, backend: BackendChoice::Cuda, options, format, json })
     }
 
     fn tune(args: args::Tune) -> Result<Self, Error> {

@@ -4,6 +4,7 @@ use gpu_kernels::MAX_SIZE;
 
 use super::shape::{DEFAULT_SIZE, Shape};
 use crate::AccuracyClass;
+use crate::backend::{Op, Order};
 use crate::measure::accuracy::Inputs;
 
 /// More launches than this are a slip of the finger.
@@ -38,6 +39,18 @@ pub fn precision(name: &str) -> Result<AccuracyClass, String> {
 pub fn inputs(name: &str) -> Result<Inputs, String> {
     let names = || Inputs::ALL.map(Inputs::name).join(", ");
     Inputs::find(name).ok_or_else(|| format!("there are no inputs '{name}'; the kinds: {}", names()))
+}
+
+/// `nn`, `nt`, `tn` or `tt`.
+pub fn ops(text: &str) -> Result<[Op; 2], String> {
+    let found: Option<Vec<_>> = text.split("").filter(|op| !op.is_empty()).map(Op::find).collect();
+    found
+        .and_then(|ops| ops.try_into().ok())
+        .ok_or_else(|| format!("'{text}' is none of nn, nt, tn, tt: give one op for A and one for B"))
+}
+
+pub fn order(name: &str) -> Result<Order, String> {
+    Order::find(name).ok_or_else(|| format!("'{name}' is neither row nor column"))
 }
 
 pub fn factor(text: &str) -> Result<f32, String> {

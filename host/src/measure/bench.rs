@@ -171,13 +171,15 @@ fn measure_all(
 /// Draws the operands, if they fit into both memories.
 pub(crate) fn operands(device: &Device, problem: &Problem, watch: &mut dyn FnMut(Progress)) -> Result<Operands, Error> {
     check_memory(device, problem, 0)?;
-    // The operands are there twice: as they were drawn, and as a kernel left them.
-    let (needed, available) = (problem.host_bytes().saturating_mul(2), memory::available());
-    if needed > available {
-        return Err(Error::OutOfHostMemory { needed, available });
-    }
+    check_host_memory(problem)?;
     watch(Progress::Preparing(*problem));
     Operands::random(problem)
+}
+
+/// Fails where the host's memory is too small for the operands twice: as they were drawn, and as a kernel left them.
+pub(crate) fn check_host_memory(problem: &Problem) -> Result<(), Error> {
+    let (needed, available) = (problem.host_bytes().saturating_mul(2), memory::available());
+    if needed > available { Err(Error::OutOfHostMemory { needed, available }) } else { Ok(()) }
 }
 
 /// Runs the kernel on fresh operands, verifies the result, and times it.

@@ -59,9 +59,7 @@ impl Samples {
     /// The time that a `share` of the samples, 0 to 1, does not exceed: between two samples, in proportion.
     #[must_use]
     pub fn quantile(&self, share: f64) -> f64 {
-        let rank = share.clamp(0.0, 1.0) * (self.sorted.len() - 1) as f64;
-        let [below, above] = [rank.floor(), rank.ceil()].map(|rank| self.sorted[rank as usize]);
-        below + (above - below) * rank.fract()
+        results::quantile(&self.sorted, share)
     }
 
     /// The fastest sample.

@@ -1,4 +1,4 @@
-//! What is measured: kernels beside cuBLAS, their errors, what the emulator counts of them, and which one is the fastest where.
+//! What is measured: kernels beside cuBLAS, their errors, shapes in bulk, what the emulator counts of them, and which one is the fastest where.
 
 pub mod accuracy;
 pub mod bench;
@@ -6,6 +6,7 @@ pub mod explain;
 pub mod kernels;
 mod measurement;
 mod rows;
+pub mod shapes;
 pub mod sizes;
 pub mod tables;
 pub mod tune;

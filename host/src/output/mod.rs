@@ -26,6 +26,7 @@ mod csv;
 mod explanation;
 mod json;
 mod records;
+mod shapes;
 mod table;
 mod terminal;
 
@@ -36,6 +37,7 @@ pub use json::{explanation_json, json_lines};
 pub use records::Format;
 pub(crate) use records::Records;
 pub use results::Measurement as Row;
+pub use shapes::shapes;
 pub use table::table;
 use terminal::JsonFile;
 pub(crate) use terminal::{complain, print, print_clap, reader_has_gone};

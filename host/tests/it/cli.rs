@@ -29,7 +29,7 @@ fn list_is_the_registry() {
 }
 
 /// Each command, with the options that it takes beside `--help`, and nothing else.
-const OPTIONS: [(&[&str], &[&str]); 6] = [
+const OPTIONS: [(&[&str], &[&str]); 7] = [
     (
         &[],
         &[
@@ -83,6 +83,7 @@ const OPTIONS: [(&[&str], &[&str]); 6] = [
         &["counters"],
         &["--kernel", "--size", "--m", "--n", "--k", "--seed", "--full", "--model", "--ptx", "--format", "--json"],
     ),
+    (&["shapes"], &["--precision", "--op", "--order", "--batch", "--regret", "--device", "--format", "--json"]),
     (&["tune"], &["--precision", "--size", "--m", "--n", "--k", "--seed", "--device", "--ptx", "--output"]),
     (&["list"], &[]),
 ];
@@ -102,7 +103,7 @@ fn help_explains_every_option() {
         assert_eq!(shown, options, "{command:?}");
     }
     let help = host(&["--help"]).stdout;
-    for text in ["Examples:", "Exit codes:", "explain", "accuracy", "counters", "tune", "list"] {
+    for text in ["Examples:", "Exit codes:", "explain", "accuracy", "counters", "shapes", "tune", "list"] {
         assert!(help.contains(text), "{text}");
     }
 }
@@ -137,6 +138,24 @@ fn a_step_is_explained_beside_its_base() {
     assert_fails(&["explain", "naive", "--kernel", "naive"], 2, &["unexpected argument '--kernel'"]);
     assert_fails(&["explain"], 2, &["required"]);
     assert_fails(&["explain", "naive", "--m", "4", "--n", "4", "--k", "0"], 1, &["explain naive", "no work"]);
+}
+
+#[test]
+fn sets_of_shapes_must_be_sets() {
+    let folder = TempDir::new().unwrap();
+    let bad = write(&folder, "m,n,k\n1,2,3\n# c\n4,x,6\n");
+    assert_fails(&["shapes", &bad], 1, &["line 4: n = 'x' is no whole number"]);
+    assert_fails(&["shapes", "/no/such/file.csv"], 1, &["/no/such/file.csv: ", "No such file"]);
+    assert_fails(&["shapes", "random:5"], 1, &["give random:COUNT:SEED", "random:200:1"]);
+    assert_fails(&["shapes"], 2, &["required"]);
+    assert_fails(&["shapes", "random:5:1", "--op", "nx"], 2, &["'nx' is none of nn, nt, tn, tt"]);
+    assert_fails(&["shapes", "random:5:1", "--order", "rows"], 2, &["'rows' is neither row nor column"]);
+    assert_fails(&["shapes", "random:5:1", "--precision", "f16,fp64"], 2, &["no accuracy class 'fp64'"]);
+    assert_fails(&["shapes", "random:5:1", "--batch", "0"], 2, &["0 is not in 1..=65535"]);
+    assert_fails(&["shapes", "random:5:1", "--device", "99"], 1, &["no CUDA device"]);
+    if no_device().is_some() {
+        assert_fails(&["shapes", "random:5:1"], 1, &["beside cuBLAS", "run it on a machine with one"]);
+    }
 }
 
 #[test]

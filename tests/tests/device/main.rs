@@ -1,7 +1,7 @@
 //! The CUDA device: every step keeps the contract, every launch gets what it asks for, and every instruction gives what is
 //! recorded. What cannot run here, since there is no device or another one, is ignored.
 //!
-//! A name says which: `contract::naive`, `layouts::naive`, `library::one call`,
+//! A name says which: `contract::naive`, `layouts::naive`, `library::one call`, `shapes::fp32`,
 //! `launches::plain`, `conformance::float`. With `--record FOLDER` the executable writes the
 //! recording of the instructions instead, and with `--ptx FOLDER` their PTX, for other tools. It needs no cargo, so that it can be
 //! taken to a machine with a GPU.
@@ -13,6 +13,7 @@ mod groups;
 mod large;
 mod launches;
 mod library;
+mod shapes;
 mod steps;
 mod threads;
 
@@ -50,6 +51,7 @@ fn test() -> ExitCode {
     };
     let trials: Vec<Trial> = steps::trials(capability)
         .chain(library::trials(capability))
+        .chain(shapes::trials(capability))
         .chain(launches::trials(capability))
         .chain(conformance::trials(capability))
         .collect();

@@ -13,6 +13,7 @@ use crate::backend::{Backend, Conditions, Device, Kernel};
 use crate::verify::Coverage;
 use crate::{Error, Matrix, Operands, Problem, Stop};
 
+mod contender;
 mod cublas;
 mod device;
 mod failure;
@@ -20,9 +21,11 @@ mod graph;
 mod launch;
 mod nvml;
 mod operands;
+mod placement;
 mod prepared;
 mod raw;
 mod runner;
+mod sequences;
 mod timer;
 
 use cublas::Cublas;
@@ -32,6 +35,7 @@ use nvml::Monitor;
 use operands::{DeviceOperands, Gemm};
 use prepared::Prepared;
 pub use runner::PtxRunner;
+pub use sequences::Sequences;
 use timer::Timer;
 
 /// Runs kernels on one CUDA device, on the thread that made it.

@@ -30,12 +30,17 @@ impl Timer {
     /// The device is busy with the flush while the host queues the launch behind it, so that it does not wait for the
     /// host between the two events.
     pub(super) fn time(&mut self, launch: &Launch, stream: &Stream) -> Result<f32, Error> {
-        // SAFETY: the memory is this timer's own, nothing reads it, and freeing it waits for the device.
-        unsafe { self.flush.set_32_async(0, stream) }.context("flush the L2 cache")?;
+        self.flush(stream)?;
         self.start.record(stream).context("record an event")?;
         launch.enqueue(stream)?;
         self.stop.record(stream).context("record an event")?;
         self.stop.synchronize().context(launch.what())?;
         self.stop.elapsed_time_f32(&self.start).context("read the events")
+    }
+
+    /// Flushes the L2 cache, in the stream's order.
+    pub(super) fn flush(&self, stream: &Stream) -> Result<(), Error> {
+        // SAFETY: the memory is this timer's own, nothing reads it, and freeing it waits for the device.
+        unsafe { self.flush.index(..).set_32_async(0, stream) }.context("flush the L2 cache")
     }
 }

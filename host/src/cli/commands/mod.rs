@@ -5,6 +5,7 @@ mod counters;
 mod explain;
 mod list;
 mod measure;
+mod shapes;
 mod tune;
 
 pub use list::list;
@@ -21,6 +22,7 @@ pub fn run(request: &RunRequest) -> Result<u8, Error> {
         Task::Explain(step) => explain::explain(request, step),
         Task::Accuracy(study) => accuracy::accuracy(request, study),
         Task::Counters(steps) => counters::counters(request, steps),
+        Task::Shapes(sweep) => shapes::shapes(request, sweep),
         Task::Tune(search) => tune::tune(request, search),
     }
 }
