@@ -50,6 +50,17 @@ fn end_of_body<'a>(words: &mut impl Iterator<Item = (usize, &'a str)>) -> Option
     None
 }
 
+/// Whether a byte is one of a word's.
+const IS_WORD: [bool; 256] = {
+    let mut is_word = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        is_word[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'.' | b'_' | b'$' | b'%');
+        byte += 1;
+    }
+    is_word
+};
+
 /// Words and marks with their places, without comments and strings.
 struct Words<'a> {
     text: &'a str,
@@ -59,27 +70,30 @@ struct Words<'a> {
 impl<'a> Iterator for Words<'a> {
     type Item = (usize, &'a str);
 
+    // By bytes, since modules are long: what is not ASCII stands in comments and strings, and is whole there.
     fn next(&mut self) -> Option<Self::Item> {
-        let is_word = |c: char| c.is_ascii_alphanumeric() || "._$%".contains(c);
+        let is_word = |byte: u8| IS_WORD[byte as usize];
         loop {
             let start = self.at;
             let rest = &self.text[start..];
-            let first = rest.chars().next()?;
+            let bytes = rest.as_bytes();
+            let first = *bytes.first()?;
             let length = |end: &str, skip: usize| rest[skip..].find(end).map_or(rest.len(), |at| skip + at + end.len());
-            if rest.starts_with("//") {
-                self.at += length("\n", 2);
-            } else if rest.starts_with("/*") {
-                self.at += length("*/", 2);
-            } else if first == '"' {
-                self.at += length("\"", 1);
-            } else if is_word(first) {
-                let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
+            if is_word(first) {
+                let word = &rest[..bytes.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len())];
                 self.at += word.len();
                 return Some((start, word));
+            } else if bytes.starts_with(b"//") {
+                self.at += length("\n", 2);
+            } else if bytes.starts_with(b"/*") {
+                self.at += length("*/", 2);
+            } else if first == b'"' {
+                self.at += length("\"", 1);
             } else {
-                self.at += first.len_utf8();
-                if !first.is_whitespace() {
-                    return Some((start, &rest[..first.len_utf8()]));
+                let mark = rest.chars().next().map_or(1, char::len_utf8);
+                self.at += mark;
+                if !first.is_ascii_whitespace() {
+                    return Some((start, &rest[..mark]));
                 }
             }
         }

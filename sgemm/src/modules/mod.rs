@@ -4,11 +4,12 @@ mod entries;
 mod text;
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use gpu_kernels::{SUPPORT_KERNELS, Step, Target};
 
 use crate::Error;
-use entries::entries;
+use entries::{Entry, entries};
 pub use text::check;
 
 /// One module per target, compiled from `gpu-kernels`: `cargo xtask ptx` writes them. Each comes with its [`feature`].
@@ -37,6 +38,14 @@ const fn feature(target: Target) -> &'static str {
 pub fn built_in(target: Target) -> Result<&'static str, Error> {
     let found = BUILT_IN.iter().find(|(known, _)| *known == target).map(|(_, text)| *text);
     found.ok_or(Error::NoModule { target: target.name(), feature: feature(target) })
+}
+
+/// The kernels of the built-in module of a target, which is read once.
+fn built_in_entries(target: Target) -> Result<&'static [Entry<'static>], Error> {
+    static ENTRIES: [OnceLock<Vec<Entry<'static>>>; BUILT_IN.len()] = [const { OnceLock::new() }; BUILT_IN.len()];
+    let text = built_in(target)?;
+    let known = BUILT_IN.iter().zip(&ENTRIES).find(|((known, _), _)| *known == target);
+    Ok(known.map_or(&[], |(_, found)| found.get_or_init(|| entries(text))))
 }
 
 /// Where kernels come from.
@@ -102,12 +111,15 @@ impl ModuleSource {
     /// The module of a target with these kernels alone.
     fn with(&self, target: Target, kernels: &[&str]) -> Result<String, Error> {
         let text = self.text(target)?;
-        let entries = entries(text);
+        let entries = match self.supplied(target) {
+            Some(_) => &entries(text),
+            None => built_in_entries(target)?,
+        };
         if let Some(kernel) = kernels.iter().find(|kernel| !entries.iter().any(|entry| entry.name == **kernel)) {
             return Err(Error::MissingKernel { module: self.name(target), kernel: (*kernel).to_owned() });
         }
-        let unneeded = entries.into_iter().filter(|entry| !kernels.contains(&entry.name));
-        Ok(text::without(text, unneeded.map(|entry| entry.range)))
+        let unneeded = entries.iter().filter(|entry| !kernels.contains(&entry.name));
+        Ok(text::without(text, unneeded.map(|entry| entry.range.clone())))
     }
 
     /// What to call a target's module in messages: the caller's name, or `the built-in sm_80 module`.
