@@ -117,8 +117,8 @@ impl Gemm {
         }
         let what = || format!("run {}", self.kernel().slug);
         stream.context().bind_to_thread().map_err(|error| failed(what(), error))?;
-        // SAFETY: the stream's context is current. `check` found arguments and workspace fit for the plan. Flags are zero: they were
-        // allocated so, each run leaves them so, and where one broke off `begin` clears them.
+        // SAFETY: the stream's context is current. `check` found arguments and workspace fit for the plan. Flags are zero: `begin`
+        // clears them for the first run and where one broke off, and each run leaves them so.
         unsafe {
             workspace.begin(stream)?;
             let (location, _used) = workspace.bind(stream);

@@ -12,8 +12,8 @@ use crate::plan::{Address, Buffer, Buffers, Plan, WORKSPACE_ALIGNMENT};
 
 /// Device memory for plans to compute in: any plans of a handle that need no more bytes, one after the other in the order of streams.
 ///
-/// Flags of stream-K lie before the rest. They are zero between runs, so that no run needs to clear them: hence this type, where
-/// bytes alone would do otherwise.
+/// Flags of stream-K lie before the rest. They are zero between runs, so that no run but the first needs to clear them: hence
+/// this type, where bytes alone would do otherwise.
 #[derive(Debug)]
 pub struct Workspace {
     /// One slice: each costs every run the events by which cudarc orders streams.
