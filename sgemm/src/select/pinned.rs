@@ -2,7 +2,7 @@
 
 use gpu_kernels::{Precision, Step};
 
-use super::rule::{blocks, fills, on_tensor_cores, sequential};
+use super::rule::{fills, most_blocks, on_tensor_cores, sequential, widest};
 use super::{Choice, Reason, Table, is_usable, measured};
 use crate::{AccuracyClass, Device, Product};
 
@@ -59,11 +59,8 @@ pub fn pinned(table: Option<&Table>, device: &Device, product: &Product, class: 
     )
 }
 
-/// The largest tiles that fill the device, of which least is out of bounds of C; or else the most blocks.
+/// The largest tiles that fill the device, or else the most blocks.
 fn split(steps: &[&'static Step], product: &Product, device: &Device) -> Option<&'static Step> {
-    let waste = |step: &Step| step.tile.bm * step.tile.bn;
-    let in_bounds = |step: &Step| step.tile.bm.min(product.m) * step.tile.bn.min(product.n);
     let filling = steps.iter().copied().filter(|step| fills(step, product, device));
-    let largest = filling.max_by_key(|step| (in_bounds(step), std::cmp::Reverse(waste(step))));
-    largest.or_else(|| steps.iter().copied().max_by_key(|step| (blocks(step, product), std::cmp::Reverse(waste(step)))))
+    widest(filling, product).or_else(|| most_blocks(steps.iter().copied(), product))
 }

@@ -1,5 +1,7 @@
 //! A rule of thumb for shapes that nobody measured: from how a kernel's blocks fill the device.
 
+use std::cmp::Reverse;
+
 use gpu_kernels::{Precision, STEPS, Schedule, Step};
 
 use super::is_usable;
@@ -89,12 +91,17 @@ fn is_long_enough(step: &Step, product: &Product) -> bool {
     product.k / splits >= LEAST_K_TILES * step.tile.bk
 }
 
-/// The last of those with the largest tile.
+/// The last of those with the most elements of C in a tile, and of these the fewest beyond it.
 pub(super) fn widest(steps: impl Iterator<Item = &'static Step>, product: &Product) -> Option<&'static Step> {
-    steps.max_by_key(|step| area(step, product))
+    steps.max_by_key(|step| (area(step, product), smallest(step)))
 }
 
-/// The last of those with the most blocks.
+/// The last of those with the most blocks, and of these the smallest tiles.
 pub(super) fn most_blocks(steps: impl Iterator<Item = &'static Step>, product: &Product) -> Option<&'static Step> {
-    steps.max_by_key(|step| blocks(step, product))
+    steps.max_by_key(|step| (blocks(step, product), smallest(step)))
+}
+
+/// Larger where a tile is smaller: blocks compute all of it, whatever is in bounds.
+fn smallest(step: &Step) -> impl Ord + use<> {
+    Reverse(step.tile.bm * step.tile.bn)
 }

@@ -1,6 +1,6 @@
 use gpu_kernels::{Activation, STEPS, Schedule, Target, Tile};
 
-use super::rule::on_tensor_cores;
+use super::rule::{blocks, on_tensor_cores};
 use super::*;
 use crate::{Epilogue, Layout, Problem};
 
@@ -52,6 +52,19 @@ fn what_is_chosen_fills_the_device_where_something_does() {
             assert!(device.runs(step));
             assert!(fills(step, &product(m, n, k), &device), "{} at {shape:?}", step.slug);
         }
+    }
+}
+
+#[test]
+fn of_as_many_blocks_those_with_the_smallest_tiles_are_chosen() {
+    for shape in [[8, 8, 5632], [7, 1, 73], [5, 12, 12478], [1, 1, 1]] {
+        let [m, n, k] = shape;
+        let (product, device) = (product(m, n, k), of_capability(HOPPER));
+        let step = chosen(HOPPER, shape);
+        let area = |step: &Step| step.tile.bm * step.tile.bn;
+        let others = gpu_kernels::runnable().filter(|step| step.precision == Precision::Fp32 && device.runs(step));
+        let others = others.filter(|other| other.schedule == step.schedule && area(other) < area(step));
+        assert!(others.map(|other| blocks(other, &product)).all(|count| count < blocks(step, &product)), "{shape:?}");
     }
 }
 
