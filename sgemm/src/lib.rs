@@ -27,8 +27,11 @@
 //! # What a layout costs
 //! Kernels read A and B row-major and write D row-major; a column-major D is the transpose of such a problem. Other layouts are
 //! transposed in the workspace first, and operands whose address or rows are not aligned to 16 bytes are copied for kernels that load
-//! with TMA. A D that is not C, alpha and beta in device memory, bias and activation take a post-pass, with the sums in the workspace.
-//! [`plan::Plan::launches`] shows all of it.
+//! with TMA. Bias and activation cost nothing with the kernels of Hopper, which have them in their epilogue. A D that is not C, and alpha
+//! and beta in device memory, take a post-pass, with the sums in the workspace. [`plan::Plan::launches`] shows all of it.
+//!
+//! # Determinism
+//! The same call gives the same bits. [`Determinism::PerElement`] makes them independent of m, n, the batch and the other rows, too.
 //!
 //! # Accuracy classes
 //! The default is IEEE single precision. Other arithmetic is asked for, per problem: [`Problem::with_accuracy`].
