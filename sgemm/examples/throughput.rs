@@ -90,15 +90,20 @@ fn epilogues(
         let (mut c, bias) = (stream.alloc_zeros::<f32>(size * size)?, stream.clone_htod(&random(size, 3))?);
         for class in [AccuracyClass::Fp32Strict, AccuracyClass::Fp32, AccuracyClass::Tf32] {
             let problem = Problem::new(size, size, size).with_accuracy(class);
+            let plan = |(_, activation, is_apart): (_, Activation, bool)| {
+                let has_bias = activation != Activation::None;
+                let epilogue = Epilogue { bias: has_bias.then_some(BiasPer::Column), activation };
+                let problem = problem.with_epilogue(epilogue);
+                let gemm = handle.plan(&if is_apart { problem.with_d(Layout::row_major(size)) } else { problem })?;
+                Ok((gemm, has_bias, is_apart))
+            };
+            let plans = ways.into_iter().map(plan).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+            let bytes = plans.iter().map(|(gemm, ..)| gemm.workspace_bytes()).max().unwrap_or(0);
+            // One for all rounds: the first run in a workspace clears its flags.
+            let mut workspace = handle.workspace(stream, bytes)?;
             let mut times = [const { Vec::new() }; 4];
             for _ in 0..ROUNDS {
-                for ((_, activation, is_apart), times) in ways.iter().zip(&mut times) {
-                    let has_bias = *activation != Activation::None;
-                    let epilogue = Epilogue { bias: has_bias.then_some(BiasPer::Column), activation: *activation };
-                    let problem = problem.with_epilogue(epilogue);
-                    let gemm =
-                        handle.plan(&if *is_apart { problem.with_d(Layout::row_major(size)) } else { problem })?;
-                    let mut workspace = handle.workspace(stream, gemm.workspace_bytes())?;
+                for ((gemm, has_bias, is_apart), times) in plans.iter().zip(&mut times) {
                     stream.memset_zeros(flush)?;
                     times.push(seconds(stream, 1, || {
                         let arguments = if *is_apart {
@@ -106,7 +111,7 @@ fn epilogues(
                         } else {
                             Arguments::new(1.0, &a, &b, 0.0, &mut c)
                         };
-                        let arguments = if has_bias { arguments.with_bias(&bias) } else { arguments };
+                        let arguments = if *has_bias { arguments.with_bias(&bias) } else { arguments };
                         Ok(gemm.run_with(stream, arguments, &mut workspace)?)
                     })?);
                 }

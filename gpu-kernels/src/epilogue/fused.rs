@@ -119,7 +119,7 @@ impl<O: Output> Fused<O> {
                 core::array::from_fn(|v| core::array::from_fn(|w| g.axpby(acc[v][w], old[v][w])));
             if !self.bias.is_null() {
                 let bias = |index: u32| (*self.bias.add(index as usize)).get();
-                if self.bias_per == BiasPer::Row as u32 {
+                if self.is_per_row() {
                     let bias: [f32; V] = core::array::from_fn(|v| bias(element(v).row.min(g.m - 1)));
                     values = core::array::from_fn(|v| values[v].map(|value| value + bias[v]));
                 } else {

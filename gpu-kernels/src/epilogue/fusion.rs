@@ -4,9 +4,9 @@ use super::direct::{self, Output};
 use super::fused::Fused;
 use super::simt;
 use super::staged::{Layout, StagingBuffer};
+use crate::Coord;
 use crate::gemm::Gemm;
 use crate::hardware::VEC;
-use crate::{BiasPer, Coord};
 
 /// Declares two entry points of a kernel, of matrices of f32 or of `$input` and `$output`: one as [`gemm_kernel`](crate::gemm::gemm_kernel) does, and one of the
 /// name with `_fused`, which has bias and activation in its epilogue and takes [`FUSION_ARGUMENTS`](crate::FUSION_ARGUMENTS) last.
@@ -128,7 +128,7 @@ impl<O: Output> Fusion<O> for Fused<O> {
 
     #[inline(always)]
     fn block_at(self, row: u32, col: u32) -> Self {
-        let first = if self.bias_per == BiasPer::Row as u32 { row } else { col };
+        let first = if self.is_per_row() { row } else { col };
         let bias = if self.bias.is_null() { self.bias } else { self.bias.wrapping_add(first as usize) };
         Self { bias, ..self }
     }

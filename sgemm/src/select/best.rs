@@ -32,13 +32,14 @@ pub fn plan(table: Option<&Table>, device: &Device, problem: &Problem, limit: u6
     problem.validate()?;
     let product = Oriented::new(problem)?.product(problem);
     let is_pinned = problem.determinism == Determinism::PerElement;
-    let family = pinned::family(device, product.k, problem.class);
+    let family = is_pinned.then(|| pinned::family(device, product.k, problem.class));
     let choose = if is_pinned { pinned::pinned } else { choose };
     let chosen = choose(table, device, &product, problem.class).map(|choice| choice.step);
     let chosen = chosen.filter(|step| is_usable(device, step));
     let in_fused = chosen.filter(|_| !is_pinned).and_then(|step| fused(table, device, &product, problem, step));
     let chosen = in_fused.map(|choice| choice.step).or(chosen);
-    let meets = |step: &&'static Step| problem.class.admits(step.precision) && (!is_pinned || family(step));
+    let is_in_family = |step: &Step| family.as_ref().is_none_or(|is_in| is_in(step));
+    let meets = |step: &&'static Step| problem.class.admits(step.precision) && is_in_family(step);
     let mut others: Vec<_> = gpu_kernels::runnable().filter(meets).filter(|step| device.runs(step)).collect();
     others.sort_by_key(|step| std::cmp::Reverse(preference(step, &product, device)));
     let (others, left_out): (Vec<_>, Vec<_>) = others.into_iter().partition(|step| is_usable(device, step));
