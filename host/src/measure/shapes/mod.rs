@@ -149,7 +149,7 @@ fn verified(case: &Case, kernel: Kernel, verification: &Verification) -> Result<
 /// Launches of a product, all of its batch.
 fn launches(plan: &Plan) -> usize {
     let bindings = Bindings::new(Buffers::default(), 1.0, 0.0);
-    (0..plan.batch()).map(|index| plan.needed(index, &bindings).count()).sum()
+    (0..plan.rounds()).map(|index| plan.needed(index, &bindings).count()).sum()
 }
 
 fn pairs(rounds: Vec<Vec<f64>>) -> Vec<[f64; 2]> {
