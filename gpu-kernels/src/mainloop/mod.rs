@@ -2,6 +2,7 @@
 
 #[cfg(feature = "device")]
 pub(crate) mod cp_async_tiles;
+pub(crate) mod gemv;
 #[cfg(feature = "device")]
 pub(crate) mod gmem;
 pub(crate) mod simt_tma;

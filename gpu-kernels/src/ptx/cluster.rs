@@ -13,6 +13,16 @@ pub(crate) fn rank() -> u32 {
     rank
 }
 
+/// Blocks of the cluster along z.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn blocks_z() -> u32 {
+    let blocks: u32;
+    // SAFETY: reads a special register.
+    unsafe { core::arch::asm!("mov.u32 {}, %cluster_nctaid.z;", out(reg32) blocks, options(pure, nomem)) }
+    blocks
+}
+
 /// Waits until every thread of the cluster is here: `barrier.cluster`.
 #[gpu_only]
 #[inline(always)]
@@ -62,6 +72,25 @@ pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
         )
     }
     value
+}
+
+/// Stores a value in the shared memory of another block: `mapa`, `st.shared::cluster`.
+///
+/// # Safety
+/// There is room for it there, that block has begun and does not end, and nobody else touches it meanwhile.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn store(address: u32, rank: u32, value: f32) {
+    // SAFETY: there, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {}, {};",
+            "st.shared::cluster.f32 [remote], {}; }}",
+            in(reg32) address,
+            in(reg32) rank,
+            in(reg32) value,
+        )
+    }
 }
 
 /// Stores four contiguous values in the shared memory of another block: `mapa`, `st.shared::cluster`.

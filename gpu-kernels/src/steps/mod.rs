@@ -12,6 +12,8 @@ pub mod bank_conflicts;
 pub mod coalesced;
 #[path = "22_fp16x3.rs"]
 pub mod fp16x3;
+#[path = "26_gemv.rs"]
+pub mod gemv;
 #[path = "20_hgemm.rs"]
 pub mod hgemm;
 #[path = "14_ilp.rs"]
@@ -74,4 +76,5 @@ pub const STEPS: &[Step] = &[
     tf32::STEP,
     fp16x3::STEP,
     tf32x3::STEP,
+    gemv::STEP,
 ];

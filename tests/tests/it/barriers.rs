@@ -9,9 +9,11 @@ const BARRIER: &str = "bar.sync";
 
 /// A tile inside and others on the edges, and three slices, the last of which is not complete: with rows that 128-bit
 /// loads can read, and with others.
-fn problems(step: &Step) -> [Problem; 2] {
+fn problems(step: &'static Step) -> [Problem; 2] {
     let tile = step.tile;
-    [4, 3].map(|more| Problem::new(tile.bm + more, tile.bn + more, 2 * tile.bk + more).unwrap())
+    let problem =
+        |more| Problem::new(tile.bm + more, tile.bn + more, 2 * tile.bk + more)?.for_kernel(Kernel::Step(step));
+    [4, 3].map(|more| problem(more).unwrap())
 }
 
 /// What the emulator says first about the step in this PTX.
