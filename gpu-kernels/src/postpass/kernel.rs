@@ -28,6 +28,8 @@ macro_rules! kernels {
             n: u32,
             w: *const f32,
             ldw: u32,
+            planes: u32,
+            plane_stride: u64,
             alpha: f32,
             alpha_at: *const f32,
             beta: f32,
@@ -47,8 +49,8 @@ macro_rules! kernels {
                 let scalar = |value: f32, at: *const f32| if at.is_null() { value } else { *at };
                 let (alpha, beta) = (scalar(alpha, alpha_at), scalar(beta, beta_at));
                 let c_strides = [c_row_stride as usize, c_col_stride as usize];
-                let (ldw, ldd) = (ldw as usize, ldd as usize);
-                finish(&Operands { m, n, w, ldw, alpha, beta, c, c_strides, d, ldd, bias, bias_per, activation });
+                let (ldw, ldd, plane_stride) = (ldw as usize, ldd as usize, plane_stride as usize);
+                finish(&Operands { m, n, w, ldw, planes, plane_stride, alpha, beta, c, c_strides, d, ldd, bias, bias_per, activation });
             }
         }
     )*};
@@ -66,6 +68,8 @@ struct Operands<O> {
     n: u32,
     w: *const f32,
     ldw: usize,
+    planes: u32,
+    plane_stride: usize,
     alpha: f32,
     beta: f32,
     c: *const O,
@@ -166,6 +170,22 @@ unsafe fn finish<O: Output>(g: &Operands<O>) {
                 if col(j) < g.n {
                     let value = (*g.bias.add(col(j) as usize)).get();
                     bias.iter_mut().for_each(|row| row[j] = value);
+                }
+            }
+        }
+
+        for plane in 1..if reads_w { g.planes } else { 1 } {
+            let offset = plane as usize * g.plane_stride;
+            for i in 0..ROWS as usize {
+                if is_wide && row(i) < g.m {
+                    let other: [f32; VEC as usize] = f32x4::load(g.w(row(i), first_col).wrapping_add(offset));
+                    acc[i] = core::array::from_fn(|j| acc[i][j] + other[j]);
+                } else if row(i) < g.m {
+                    for j in 0..VEC as usize {
+                        if col(j) < g.n {
+                            acc[i][j] += *g.w(row(i), col(j)).wrapping_add(offset);
+                        }
+                    }
                 }
             }
         }

@@ -8,9 +8,11 @@ mod schedule;
 
 pub use arithmetic::{Element, Precision, Target};
 pub use geometry::{Ab, Coord, Extent};
-pub use operand::{NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox};
+pub use operand::{
+    NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed,
+};
 pub use postpass::{Activation, BiasPer, POSTPASS_ARGUMENTS, Postpass};
-pub use schedule::{Schedule, StreamKTiles, persistent_rows, persistent_tile, persistent_tiles};
+pub use schedule::{Schedule, Splits, StreamKTiles, persistent_rows, persistent_tile, persistent_tiles};
 
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
 ///
@@ -48,6 +50,8 @@ pub struct Step {
     pub prepasses: &'static [Prepass],
     /// The TMA boxes of the tensor maps of A and B that the kernel takes.
     pub maps: Option<Ab<TmaBox>>,
+    /// Whether and how it reads A and B where they are stored transposed.
+    pub transposed: Transposed,
     /// Static shared memory per block, in bytes.
     pub smem_bytes: u32,
     /// Dynamic shared memory per block, in bytes, which the launch must ask for.
@@ -82,6 +86,25 @@ pub const MAP_ARGUMENTS: [(&str, &str); 2] = [("a_map", "&TensorMap"), ("b_map",
 
 /// What a kernel of hi/lo split operands takes after that: the scaling exponents of A's rows and of B's columns.
 pub const SCALE_ARGUMENTS: [(&str, &str); 2] = [("a_scales", "*const i32"), ("b_scales", "*const i32")];
+
+/// What a kernel that reads transposed operands takes after that: whether A and B are, 0 or 1. Then `a` is k x m and `lda` its own,
+/// `b` n x k.
+pub const TRANSPOSED_ARGUMENTS: [(&str, &str); 2] = [("a_transposed", "u32"), ("b_transposed", "u32")];
+
+/// What a kernel of [`Schedule::PlannedSplitK`] takes after that. z of a block is `(problem * planes + plane) * cluster + rank`.
+///
+/// - Strides count elements from one problem of the batch to the next one's; where one is 0, all problems share the matrix, and a
+///   tensor map has it once.
+/// - `c_is_f32` is 1 where C, and a bias, are of f32, whatever the step's output.
+/// - `planes` is at least 1. Plane p of C begins `p * plane_stride` elements further on.
+pub const PLANNED_ARGUMENTS: [(&str, &str); 6] = [
+    ("a_stride", "u64"),
+    ("b_stride", "u64"),
+    ("c_stride", "u64"),
+    ("c_is_f32", "u32"),
+    ("planes", "u32"),
+    ("plane_stride", "u64"),
+];
 
 /// What a stream-K kernel takes last: [`StreamKTiles::tiles`], a partial tile for each stream-K block, and a flag for each, which is
 /// 0 before and after a launch.
@@ -128,6 +151,7 @@ impl Step {
         schedule: Schedule::DataParallel,
         prepasses: &[],
         maps: None,
+        transposed: Transposed::ByPrepass,
         smem_bytes: 0,
         dynamic_smem_bytes: 0,
         vector_loads: false,
@@ -139,12 +163,15 @@ impl Step {
     pub fn arguments(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         let (has_maps, streams) = (self.maps.is_some(), matches!(self.schedule, Schedule::StreamK { .. }));
         let splits = self.has_split_operands();
+        let (turns, is_planned) = (self.transposed != Transposed::ByPrepass, self.is_planned());
         let maps = MAP_ARGUMENTS.into_iter().filter(move |_| has_maps);
         let scales = SCALE_ARGUMENTS.into_iter().filter(move |_| splits);
         KERNEL_ARGUMENTS
             .into_iter()
             .chain(maps)
             .chain(scales)
+            .chain(TRANSPOSED_ARGUMENTS.into_iter().filter(move |_| turns))
+            .chain(PLANNED_ARGUMENTS.into_iter().filter(move |_| is_planned))
             .chain(STREAM_ARGUMENTS.into_iter().filter(move |_| streams))
     }
 
@@ -175,14 +202,15 @@ impl Step {
         self.block[0] * self.block[1] * self.block[2]
     }
 
-    /// The launch grid for an m x n result on a device of `sm_count` SMs: x along n, y along m, whole clusters.
+    /// The launch grid for an m x n result on a device of `sm_count` SMs: x along n, y along m, whole clusters; of
+    /// [`Schedule::PlannedSplitK`], one split of one problem.
     /// Zero in a dimension means that there is nothing to do.
     #[must_use]
     pub const fn grid(&self, m: u32, n: u32, sm_count: u32) -> [u32; 3] {
         let tiles = self.tiles(m, n);
         let Extent { rows, cols } = tiles;
         let [x, y, z] = match self.schedule {
-            Schedule::DataParallel | Schedule::SerialSplitK { .. } => [cols, rows, 1],
+            Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::PlannedSplitK { .. } => [cols, rows, 1],
             Schedule::SplitK { splits } => [cols, rows, splits],
             Schedule::StreamK { .. } => {
                 let stream_k = self.stream_k_tiles(m, n, sm_count);
@@ -233,8 +261,31 @@ impl Step {
             _ if !self.adds_in_order => None,
             Schedule::DataParallel | Schedule::Persistent => Some(1),
             Schedule::SplitK { splits } | Schedule::SerialSplitK { splits } => Some(splits),
-            Schedule::StreamK { .. } => None,
+            Schedule::StreamK { .. } | Schedule::PlannedSplitK { .. } => None,
         }
+    }
+
+    /// Whether its schedule is [`Schedule::PlannedSplitK`].
+    #[must_use]
+    pub const fn is_planned(&self) -> bool {
+        matches!(self.schedule, Schedule::PlannedSplitK { .. })
+    }
+
+    /// The splits of k for m x n results of `problems` problems on a device of `sm_count` SMs where the schedule is
+    /// [`Schedule::PlannedSplitK`]: as many as find a CTA slot at once and are worth it; planes only where a cluster is not enough, and
+    /// of one problem.
+    #[must_use]
+    pub const fn splits(&self, m: u32, n: u32, k: u32, problems: u32, sm_count: u32) -> Splits {
+        let Schedule::PlannedSplitK { blocks_per_sm, least_k } = self.schedule else { return Splits::NONE };
+        let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems));
+        let slots = sm_count * blocks_per_sm / blocks;
+        let cluster = at_least_1(least(least(slots, k / least_k), Splits::MAX_CLUSTER));
+        let planes = if cluster < Splits::MAX_CLUSTER || problems > 1 {
+            1
+        } else {
+            at_least_1(least(slots / cluster, k / (cluster * least_k * 4)))
+        };
+        Splits { cluster, planes }
     }
 
     /// The tile of C that a block computes, alone or with the other blocks along z. `None` for a block of the stream-K tiles.
@@ -245,9 +296,10 @@ impl Step {
         let [x, y, _] = block;
         match self.schedule {
             Schedule::Persistent => Some(persistent_tile(x, self.tiles(m, n), self.tile.bm, self.cluster[0])),
-            Schedule::DataParallel | Schedule::SplitK { .. } | Schedule::SerialSplitK { .. } => {
-                Some(Coord { row: y, col: x })
-            }
+            Schedule::DataParallel
+            | Schedule::SplitK { .. }
+            | Schedule::SerialSplitK { .. }
+            | Schedule::PlannedSplitK { .. } => Some(Coord { row: y, col: x }),
             Schedule::StreamK { .. } if x < stream_k.blocks => None,
             Schedule::StreamK { .. } => Some(self.tile_at(x - stream_k.blocks + stream_k.tiles, n)),
         }
@@ -271,4 +323,12 @@ impl Step {
     pub const fn flag_bytes(&self, stream_k: StreamKTiles) -> u64 {
         stream_k.blocks as u64 * 4
     }
+}
+
+const fn least(one: u32, other: u32) -> u32 {
+    if one < other { one } else { other }
+}
+
+const fn at_least_1(count: u32) -> u32 {
+    if count == 0 { 1 } else { count }
 }

@@ -1,6 +1,6 @@
 //! What happens to A and B before a step's kernel reads them.
 
-use super::{Element, Extent};
+use super::{Ab, Element, Extent};
 
 /// A kernel that rewrites A or B in memory before the step's own kernel reads it: from the start of an allocation on, its
 /// leading dimension the next multiple of 16 bytes, or what a [`Split`] makes of a row. It takes [`PREPASS_ARGUMENTS`].
@@ -51,6 +51,17 @@ pub enum Operand {
     A,
     /// k x n.
     B,
+}
+
+/// What a kernel does with A where it is stored k x m, and with B where it is stored n x k. The alternative is a pre-pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transposed {
+    /// It reads them only as a pre-pass leaves them.
+    ByPrepass,
+    /// It reads them as they are: [`crate::TRANSPOSED_ARGUMENTS`].
+    Read,
+    /// The same, through tensor maps of these boxes of them.
+    Mapped(Ab<TmaBox>),
 }
 
 /// What one TMA load copies out of a row-major matrix; elements out of bounds are zero.

@@ -29,17 +29,20 @@ impl Postpass {
 
 /// The parameters of every [`Postpass`], in order; elements of `c`, `d` and `bias` are those of [`Postpass::element`].
 ///
-/// - `w` is m x n, row-major; it and its rows are aligned to 16 bytes.
+/// - `w` is m x n, row-major; it and its rows are aligned to 16 bytes. It is the sum of so many `planes`, added in order, each
+///   `plane_stride` elements after the one before, a multiple of 4.
 /// - `alpha_at` and `beta_at` point to alpha and beta in device memory; where one is null, the value counts.
 /// - `c` may have any two strides. `d` is row-major. Both are aligned to an element; vector accesses are used where they are aligned
 ///   to four.
 /// - `bias` has an element for each row or column of D, as `bias_per`, a [`BiasPer`], says; none is added where it is null.
 /// - `activation` is an [`Activation`].
-pub const POSTPASS_ARGUMENTS: [(&str, &str); 16] = [
+pub const POSTPASS_ARGUMENTS: [(&str, &str); 18] = [
     ("m", "u32"),
     ("n", "u32"),
     ("w", "*const f32"),
     ("ldw", "u32"),
+    ("planes", "u32"),
+    ("plane_stride", "u64"),
     ("alpha", "f32"),
     ("alpha_at", "*const f32"),
     ("beta", "f32"),

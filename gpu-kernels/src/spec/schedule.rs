@@ -27,6 +27,15 @@ pub enum Schedule {
         /// are stream-K tiles only with the latter.
         max_splits: u32,
     },
+    /// Split-K in as many splits as the plan says, [`crate::Step::splits`], for the problems of a batch side by side: along z, a
+    /// cluster of blocks shares the k of a tile; several clusters do, where these are not enough, and leave the sums of each, a
+    /// plane of f32, to a post-pass. Kernels take [`crate::PLANNED_ARGUMENTS`].
+    PlannedSplitK {
+        /// CTA slots of an SM.
+        blocks_per_sm: u32,
+        /// The least k of a split that is worth a block of a cluster; of a plane, four times that.
+        least_k: u32,
+    },
     /// Persistent: one block per SM, in whole clusters along x, computes the tile at [`persistent_tile`] of its index, then
     /// of each index that is a grid further on.
     Persistent,
@@ -74,4 +83,27 @@ pub struct StreamKTiles {
     pub tiles: u32,
     /// The number of blocks, and so of work units, that share them.
     pub blocks: u32,
+}
+
+/// How [`Schedule::PlannedSplitK`] divides k: first evenly among planes, then each plane's among the blocks of a cluster, in k-tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Splits {
+    /// Blocks of a cluster.
+    pub cluster: u32,
+    /// Clusters for a tile.
+    pub planes: u32,
+}
+
+impl Splits {
+    /// All of k in one block.
+    pub const NONE: Self = Self { cluster: 1, planes: 1 };
+
+    /// The most blocks of a cluster that every device grants.
+    pub const MAX_CLUSTER: u32 = 8;
+
+    /// Blocks for a tile.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.cluster * self.planes
+    }
 }

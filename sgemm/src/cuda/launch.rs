@@ -14,8 +14,8 @@ use super::tensor_map::encode;
 use crate::Error;
 use crate::plan::{LaunchShape, Value};
 
-/// The most arguments of a launch: a stream-K kernel with a fused epilogue has 19.
-pub(super) const MAX_ARGUMENTS: usize = 20;
+/// The most arguments of a launch: a kernel with tensor maps, of transposed operands, planned splits and a fused epilogue has 24.
+pub(super) const MAX_ARGUMENTS: usize = 24;
 
 /// An argument as a kernel takes it.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +47,7 @@ impl Parameter {
 /// Queues a kernel in the stream. `what` completes the sentence "cannot ..." of an error.
 ///
 /// # Errors
-/// [`Error::Driver`] where the driver refuses the launch or a tensor map, or there are more than 20 arguments.
+/// [`Error::Driver`] where the driver refuses the launch or a tensor map, or there are more than 24 arguments.
 ///
 /// # Safety
 /// The function's context is current and the stream is one of it, or null. The kernel has just these parameters, and keeps within

@@ -88,7 +88,7 @@ impl Loaded {
     /// the product is done, and as long as a graph that captured it is launched; nothing else writes to them meanwhile.
     pub unsafe fn run(&self, stream: CUstream, bindings: &Bindings) -> Result<(), Error> {
         self.plan.check_alignment(bindings)?;
-        for index in 0..self.plan.batch() {
+        for index in 0..self.plan.rounds() {
             let bindings = Bindings { addresses: self.plan.addresses_of(index, &bindings.addresses), ..*bindings };
             for number in self.plan.needed(index, &bindings) {
                 // SAFETY: upheld by the caller.

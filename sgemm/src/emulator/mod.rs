@@ -135,7 +135,7 @@ impl Emulator {
     pub fn run_raw(&self, plan: &Plan, bindings: &Bindings, memory: &mut DeviceMemory) -> Result<(), Error> {
         plan.check_alignment(bindings)?;
         memory.clear_flags(plan, &bindings.addresses)?;
-        for index in 0..plan.batch() {
+        for index in 0..plan.rounds() {
             let bindings = Bindings { addresses: plan.addresses_of(index, &bindings.addresses), ..*bindings };
             for number in plan.needed(index, &bindings) {
                 self.launch(plan, &plan.launches()[number], &bindings, memory)?;

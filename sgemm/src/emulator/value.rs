@@ -26,16 +26,18 @@ fn encode(map: &TensorMap<Address>) -> Result<[u8; TENSOR_MAP_BYTES], Error> {
         64 => Swizzle::Bytes64,
         _ => Swizzle::Bytes128,
     };
-    let dims = [map.columns.into(), map.rows.into()];
+    let (count, stride) = map.batch.unwrap_or((1, 0));
+    let rank = if map.batch.is_some() { 3 } else { 2 };
+    let dims = [map.columns.into(), map.rows.into(), count.into()];
     let TmaBox { element, extent, .. } = map.tma_box;
-    let strides = [map.ld * u64::from(element.bytes())];
-    let copied = [extent.cols, extent.rows];
+    let strides = [map.ld, stride].map(|elements| elements * u64::from(element.bytes()));
+    let copied = [extent.cols, extent.rows, 1];
     let element = match element {
         Element::F32 => Type::F32,
         Element::F16 => Type::F16,
         Element::Bf16 => Type::Bf16,
     };
     let refused = |error: ptx_emu::TensorMapError| Error::Emulated { kernel: "TMA", finding: error.to_string() };
-    let map = ptx_emu::TensorMap::new(element, map.at, &dims, &strides, &copied, swizzle);
+    let map = ptx_emu::TensorMap::new(element, map.at, &dims[..rank], &strides[..rank - 1], &copied[..rank], swizzle);
     map.map(|map| map.encode()).map_err(refused)
 }

@@ -20,7 +20,7 @@ impl Plan {
     }
 
     /// The launch that makes D of the sums.
-    pub(super) fn push_postpass(&mut self, oriented: &Oriented, ld_sums: u32) {
+    pub(super) fn push_postpass(&mut self, oriented: &Oriented, ld_sums: u32, planes: u32, plane_stride: u64) {
         let Oriented { m, n, c_strides: [c_row_stride, c_col_stride], ldd, .. } = *oriented;
         let postpass = gpu_kernels::finish(self.problem.output);
         let place = |buffer| Argument::Place(Place::start(buffer));
@@ -30,6 +30,8 @@ impl Plan {
             ("n", Argument::U32(n)),
             ("w", place(Buffer::Sums)),
             ("ldw", Argument::U32(ld_sums)),
+            ("planes", Argument::U32(planes)),
+            ("plane_stride", Argument::U64(plane_stride)),
             ("alpha", Argument::Alpha),
             ("alpha_at", scalar(Buffer::Alpha)),
             ("beta", Argument::Beta),

@@ -85,8 +85,9 @@ impl Argument {
             Self::Null => Value::Address(0),
             Self::Place(place) => Value::Address(place.address(&bindings.addresses)),
             Self::TensorMap(map) => {
-                let TensorMap { at, rows, columns, ld, tma_box } = map;
-                Value::TensorMap(TensorMap { at: at.address(&bindings.addresses), rows, columns, ld, tma_box })
+                let TensorMap { at, rows, columns, ld, batch, tma_box } = map;
+                let at = at.address(&bindings.addresses);
+                Value::TensorMap(TensorMap { at, rows, columns, ld, batch, tma_box })
             }
         }
     }
@@ -155,6 +156,9 @@ pub struct TensorMap<A> {
     pub columns: u32,
     /// Elements from one row to the next: a multiple of 16 bytes.
     pub ld: u64,
+    /// How many of them there are, at least 1, and the elements from one to the next, a multiple of 16 bytes: then it has three
+    /// dimensions.
+    pub batch: Option<(u32, u64)>,
     /// The box.
     pub tma_box: TmaBox,
 }

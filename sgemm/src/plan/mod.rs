@@ -7,15 +7,17 @@ mod epilogue;
 mod launch;
 mod operand;
 mod oriented;
+mod products;
 mod slabs;
 mod stored;
 
-use gpu_kernels::{Ab, Element, Extent, Operand, Schedule, Split, Step};
+use gpu_kernels::{Ab, Element, Extent, Operand, Split, Step};
 
 pub use buffer::{Buffer, Buffers, Place, WORKSPACE_ALIGNMENT};
 pub use launch::{Address, Argument, Bindings, Launch, LaunchShape, ModuleKind, Role, TensorMap, Value};
 use operand::{Pipeline, Rewrite};
 pub(crate) use oriented::Oriented;
+use products::Target;
 pub use slabs::Slab;
 use slabs::slabs;
 
@@ -55,6 +57,8 @@ pub struct Plan {
     launches: Vec<Launch>,
     bytes: Buffers<u64>,
     preparations: Vec<Preparation>,
+    /// Whether one launch has all problems of the batch.
+    has_batch_in_launch: bool,
 }
 
 /// What is done to an operand, once, before the step's kernel reads it: equal where the same is done to the same matrix, so that what
@@ -102,10 +106,10 @@ impl Plan {
         let is_direct = problem.d.is_none()
             && problem.scalars == Scalars::Host
             && kernel.is_some()
-            && step.output == problem.output
+            && (step.output == problem.output || step.is_planned() && problem.output == Element::F32)
             && oriented.ldd <= gpu_kernels::MAX_SIZE.into();
         let takes = [step.precision.input(), if is_direct { problem.output } else { step.output }];
-        if takes[0] != problem.input || !is_direct && step.output != Element::F32 {
+        if takes[0] != problem.input || !is_direct && step.output != Element::F32 && !step.is_planned() {
             return Err(Error::Elements { kernel: step.slug, takes, found: [problem.input, problem.output] });
         }
         let mut plan = Self {
@@ -115,6 +119,7 @@ impl Plan {
             launches: Vec::new(),
             bytes: Buffers::default(),
             preparations: Vec::new(),
+            has_batch_in_launch: false,
         };
         if problem.is_empty() {
             return Ok(plan);
@@ -134,12 +139,24 @@ impl Plan {
                 }
             }
         }
+        plan.has_batch_in_launch =
+            step.is_planned() && is_direct && plan.launches.iter().all(|rewrite| !rewrite.is_repeated);
+        let problems = if plan.has_batch_in_launch { plan.batch() } else { 1 };
+        let splits = step.splits(m, n, k, u32::try_from(problems).unwrap_or(u32::MAX), sm_count);
         let ld_sums = n.next_multiple_of(SUMS_ALIGNMENT);
-        let (result, ldc) = if is_direct { (Buffer::C, ldd as u32) } else { (Buffer::Sums, ld_sums) };
-        plan.push_products(&oriented, &inputs, result, ldc, sm_count);
-        if !is_direct {
-            plan.bytes[Buffer::Sums] = u64::from(m) * u64::from(ld_sums) * 4;
-            plan.push_postpass(&oriented, ld_sums);
+        let target = if is_direct && splits.planes == 1 {
+            Target { buffer: Buffer::C, ld: ldd as u32, element: problem.output, plane_stride: 0 }
+        } else {
+            let plane_stride = u64::from(m) * u64::from(ld_sums);
+            Target { buffer: Buffer::Sums, ld: ld_sums, element: Element::F32, plane_stride }
+        };
+        if target.buffer == Buffer::Sums {
+            plan.kernel = step.kernel;
+        }
+        plan.push_products(&oriented, &inputs, &target, splits, sm_count);
+        if target.buffer == Buffer::Sums {
+            plan.bytes[Buffer::Sums] = target.plane_stride * 4 * u64::from(splits.planes);
+            plan.push_postpass(&oriented, ld_sums, splits.planes, target.plane_stride);
         }
         Ok(plan)
     }
@@ -162,8 +179,8 @@ impl Plan {
         &self.problem
     }
 
-    /// The launches of one problem of the batch, in order; none where D has no elements. The step's kernel is launched once, but
-    /// for problems that are taller than a grid.
+    /// The launches of one of the [`rounds`](Self::rounds), in order; none where D has no elements. The step's kernel is launched once, but
+    /// for problems that are taller than a grid, and batches that are longer.
     #[must_use]
     pub fn launches(&self) -> &[Launch] {
         &self.launches
@@ -197,6 +214,12 @@ impl Plan {
     #[must_use]
     pub fn batch(&self) -> usize {
         self.problem.batch.count
+    }
+
+    /// How often the launches follow each other, for one problem of the batch after the other: 1 where one launch has all of them.
+    #[must_use]
+    pub fn rounds(&self) -> usize {
+        if self.has_batch_in_launch { 1 } else { self.batch() }
     }
 
     /// The numbers of the launches that there are for the problem of that index: without what rewrites operands where these are not
@@ -257,78 +280,6 @@ impl Plan {
         });
         let launches: Vec<_> = launches.collect();
         self.launches.extend(launches);
-    }
-
-    fn push_products(&mut self, oriented: &Oriented, inputs: &Ab<Pipeline>, result: Buffer, ldc: u32, sm_count: u32) {
-        let step = self.step;
-        let Oriented { m, n, k, .. } = *oriented;
-        let Ab { a, b } = inputs;
-        let [alpha, beta] =
-            if result == Buffer::C { [Argument::Alpha, Argument::Beta] } else { [1.0, 0.0].map(Argument::F32) };
-        for slab in slabs(m, step.tile.bm) {
-            let Slab { first_row, rows } = slab;
-            let c = Place::start(result).plus(u64::from(first_row) * u64::from(ldc) * u64::from(step.output.bytes()));
-            let mut arguments = vec![
-                ("m", Argument::U32(rows)),
-                ("n", Argument::U32(n)),
-                ("k", Argument::U32(k)),
-                ("alpha", alpha),
-                ("a", Argument::Place(a.plain.at_row(first_row))),
-                ("lda", Argument::U32(a.plain.ld as u32)),
-                ("b", Argument::Place(b.plain.place)),
-                ("ldb", Argument::U32(b.plain.ld as u32)),
-                ("beta", beta),
-                ("c", Argument::Place(c)),
-                ("ldc", Argument::U32(ldc)),
-            ];
-            if let Some(boxes) = step.maps {
-                let map = |stored: stored::Stored, tma_box| {
-                    let stored::Stored { place, rows, columns, ld, .. } = stored;
-                    Argument::TensorMap(TensorMap {
-                        at: place,
-                        rows: rows.max(1),
-                        columns: columns.max(1),
-                        ld,
-                        tma_box,
-                    })
-                };
-                arguments.push(("a_map", map(a.mapped.slab(slab), boxes.a)));
-                arguments.push(("b_map", map(b.mapped, boxes.b)));
-            }
-            if step.has_split_operands() {
-                arguments.push(("a_scales", Argument::Place(a.mapped.scales_at(first_row))));
-                arguments.push(("b_scales", Argument::Place(b.mapped.scales_at(0))));
-            }
-            if let Schedule::StreamK { .. } = step.schedule {
-                let stream_k = step.stream_k_tiles(rows, n, sm_count);
-                let part =
-                    |place, bytes| if bytes == 0 { Argument::Null } else { Argument::Place(Place::start(place)) };
-                let (partials, flags) = (step.partial_tile_bytes(stream_k), step.flag_bytes(stream_k));
-                arguments.push(("stream_k_tiles", Argument::U32(stream_k.tiles)));
-                arguments.push(("partial_tiles", part(Buffer::Partials, partials)));
-                arguments.push(("flags", part(Buffer::Flags, flags)));
-                for (part, bytes) in [(Buffer::Partials, partials), (Buffer::Flags, flags)] {
-                    self.bytes[part] = self.bytes[part].max(bytes);
-                }
-            }
-            if Some(self.kernel) == step.fused {
-                arguments.extend(self.fusion(oriented, first_row));
-            }
-            self.launches.push(Launch {
-                role: Role::Product,
-                kernel: self.kernel,
-                module: ModuleKind::Step,
-                shape: LaunchShape {
-                    grid: step.grid(rows, n, sm_count),
-                    block: step.block,
-                    cluster: step.cluster,
-                    dynamic_smem_bytes: step.dynamic_smem_bytes,
-                },
-                arguments,
-                slab,
-                is_repeated: true,
-            });
-        }
     }
 
     fn module_of(&self, kernel: &str) -> ModuleKind {

@@ -1,6 +1,6 @@
 //! How an operand gets into the form in which a step's kernel reads it.
 
-use gpu_kernels::{Operand, Prepass, Step};
+use gpu_kernels::{Operand, Prepass, Step, Transposed};
 
 use super::stored::Stored;
 use super::{Buffer, OPERAND_ALIGNMENT, Place};
@@ -46,7 +46,7 @@ pub(super) struct Pipeline {
 impl Pipeline {
     /// For an operand as the caller has it, at an address that is a multiple of `alignment` bytes.
     ///
-    /// A step reads rows of A and B as they are, or aligned for TMA; or A transposed; or both split. Whatever the caller has is
+    /// A step reads rows of A and B as they are, or aligned for TMA; or A transposed, or either of them; or both split. Whatever the caller has is
     /// transposed or aligned for that, at most once before the step's own pre-pass.
     pub(super) fn new(step: &Step, operand: Operand, source: Stored, alignment: u64) -> Self {
         let wanted = step.prepasses.iter().find(|prepass| prepass.operand == operand);
@@ -55,7 +55,9 @@ impl Pipeline {
         let is_aligned = alignment >= OPERAND_ALIGNMENT && source.has_aligned_rows();
         // TMA cannot do without; nor can steps that have such a pre-pass.
         let needs_aligned = !is_split && (step.maps.is_some() || wanted.is_some());
-        let is_readable = source.transposed == transposes && source.is_countable() && (is_aligned || !needs_aligned);
+        let reads_either = step.transposed != Transposed::ByPrepass;
+        let is_as_wanted = reads_either || source.transposed == transposes;
+        let is_readable = is_as_wanted && source.is_countable() && (is_aligned || !needs_aligned);
         let buffer = match (operand, is_split) {
             (Operand::A, true) => Buffer::PlainA,
             (Operand::B, true) => Buffer::PlainB,
@@ -64,7 +66,7 @@ impl Pipeline {
         };
         let mut rewrites = Vec::new();
         if !is_readable {
-            let turns = source.transposed != transposes;
+            let turns = !is_as_wanted;
             let own = wanted.filter(|prepass| !is_split && prepass.transposes == turns);
             let support = if turns { gpu_kernels::transpose } else { gpu_kernels::align };
             let prepass = own.copied().unwrap_or_else(|| support(operand, source.element));

@@ -50,6 +50,16 @@ impl Oriented {
         })
     }
 
+    /// Elements from one problem's operands to the next one's; 0 where there is one problem, and where all share the operand.
+    pub(super) fn batch_strides(&self, problem: &Problem) -> Ab<u64> {
+        let of = |stored: Stored| {
+            let batch = problem.batch;
+            let stride = if stored.place.buffer == Buffer::A { batch.a } else { batch.b };
+            if batch.count > 1 { stride as u64 } else { 0 }
+        };
+        self.operands.map(of)
+    }
+
     /// The product that a kernel computes, as far as the choice of one depends on it: operands that have to be transposed are
     /// aligned then.
     pub(crate) fn product(&self, problem: &Problem) -> Product {

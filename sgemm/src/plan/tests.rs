@@ -1,4 +1,6 @@
-use gpu_kernels::{Activation, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Tile, TmaBox, runnable};
+use gpu_kernels::{
+    Activation, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, runnable,
+};
 
 use super::*;
 use crate::problem::Epilogue;
@@ -220,8 +222,8 @@ fn maps_describe_what_the_kernel_reads() {
     let m = 65_535 * 4 + 3;
     let maps_of = maps(&plan(&MAPPED, m, 17, 8));
     let [a_box, b_box] = MAPPED.maps.unwrap().into_array();
-    let a = |at, rows| TensorMap { at, rows, columns: 8, ld: 8, tma_box: a_box };
-    let b = TensorMap { at: COPY.b, rows: 8, columns: 17, ld: 20, tma_box: b_box };
+    let a = |at, rows| TensorMap { at, rows, columns: 8, ld: 8, batch: None, tma_box: a_box };
+    let b = TensorMap { at: COPY.b, rows: 8, columns: 17, ld: 20, batch: None, tma_box: b_box };
     assert_eq!(maps_of, [a(A, 65_535 * 4), b, a(A + 65_535 * 4 * 8 * 4, 3), b]);
     // Where k is 0 there is no matrix, but a map must have one.
     let empty = maps(&plan(&MAPPED, 3, 17, 0));
@@ -304,7 +306,7 @@ fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
         }
         assert_eq!((argument(launch, "lda"), argument(launch, "ldb")), (Value::U32(33), Value::U32(7)));
     }
-    let map = |at, rows| TensorMap { at, rows, columns: 128, ld: 128, tma_box: PART };
+    let map = |at, rows| TensorMap { at, rows, columns: 128, ld: 128, batch: None, tma_box: PART };
     let of_b = map(b, 7);
     assert_eq!(maps(&splits), [map(a, 65_535 * 4), of_b, map(a + 65_535 * 4 * row, 3), of_b]);
 }

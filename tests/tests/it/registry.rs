@@ -153,6 +153,12 @@ fn clusters_and_maps_are_where_devices_have_them() {
         match step.schedule {
             Schedule::DataParallel => {}
             Schedule::SerialSplitK { splits } => assert!(splits > 0 && cluster == [1; 3], "{slug}"),
+            Schedule::PlannedSplitK { blocks_per_sm, least_k } => {
+                assert!(
+                    blocks_per_sm > 0 && least_k > 0 && cluster == [1; 3],
+                    "{slug}: the plan says of how many blocks a cluster is"
+                );
+            }
             Schedule::SplitK { splits } => assert!(splits > 0 && splits % cluster[2] == 0, "{slug}"),
             Schedule::StreamK { blocks_per_sm, .. } => assert!(blocks_per_sm > 0 && cluster == [1; 3], "{slug}"),
             Schedule::Persistent => assert_eq!(cluster[1..], [1; 2], "{slug}: the grid has one dimension"),

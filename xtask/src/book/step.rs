@@ -90,6 +90,9 @@ fn schedule(schedule: Schedule) -> Option<String> {
     match schedule {
         Schedule::DataParallel => None,
         Schedule::SplitK { splits } => Some(format!("split-K: {splits} splits per tile")),
+        Schedule::PlannedSplitK { .. } => {
+            Some("split-K: as many splits as the plan says, of a batch's problems side by side".into())
+        }
         Schedule::SerialSplitK { splits } => Some(format!("split-K: {splits} splits per tile, one after the other")),
         Schedule::StreamK { blocks_per_sm, .. } => {
             let slots = if blocks_per_sm == 1 { "slot".into() } else { format!("{blocks_per_sm} slots") };

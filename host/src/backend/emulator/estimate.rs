@@ -112,7 +112,7 @@ fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
     let [cluster_x, cluster_y, _] = step.cluster;
     let (rows, columns, splits) = match step.schedule {
         // So few tiles are all data-parallel.
-        Schedule::DataParallel | Schedule::StreamK { .. } | Schedule::Persistent => {
+        Schedule::DataParallel | Schedule::StreamK { .. } | Schedule::Persistent | Schedule::PlannedSplitK { .. } => {
             (cluster_y.max(2), cluster_x.max(2), 1)
         }
         Schedule::SerialSplitK { splits } => (cluster_y.max(2), cluster_x.max(2), splits),

@@ -171,7 +171,7 @@ fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
             columns: n.div_ceil(step.tile.bn),
             height: persistent_rows(step.tile.bm) / step.cluster[0],
         },
-        Schedule::SplitK { .. } => Grouping::AlongZ,
+        Schedule::SplitK { .. } | Schedule::PlannedSplitK { .. } => Grouping::AlongZ,
         Schedule::StreamK { .. } => {
             let stream_k = step.stream_k_tiles(slab.rows, n, sm_count);
             let StreamKTiles { tiles, blocks } = stream_k;
@@ -221,7 +221,7 @@ fn max_instructions(step: &Step, k: u32) -> u64 {
     let patience = match step.schedule {
         Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::Persistent => 1,
         // Blocks wait for others, which another thread may be slow to run.
-        Schedule::SplitK { .. } | Schedule::StreamK { .. } => 8,
+        Schedule::SplitK { .. } | Schedule::PlannedSplitK { .. } | Schedule::StreamK { .. } => 8,
     };
     tile_work.saturating_add(1 << 24).saturating_mul(patience)
 }

@@ -117,9 +117,9 @@ pub fn measure(
         calls_ms: calls[0],
         cublas_calls_ms: calls[1],
         calls_ratio: calls[1] / calls[0],
-        best_kernel: regret.map(|Regret { best, .. }| best.slug.to_owned()),
-        regret: regret.map(|Regret { factor, .. }| factor),
-        kernels_timed: regret.map(|Regret { timed, .. }| timed),
+        best_kernel: regret.as_ref().map(|Regret { best, .. }| best.slug.to_owned()),
+        regret: regret.as_ref().map(|Regret { factor, .. }| *factor),
+        kernels: regret.map_or_else(Vec::new, |Regret { times, .. }| times),
         rel_error: verification.rel_error,
         verified: verification.passed(),
         cublas_verified: of_cublas.passed(),
@@ -149,7 +149,7 @@ fn verified(case: &Case, kernel: Kernel, verification: &Verification) -> Result<
 /// Launches of a product, all of its batch.
 fn launches(plan: &Plan) -> usize {
     let bindings = Bindings::new(Buffers::default(), 1.0, 0.0);
-    (0..plan.batch()).map(|index| plan.needed(index, &bindings).count()).sum()
+    (0..plan.rounds()).map(|index| plan.needed(index, &bindings).count()).sum()
 }
 
 fn pairs(rounds: Vec<Vec<f64>>) -> Vec<[f64; 2]> {

@@ -54,6 +54,8 @@ fn run(
         ("n", Value::U32(extent.cols)),
         ("w", Value::Address(w.0)),
         ("ldw", Value::U32(w.1)),
+        ("planes", Value::U32(1)),
+        ("plane_stride", Value::U64(0)),
         ("alpha", Value::F32(alpha.0)),
         ("alpha_at", Value::Address(alpha.1)),
         ("beta", Value::F32(beta.0)),

@@ -13,7 +13,7 @@ const INSIDE: f64 = WIDTH - 2.0 * MARGIN;
 /// Draws the panel under `top` where there is such a schedule, and gives its lower end.
 pub fn panel(sheet: &mut Sheet, step: &Step, top: f64) -> f64 {
     match step.schedule {
-        Schedule::DataParallel | Schedule::SerialSplitK { .. } => top,
+        Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::PlannedSplitK { .. } => top,
         Schedule::SplitK { splits } => split(sheet, splits, top),
         Schedule::StreamK { .. } => stream(sheet, step, top),
         Schedule::Persistent => persistent(sheet, step, top),

@@ -1,0 +1,162 @@
+//! The launches of the step's own kernel.
+
+use gpu_kernels::{Ab, Element, Operand, Schedule, Splits, TmaBox, Transposed};
+
+use super::operand::Pipeline;
+use super::stored::Stored;
+use super::{Argument, Buffer, Launch, LaunchShape, ModuleKind, Oriented, Place, Plan, Role, Slab, TensorMap, slabs};
+
+/// Blocks that a grid can have along z.
+const MAX_GRID_Z: u32 = 65_535;
+
+/// Where the kernel's results go.
+pub(super) struct Target {
+    pub(super) buffer: Buffer,
+    /// Elements from one row to the next.
+    pub(super) ld: u32,
+    pub(super) element: Element,
+    /// Elements from one plane to the next.
+    pub(super) plane_stride: u64,
+}
+
+/// Problems of a batch that one launch computes.
+#[derive(Clone, Copy)]
+struct Problems {
+    first: u64,
+    count: u32,
+}
+
+impl Plan {
+    /// Of each slab of C, for all problems of the batch where the step takes several.
+    pub(super) fn push_products(
+        &mut self,
+        oriented: &Oriented,
+        inputs: &Ab<Pipeline>,
+        target: &Target,
+        splits: Splits,
+        sm_count: u32,
+    ) {
+        let step = self.step;
+        let problems = if self.has_batch_in_launch { self.batch() } else { 1 };
+        let most = (MAX_GRID_Z / splits.count()) as usize;
+        for first in (0..problems).step_by(most) {
+            let problems = Problems { first: first as u64, count: (problems - first).min(most) as u32 };
+            for slab in slabs(oriented.m, step.tile.bm) {
+                let arguments = self.product_arguments(oriented, inputs, target, splits, problems, slab, sm_count);
+                let [x, y, z] = step.grid(slab.rows, oriented.n, sm_count);
+                let [cluster_x, cluster_y, cluster_z] = step.cluster;
+                self.launches.push(Launch {
+                    role: Role::Product,
+                    kernel: self.kernel,
+                    module: ModuleKind::Step,
+                    shape: LaunchShape {
+                        grid: [x, y, z * splits.count() * problems.count],
+                        block: step.block,
+                        cluster: [cluster_x, cluster_y, cluster_z * splits.cluster],
+                        dynamic_smem_bytes: step.dynamic_smem_bytes,
+                    },
+                    arguments,
+                    slab,
+                    is_repeated: true,
+                });
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn product_arguments(
+        &mut self,
+        oriented: &Oriented,
+        inputs: &Ab<Pipeline>,
+        target: &Target,
+        splits: Splits,
+        problems: Problems,
+        slab: Slab,
+        sm_count: u32,
+    ) -> Vec<(&'static str, Argument)> {
+        let step = self.step;
+        let Oriented { n, k, .. } = *oriented;
+        let Ab { a, b } = inputs;
+        let Slab { first_row, rows } = slab;
+        let is_result = target.buffer == Buffer::C;
+        let [alpha, beta] = if is_result { [Argument::Alpha, Argument::Beta] } else { [1.0, 0.0].map(Argument::F32) };
+        let strides = oriented.batch_strides(&self.problem);
+        let c_stride = if is_result { self.problem.batch.c as u64 } else { 0 };
+        // The first of these problems.
+        let of_first = |place: Place, stride: u64, element: Element| {
+            place.plus(problems.first * stride * u64::from(element.bytes()))
+        };
+        let (of_a, of_b) = (a.plain.at_row(first_row), b.plain.place);
+        let c = Place::start(target.buffer)
+            .plus(u64::from(first_row) * u64::from(target.ld) * u64::from(target.element.bytes()));
+        let mut arguments = vec![
+            ("m", Argument::U32(rows)),
+            ("n", Argument::U32(n)),
+            ("k", Argument::U32(k)),
+            ("alpha", alpha),
+            ("a", Argument::Place(of_first(of_a, strides.a, a.plain.element))),
+            ("lda", Argument::U32(a.plain.ld as u32)),
+            ("b", Argument::Place(of_first(of_b, strides.b, b.plain.element))),
+            ("ldb", Argument::U32(b.plain.ld as u32)),
+            ("beta", beta),
+            ("c", Argument::Place(of_first(c, c_stride, target.element))),
+            ("ldc", Argument::U32(target.ld)),
+        ];
+        if let Some(boxes) = step.maps {
+            let transposed = if let Transposed::Mapped(transposed) = step.transposed { transposed } else { boxes };
+            let map = |stored: Stored, operand, stride: u64| {
+                let Stored { place, rows, columns, ld, element, .. } = stored;
+                let (rows, columns) = (rows.max(1), columns.max(1));
+                let of = |boxes: Ab<TmaBox>| if operand == Operand::A { boxes.a } else { boxes.b };
+                let batch = step.is_planned().then(|| match stride {
+                    0 => (1, u64::from(rows) * ld),
+                    _ => (problems.count, stride),
+                });
+                let tma_box = of(if stored.transposed { transposed } else { boxes });
+                Argument::TensorMap(TensorMap {
+                    at: of_first(place, stride, element),
+                    rows,
+                    columns,
+                    ld,
+                    batch,
+                    tma_box,
+                })
+            };
+            arguments.push(("a_map", map(a.mapped.slab(slab), Operand::A, strides.a)));
+            arguments.push(("b_map", map(b.mapped, Operand::B, strides.b)));
+        }
+        if step.has_split_operands() {
+            arguments.push(("a_scales", Argument::Place(a.mapped.scales_at(first_row))));
+            arguments.push(("b_scales", Argument::Place(b.mapped.scales_at(0))));
+        }
+        if step.transposed != Transposed::ByPrepass {
+            arguments.push(("a_transposed", Argument::U32(a.plain.transposed.into())));
+            arguments.push(("b_transposed", Argument::U32(b.plain.transposed.into())));
+        }
+        if step.is_planned() {
+            arguments.extend([
+                ("a_stride", Argument::U64(strides.a)),
+                ("b_stride", Argument::U64(strides.b)),
+                ("c_stride", Argument::U64(c_stride)),
+                ("c_is_f32", Argument::U32((target.element == Element::F32).into())),
+                ("planes", Argument::U32(splits.planes)),
+                ("plane_stride", Argument::U64(target.plane_stride)),
+            ]);
+        }
+        if let Schedule::StreamK { .. } = step.schedule {
+            let stream_k = step.stream_k_tiles(rows, n, sm_count);
+            let part = |place, bytes| if bytes == 0 { Argument::Null } else { Argument::Place(Place::start(place)) };
+            let (partials, flags) = (step.partial_tile_bytes(stream_k), step.flag_bytes(stream_k));
+            arguments.push(("stream_k_tiles", Argument::U32(stream_k.tiles)));
+            arguments.push(("partial_tiles", part(Buffer::Partials, partials)));
+            arguments.push(("flags", part(Buffer::Flags, flags)));
+            for (part, bytes) in [(Buffer::Partials, partials), (Buffer::Flags, flags)] {
+                self.bytes[part] = self.bytes[part].max(bytes);
+            }
+        }
+        if Some(self.kernel) == step.fused {
+            arguments.extend(self.fusion(oriented, first_row));
+        }
+        arguments
+    }
+}
