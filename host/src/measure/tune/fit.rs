@@ -196,7 +196,7 @@ mod tests {
         let truth =
             Cost { start: 1.7 * guess.start, latency: 0.6 * guess.latency, k_tile: 1.4 * guess.k_tile, ..guess };
         let sizes = [17, 64, 130, 512, 1000, 2048, 4096];
-        let shapes = sizes.iter().flat_map(|m| sizes.iter().flat_map(move |n| sizes.iter().map(move |k| [*m, *n, *k])));
+        let shapes = sizes.into_iter().flat_map(|m| sizes.map(|n| sizes.map(|k| [m, n, k]))).flatten();
         let samples: Vec<_> = shapes
             .map(|[m, n, k]| {
                 let problem = Problem::new(m, n, k).with_accuracy(AccuracyClass::Fp32);

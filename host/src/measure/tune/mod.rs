@@ -182,7 +182,8 @@ impl Regret {
             let work = is_one.then(|| Work::of(step, &problem, row.sm_count).ok()).flatten()?;
             Some((*step, cost.time(&work, &table.memory, row.sm_count)))
         };
-        let (chosen, _) = table.costs.iter().filter_map(predicted).min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        let (chosen, _) =
+            table.costs.iter().filter_map(predicted).min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         let best = row.kernels.iter().min_by(|one, other| one.time_ms.total_cmp(&other.time_ms))?;
         let time = row.kernels.iter().find(|kernel| kernel.kernel == chosen.slug)?;
         let factor = time.time_ms / best.time_ms;
