@@ -53,7 +53,7 @@ fn a_precision_that_contradicts_a_kernel_is_refused() {
     let refused = |kernel, precision, words: &[&str]| {
         assert_fails(&["--kernel", kernel, "--precision", precision], 2, words);
     };
-    refused("naive", "tf32", &["naive computes in fp32, which --precision tf32 rules out: --precision fp32 allows it"]);
+    refused("naive", "f16", &["naive computes in fp32, which --precision f16 rules out: --precision fp32 allows it"]);
     refused("auto,cublas-tf32", "fp32", &["cublas-tf32 computes in tf32", "--precision tf32 allows it"]);
     refused("cublas", "bf16", &["cublas computes in fp32"]);
     refused("naive", "fp64", &["there is no accuracy class 'fp64'", "fp32-strict, fp32, tf32, f16, bf16"]);
