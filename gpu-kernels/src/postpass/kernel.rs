@@ -10,7 +10,7 @@ use crate::epilogue::direct::Output;
 use crate::epilogue::fused::NOTHING;
 use crate::gemm::axpby;
 use crate::hardware::VEC;
-use crate::ptx::{compiler, f32x4};
+use crate::ptx::{compiler, f32x4, griddepcontrol};
 
 /// Planes of W, beside the first, whose loads are in flight together.
 const PLANES: u32 = 4;
@@ -47,6 +47,7 @@ macro_rules! kernels {
             bias_per: u32,
             activation: u32,
         ) {
+            griddepcontrol::wait_then_launch_dependents();
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe {
                 let scalar = |value: f32, at: *const f32| if at.is_null() { value } else { *at };
