@@ -16,6 +16,8 @@ pub(crate) mod fused;
 pub(crate) mod fusion;
 pub(crate) mod gemv;
 #[cfg(feature = "device")]
+pub(crate) mod partial_tile;
+#[cfg(feature = "device")]
 pub(crate) mod simt;
 #[cfg(feature = "device")]
 pub(crate) mod staged;

@@ -5,6 +5,8 @@ pub(crate) mod cp_async_tiles;
 pub(crate) mod gemv;
 #[cfg(feature = "device")]
 pub(crate) mod gmem;
+#[cfg(feature = "device")]
+pub(crate) mod operand_copy;
 pub(crate) mod simt_tma;
 pub(crate) mod split_mma;
 #[cfg(feature = "device")]

@@ -89,7 +89,7 @@ macro_rules! kernels {
 kernels! {
     sgemm_gemv "gemv" "gemv/row" Gemv<1, 4>, 4, Fp32 f32 F32;
     sgemm_gemv_8 "gemv/8" "gemv/8-rows" Gemv<8, 2>, 2, Fp32 f32 F32;
-    gemv_f16 "gemv/f16" "gemv/f16-row" Gemv<1, 4>, 4, F16 f16 F16;
+    gemv_f16 "gemv/f16" "gemv/f16-row" Gemv<1, 3>, 3, F16 f16 F16;
     gemv_f16_8 "gemv/f16-8" "gemv/f16-8-rows" Gemv<8, 2>, 2, F16 f16 F16;
     gemv_bf16 "gemv/bf16" "gemv/bf16-row" Gemv<1, 3>, 3, Bf16 bf16 Bf16;
     gemv_bf16_8 "gemv/bf16-8" "gemv/bf16-8-rows" Gemv<8, 2>, 2, Bf16 bf16 Bf16;
@@ -101,9 +101,10 @@ pub mod kernel {
     use super::*;
     use crate::epilogue::fused::Fused;
     use crate::epilogue::fusion::Fusion;
-    use crate::epilogue::gemv::{Reduction, store};
+    use crate::epilogue::gemv;
     use crate::gemm::Gemm;
     use crate::mainloop::gemv::{Fragments, Load, Share, Strided};
+    use crate::planned::PlannedBlock;
     use crate::{Activation, Coord};
     use cuda_std::prelude::*;
 
@@ -124,21 +125,20 @@ pub mod kernel {
             planes: u32,
             plane_stride: u64,
         ) {
-            let reduction = Reduction::begin();
+            let block = PlannedBlock::new(planes);
+            gemv::begin(block);
 
             // tile coordinates
-            let (planes, cluster) = (planes.max(1), reduction.blocks());
             let is = |tile: Tile| {
                 (thread::grid_dim_x(), thread::grid_dim_y()) == (g.n.div_ceil(tile.bn), g.m.div_ceil(tile.bm))
             };
             let are_columns = is(Self::COLUMNS); // where it is both, there is one block
             let tile = if are_columns { Self::COLUMNS } else { Self::ROWS };
             let (row, col) = (thread::block_idx_y() * tile.bm, thread::block_idx_x() * tile.bn);
-            let (z, rank) = (thread::block_idx_z() / cluster, thread::block_idx_z() % cluster);
-            let (problem, plane) = ((z / planes) as usize, z % planes);
-            let strides = |transposed: bool, ld: usize| if transposed { (ld, 1) } else { (1, ld) };
-            let operand = |start: *const f32, stride: u64, first: u32, (along_k, across): (usize, usize)| Strided {
-                start: start.cast::<I>().wrapping_add(problem * stride as usize + first as usize * across),
+            let problem = block.problem as usize;
+            let strides = |transposed: bool, ld: usize| if transposed { (ld as u32, 1) } else { (1, ld as u32) };
+            let operand = |start: *const f32, stride: u64, first: u32, (along_k, across): (u32, u32)| Strided {
+                start: start.cast::<I>().wrapping_add(problem * stride as usize + first as usize * across as usize),
                 along_k,
                 across,
             };
@@ -146,7 +146,8 @@ pub mod kernel {
             let b = operand(g.b, b_stride, col, strides(b_transposed == 0, g.ldb));
             let (m, n) = (g.m - row, g.n - col);
             let ((matrix, rows), (vectors, few)) = if are_columns { ((a, m), (b, n)) } else { ((b, n), (a, m)) };
-            let k = Self::split(g.k, plane * cluster + rank, (planes * cluster).max(1));
+            let k_tiles = block.k_tiles(g.k.div_ceil(BK));
+            let k = (k_tiles.start * BK).min(g.k)..(k_tiles.end * BK).min(g.k);
 
             // shared memory
             let smem = shared::dynamic_shared_mem::<f32>();
@@ -160,31 +161,22 @@ pub mod kernel {
 
                 // epilogue
                 let is_f32 = !I::IS_NARROW || c_is_f32 != 0;
-                let first = problem * c_stride as usize + plane as usize * plane_stride as usize;
+                let first = problem * c_stride as usize + block.plane as usize * plane_stride as usize;
                 let bytes = if is_f32 { size_of::<f32>() } else { size_of::<I>() };
                 let g = Gemm { c: g.c.wrapping_byte_add(first * bytes), ..g };
                 let none = Fused { bias: core::ptr::null(), bias_per: 0, activation: Activation::None as u32 };
                 let fused = fusion.get().unwrap_or(none);
-                reduction.finish::<I, FEW>(&fragments, smem, &acc, |i, f, sum| {
+                gemv::reduce::<I, FEW>(block, &fragments, smem, &acc, |i, f, sum| {
                     if i < rows && f < few {
                         let at = if are_columns {
                             Coord { row: row + i, col: col + f }
                         } else {
                             Coord { row: row + f, col: col + i }
                         };
-                        store(&g, fused, is_f32, at, sum);
+                        gemv::store(&g, fused, is_f32, at, sum);
                     }
                 });
             }
-        }
-
-        /// What a split has of k: k-tiles, as many as the others or one more.
-        #[inline(always)]
-        fn split(k: u32, split: u32, splits: u32) -> core::ops::Range<u32> {
-            let k_tiles = k.div_ceil(BK);
-            let (each, more) = (k_tiles / splits, k_tiles % splits);
-            let start = |split: u32| ((split * each + split.min(more)) * BK).min(k);
-            start(split)..start(split + 1)
         }
     }
 }

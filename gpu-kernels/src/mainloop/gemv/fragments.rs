@@ -4,7 +4,7 @@ use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 use super::load::{Load, Raw};
-use super::{CHUNK, ROWS, SIDE, Share, THREADS};
+use super::{CHUNK, ROWS, SIDE, STAGED, Share, THREADS, vector_values};
 use crate::ptx::{compiler, f32x4};
 
 /// By vector, then by row of the fragments.
@@ -13,8 +13,8 @@ pub(crate) type Accumulators<const FEW: usize> = [[f32; SIDE as usize]; FEW];
 /// What four lines of loads bring, each of four elements, or of one.
 type RawFragment = [Raw; SIDE as usize];
 
-/// How a fragment is loaded: by vectors along k, by vectors along the rows, or one element after the other. The last takes any strides;
-/// adjacent lanes then have adjacent elements, in whichever order the matrix is.
+/// How a fragment is loaded: by vectors along k, by vectors along the rows, or one element after the other. The last takes any strides:
+/// four loads along k are of the same sectors, or adjacent lanes have adjacent rows.
 const ALONG_K: u32 = 0;
 const ALONG_ROWS: u32 = 1;
 const SINGLY: u32 = 2;
@@ -28,10 +28,12 @@ pub(crate) struct Fragments<I> {
     group: u32,
     /// The address of the fragment at k = 0.
     start: *const I,
-    /// Elements from each load of a fragment, or each four of them, to the next.
-    step: usize,
-    /// What these have of k is below that; 0 for a row that is out of bounds.
-    ends: [u32; SIDE as usize],
+    /// A fragment is four lines: rows, or columns of it where vectors are along the rows. From one to the next: `step` times `ld`
+    /// elements.
+    step: u32,
+    ld: u32,
+    /// Lines that are in bounds.
+    lines: u32,
 }
 
 impl<I: Load> Fragments<I> {
@@ -40,7 +42,7 @@ impl<I: Load> Fragments<I> {
         let Share { matrix, rows, .. } = share;
         let access = share.access();
         let bundles_log2 = 32 - ((rows.min(ROWS) - 1) / SIDE).leading_zeros();
-        // Adjacent lanes have adjacent elements.
+        // Adjacent lanes have adjacent fragments.
         let tid = thread::thread_idx_x();
         let (bundle, group) = if matrix.along_k == 1 {
             let groups_log2 = THREADS.ilog2() - bundles_log2;
@@ -48,12 +50,14 @@ impl<I: Load> Fragments<I> {
         } else {
             (tid & ((1 << bundles_log2) - 1), tid >> bundles_log2)
         };
-        let first = if access == ALONG_ROWS { bundle * SIDE } else { bundle };
-        let k = if access == SINGLY { group } else { group * SIDE };
-        let step = if access == ALONG_ROWS { matrix.along_k } else { matrix.across << bundles_log2 };
-        let last = |i: u32| if access == ALONG_ROWS { first } else { bundle + (i << bundles_log2) };
-        let ends = core::array::from_fn(|i| if last(i as u32) < rows { share.k.end } else { 0 });
-        Self { share, access, bundles_log2, bundle, group, start: matrix.at(first, k), step, ends }
+        let (first, step_log2, ld) = if access == ALONG_ROWS {
+            (bundle * SIDE, 0, matrix.along_k)
+        } else {
+            (bundle, bundles_log2, matrix.across)
+        };
+        let step = 1 << step_log2;
+        let lines = (rows.saturating_sub(first) + step - 1) >> step_log2; // whole vectors along the rows
+        Self { share, access, bundles_log2, bundle, group, start: matrix.at(first, group * SIDE), step, ld, lines }
     }
 
     /// Bundles of threads along the rows, a power of two.
@@ -107,7 +111,7 @@ impl<I: Load> Fragments<I> {
     /// Loads are one iteration ahead of the products. There is one loop, whatever the access; the first iteration only loads.
     ///
     /// # Safety
-    /// Every thread of the block calls it; `smem` has FEW * CHUNK elements; what is in bounds of the share may be read.
+    /// Every thread of the block calls it; `smem` has [`vector_values`]; what is in bounds of the share may be read.
     #[inline(always)]
     pub unsafe fn sums<const FEW: usize>(&self, smem: *mut f32) -> Accumulators<FEW> {
         let mut acc = [[0.0; SIDE as usize]; FEW];
@@ -150,50 +154,50 @@ impl<I: Load> Fragments<I> {
     /// Loads this thread's fragments from k on, with zeros for what is out of bounds: by row, or along the rows by column.
     #[inline(always)]
     unsafe fn load(&self, k: u32) -> RawFragment {
-        let start = self.start.wrapping_add(k as usize * self.share.matrix.along_k);
-        let line = |i: usize| start.wrapping_add(i * self.step);
+        let (ld, lines) = (self.ld, self.lines);
+        let along_k = self.share.matrix.along_k;
+        let start = self.start.wrapping_add(k as usize * along_k as usize);
+        let line = |i: usize| start.wrapping_add((i as u32 * self.step) as usize * ld as usize);
+        let end = |i: usize| if (i as u32) < lines { self.share.k.end } else { 0 };
         // SAFETY: in bounds, or not loaded.
         unsafe {
+            let k = k + self.group * SIDE;
             if self.access == SINGLY {
-                let (k, right) = (k + self.group, self.groups() as usize * self.share.matrix.along_k);
-                let index = |d: usize| k + ((d as u32) << self.groups_log2());
                 core::array::from_fn(|i| {
-                    core::array::from_fn(|d| I::load_below(line(i).wrapping_add(d * right), index(d), self.ends[i]))
+                    let element = |d: usize| line(i).wrapping_add(d * along_k as usize);
+                    core::array::from_fn(|d| I::load_below(element(d), k + d as u32, end(i)))
                 })
             } else {
-                let (k, index_step) = (k + self.group * SIDE, u32::from(self.access == ALONG_ROWS));
+                let more = u32::from(self.access == ALONG_ROWS);
                 let further = self.depth();
-                let apart = further as usize * self.share.matrix.along_k;
-                core::array::from_fn(|i| {
-                    I::load_fours_below(line(i), apart, k + i as u32 * index_step, further, self.ends[i])
-                })
+                let apart = further as usize * along_k as usize;
+                core::array::from_fn(|i| I::load_fours_below(line(i), apart, k + i as u32 * more, further, end(i)))
             }
         }
     }
 
-    /// Brings the vectors from k on to shared memory, (FEW, CHUNK), with zeros for what is out of bounds. The four of each that belong to
-    /// a fragment are adjacent.
+    /// Brings the vectors from k on to shared memory, (FEW, CHUNK), with zeros for what is out of bounds. A
+    /// thread has one of the vectors.
     #[inline(always)]
     unsafe fn stage<const FEW: usize>(&self, smem: *mut f32, k: u32) {
-        const { assert!(CHUNK.is_multiple_of(THREADS)) }
+        const { assert!(THREADS.is_multiple_of(FEW as u32) && vector_values(FEW as u32).is_multiple_of(STAGED * THREADS)) }
         let Share { vectors, few, .. } = self.share;
+        let threads = THREADS / FEW as u32;
+        let (f, first) = (thread::thread_idx_x() / threads, thread::thread_idx_x() % threads);
+        let end = if f < few { self.share.k.end } else { 0 };
         let depth = (self.share.k.end - k + self.depth() - 1).min(CHUNK); // and more, up to a whole fragment
-        let mut p = thread::thread_idx_x();
-        // SAFETY: in bounds, or not loaded; below CHUNK.
+        let smem = smem.wrapping_add((f * CHUNK) as usize);
+        let mut p = first;
+        // SAFETY: in bounds, or not loaded; within shared memory, which what all threads store at once divides.
         unsafe {
             while p < depth {
-                let load = |f: usize| {
-                    let end = if (f as u32) < few { self.share.k.end } else { 0 };
-                    I::load_below(vectors.at(f as u32, k + p), k + p, end)
-                };
-                let raw: [u32; FEW] = core::array::from_fn(load);
-                let (first, within) = (p & !(self.depth() - 1), p & (self.depth() - 1));
-                let (group, d) = (within & (self.groups() - 1), within >> self.groups_log2());
-                let place = if self.access == SINGLY { first + group * SIDE + d } else { p };
-                for (f, raw) in raw.into_iter().enumerate() {
-                    *smem.add(f * CHUNK as usize + place as usize) = I::number(raw);
+                let at = |i: usize| p + i as u32 * threads;
+                let raw: [u32; STAGED as usize] =
+                    core::array::from_fn(|i| I::load_below(vectors.at(f, k + at(i)), k + at(i), end));
+                for (i, raw) in raw.into_iter().enumerate() {
+                    *smem.add(at(i) as usize) = I::number(raw);
                 }
-                p += THREADS;
+                p += STAGED * threads;
             }
         }
     }

@@ -32,7 +32,7 @@ pub(crate) trait Load: Output {
     /// The first four numbers of those that were loaded in fours.
     fn numbers(raw: Raw) -> [f32; SIDE as usize];
 
-    /// Those after the first four.
+    /// Those after the first four, in front.
     fn rest(raw: Raw) -> Raw;
 }
 
@@ -98,8 +98,8 @@ macro_rules! of_16_bits {
             }
 
             #[inline(always)]
-            fn rest([.., third, fourth]: Raw) -> Raw {
-                [third, fourth, 0, 0]
+            fn rest([first, second, third, fourth]: Raw) -> Raw {
+                [third, fourth, first, second] // constants would make LLVM peel a loop
             }
         }
     )*};

@@ -31,7 +31,16 @@ pub(crate) const ROWS: u32 = 64;
 /// Depth of the fragments of a block with so many rows.
 pub(crate) const BK: u32 = THREADS / (ROWS / SIDE) * SIDE;
 /// Depth of the vectors that are in shared memory at once: a multiple of what the threads of a block load of any matrix.
-pub(crate) const CHUNK: u32 = THREADS * SIDE;
+const CHUNK: u32 = THREADS * SIDE;
+
+/// Loads of the vectors that a thread has in flight.
+const STAGED: u32 = 8;
+
+/// Values of `few` vectors in shared memory: a chunk of each, and what all threads load at once.
+pub(crate) const fn vector_values(few: u32) -> u32 {
+    let (chunks, at_once) = (few * CHUNK, THREADS * STAGED);
+    if chunks > at_once { chunks } else { at_once }
+}
 
 /// What one block computes: some rows of the matrix, and some of k.
 #[cfg(feature = "device")]
@@ -55,9 +64,9 @@ pub(crate) struct Share<I> {
 pub(crate) struct Strided<I> {
     pub start: *const I,
     /// Elements from one p of k to the next.
-    pub along_k: usize,
+    pub along_k: u32,
     /// Elements from one row to the next.
-    pub across: usize,
+    pub across: u32,
 }
 
 #[cfg(feature = "device")]
@@ -65,13 +74,13 @@ impl<I> Strided<I> {
     /// The address of an element, which may be out of bounds; an access may not.
     #[inline(always)]
     pub fn at(&self, row: u32, p: u32) -> *const I {
-        self.start.wrapping_add(row as usize * self.across).wrapping_add(p as usize * self.along_k)
+        self.start.wrapping_add(row as usize * self.across as usize).wrapping_add(p as usize * self.along_k as usize)
     }
 
     /// Whether vectors of [`SIDE`] elements that begin at multiples of it are aligned to their size, where it is `ld` elements from one
     /// line of them to the next.
     #[inline(always)]
-    pub fn is_aligned(&self, ld: usize) -> bool {
-        self.start.addr().is_multiple_of(SIDE as usize * size_of::<I>()) && ld.is_multiple_of(SIDE as usize)
+    pub fn is_aligned(&self, ld: u32) -> bool {
+        self.start.addr().is_multiple_of(SIDE as usize * size_of::<I>()) && ld.is_multiple_of(SIDE)
     }
 }

@@ -1,0 +1,173 @@
+//! The epilogue of [`Schedule::PlannedSplitK`](crate::Schedule::PlannedSplitK): the blocks of a cluster publish their partial tiles in
+//! shared memory, and each reduces and stores a share of the tile.
+//!
+//! ```text
+//!   rank 0      rank 1      rank 2            C
+//!  ┌───────┐   ┌───────┐   ┌───────┐      ┌───────┐
+//!  │ a a a │ + │ a a a │ + │ a a a │  ──► │ a a a │   by rank 0         a chunk: 128 elements, row by row,
+//!  │ b b b │ + │ b b b │ + │ b b b │  ──► │ b b b │   by rank 1         by one warp
+//!  └───────┘   └───────┘   └───────┘      └───────┘
+//! ```
+//!
+//! Loads from all blocks are in flight together, and are added in the order of rank. A lane loads and stores VEC adjacent elements where
+//! rows of C are aligned. Where they are not, adjacent lanes store adjacent elements: a warp first puts them where its own block's
+//! partial tile was, which no other warp reads there.
+
+use super::direct::Output;
+use super::fused::{Fused, NOTHING};
+use super::fusion::Fusion;
+use crate::gemm::Gemm;
+use crate::hardware::{VEC, WARP};
+use crate::planned::{PlannedBlock, share};
+use crate::ptx::{cluster, compiler, f32x4};
+use crate::{Coord, Splits};
+use cuda_std::prelude::*;
+
+/// Elements of a chunk.
+const CHUNK: u32 = WARP * VEC;
+
+/// Where a tile of C is.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'g> {
+    pub g: &'g Gemm,
+    /// The tile's first element in C.
+    pub tile: Coord,
+    /// Elements of C before those of the block's problem and plane.
+    pub offset: u64,
+    /// Whether C, and a bias, are of f32, whatever the kernel's output.
+    pub is_f32: bool,
+}
+
+/// A block's (BM, BN) of f32 in its shared memory, with PAD between rows.
+#[derive(Clone, Copy)]
+pub(crate) struct PartialTile<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> {
+    smem: *mut f32,
+}
+
+impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTile<BM, BN, PAD, THREADS> {
+    const PITCH: u32 = BN + PAD;
+
+    /// In shared memory that nothing else uses any more, at a multiple of 16 bytes.
+    #[inline(always)]
+    pub fn new(smem: *mut f32) -> Self {
+        const { assert!((BM * BN).is_multiple_of(CHUNK) && BN.is_multiple_of(VEC) && PAD.is_multiple_of(VEC)) }
+        Self { smem }
+    }
+
+    /// Where an element is published.
+    #[inline(always)]
+    pub fn at(self, Coord { row, col }: Coord) -> *mut f32 {
+        self.smem.wrapping_add((row * Self::PITCH + col) as usize)
+    }
+
+    /// Reduces the partial tiles of the cluster, and stores what the epilogue makes of them.
+    ///
+    /// # Safety
+    /// Every thread of the block is here, and has published its accumulators: all of (BM, BN) is. C is of f32 or of O, as the target
+    /// says, and no other cluster has the tile.
+    #[inline(always)]
+    pub unsafe fn reduce<O: Output>(self, block: PlannedBlock, target: Target, fusion: impl Fusion<O>) {
+        if block.cluster > 1 {
+            cluster::sync(); // every block has published its partial tile
+        } else {
+            thread::sync_threads(); // every warp has
+        }
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            let fused = fusion.get();
+            if O::IS_NARROW && !target.is_f32 {
+                self.store::<O>(block, target, fused);
+            } else {
+                self.store::<f32>(block, target, fused.map(Fused::with_f32));
+            }
+        }
+        if block.cluster > 1 {
+            cluster::sync(); // no block loads from this one any more
+        }
+    }
+
+    /// Stores this block's share.
+    ///
+    /// # Safety
+    /// As of [`reduce`](Self::reduce), of elements of E.
+    #[inline(always)]
+    unsafe fn store<E: Output>(self, block: PlannedBlock, target: Target, fused: Option<Fused<E>>) {
+        let Target { g, tile, offset, .. } = target;
+        let (m, n) = (g.m - tile.row, g.n - tile.col);
+        let first = offset as usize + tile.row as usize * g.ldc + tile.col as usize;
+        let c = g.c.cast::<E>().wrapping_add(first); // (m, n)
+        let fused = fused.map(|fused| fused.block_at(tile.row, tile.col));
+        let is_aligned = c.addr().is_multiple_of(VEC as usize * size_of::<E>()) && g.ldc.is_multiple_of(VEC as usize);
+        let is_wide = is_aligned && (n >= BN || n.is_multiple_of(VEC));
+
+        let (warp, lane) = (thread::thread_idx_x() / WARP, thread::thread_idx_x() % WARP);
+        let chunks = share(0..(m.min(BM) * BN).div_ceil(CHUNK), block.cluster, block.rank);
+        let mut chunk = chunks.start + warp;
+        while chunk < chunks.end {
+            // Or there would be a loop for each way to go through it.
+            let (is_wide, blocks) = (compiler::opaque(is_wide.into()) != 0, compiler::opaque(block.cluster));
+            let element = |index: u32| Coord { row: index / BN, col: index % BN };
+            let of_lane = chunk * CHUNK + if is_wide { lane * VEC } else { lane };
+            let step = if is_wide { 1 } else { WARP };
+            let coord: [Coord; VEC as usize] = core::array::from_fn(|v| element(of_lane + v as u32 * step));
+            let is_in_bounds = |v: usize| coord[v].row < m && coord[v].col < n;
+            let c = |v: usize| c.wrapping_add(coord[v].row as usize * g.ldc + coord[v].col as usize);
+
+            // SAFETY: chunks are in (BM, BN); in bounds of C, just checked, and of the bias, or clamped to it.
+            unsafe {
+                let mut acc = [0.0; VEC as usize];
+                if blocks > 1 {
+                    let vector = self.at(element(chunk * CHUNK + lane * VEC)); // (1, VEC)
+                    let of_rank: [[f32; VEC as usize]; Splits::MAX_CLUSTER as usize] =
+                        core::array::from_fn(|rank| cluster::load_4(shared::address(vector), rank as u32, blocks));
+                    acc = of_rank[0];
+                    for partial in &of_rank[1..] {
+                        acc = core::array::from_fn(|v| acc[v] + partial[v]);
+                    }
+                    if !is_wide {
+                        f32x4::store(vector, acc);
+                        warp::sync_warp(u32::MAX); // the warp's elements are there
+                    }
+                } else if is_wide {
+                    acc = f32x4::load(self.at(coord[0]));
+                }
+                if !is_wide {
+                    acc = core::array::from_fn(|v| *self.at(coord[v]));
+                }
+
+                let mut old = [0.0; VEC as usize];
+                if g.beta != 0.0 && is_wide {
+                    if is_in_bounds(0) {
+                        old = E::load(c(0));
+                    }
+                } else if g.beta != 0.0 {
+                    old = core::array::from_fn(|v| if is_in_bounds(v) { (*c(v)).get() } else { 0.0 });
+                }
+                let values = match fused {
+                    None => core::array::from_fn(|v| g.axpby(acc[v], old[v])),
+                    Some(fused) => {
+                        let bias = core::array::from_fn(|v| {
+                            let Coord { row, col } = coord[v];
+                            let index = if fused.is_per_row() { row.min(m - 1) } else { col.min(n - 1) };
+                            if fused.bias.is_null() { NOTHING } else { (*fused.bias.add(index as usize)).get() }
+                        });
+                        let [values] = fused.apply(g, &[acc], &[old], &[bias]);
+                        values
+                    }
+                };
+                if is_wide {
+                    if is_in_bounds(0) {
+                        E::store(c(0), values);
+                    }
+                } else {
+                    for v in 0..VEC as usize {
+                        if is_in_bounds(v) {
+                            *c(v) = E::new(values[v]);
+                        }
+                    }
+                }
+            }
+            chunk += THREADS / WARP;
+        }
+    }
+}
