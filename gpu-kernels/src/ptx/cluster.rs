@@ -13,6 +13,26 @@ pub(crate) fn rank() -> u32 {
     rank
 }
 
+/// The cluster's place in the grid of clusters, along z.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn id_z() -> u32 {
+    let z: u32;
+    // SAFETY: reads a special register.
+    unsafe { core::arch::asm!("mov.u32 {}, %clusterid.z;", out(reg32) z, options(pure, nomem)) }
+    z
+}
+
+/// The number of blocks of the cluster.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn size() -> u32 {
+    let size: u32;
+    // SAFETY: reads a special register.
+    unsafe { core::arch::asm!("mov.u32 {}, %cluster_nctarank;", out(reg32) size, options(pure, nomem)) }
+    size
+}
+
 /// Waits until every thread of the cluster is here: `barrier.cluster`.
 #[gpu_only]
 #[inline(always)]
@@ -62,6 +82,31 @@ pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
         )
     }
     value
+}
+
+/// Four contiguous values in the shared memory of the block of that rank, or zeros where there is none: `mapa`, `ld.shared::cluster`.
+///
+/// # Safety
+/// As of [`load`], the first at a multiple of 16 bytes.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn load_4(address: u32, rank: u32, ranks: u32) -> [f32; VEC as usize] {
+    let [mut x, mut y, mut z, mut w] = [0.0f32; VEC as usize];
+    // SAFETY: there, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b32 at; .reg .pred is; setp.lt.u32 is, {rank}, {ranks}; mapa.shared::cluster.u32 at, {address}, {rank};",
+            "@is ld.shared::cluster.v4.f32 {{{x}, {y}, {z}, {w}}}, [at]; }}",
+            address = in(reg32) address,
+            rank = in(reg32) rank,
+            ranks = in(reg32) ranks,
+            x = inout(reg32) x,
+            y = inout(reg32) y,
+            z = inout(reg32) z,
+            w = inout(reg32) w,
+        )
+    }
+    [x, y, z, w]
 }
 
 /// Stores four contiguous values in the shared memory of another block: `mapa`, `st.shared::cluster`.

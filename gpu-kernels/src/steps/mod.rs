@@ -14,6 +14,8 @@ pub mod coalesced;
 pub mod fp16x3;
 #[path = "20_hgemm.rs"]
 pub mod hgemm;
+#[path = "25_hgemm_split_k.rs"]
+pub mod hgemm_split_k;
 #[path = "14_ilp.rs"]
 pub mod ilp;
 #[path = "09_lane_sharing.rs"]
@@ -74,4 +76,5 @@ pub const STEPS: &[Step] = &[
     tf32::STEP,
     fp16x3::STEP,
     tf32x3::STEP,
+    hgemm_split_k::STEP,
 ];
