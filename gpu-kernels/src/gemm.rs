@@ -44,6 +44,7 @@ macro_rules! entry_point {
             ldc: u32
             $(, $extra: $type)*
         ) {
+            $crate::ptx::griddepcontrol::wait_then_launch_dependents();
             let g = $crate::gemm::Gemm::new(m, n, k, alpha, a.cast(), lda, b.cast(), ldb, beta, c.cast(), ldc);
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe { ($body)(g $(, $argument)*) }

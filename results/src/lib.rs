@@ -44,7 +44,7 @@ pub use measurement::Measurement;
 pub use metric::{METRICS, Metric, Profiled, Source, Tolerance};
 pub use peak::peak_gflops;
 pub use run::Run;
-pub use shape::{Kind, ShapeTiming};
+pub use shape::{KernelTime, Kind, ShapeTiming};
 pub use shape_set::{ShapeSet, ShapeTable};
 pub use text_table::text_table;
 

@@ -68,8 +68,9 @@ pub struct ShapeTiming {
     pub best_kernel: Option<String>,
     /// The time of the chosen kernel over that of the fastest one, timed in alternation: 1 where it is the fastest.
     pub regret: Option<f64>,
-    /// How many kernels were timed for that.
-    pub kernels_timed: Option<u32>,
+    /// The times of all kernels that were timed for that, but for those far slower in a first look.
+    #[serde(default)]
+    pub kernels: Vec<KernelTime>,
     /// The normwise relative error ||C - reference|| / ||reference||, Frobenius, against f64.
     #[serde(deserialize_with = "or_nan")]
     pub rel_error: f64,
@@ -103,6 +104,15 @@ pub struct ShapeTiming {
     pub commit: String,
     /// The compilers of the kernels and of the program.
     pub toolchain: Option<String>,
+}
+
+/// What a kernel takes for a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KernelTime {
+    /// A step's slug.
+    pub kernel: String,
+    /// The time of a product, all of its batch, in milliseconds.
+    pub time_ms: f64,
 }
 
 impl ShapeTiming {

@@ -9,7 +9,7 @@ use crate::epilogue::activation;
 use crate::epilogue::direct::Output;
 use crate::gemm::axpby;
 use crate::hardware::VEC;
-use crate::ptx::{compiler, f32x4};
+use crate::ptx::{compiler, f32x4, griddepcontrol};
 
 /// Values of a thread: VEC in each of its rows.
 type Values = [[f32; VEC as usize]; ROWS as usize];
@@ -43,6 +43,7 @@ macro_rules! kernels {
             bias_per: u32,
             activation: u32,
         ) {
+            griddepcontrol::wait_then_launch_dependents();
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe {
                 let scalar = |value: f32, at: *const f32| if at.is_null() { value } else { *at };

@@ -27,6 +27,7 @@ pub const fn align(operand: Operand, element: Element) -> Prepass {
 #[cfg(feature = "device")]
 pub mod kernel {
     use super::*;
+    use crate::ptx::griddepcontrol;
     use cuda_std::prelude::*;
 
     /// The target is the source, for each size of an element.
@@ -47,6 +48,7 @@ pub mod kernel {
                 target: *mut $bits,
                 target_ld: u32,
             ) {
+                griddepcontrol::wait_then_launch_dependents();
                 // SAFETY: upheld by the caller (see `# Safety`).
                 unsafe { copy(rows, columns, source, ld, target, target_ld) }
             }

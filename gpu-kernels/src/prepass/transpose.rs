@@ -61,7 +61,7 @@ pub(crate) const TRANSPOSE_A: Prepass = transpose(Operand::A, Element::F32);
 #[cfg(feature = "device")]
 pub mod kernel {
     use super::*;
-    use crate::ptx::{compiler, f32x4};
+    use crate::ptx::{compiler, f32x4, griddepcontrol};
     use cuda_std::prelude::*;
 
     /// The target is the source, transposed, for each size of an element.
@@ -82,6 +82,7 @@ pub mod kernel {
                 target: *mut $bits,
                 target_ld: u32,
             ) {
+                griddepcontrol::wait_then_launch_dependents();
                 // SAFETY: upheld by the caller (see `# Safety`).
                 unsafe { transpose_tile::<$bits, { vec(size_of::<$bits>()) }>(rows, columns, source, ld, target, target_ld) }
             }

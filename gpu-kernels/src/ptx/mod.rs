@@ -8,6 +8,7 @@ pub(crate) mod convert;
 pub(crate) mod cp_async;
 pub(crate) mod f32x4;
 pub(crate) mod global;
+pub(crate) mod griddepcontrol;
 pub(crate) mod lanes;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;

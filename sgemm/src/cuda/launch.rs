@@ -4,12 +4,12 @@ use std::ffi::c_void;
 use std::ptr;
 
 use cudarc::driver::sys::{
-    self, CUfunction, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUresult,
-    CUstream, CUtensorMap,
+    self, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUresult, CUstream,
+    CUtensorMap,
 };
 
 use super::driver::checked;
-use super::module::Function;
+use super::module::{Function, RawFunction};
 use super::tensor_map::encode;
 use crate::Error;
 use crate::plan::{LaunchShape, Value};
@@ -69,7 +69,7 @@ pub unsafe fn launch(
 /// # Safety
 /// As of [`launch`], and the function's module is loaded.
 pub(super) unsafe fn launch_raw(
-    function: CUfunction,
+    function: RawFunction,
     shape: &LaunchShape,
     parameters: &[Parameter],
     stream: CUstream,
@@ -77,13 +77,17 @@ pub(super) unsafe fn launch_raw(
 ) -> Result<(), Error> {
     // SAFETY: the function belongs to a module that is loaded, the stream is alive, and `parameters` are those of the function, all
     // upheld by the caller. The driver reads what the addresses point to, and has copied it when it returns.
-    let driver = |config, addresses| unsafe { sys::cuLaunchKernelEx(config, function, addresses, ptr::null_mut()) };
-    launch_by(driver, shape, parameters, stream, what)
+    let driver =
+        |config, addresses| unsafe { sys::cuLaunchKernelEx(config, function.handle, addresses, ptr::null_mut()) };
+    launch_by(driver, function.is_dependent, shape, parameters, stream, what)
 }
 
 /// Has `driver` launch, given the configuration and the addresses of the arguments. All that it is pointed to lives until it returns.
+/// What [`is_dependent`](RawFunction::is_dependent) may begin before the kernel ahead of it in the stream has ended; behind anything else
+/// than a kernel it begins as others do.
 fn launch_by(
     driver: impl FnOnce(*const CUlaunchConfig, *mut *mut c_void) -> CUresult,
+    is_dependent: bool,
     shape: &LaunchShape,
     parameters: &[Parameter],
     stream: CUstream,
@@ -97,11 +101,24 @@ fn launch_by(
         *place = parameter.address();
     }
     let LaunchShape { grid, block, cluster, dynamic_smem_bytes } = *shape;
-    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
-    let [x, y, z] = cluster;
-    value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
-    let id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    let mut attribute = CUlaunchAttribute { id, pad: [0; 4], value };
+    // A device that does not know an attribute must not be given it.
+    let given = [
+        (cluster != [1; 3]).then(|| {
+            let [x, y, z] = cluster;
+            let dimension = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+            attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, |value| value.clusterDim = dimension)
+        }),
+        is_dependent.then(|| {
+            let id = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+            attribute(id, |value| value.programmaticStreamSerializationAllowed = 1)
+        }),
+    ];
+    let mut attributes = given.map(|_| attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE, |_| ()));
+    let mut count = 0;
+    for (place, attribute) in attributes.iter_mut().zip(given.into_iter().flatten()) {
+        *place = attribute;
+        count += 1;
+    }
     let config = CUlaunchConfig {
         gridDimX: grid[0],
         gridDimY: grid[1],
@@ -111,11 +128,17 @@ fn launch_by(
         blockDimZ: block[2],
         sharedMemBytes: dynamic_smem_bytes,
         hStream: stream,
-        attrs: &raw mut attribute,
-        // Devices without clusters do not know the attribute.
-        numAttrs: (cluster != [1; 3]).into(),
+        attrs: attributes.as_mut_ptr(),
+        numAttrs: count,
     };
     checked(driver(&raw const config, addresses.as_mut_ptr()), what)
+}
+
+/// An attribute of a launch, whose value `set` writes into zeros.
+fn attribute(id: CUlaunchAttributeID, set: impl FnOnce(&mut CUlaunchAttributeValue)) -> CUlaunchAttribute {
+    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+    set(&mut value);
+    CUlaunchAttribute { id, pad: [0; 4], value }
 }
 
 #[cfg(test)]
@@ -129,6 +152,8 @@ mod tests {
     use crate::plan::{Bindings, Buffer, Buffers, ModuleKind, Plan};
     use crate::{BiasPer, Epilogue, Layout, ModuleSource, Problem};
 
+    const CLUSTER: CUlaunchAttributeID = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    const DEPENDENT: CUlaunchAttributeID = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     const STREAM: CUstream = ptr::without_provenance_mut(0x5000);
 
     /// What stands for a tensor map, which the driver encodes.
@@ -159,9 +184,10 @@ mod tests {
     /// By every step, with what comes before and after it: the sizes are those that its PTX declares.
     #[test]
     fn the_driver_finds_the_bytes_of_each_parameter() {
-        let support = Module::parse(&ModuleSource::BuiltIn.support(Target::Sm80).unwrap()).unwrap();
         let mut launches = 0;
         for step in runnable() {
+            let support = Module::parse(&ModuleSource::BuiltIn.support(step.target).unwrap()).unwrap();
+            let is_dependent = step.target != Target::Sm80;
             let parse = |entry| Module::parse(&ModuleSource::BuiltIn.module_of(step, entry).unwrap()).unwrap();
             let own: Vec<_> = iter::once(step.kernel).chain(step.fused).map(parse).collect();
             let plain = Problem::new(300, 200, 100).with_elements(step.precision.input(), step.output);
@@ -191,15 +217,20 @@ mod tests {
                     assert_eq!((config.sharedMemBytes, config.hStream), (launch.shape.dynamic_smem_bytes, STREAM));
                     // SAFETY: as above, of the attributes that there are.
                     let attributes = unsafe { std::slice::from_raw_parts(config.attrs, config.numAttrs as usize) };
-                    // SAFETY: the only attribute is a cluster's dimensions.
-                    let clusters = attributes.iter().map(|attribute| unsafe { attribute.value.clusterDim });
-                    let clusters: Vec<_> = clusters.map(|cluster| [cluster.x, cluster.y, cluster.z]).collect();
-                    let is_alone = launch.shape.cluster == [1; 3];
-                    assert_eq!(clusters, if is_alone { vec![] } else { vec![launch.shape.cluster] });
+                    let [x, y, z] = launch.shape.cluster;
+                    let cluster = (x * y * z > 1).then_some((CLUSTER, [x, y, z]));
+                    let dependent = is_dependent.then_some((DEPENDENT, [1, 0, 0]));
+                    let expected_attributes: Vec<_> = cluster.into_iter().chain(dependent).collect();
+                    let words = |attribute: &CUlaunchAttribute| {
+                        // SAFETY: numbers, like all values, and zeros behind those that are shorter.
+                        let value = unsafe { attribute.value.clusterDim };
+                        (attribute.id, [value.x, value.y, value.z])
+                    };
+                    assert_eq!(attributes.iter().map(words).collect::<Vec<_>>(), expected_attributes);
                     assert_eq!(read(addresses, &sizes), expected, "{}", launch.kernel);
                     CUresult::CUDA_SUCCESS
                 };
-                launch_by(driver, &launch.shape, &parameters, STREAM, String::new).unwrap();
+                launch_by(driver, is_dependent, &launch.shape, &parameters, STREAM, String::new).unwrap();
                 launches += 1;
             }
         }
@@ -215,7 +246,7 @@ mod tests {
                 CUresult::CUDA_ERROR_INVALID_VALUE
             };
             let parameters = vec![Parameter::Word(7); count];
-            launch_by(driver, &shape, &parameters, STREAM, || "run x".into()).unwrap_err().to_string()
+            launch_by(driver, false, &shape, &parameters, STREAM, || "run x".into()).unwrap_err().to_string()
         };
         assert_eq!(launch(MAX_ARGUMENTS), "cannot run x: CUDA_ERROR_INVALID_VALUE");
         assert_eq!(launch(MAX_ARGUMENTS + 1), format!("cannot run x: more than {MAX_ARGUMENTS} arguments"));

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUfunction, CUstream};
+use cudarc::driver::sys::{self, CUstream};
 use gpu_kernels::Operand;
 
 use super::driver::checked;
 use super::launch::{MAX_ARGUMENTS, Parameter, launch_raw};
-use super::module::{Module, Modules};
+use super::module::{Module, Modules, RawFunction};
 use super::tensor_map;
 use crate::Error;
 use crate::plan::{Argument, Bindings, Buffer, Launch, ModuleKind, Plan, Role};
@@ -17,7 +17,7 @@ use crate::plan::{Argument, Bindings, Buffer, Launch, ModuleKind, Plan, Role};
 pub struct Loaded {
     plan: Plan,
     /// Of each of the plan's launches.
-    functions: Vec<CUfunction>,
+    functions: Vec<RawFunction>,
     /// What the functions belong to.
     _modules: Vec<Arc<Module>>,
 }

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUfunction_attribute, CUjit_option, CUmodule, CUresult};
 use gpu_kernels::Step;
 
-use super::driver::{checked, current_context, with_context};
+use super::driver::{CudaVersion, checked, current_context, driver_version, with_context};
+use crate::modules::wait_for_launches;
 use crate::{Error, ModuleSource};
 
 /// Dynamic shared memory that a block may have without asking, in bytes.
@@ -20,6 +21,9 @@ const PORTABLE_CLUSTER_BLOCKS: u32 = 8;
 /// What messages call the module of the kernels beside the steps.
 const SUPPORT: &str = "the support module";
 
+/// The first CUDA version whose graphs keep what a programmatic launch depends on.
+const PROGRAMMATIC_GRAPHS: CudaVersion = CudaVersion(12030);
+
 /// Bytes of the compiler's error log that are kept.
 const LOG_BYTES: usize = 4096;
 
@@ -28,6 +32,8 @@ const LOG_BYTES: usize = 4096;
 pub struct Module {
     raw: CUmodule,
     context: CUcontext,
+    /// Whether its kernels are [`RawFunction::is_dependent`].
+    is_dependent: bool,
 }
 
 // SAFETY: handles of the driver, which any thread may use: it guards what they stand for.
@@ -38,12 +44,21 @@ unsafe impl Sync for Module {}
 /// A kernel of a module.
 #[derive(Debug, Clone, Copy)]
 pub struct Function<'a> {
-    raw: CUfunction,
+    raw: RawFunction,
     module: PhantomData<&'a Module>,
 }
 
+/// A kernel of a module that its user keeps loaded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawFunction {
+    pub(super) handle: CUfunction,
+    /// Whether it waits for the launch before it, and so may begin before that one has ended: programmatic dependent launch.
+    pub(super) is_dependent: bool,
+}
+
 impl Module {
-    /// Has the driver compile PTX for the device of the current context.
+    /// Has the driver compile PTX for the device of the current context. Where every kernel of it has `griddepcontrol.wait`, they are
+    /// launched before the kernel ahead of them in the stream has ended: they access no global memory before they have waited.
     ///
     /// # Errors
     /// [`Error::BadModule`] with the compiler's first line; [`Error::Driver`] where there is no current context.
@@ -53,6 +68,7 @@ impl Module {
     pub unsafe fn compile(name: &str, ptx: &str) -> Result<Self, Error> {
         let unusable = |reason| Error::BadModule { module: name.to_owned(), reason };
         let context = current_context()?;
+        let is_dependent = wait_for_launches(ptx) && driver_version()? >= PROGRAMMATIC_GRAPHS;
         let ptx = CString::new(ptx).map_err(|_| unusable("it holds a NUL character".into()))?;
         let mut log = [0_u8; LOG_BYTES];
         let mut options = [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
@@ -64,7 +80,7 @@ impl Module {
             sys::cuModuleLoadDataEx(&raw mut raw, ptx.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
         };
         if status == CUresult::CUDA_SUCCESS {
-            return Ok(Self { raw, context });
+            return Ok(Self { raw, context, is_dependent });
         }
         let log = CStr::from_bytes_until_nul(&log).map(CStr::to_string_lossy).unwrap_or_default();
         Err(unusable(match log.lines().map(str::trim).find(|line| !line.is_empty()) {
@@ -79,13 +95,14 @@ impl Module {
     /// [`Error::Driver`] where the driver cannot load it.
     pub fn function(&self, kernel: &str) -> Result<Option<Function<'_>>, Error> {
         let Ok(name) = CString::new(kernel) else { return Ok(None) };
-        let mut raw = ptr::null_mut();
-        // SAFETY: the module is loaded as long as `self` lives, `raw` is a place to write a pointer to, and the name ends with a
+        let mut handle = ptr::null_mut();
+        // SAFETY: the module is loaded as long as `self` lives, `handle` is a place to write a pointer to, and the name ends with a
         // NUL.
-        match unsafe { sys::cuModuleGetFunction(&raw mut raw, self.raw, name.as_ptr()) } {
+        match unsafe { sys::cuModuleGetFunction(&raw mut handle, self.raw, name.as_ptr()) } {
             CUresult::CUDA_ERROR_NOT_FOUND => Ok(None),
             status => {
                 checked(status, || format!("load {kernel}"))?;
+                let raw = RawFunction { handle, is_dependent: self.is_dependent };
                 Ok(Some(Function { raw, module: PhantomData }))
             }
         }
@@ -101,7 +118,7 @@ impl Drop for Module {
 }
 
 impl Function<'_> {
-    pub(super) fn raw(self) -> CUfunction {
+    pub(super) fn raw(self) -> RawFunction {
         self.raw
     }
 }
@@ -111,7 +128,7 @@ impl Function<'_> {
 pub struct Modules {
     source: ModuleSource,
     context: CUcontext,
-    /// By their step's entry point, or [`SUPPORT`].
+    /// By their step's entry point, or by their target those of the kernels beside its steps.
     loaded: Mutex<Vec<(&'static str, Arc<Module>)>>,
 }
 
@@ -152,15 +169,14 @@ impl Modules {
         })
     }
 
-    /// The module of the kernels beside the steps, loaded where it is not loaded yet. One is right for all steps of a device: where it is
-    /// not the baseline's, the device's steps have one target.
+    /// The module of the kernels beside the steps of this one's target, loaded where it is not loaded yet.
     ///
     /// # Errors
     /// As of [`Self::load`].
     pub(super) fn load_support(&self, step: &Step) -> Result<Arc<Module>, Error> {
-        let text = || self.source.support(self.source.support_target(step));
+        let text = || self.source.support(step.target);
         // SAFETY: as in `load`.
-        self.load_as(SUPPORT, || unsafe { Module::compile(SUPPORT, &text()?) })
+        self.load_as(step.target.name(), || unsafe { Module::compile(SUPPORT, &text()?) })
     }
 
     fn load_as(
@@ -195,7 +211,7 @@ impl Modules {
 fn allow(step: &Step, function: Function<'_>) -> Result<(), Error> {
     let set = |attribute, value: u32, what: &dyn Fn() -> String| {
         // SAFETY: the function belongs to a module that is loaded; both values are far below `i32::MAX`.
-        let status = unsafe { sys::cuFuncSetAttribute(function.raw, attribute, value as i32) };
+        let status = unsafe { sys::cuFuncSetAttribute(function.raw.handle, attribute, value as i32) };
         checked(status, || format!("give {} {}", step.slug, what()))
     };
     let bytes = step.dynamic_smem_bytes;

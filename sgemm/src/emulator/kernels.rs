@@ -42,10 +42,7 @@ impl Kernels {
 
     /// A kernel; where it was not read yet, all of its module are.
     fn get(&self, step: &Step, module: ModuleKind, name: &'static str) -> Result<Arc<Kernel>, Error> {
-        let target = match module {
-            ModuleKind::Step => step.target,
-            ModuleKind::Support => self.source.support_target(step),
-        };
+        let target = step.target;
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = read.get(&(target.name(), name)) {
             return Ok(Arc::clone(kernel));

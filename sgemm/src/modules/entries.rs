@@ -34,6 +34,16 @@ pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
     entries
 }
 
+/// Whether each kernel of a module waits for the launch before it, such that it may be launched before that one has ended: PTX ISA,
+/// "griddepcontrol".
+pub(crate) fn wait_for_launches(text: &str) -> bool {
+    let waits = |entry: Entry<'_>| (Words { text: &text[entry.range], at: 0 }).any(|(_, word)| word == WAIT);
+    let entries = entries(text);
+    !entries.is_empty() && entries.into_iter().all(waits)
+}
+
+const WAIT: &str = "griddepcontrol.wait";
+
 /// Where the next body ends, or the declaration if there is none.
 fn end_of_body<'a>(words: &mut impl Iterator<Item = (usize, &'a str)>) -> Option<usize> {
     let mut depth = 0_usize;
@@ -124,6 +134,17 @@ mod tests {
         let k = &text[found[0].range.clone()];
         assert!(k.starts_with(".visible .entry k(") && k.ends_with("/* } */ }"), "{k}");
         assert_eq!(&text[found[1].range.clone()], ".entry last() { ret; }");
+    }
+
+    #[test]
+    fn a_module_waits_where_each_kernel_does() {
+        let [waits, comment, other] = [WAIT, "// griddepcontrol.wait\n", "griddepcontrol.launch_dependents"]
+            .map(|instruction| format!(".entry k() {{ {instruction}; ret; }}\n"));
+        assert!(wait_for_launches(&waits) && wait_for_launches(&format!("{waits}{waits}")));
+        for not_all in [String::new(), comment.clone(), other, format!("{waits}{comment}"), format!("{comment}{waits}")]
+        {
+            assert!(!wait_for_launches(&not_all), "{not_all}");
+        }
     }
 
     #[test]

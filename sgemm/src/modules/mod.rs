@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use gpu_kernels::{SUPPORT_KERNELS, Step, Target};
 
 use crate::Error;
+pub(crate) use entries::wait_for_launches;
 use entries::{Entry, entries};
 pub use text::check;
 
@@ -65,7 +66,8 @@ pub struct SuppliedModule {
     pub name: String,
     /// The target whose steps it is for; `None` for those of all targets.
     pub target: Option<Target>,
-    /// The module. The driver judges its instructions.
+    /// The module. The driver judges its instructions. Where every kernel of it that is loaded has `griddepcontrol.wait`, these are
+    /// launched before the kernel ahead of them has ended, and must not access global memory before they have waited.
     pub text: Cow<'static, str>,
 }
 
@@ -93,19 +95,12 @@ impl ModuleSource {
         self.with(step.target, &step.kernels_of(entry).collect::<Vec<_>>())
     }
 
-    /// The module of a target with [`SUPPORT_KERNELS`] alone, which a step of any target may be launched with.
+    /// The module of a target with [`SUPPORT_KERNELS`] alone, which are launched beside the steps of that target.
     ///
     /// # Errors
     /// [`Error::NoModule`] where there is none; [`Error::MissingKernel`] where it has not all of them.
     pub fn support(&self, target: Target) -> Result<String, Error> {
         self.with(target, &SUPPORT_KERNELS)
-    }
-
-    /// The target of the module that [`Self::support`] is for what is launched beside a step: the baseline's, which runs wherever a step
-    /// does, or where there is none, the step's own.
-    #[must_use]
-    pub fn support_target(&self, step: &Step) -> Target {
-        if self.text(Target::Sm80).is_ok() { Target::Sm80 } else { step.target }
     }
 
     /// The module of a target with these kernels alone.
@@ -185,6 +180,17 @@ mod tests {
         let empty = ModuleSource::of_text("x.ptx", text::tests::HEADER);
         let missing = empty.support(Target::Sm80).unwrap_err().to_string();
         assert!(missing.starts_with("x.ptx has no kernel 'align_rows'"), "{missing}");
+    }
+
+    #[test]
+    fn every_kernel_but_the_baselines_may_be_launched_early() {
+        for step in gpu_kernels::runnable() {
+            let own =
+                iter::once(step.kernel).chain(step.fused).map(|entry| ModuleSource::BuiltIn.module_of(step, entry));
+            for module in own.chain([ModuleSource::BuiltIn.support(step.target)]) {
+                assert_eq!(wait_for_launches(&module.unwrap()), step.target != Target::Sm80, "{}", step.slug);
+            }
+        }
     }
 
     #[test]

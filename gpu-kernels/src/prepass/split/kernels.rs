@@ -5,7 +5,7 @@ use super::range::powers;
 use super::{F16, Tf32, columns, rows};
 use crate::NOT_SPLIT;
 use crate::hardware::{SWIZZLE_BYTES, VEC};
-use crate::ptx::f32x4;
+use crate::ptx::{f32x4, griddepcontrol};
 use cuda_std::prelude::*;
 
 /// Words of 32 bits in a chunk.
@@ -89,6 +89,7 @@ macro_rules! kernels {
             target_ld: u32,
             scales: *mut i32,
         ) {
+            griddepcontrol::wait_then_launch_dependents();
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe { $of::split::<$part>(Arguments { rows, columns, source, ld, target, target_ld, scales }) }
         }

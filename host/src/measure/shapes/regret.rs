@@ -1,6 +1,7 @@
 //! What choosing another kernel would gain.
 
 use gpu_kernels::Step;
+use results::KernelTime;
 use sgemm::plan::Plan;
 
 use super::check::Check;
@@ -9,24 +10,28 @@ use crate::backend::cuda::Sequences;
 use crate::backend::{Case, Kernel, Rotation};
 use crate::{AccuracyClass, Error};
 
-/// Kernels that took up to so many times the fastest one's time, and microseconds more, in a first look are timed again, so many at the
-/// most: one product between two events says no more.
-const CLOSE: f64 = 1.3;
+/// Kernels that took up to so many times the fastest one's time, and milliseconds more, in a first look are timed in sequences: one
+/// product between two events says no more.
+const NOT_FAR: f64 = 3.0;
 const SLACK_MS: f64 = 0.003;
-const FINALISTS: usize = 6;
 
-/// Rounds over all finalists.
+/// Rounds over these.
+const FIRST_ROUNDS: u32 = 3;
+
+/// Those that are as close to the fastest one then are timed again beside the chosen one, so many at the most, in so many rounds.
+const CLOSE: f64 = 1.1;
+const FINALISTS: usize = 6;
 const ROUNDS: u32 = 7;
 
 /// The time of the chosen kernel, as a multiple of that of the fastest one.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Regret {
     /// The fastest kernel; the chosen one where no other is faster.
     pub best: &'static Step,
     /// The chosen one's time over its time.
     pub factor: f64,
-    /// Kernels that were timed.
-    pub timed: u32,
+    /// What kernels took that were timed in sequences.
+    pub times: Vec<KernelTime>,
 }
 
 /// A kernel that was added to the sequences: its number there, the step, and the milliseconds of one product.
@@ -56,29 +61,50 @@ pub fn regret(
         let number = sequences.add_step(plan)?;
         others.push((number, step, sequences.time_once(number)?));
     }
-    let timed = others.len() as u32 + 1;
-    let finalists = finalists(chosen, others);
-    let numbers: Vec<_> = finalists.iter().map(|(number, ..)| *number).collect();
+    let candidates = near(chosen, others);
+    let numbers = numbers_of(&candidates);
     sequences.record(&numbers[1..], rotation)?;
-    let times = sequences.time_graphs(&numbers, rotation, ROUNDS)?;
-    let times =
-        (0..numbers.len()).map(|place| super::median(times.iter().map(|round| round[place]))).collect::<Vec<_>>();
+    let times = medians(&sequences.time_graphs(&numbers, rotation, FIRST_ROUNDS)?);
+    let candidates: Vec<_> =
+        candidates.into_iter().zip(times).map(|((number, step, _), ms)| (number, step, ms)).collect();
+    let kernel_time = |(_, step, time_ms): &Candidate| KernelTime { kernel: step.slug.to_owned(), time_ms: *time_ms };
+    let kernel_times = candidates.iter().map(kernel_time).collect();
+    let finalists = finalists(candidates);
+    let times = medians(&sequences.time_graphs(&numbers_of(&finalists), rotation, ROUNDS)?);
     let (best, factor) = fastest(&times);
     let (number, best, _) = finalists[best];
     if number != chosen.0 {
         let c = sequences.run(number)?;
         verified(case, Kernel::Step(best), &check.verify(&c, best.precision)?)?;
     }
-    Ok(Regret { best, factor, timed })
+    Ok(Regret { best, factor, times: kernel_times })
 }
 
-/// The chosen kernel, and those of the others that are close to the fastest, the fastest first.
-fn finalists(chosen: Candidate, mut others: Vec<Candidate>) -> Vec<Candidate> {
-    others.sort_by(|one, other| one.2.total_cmp(&other.2));
-    let least = others.first().map_or(chosen.2, |fastest| fastest.2.min(chosen.2));
-    others.retain(|(.., ms)| *ms <= CLOSE * least + SLACK_MS);
-    others.truncate(FINALISTS);
+fn numbers_of(candidates: &[Candidate]) -> Vec<usize> {
+    candidates.iter().map(|(number, ..)| *number).collect()
+}
+
+/// Of each place over the rounds.
+fn medians(rounds: &[Vec<f64>]) -> Vec<f64> {
+    let places = rounds.first().map_or(0, Vec::len);
+    (0..places).map(|place| super::median(rounds.iter().map(|round| round[place]))).collect()
+}
+
+/// The chosen kernel, and those of the others that are not far slower than the fastest.
+fn near(chosen: Candidate, mut others: Vec<Candidate>) -> Vec<Candidate> {
+    let least = others.iter().fold(chosen.2, |least, other| least.min(other.2));
+    others.retain(|(.., ms)| *ms <= NOT_FAR * least + SLACK_MS);
     std::iter::once(chosen).chain(others).collect()
+}
+
+/// The first one, and those of the others that are close to the fastest, the fastest first.
+fn finalists(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let chosen = candidates.remove(0);
+    candidates.sort_by(|one, other| one.2.total_cmp(&other.2));
+    let least = candidates.first().map_or(chosen.2, |fastest| fastest.2.min(chosen.2));
+    candidates.retain(|(.., ms)| *ms <= CLOSE * least);
+    candidates.truncate(FINALISTS);
+    std::iter::once(chosen).chain(candidates).collect()
 }
 
 /// The place of the least time, and the first time as a multiple of it.
@@ -95,15 +121,16 @@ mod tests {
     #[test]
     fn those_that_are_close_are_timed_again_beside_the_chosen_one() {
         let step = &gpu_kernels::STEPS[0];
-        let numbers = |chosen: f64, others: &[f64]| {
+        let all = |chosen: f64, others: &[f64]| {
             let others = others.iter().zip(1..).map(|(ms, number)| (number, step, *ms)).collect();
-            finalists((0, step, chosen), others).iter().map(|(number, ..)| *number).collect::<Vec<_>>()
+            near((0, step, chosen), others)
         };
-        assert_eq!(numbers(5.0, &[2.0, 1.0, 1.2, 1.4]), [0, 2, 3], "however slow the chosen one is");
-        assert_eq!(numbers(1.0, &[2.0, 1.25]), [0, 2]);
-        assert_eq!(numbers(0.004, &[0.008, 0.009]), [0, 1], "microseconds more are no difference");
+        let numbers = |chosen: f64, others: &[f64]| numbers_of(&finalists(all(chosen, others)));
+        assert_eq!(numbers(5.0, &[2.0, 1.0, 1.05, 1.4]), [0, 2, 3], "however slow the chosen one is");
+        assert_eq!(numbers(1.0, &[2.0, 1.05]), [0, 2]);
         assert_eq!(numbers(1.0, &[1.0; 20]).len(), 1 + FINALISTS);
         assert_eq!(numbers(1.0, &[]), [0]);
+        assert_eq!(numbers_of(&all(0.004, &[0.014, 0.016, 0.001])), [0, 3], "microseconds more are no difference");
     }
 
     #[test]

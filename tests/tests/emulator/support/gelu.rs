@@ -74,6 +74,8 @@ fn keeps_its_bounds(activation: Activation) -> Result<(), Failed> {
         Value::U32(extent.cols),
         Value::Address(w),
         Value::U32(extent.cols),
+        Value::U32(1),
+        Value::U64(0),
         Value::F32(1.0),
         Value::Address(0),
         Value::F32(0.0),
