@@ -156,16 +156,13 @@ pub enum Error {
         reason: String,
     },
 
-    /// A table of another device where one is to be written.
-    #[error("{path} is the table of {found}, and this is {device}: give another file by --output")]
-    OtherTable {
-        /// The file.
-        path: String,
-        /// The device that it is of.
-        found: String,
-        /// This one.
-        device: String,
-    },
+    /// Records that constants of kernels are wanted of.
+    #[error("no times of kernels of one device in these records: `host tune` and `host shapes --regret` write such")]
+    NoRows,
+
+    /// Records that cannot be read.
+    #[error(transparent)]
+    Records(results::Error),
 
     /// There is nothing to measure on.
     #[error("`host tune` measures kernels, and no CUDA device was found: run it on a machine with one")]

@@ -68,7 +68,7 @@ pub struct ShapeTiming {
     pub best_kernel: Option<String>,
     /// The time of the chosen kernel over that of the fastest one, timed in alternation: 1 where it is the fastest.
     pub regret: Option<f64>,
-    /// The times of all kernels that were timed for that, but for those far slower in a first look.
+    /// The times of all kernels of the class; of those far slower in a first look, that of one product after a flush of the cache.
     #[serde(default)]
     pub kernels: Vec<KernelTime>,
     /// The normwise relative error ||C - reference|| / ||reference||, Frobenius, against f64.

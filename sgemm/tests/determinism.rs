@@ -33,7 +33,7 @@ proptest! {
                 .filter_map(|&[m, n]| {
                     let layout = |rows, columns| if by_columns { Layout::column_major(rows) } else { Layout::row_major(columns) };
                     let problem = problem(m, n, k, class).with_layouts(layout(m, k), layout(k, n), layout(m, n));
-                    let plan = select::plan(Table::of(&device.name), &device, &problem, u64::MAX).ok()?;
+                    let plan = select::plan(Table::of(&device), &device, &problem, u64::MAX).ok()?;
                     Some((plan.step().precision, plan.step().k_splits().expect("it has an order")))
                 })
                 .collect();

@@ -6,8 +6,8 @@ use gpu_kernels::MAX_SIZE;
 use half::{bf16, f16};
 use sgemm::emulator::{Arguments, Emulator};
 use sgemm::plan::Plan;
-use sgemm::select;
-use sgemm::{AccuracyClass, BiasPer, Device, Element, Epilogue, Error, Layout, Problem, Scalar, Scalars};
+use sgemm::select::{self, Table};
+use sgemm::{AccuracyClass, BiasPer, Determinism, Device, Element, Epilogue, Error, Layout, Problem, Scalar, Scalars};
 
 const FAR: usize = usize::MAX / 4;
 
@@ -253,16 +253,16 @@ fn a_group_is_checked_before_any_of_it_runs() {
 fn devices_and_workspaces_that_do_not_do_are_named() {
     let old = Device::new("Old GPU", (7, 5), 68);
     let ampere = Device::new("Ampere", (8, 0), 108);
-    let of =
-        |device: &Device, problem: &Problem| select::plan(None, device, problem, u64::MAX).unwrap_err().to_string();
+    let of = |device: &Device, problem: &Problem| {
+        select::plan(Table::of(device), device, problem, u64::MAX).unwrap_err().to_string()
+    };
     assert!(of(&old, &problem()).ends_with("needs compute capability 8.0 or later; Old GPU has 7.5"));
-    let tf32 = problem().with_accuracy(AccuracyClass::Tf32);
-    assert!(of(&ampere, &tf32).ends_with("needs compute capability 9.0 (Hopper); Ampere has 8.0"));
     let halves = problem().with_elements(Element::F16, Element::F16);
     assert!(of(&ampere, &halves).ends_with("needs compute capability 9.0 (Hopper); Ampere has 8.0"));
-    // Rows of 5 and 6 elements are copied for TMA, and there is no other kernel of TF32.
+    // Rows of 5 and 6 elements are copied for TMA, and no other kernel adds in that order.
+    let pinned = halves.with_determinism(Determinism::PerElement);
     let hopper = Device::new("Hopper", (9, 0), 132);
-    let error = select::plan(None, &hopper, &tf32, 0).unwrap_err();
+    let error = select::plan(Table::of(&hopper), &hopper, &pinned, 0).unwrap_err();
     assert!(matches!(error, Error::WorkspaceLimit { limit: 0, least } if least > 0), "{error}");
     let step = gpu_kernels::find("hgemm").unwrap();
     assert!(matches!(Plan::new(step, &problem(), 132), Err(Error::Elements { kernel: "hgemm", .. })));

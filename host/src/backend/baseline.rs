@@ -74,13 +74,11 @@ impl Baseline {
         BASELINES.iter().find(|baseline| baseline.name == name)
     }
 
-    /// What a class is compared with: cuBLAS on the same operands, in the arithmetic of the strictest kernels of that class.
+    /// What a class is compared with: cuBLAS on the same operands, in the fastest arithmetic that the class admits and it has.
     #[must_use]
     pub fn of_class(class: AccuracyClass) -> &'static Self {
-        let is_it = |baseline: &&Self| {
-            class.precisions().last() == Some(&baseline.precision) && baseline.output == class.input()
-        };
-        BASELINES.iter().find(is_it).unwrap_or(&BASELINES[0])
+        let is_one = |baseline: &&Self| class.admits(baseline.precision) && baseline.output == class.input();
+        BASELINES.iter().rfind(is_one).unwrap_or(&BASELINES[0])
     }
 
     /// What a kernel is compared with: cuBLAS in an arithmetic of the same accuracy, on the same operands. Where that is not

@@ -64,7 +64,7 @@ pub enum Command {
     Counters(Counters),
     /// Time what `auto` chooses for each shape of a set beside cuBLAS, and show how the ratio is distributed: needs a CUDA device
     Shapes(Shapes),
-    /// Search the fastest kernel for each shape, and write the table that `auto` selects by: needs a CUDA device
+    /// Time all kernels on many shapes, and write the table of constants that `auto` predicts times by: needs a CUDA device
     Tune(Tune),
     /// Print the names that --kernel takes, one per line
     List,
@@ -190,16 +190,17 @@ pub struct Shapes {
 /// `host tune`.
 #[derive(Debug, Args)]
 pub struct Tune {
-    /// The accuracy class that the kernels must meet
-    #[arg(long, value_name = "CLASS", value_parser = precision, default_value = AccuracyClass::Fp32Strict.name())]
-    pub precision: AccuracyClass,
-    #[command(flatten)]
-    pub common: Common,
+    /// Take the times of these records, which `host tune` or `host shapes --regret` wrote, instead of measuring
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    pub records: Vec<PathBuf>,
     #[command(flatten)]
     pub device: Device,
     /// The file to write [default: sgemm/src/select/tables/, and the device's name]
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write the times as JSON lines to this file
+    #[arg(long, help_heading = "Output", value_name = "FILE", conflicts_with = "records")]
+    pub json: Option<PathBuf>,
 }
 
 /// What every command takes: sizes of the problems, what their operands are drawn from, and where the kernels come from.
@@ -207,8 +208,7 @@ pub struct Tune {
 #[command(next_help_heading = "Problems")]
 pub struct Common {
     /// Sizes, in elements: N for m = n = k, or MxNxK; `ladder` for those of `cargo xtask bench`, `growth` for many from 128 to
-    /// 16384; separate several with commas [default: 4096; `host accuracy`: m = n = 2048 at several k, 128 in the emulator;
-    /// `host tune`: two dozen]
+    /// 16384; separate several with commas [default: 4096; `host accuracy`: m = n = 2048 at several k, 128 in the emulator]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = shape, allow_negative_numbers = true)]
     pub size: Vec<Shape>,
     /// Rows of A and C, for one shape that is not square

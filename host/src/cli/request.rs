@@ -15,7 +15,7 @@ use crate::measure::kernels::{self, Selection};
 use crate::measure::shapes::Set;
 use crate::measure::sizes;
 use crate::measure::tables::{self, Table};
-use crate::measure::tune::SHAPES;
+use crate::measure::tune;
 use crate::output::Format;
 use crate::{AccuracyClass, Error, Problem, PtxSource};
 
@@ -58,8 +58,8 @@ pub enum Task {
     Counters(Vec<&'static Step>),
     /// What is chosen for many shapes is timed beside cuBLAS.
     Shapes(Sweep),
-    /// The fastest kernel is searched.
-    Tune(Search),
+    /// A device is asked what kernels cost.
+    Tune(Tuning),
 }
 
 /// Kernels to verify and time.
@@ -95,11 +95,13 @@ pub struct Sweep {
     pub regret: bool,
 }
 
-/// A search for the fastest kernel.
+/// What kernels cost.
 #[derive(Debug)]
-pub struct Search {
-    /// What the kernels must meet.
-    pub class: AccuracyClass,
+pub struct Tuning {
+    /// What they are timed on.
+    pub sweep: Sweep,
+    /// Files with times that were taken before: nothing is timed then.
+    pub records: Vec<PathBuf>,
     /// The table to write, where that is not the device's own.
     pub file: Option<PathBuf>,
 }
@@ -155,7 +157,7 @@ impl RunRequest {
             Some(Command::Accuracy(args)) => Self::accuracy(args),
             Some(Command::Counters(args)) => Self::counters(args),
             Some(Command::Shapes(args)) => Self::shapes(args),
-            Some(Command::Tune(args)) => Self::tune(args),
+            Some(Command::Tune(args)) => Ok(Self::tune(args)),
             Some(Command::List) => return Ok(None),
         }
         .map(Some)
@@ -241,13 +243,14 @@ impl RunRequest {
         Ok(Self { task, problems: Problems::NONE, backend: BackendChoice::Cuda, options, format, json })
     }
 
-    fn tune(args: args::Tune) -> Result<Self, Error> {
-        // Fails where no kernel meets it.
-        Selection::parse(&[DEFAULT_KERNEL])?.with_class(args.precision)?;
-        let problems = Problems::new(&args.common, None, SHAPES.map(Shape::Exact).to_vec())?;
-        let options = Options { device_ordinal: args.device.ordinal, ptx: ptx(&args.common)?, ..Options::default() };
-        let task = Task::Tune(Search { class: args.precision, file: args.output });
-        Ok(Self { task, problems, backend: BackendChoice::Cuda, options, format: Format::Table, json: None })
+    fn tune(args: args::Tune) -> Self {
+        let args::Tune { records, device, output: file, json } = args;
+        let options = Options { device_ordinal: device.ordinal, ..Options::default() };
+        // Kernels of the first two are those of fp32.
+        let classes = AccuracyClass::ALL.into_iter().filter(|class| *class != AccuracyClass::Fp32Strict).collect();
+        let sweep = Sweep { set: tune::set(), classes, regret: true };
+        let task = Task::Tune(Tuning { sweep, records, file });
+        Self { task, problems: Problems::NONE, backend: BackendChoice::Cuda, options, format: Format::Table, json }
     }
 }
 

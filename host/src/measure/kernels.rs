@@ -4,15 +4,20 @@ use std::fmt;
 
 use gpu_kernels::{Element, Precision, STEPS, Step};
 pub use sgemm::select::Reason;
-use sgemm::select::{self, AUTOTUNED, Choice as Selected};
+use sgemm::select::{self, Choice as Selected};
+
+use results::format::significant;
 
 use crate::backend::Device;
 use crate::measure::tables::Table;
 use crate::{AccuracyClass, BASELINES, Baseline, Error, Kernel, Problem};
 
+/// The step that stands for its best variant.
+const AUTOTUNED: &str = "autotuned";
+
 /// Names that `--kernel` takes beside the slugs, with what they stand for.
 pub const GROUPS: [(&str, &str); 3] = [
-    ("auto", "the fastest kernel for this device and shape, where that was measured, and a good one elsewhere"),
+    ("auto", "the kernel that is predicted to be the fastest on this device, or was measured to be"),
     ("pinned", "the one with an order of sums along k that does not depend on m and n"),
     ("all", "every step that the device runs, and cuBLAS in the arithmetic of each"),
 ];
@@ -91,8 +96,8 @@ impl fmt::Display for Chosen {
         }
         write!(f, ", ")?;
         match reason {
-            Reason::Measured([m, n, k]) => write!(f, "measured to be the fastest at {m}x{n}x{k}"),
-            Reason::Rule => write!(f, "by a rule: no shape like this was measured on this device"),
+            Reason::Measured => write!(f, "measured to be the fastest at this shape"),
+            Reason::Predicted(us) => write!(f, "predicted to be the fastest, with {} us", significant(*us)),
         }
     }
 }
@@ -108,7 +113,7 @@ impl fmt::Display for Chosen {
 /// let backend = open(BackendChoice::Emulator, Options::default())?.backend;
 /// let device = backend.device(); // the emulator stands for an H200
 /// let selection = Selection::parse(&["naive", "auto", "cublas"])?;
-/// let resolved = selection.resolve(device, &Problem::new(4096, 4096, 4096)?, Table::of(&device.name));
+/// let resolved = selection.resolve(device, &Problem::new(4096, 4096, 4096)?, Table::of(&device.gpu()));
 /// assert_eq!(resolved.kernels.len(), 3);
 /// println!("{}", resolved.chosen[0]); // what `auto` stands for, and why
 ///
@@ -202,23 +207,30 @@ impl Selection {
     /// The kernels to run on this device and problem, each once, in the order in which they were named. `table` is what was
     /// measured on this device.
     #[must_use]
-    pub fn resolve(&self, device: &Device, problem: &Problem, table: Option<&Table>) -> Resolved {
+    pub fn resolve(&self, device: &Device, problem: &Problem, table: &Table) -> Resolved {
         let mut resolved = Resolved::default();
         let gpu = device.gpu();
-        let variant = |step| {
-            let (chosen, reason) = select::variant(table, &gpu, problem, step);
-            (Kernel::Step(chosen), reason.map(|reason| (AUTOTUNED, reason)))
-        };
         let class = self.class.unwrap_or_default();
-        let selected = |name, chosen: Option<Selected>| {
+        let elements = class.input();
+        let of_class = sgemm::Problem::from(problem.gemm).with_elements(elements, elements).with_accuracy(class);
+        // A problem that is none fails where it is measured.
+        let variant = |step: &'static Step| {
+            let is_tuned = step.slug == AUTOTUNED && !step.variants.is_empty();
+            let chosen = is_tuned.then(|| select::variant(table, &gpu, &problem.gemm.into(), step));
+            let chosen = chosen.and_then(|chosen| chosen.ok().flatten());
+            let stands_for = chosen.map(|chosen| (AUTOTUNED, chosen.reason));
+            (Kernel::Step(chosen.map_or(step, |chosen| chosen.step)), stands_for)
+        };
+        let selected = |name, chosen: Result<Option<Selected>, sgemm::Error>| {
+            let chosen = chosen.ok().flatten();
             chosen.into_iter().map(|Selected { step, reason }| (Kernel::Step(step), Some((name, reason)))).collect()
         };
         for choice in &self.choices {
             let kernels: Vec<(Kernel, Option<(&'static str, Reason)>)> = match choice {
                 Choice::Kernel(Kernel::Step(step)) => vec![variant(step)],
                 Choice::Kernel(Kernel::Cublas(baseline)) => vec![(Kernel::Cublas(baseline), None)],
-                Choice::Auto => selected("auto", select::choose(table, &gpu, problem, class)),
-                Choice::Pinned => selected("pinned", select::pinned(table, &gpu, problem, class)),
+                Choice::Auto => selected("auto", select::choose(table, &gpu, &of_class)),
+                Choice::Pinned => selected("pinned", select::pinned(table, &gpu, &of_class)),
                 Choice::All => {
                     let steps = self.all().filter(|step| device.check_runs(step).is_ok());
                     let steps: Vec<_> = steps.map(variant).collect();
@@ -283,7 +295,8 @@ mod tests {
 
     fn names(selection: &[&str]) -> Vec<&'static str> {
         let problem = Problem::new(4096, 4096, 4096).unwrap();
-        let resolved = Selection::parse(selection).unwrap().resolve(&Device::of_capability((9, 0)), &problem, None);
+        let resolved =
+            Selection::parse(selection).unwrap().resolve(&Device::of_capability((9, 0)), &problem, &Table::guess());
         resolved.kernels.into_iter().map(Kernel::step_name).collect()
     }
 
@@ -320,7 +333,8 @@ mod tests {
         let old = Device::of_capability((7, 5));
         assert_eq!(selection.left_out(&old).len(), STEPS.len() - 1);
         let problem = Problem::new(4, 4, 4).unwrap();
-        let resolved: Vec<_> = selection.resolve(&old, &problem, None).kernels.into_iter().map(Kernel::name).collect();
+        let resolved: Vec<_> =
+            selection.resolve(&old, &problem, &Table::guess()).kernels.into_iter().map(Kernel::name).collect();
         assert_eq!(resolved, ["cublas", "naive"], "what is named fails by itself");
     }
 

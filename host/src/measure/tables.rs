@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-pub use sgemm::select::{Entry, Header, Table, Timed};
+pub use sgemm::select::Table;
 
 use crate::Error;
 

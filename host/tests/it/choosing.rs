@@ -16,13 +16,15 @@ fn auto_says_what_it_stands_for() {
         assert!(line.starts_with(&format!("auto: {}, ", rows[0]["kernel"].as_str().unwrap())), "{line}");
         line
     };
-    // No table of this device is there.
-    assert!(auto(&["--size", "70x60x50", "--model", "rtx3090"]).contains(", by a rule: "));
+    // No table of this device is there: a guess.
+    assert!(auto(&["--size", "70x60x50", "--model", "rtx3090"]).contains(", predicted to be the fastest, with "));
     let folder = TempDir::new().unwrap();
     let header = ["device", "driver", "cublas", "date", "commit", "how"].map(|key| format!("{key} = -\n")).concat();
-    let path = write(&folder, header + "64 64 64 fp32-strict 2d-tiling 1.0 - - - - -\n");
-    let line = auto(&["--size", "70x60x50", "--tuned", &path]);
-    assert_eq!(line, "auto: 2d-tiling, measured to be the fastest at 64x64x64");
+    let costs = "memory = 1 1000 2000\nnaive 1 5 0 0 0 0\n1d-tiling 1 2.5 0 0 0 0\n";
+    let path = write(&folder, header + costs + "64 64 64 fp32-strict 2d-tiling\n");
+    let of_size = |size| auto(&["--size", size, "--tuned", &path]);
+    assert_eq!(of_size("64"), "auto: 2d-tiling, measured to be the fastest at this shape");
+    assert!(of_size("70x60x50").starts_with("auto: 1d-tiling, predicted to be the fastest, with 2.5"));
 }
 
 #[test]
@@ -51,7 +53,7 @@ fn a_precision_that_contradicts_a_kernel_is_refused() {
     let refused = |kernel, precision, words: &[&str]| {
         assert_fails(&["--kernel", kernel, "--precision", precision], 2, words);
     };
-    refused("naive", "tf32", &["naive computes in fp32, which --precision tf32 rules out: --precision fp32 allows it"]);
+    refused("naive", "f16", &["naive computes in fp32, which --precision f16 rules out: --precision fp32 allows it"]);
     refused("auto,cublas-tf32", "fp32", &["cublas-tf32 computes in tf32", "--precision tf32 allows it"]);
     refused("cublas", "bf16", &["cublas computes in fp32"]);
     refused("naive", "fp64", &["there is no accuracy class 'fp64'", "fp32-strict, fp32, tf32, f16, bf16"]);
@@ -59,7 +61,6 @@ fn a_precision_that_contradicts_a_kernel_is_refused() {
         refused(step.slug, "fp32-strict", &[step.precision.name(), "--precision fp32-strict rules out"]);
     }
     assert_fails(&["accuracy", "--precision", "fp32"], 2, &["unexpected argument '--precision'"]);
-    assert_fails(&["tune", "--precision", "fp64"], 2, &["there is no accuracy class"]);
 }
 
 #[test]
@@ -77,8 +78,8 @@ fn tables_that_are_none_are_refused() {
 
 #[test]
 fn tuning_needs_a_device() {
-    assert_fails(&["tune", "--size", "4x4"], 2, &["'4x4' is not a size"]);
     assert_fails(&["tune", "--kernel", "naive"], 2, &["unexpected argument '--kernel'"]);
+    assert_fails(&["tune", "--records", "missing.jsonl"], 1, &["missing.jsonl"]);
     assert_fails(&["--output", "x.txt"], 2, &["unexpected argument '--output'"]);
     match no_device() {
         Some(Error::NoDriver | Error::NoDevice { .. }) => {
@@ -87,11 +88,14 @@ fn tuning_needs_a_device() {
         Some(_) => assert_fails(&["tune"], 1, &[]),
         None => {
             let folder = TempDir::new().unwrap();
-            let path = folder.path().join("table.txt");
-            let outcome = host(&["tune", "--size", "64", "--output", path.to_str().unwrap()]);
-            assert!(outcome.code == 0 && outcome.stdout.starts_with("64x64x64: "), "{}", outcome.stderr);
-            let again = host(&["--tuned", path.to_str().unwrap(), "--size", "64"]);
-            assert!(again.stderr.contains("measured to be the fastest at 64x64x64"), "{}", again.stderr);
+            let [table, records] = ["table.txt", "records.jsonl"].map(|name| folder.path().join(name));
+            let [table, records] = [&table, &records].map(|path| path.to_str().unwrap());
+            let outcome = host(&["shapes", "random:12:1", "--regret", "--json", records]);
+            assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+            let outcome = host(&["tune", "--records", records, "--output", table]);
+            assert!(outcome.code == 0 && outcome.stdout.contains("predictions are off by"), "{}", outcome.stderr);
+            let again = host(&["--tuned", table, "--size", "64"]);
+            assert!(again.stderr.contains("predicted to be the fastest"), "{}", again.stderr);
         }
     }
 }

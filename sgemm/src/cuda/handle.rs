@@ -119,7 +119,7 @@ impl Handle {
         if let Some(loaded) = plans.get(&(*problem, limit)) {
             return Ok(gemm(loaded));
         }
-        let plan = select::plan(Table::of(&device.name), device, problem, limit)?;
+        let plan = select::plan(Table::of(device), device, problem, limit)?;
         let loaded = Arc::new(Loaded::new(modules, plan)?);
         plans.insert((*problem, limit), Arc::clone(&loaded));
         Ok(gemm(&loaded))

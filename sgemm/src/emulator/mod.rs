@@ -64,7 +64,7 @@ impl Emulator {
     /// # Errors
     /// Those of [`select::plan`].
     pub fn plan(&self, problem: &Problem, limit: u64) -> Result<Plan, Error> {
-        select::plan(Table::of(&self.device.name), &self.device, problem, limit)
+        select::plan(Table::of(&self.device), &self.device, problem, limit)
     }
 
     /// Runs the plan on these operands, and returns when it is done. Every launch is checked: accesses out of bounds, races and what else

@@ -1,9 +1,25 @@
 //! The arguments of epilogues that do more than alpha and beta: of a kernel's own, or of a post-pass.
 
-use gpu_kernels::{BiasPer, Extent};
+use gpu_kernels::{BiasPer, Element, Extent, Step};
 
 use super::{Argument, Buffer, Launch, LaunchShape, Oriented, Place, Plan, Role, Slab};
-use crate::problem::Scalars;
+use crate::problem::{Problem, Scalars};
+
+impl Problem {
+    /// Whether a step's kernel stores D itself: in place, by value, and with the epilogue of one of its entry points.
+    pub(crate) fn is_direct(&self, step: &Step) -> bool {
+        self.d.is_none()
+            && self.scalars == Scalars::Host
+            && (self.epilogue.is_plain() || step.fused.is_some())
+            && (step.output == self.output || step.is_planned() && self.output == Element::F32)
+    }
+
+    /// Whether a step takes its A and B and can make its D, if need be by a post-pass.
+    pub(crate) fn fits(&self, step: &Step) -> bool {
+        let can_sum = step.output == Element::F32 || step.is_planned();
+        step.precision.input() == self.input && (can_sum || self.is_direct(step))
+    }
+}
 
 impl Plan {
     /// [`gpu_kernels::FUSION_ARGUMENTS`] for the rows from that one on.

@@ -15,6 +15,7 @@ use gpu_kernels::{Ab, Element, Extent, Operand, Split, Step};
 
 pub use buffer::{Buffer, Buffers, Place, WORKSPACE_ALIGNMENT};
 pub use launch::{Address, Argument, Bindings, Launch, LaunchShape, ModuleKind, Role, TensorMap, Value};
+pub(crate) use operand::Passes;
 use operand::{Pipeline, Rewrite};
 pub(crate) use oriented::Oriented;
 use products::Target;
@@ -101,20 +102,14 @@ impl Plan {
                 return Err(Error::TooLarge { name: "k", value: oriented.k as usize, most: most as usize });
             }
         }
-        // In place, by value: the epilogue of one of the step's entry points does all of it.
-        let kernel = if problem.epilogue.is_plain() { Some(step.kernel) } else { step.fused };
-        let is_direct = problem.d.is_none()
-            && problem.scalars == Scalars::Host
-            && kernel.is_some()
-            && (step.output == problem.output || step.is_planned() && problem.output == Element::F32)
-            && oriented.ldd <= gpu_kernels::MAX_SIZE.into();
+        let is_direct = problem.is_direct(step) && oriented.ldd <= gpu_kernels::MAX_SIZE.into();
         let takes = [step.precision.input(), if is_direct { problem.output } else { step.output }];
-        if takes[0] != problem.input || !is_direct && step.output != Element::F32 && !step.is_planned() {
+        if !problem.fits(step) || !is_direct && step.output != Element::F32 && !step.is_planned() {
             return Err(Error::Elements { kernel: step.slug, takes, found: [problem.input, problem.output] });
         }
         let mut plan = Self {
             step,
-            kernel: kernel.filter(|_| is_direct).unwrap_or(step.kernel),
+            kernel: if problem.epilogue.is_plain() { step.kernel } else { step.fused.unwrap_or(step.kernel) },
             problem: *problem,
             launches: Vec::new(),
             bytes: Buffers::default(),

@@ -33,6 +33,40 @@ impl Rewrite {
     }
 }
 
+/// Which pre-passes an operand needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passes {
+    /// One that transposes it or aligns its rows.
+    rearranges: bool,
+    /// Whether that one transposes.
+    turns: bool,
+    /// One that splits it.
+    splits: bool,
+}
+
+impl Passes {
+    /// For an operand as the caller has it, at an address that is a multiple of `alignment` bytes.
+    ///
+    /// A step reads rows of A and B as they are, or aligned for TMA; or A transposed, or either of them; or both split. Whatever the
+    /// caller has is transposed or aligned for that, at most once before the step's own pre-pass.
+    pub(crate) fn new(step: &Step, operand: Operand, source: Stored, alignment: u64) -> Self {
+        let wanted = step.prepasses.iter().find(|prepass| prepass.operand == operand);
+        let transposes = wanted.is_some_and(|prepass| prepass.transposes && prepass.split.is_none());
+        let is_split = wanted.is_some_and(|prepass| prepass.split.is_some());
+        let is_aligned = alignment >= OPERAND_ALIGNMENT && source.has_aligned_rows();
+        // TMA cannot do without; nor can steps that have such a pre-pass.
+        let needs_aligned = !is_split && (step.maps.is_some() || wanted.is_some());
+        let turns = step.transposed == Transposed::ByPrepass && source.transposed != transposes;
+        let is_readable = !turns && source.is_countable() && (is_aligned || !needs_aligned);
+        Self { rearranges: !is_readable, turns, splits: is_split }
+    }
+
+    /// How many.
+    pub(crate) fn count(self) -> u32 {
+        u32::from(self.rearranges) + u32::from(self.splits)
+    }
+}
+
 /// What is done to an operand, in order, and what the kernel reads then.
 #[derive(Debug, Clone)]
 pub(super) struct Pipeline {
@@ -45,35 +79,24 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     /// For an operand as the caller has it, at an address that is a multiple of `alignment` bytes.
-    ///
-    /// A step reads rows of A and B as they are, or aligned for TMA; or A transposed, or either of them; or both split. Whatever the caller has is
-    /// transposed or aligned for that, at most once before the step's own pre-pass.
     pub(super) fn new(step: &Step, operand: Operand, source: Stored, alignment: u64) -> Self {
+        let passes = Passes::new(step, operand, source, alignment);
         let wanted = step.prepasses.iter().find(|prepass| prepass.operand == operand);
-        let transposes = wanted.is_some_and(|prepass| prepass.transposes && prepass.split.is_none());
-        let is_split = wanted.is_some_and(|prepass| prepass.split.is_some());
-        let is_aligned = alignment >= OPERAND_ALIGNMENT && source.has_aligned_rows();
-        // TMA cannot do without; nor can steps that have such a pre-pass.
-        let needs_aligned = !is_split && (step.maps.is_some() || wanted.is_some());
-        let reads_either = step.transposed != Transposed::ByPrepass;
-        let is_as_wanted = reads_either || source.transposed == transposes;
-        let is_readable = is_as_wanted && source.is_countable() && (is_aligned || !needs_aligned);
-        let buffer = match (operand, is_split) {
+        let buffer = match (operand, passes.splits) {
             (Operand::A, true) => Buffer::PlainA,
             (Operand::B, true) => Buffer::PlainB,
             (Operand::A, false) => Buffer::CopyA,
             (Operand::B, false) => Buffer::CopyB,
         };
         let mut rewrites = Vec::new();
-        if !is_readable {
-            let turns = !is_as_wanted;
-            let own = wanted.filter(|prepass| !is_split && prepass.transposes == turns);
-            let support = if turns { gpu_kernels::transpose } else { gpu_kernels::align };
+        if passes.rearranges {
+            let own = wanted.filter(|prepass| !passes.splits && prepass.transposes == passes.turns);
+            let support = if passes.turns { gpu_kernels::transpose } else { gpu_kernels::align };
             let prepass = own.copied().unwrap_or_else(|| support(operand, source.element));
             rewrites.push(Rewrite::new(prepass, source, buffer));
         }
         let plain = rewrites.last().map_or(source, |rewrite| rewrite.target);
-        let Some(split) = wanted.filter(|_| is_split) else { return Self { rewrites, plain, mapped: plain } };
+        let Some(split) = wanted.filter(|_| passes.splits) else { return Self { rewrites, plain, mapped: plain } };
         let buffer = if operand == Operand::A { Buffer::CopyA } else { Buffer::CopyB };
         let split = Rewrite::new(*split, plain, buffer);
         rewrites.push(split);

@@ -4,18 +4,18 @@ use gpu_kernels::{Ab, BiasPer};
 
 use super::stored::Stored;
 use super::{Buffer, Place};
+use crate::Error;
 use crate::problem::{Order, Problem, View};
-use crate::{Error, Product};
 
 /// D = A\*B with D row-major. Where the caller's D is column-major, this is the transpose of his problem: A and B change places.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Oriented {
-    pub(super) m: u32,
-    pub(super) n: u32,
-    pub(super) k: u32,
-    pub(super) operands: Ab<Stored>,
+    pub(crate) m: u32,
+    pub(crate) n: u32,
+    pub(crate) k: u32,
+    pub(crate) operands: Ab<Stored>,
     /// What the addresses of all problems of the batch are multiples of, in bytes.
-    pub(super) alignments: Ab<u64>,
+    pub(crate) alignments: Ab<u64>,
     /// Of C: elements from a row to the next, and from a column to the next.
     pub(super) c_strides: [u64; 2],
     pub(super) ldd: u64,
@@ -58,19 +58,6 @@ impl Oriented {
             if batch.count > 1 { stride as u64 } else { 0 }
         };
         self.operands.map(of)
-    }
-
-    /// The product that a kernel computes, as far as the choice of one depends on it: operands that have to be transposed are
-    /// aligned then.
-    pub(crate) fn product(&self, problem: &Problem) -> Product {
-        let Self { m, n, k, operands, .. } = *self;
-        let ld = |stored: Stored, columns: u32| {
-            let wide = 16 / stored.element.bytes();
-            let aligned = columns.max(1).next_multiple_of(wide);
-            if stored.transposed || stored.has_aligned_rows() { aligned } else { columns.max(1) | 1 }
-        };
-        let (lda, ldb) = (ld(operands.a, k), ld(operands.b, n));
-        Product { m, n, k, lda, ldb, ldc: n.max(1), input: problem.input, output: problem.output }
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn max_split_k(chunk: u32) -> u32 {
 
 /// A row-major matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stored {
+pub(crate) struct Stored {
     pub(super) place: Place,
     pub(super) rows: u32,
     pub(super) columns: u32,

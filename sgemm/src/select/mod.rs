@@ -1,34 +1,32 @@
-//! Which kernel: looked up where something was measured, by a rule of thumb elsewhere.
+//! Which kernel: the one whose predicted time is the least, or what was measured for just that shape.
 
 mod best;
-mod fused;
+mod cost;
+mod guess;
 mod pinned;
-mod rule;
 mod table;
 
-use gpu_kernels::{Precision, Step};
+use gpu_kernels::Step;
 
 pub use best::plan;
+pub use cost::{Cost, Memory, Work};
 pub use pinned::pinned;
-use rule::{fills, most_blocks, rule, widest};
-pub use table::{Entry, Header, Table, Timed};
+pub use table::{Entry, Header, Table};
 
-use crate::{AccuracyClass, Device, Product, modules};
-
-/// The step of which the table says the best variant.
-pub const AUTOTUNED: &str = "autotuned";
+use crate::plan::Oriented;
+use crate::{Device, Error, Problem, modules};
 
 /// Why a kernel was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reason {
-    /// It was the fastest at the nearest shape that was measured on this device: m, n, k.
-    Measured([u32; 3]),
-    /// No such shape was measured: a rule, from how its blocks fill the device.
-    Rule,
+    /// It was the fastest at this very shape when the device was tuned.
+    Measured,
+    /// Its predicted time, in microseconds, is the least.
+    Predicted(f64),
 }
 
 /// A kernel, and why it was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice {
     /// The kernel.
     pub step: &'static Step,
@@ -36,67 +34,90 @@ pub struct Choice {
     pub reason: Reason,
 }
 
-/// The kernel for a product, of those that meet the class; `None` only where none does. `table` is what was measured on this
-/// device.
+/// The kernel for a problem, of those that meet its class; `None` where the device runs none that does.
 ///
 /// ```
 /// use sgemm::select::{Table, choose};
-/// use sgemm::{AccuracyClass, Device, Product};
+/// use sgemm::{AccuracyClass, Device, Problem};
 ///
 /// let device = Device::new("NVIDIA H200", (9, 0), 132);
-/// let product = Product::new(4096, 4096, 4096)?;
-/// let choice = choose(Table::of(&device.name), &device, &product, AccuracyClass::Fp32Strict).expect("one meets it");
-/// assert!(AccuracyClass::Fp32Strict.meets(choice.step));
+/// let problem = Problem::new(4096, 4096, 4096);
+/// let choice = choose(Table::of(&device), &device, &problem)?.expect("one meets the default class");
+/// assert!(AccuracyClass::default().admits(choice.step.precision));
 /// # Ok::<(), sgemm::Error>(())
 /// ```
-#[must_use]
-pub fn choose(table: Option<&Table>, device: &Device, product: &Product, class: AccuracyClass) -> Option<Choice> {
-    let suits = |step: &&Step| class.meets(step) && is_usable(device, step);
-    measured(table, product, |entry| Some(entry.first.step).filter(|step| entry.class == class && suits(step))).or_else(
-        || match rule(device, product, class)? {
-            // Which of these it is, the table of the stricter class knows better.
-            step if step.precision == Precision::Fp32 && class != AccuracyClass::Fp32Strict => {
-                choose(table, device, product, AccuracyClass::Fp32Strict)
-            }
-            step => Some(Choice { step, reason: Reason::Rule }),
-        },
-    )
+///
+/// # Errors
+/// Those of [`Problem::validate`].
+pub fn choose(table: &Table, device: &Device, problem: &Problem) -> Result<Option<Choice>, Error> {
+    problem.validate()?;
+    let prediction = Prediction::new(table, device, problem)?;
+    let suits = |step: &Step| prediction.suits(step);
+    let measured = table.measured(problem).filter(|step| suits(step));
+    Ok(measured.map(|step| Choice { step, reason: Reason::Measured }).or_else(|| prediction.least(suits)))
 }
 
-/// The variant of a step that suits device and product, and why: of [`AUTOTUNED`] the fastest one, of all others their own.
-#[must_use]
+/// The variant of a step that suits device and problem; the step itself where it has none.
+///
+/// # Errors
+/// Those of [`Problem::validate`].
 pub fn variant(
-    table: Option<&Table>,
+    table: &Table,
     device: &Device,
-    product: &Product,
+    problem: &Problem,
     step: &'static Step,
-) -> (&'static Step, Option<Reason>) {
-    if step.slug != AUTOTUNED || step.variants.is_empty() || !is_usable(device, step) {
-        return (step, None);
+) -> Result<Option<Choice>, Error> {
+    problem.validate()?;
+    let is_one =
+        |other: &Step| other.slug == step.slug || step.variants.iter().any(|variant| variant.slug == other.slug);
+    Ok(Prediction::new(table, device, problem)?.least(|other| is_one(other) && is_usable(device, other)))
+}
+
+/// Predicted times of kernels for a problem.
+struct Prediction<'a> {
+    table: &'a Table,
+    device: &'a Device,
+    problem: &'a Problem,
+    oriented: Oriented,
+}
+
+impl<'a> Prediction<'a> {
+    /// Of a problem that is valid.
+    fn new(table: &'a Table, device: &'a Device, problem: &'a Problem) -> Result<Self, Error> {
+        Ok(Self { table, device, problem, oriented: Oriented::new(problem)? })
     }
-    let found = measured(table, product, |entry| entry.autotuned.map(|timed| timed.step));
-    let of_step = || std::iter::once(step).chain(step.variants);
-    let by_rule = || {
-        widest(of_step().filter(|step| fills(step, product, device)), product)
-            .or_else(|| most_blocks(of_step(), product))
-    };
-    let by_rule = || Choice { step: by_rule().unwrap_or(step), reason: Reason::Rule };
-    let Choice { step, reason } = found.unwrap_or_else(by_rule);
-    (step, Some(reason))
+
+    /// Whether the device runs it, its module is built in, and it meets the problem's class.
+    fn suits(&self, step: &Step) -> bool {
+        self.problem.class.admits(step.precision) && self.problem.fits(step) && is_usable(self.device, step)
+    }
+
+    /// The time of a kernel with these constants, in microseconds.
+    fn time(&self, step: &Step, cost: &Cost) -> f64 {
+        let work = Work::new(step, self.problem, &self.oriented, self.device.sm_count);
+        cost.time(&work, &self.table.memory, self.device.sm_count)
+    }
+
+    /// The one with the least time of those that suit.
+    fn least(&self, suits: impl Fn(&Step) -> bool) -> Option<Choice> {
+        let suiting = self.table.costs.iter().filter(|(step, _)| suits(step));
+        let timed = suiting.map(|(step, cost)| (*step, self.time(step, cost)));
+        let (step, time) = timed.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        Some(Choice { step, reason: Reason::Predicted(time) })
+    }
+
+    /// All that suit, the fastest first.
+    fn ranked(&self, suits: impl Fn(&Step) -> bool) -> Vec<&'static Step> {
+        let suiting = self.table.costs.iter().filter(|(step, _)| suits(step));
+        let mut timed: Vec<_> = suiting.map(|(step, cost)| (*step, self.time(step, cost))).collect();
+        timed.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+        timed.into_iter().map(|(step, _)| step).collect()
+    }
 }
 
 /// Whether a device runs it, and its module is built in.
 fn is_usable(device: &Device, step: &Step) -> bool {
     device.runs(step) && modules::built_in(step.target).is_ok()
-}
-
-fn measured(
-    table: Option<&Table>,
-    product: &Product,
-    wanted: impl Fn(&Entry) -> Option<&'static Step>,
-) -> Option<Choice> {
-    let (entry, step) = table?.nearest(product, wanted)?;
-    Some(Choice { step, reason: Reason::Measured(entry.shape) })
 }
 
 #[cfg(test)]

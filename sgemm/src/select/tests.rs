@@ -1,198 +1,202 @@
-use gpu_kernels::{Activation, STEPS, Schedule, Target, Tile};
+use gpu_kernels::{Activation, Precision, STEPS, Schedule};
 
-use super::rule::{blocks, on_tensor_cores};
 use super::*;
-use crate::{Epilogue, Layout, Problem};
+use crate::plan::{Plan, Role};
+use crate::{AccuracyClass, BiasPer, Determinism, Epilogue, Layout};
 
-const OLD: (u32, u32) = (8, 0);
 const HOPPER: (u32, u32) = (9, 0);
 
 fn of_capability(compute_capability: (u32, u32)) -> Device {
     Device::new("Test GPU", compute_capability, 132)
 }
 
-fn product(m: u32, n: u32, k: u32) -> Product {
-    Product::new(m, n, k).unwrap()
+fn hopper() -> Device {
+    of_capability(HOPPER)
 }
 
-fn chosen(capability: (u32, u32), [m, n, k]: [u32; 3]) -> &'static Step {
-    rule(&of_capability(capability), &product(m, n, k), AccuracyClass::Fp32Strict).unwrap()
+fn problem(class: AccuracyClass, [m, n, k]: [usize; 3]) -> Problem {
+    Problem::new(m, n, k).with_elements(class.input(), class.input()).with_accuracy(class)
 }
 
-/// The last step of the ladder that such a device runs, among those whose blocks have tiles of their own.
-fn last(capability: (u32, u32)) -> &'static str {
-    let device = of_capability(capability);
-    let own = |step: &&Step| {
-        step.precision == Precision::Fp32 && device.runs(step) && step.schedule == Schedule::DataParallel
-    };
-    STEPS.iter().rfind(own).unwrap().slug
+/// A table in which a kernel costs as much as that, and no other is known.
+fn table<const N: usize>(costs: [(&'static Step, Cost); N]) -> Table {
+    Table { costs: costs.to_vec(), ..Table::guess() }
 }
 
-fn table(entries: Vec<Entry>) -> Table {
-    let text = String::new;
-    let header =
-        Header { device: "Test GPU".into(), driver: text(), cublas: text(), date: text(), commit: text(), how: text() };
-    Table { header, entries }
+fn time(cost: &Cost, step: &Step, problem: &Problem) -> f64 {
+    let work = Work::of(step, problem, 132).unwrap();
+    cost.time(&work, &Table::guess().memory, 132)
 }
 
 #[test]
-fn large_problems_get_the_last_step_with_a_tile_for_each_block() {
-    for capability in [OLD, HOPPER] {
-        assert_eq!(chosen(capability, [16384; 3]).slug, last(capability));
-    }
-}
-
-#[test]
-fn what_is_chosen_fills_the_device_where_something_does() {
-    for capability in [OLD, HOPPER] {
-        let device = of_capability(capability);
-        for shape in [[512; 3], [1024; 3], [2048; 3], [4096; 3], [64, 8192, 8192], [8192, 64, 8192], [8192, 8192, 64]] {
-            let [m, n, k] = shape;
-            let step = chosen(capability, shape);
-            assert!(device.runs(step));
-            assert!(fills(step, &product(m, n, k), &device), "{} at {shape:?}", step.slug);
+fn every_class_has_a_kernel_for_every_shape_where_the_device_runs_one() {
+    let sizes = [0, 1, 7, 64, 1000, 20_000];
+    let shapes = sizes.into_iter().flat_map(|m| sizes.map(|n| sizes.map(|k| [m, n, k]))).flatten();
+    for shape in shapes {
+        for class in AccuracyClass::ALL {
+            let problem = problem(class, shape);
+            for table in [Table::of(&hopper()), &Table::guess()] {
+                let choice = choose(table, &hopper(), &problem).unwrap().unwrap();
+                assert!(class.admits(choice.step.precision), "{shape:?} {}", choice.step.slug);
+                assert!(plan(table, &hopper(), &problem, u64::MAX).is_ok());
+            }
         }
     }
-}
-
-#[test]
-fn of_as_many_blocks_those_with_the_smallest_tiles_are_chosen() {
-    for shape in [[8, 8, 5632], [7, 1, 73], [5, 12, 12478], [1, 1, 1]] {
-        let [m, n, k] = shape;
-        let (product, device) = (product(m, n, k), of_capability(HOPPER));
-        let step = chosen(HOPPER, shape);
-        let area = |step: &Step| step.tile.bm * step.tile.bn;
-        let others = gpu_kernels::runnable().filter(|step| step.precision == Precision::Fp32 && device.runs(step));
-        let others = others.filter(|other| other.schedule == step.schedule && area(other) < area(step));
-        assert!(others.map(|other| blocks(other, &product)).all(|count| count < blocks(step, &product)), "{shape:?}");
-    }
-}
-
-#[test]
-fn few_tiles_of_long_sums_are_shared() {
-    let shares = |step: &Step| matches!(step.schedule, Schedule::SplitK { .. });
-    if gpu_kernels::runnable().any(shares) {
-        assert!(shares(chosen(HOPPER, [256, 256, 8192])));
-        assert!(!shares(chosen(HOPPER, [256, 256, 8])), "there is nothing to share");
-    }
-}
-
-#[test]
-fn skinny_problems_get_tiles_that_lie_inside() {
-    for [m, n, k] in [[64, 8192, 8192], [8192, 64, 8192]] {
-        let Tile { bm, bn, .. } = chosen(HOPPER, [m, n, k]).tile;
-        assert!(bm <= m && bn <= n, "{bm} x {bn} of {m} x {n}");
-    }
-}
-
-#[test]
-fn a_device_that_runs_nothing_gets_a_step_whose_error_says_so() {
     for class in AccuracyClass::ALL {
-        let last = gpu_kernels::runnable().filter(|step| class.meets(step)).last();
-        assert_eq!(rule(&of_capability((7, 5)), &product(4096, 4096, 4096), class), last);
+        assert_eq!(choose(&Table::guess(), &of_capability((7, 5)), &problem(class, [64; 3])), Ok(None));
     }
 }
 
+/// Whatever a kernel's constants are, sixteen times of anything never takes less time; but where tiles are shared by fewer blocks then.
 #[test]
-fn empty_problems_have_a_kernel() {
-    for shape in [[0, 5, 5], [5, 0, 5], [5, 5, 0]] {
-        let _ = chosen(HOPPER, shape);
-    }
-}
-
-#[test]
-fn tensor_cores_get_the_widest_tiles_that_fill_the_device() {
-    static WIDE: Step = Step {
-        slug: "wide",
-        precision: Precision::Fp16x3,
-        tile: Tile { bm: 256, bn: 128, ..STEPS[0].tile },
-        schedule: Schedule::Persistent,
-        ..STEPS[0]
-    };
-    static OTHER: Step = Step { slug: "other", ..WIDE };
-    static SMALL: Step = Step { slug: "small", tile: Tile { bm: 64, bn: 64, ..STEPS[0].tile }, ..WIDE };
-    let device = of_capability(HOPPER);
-    let chosen = |size, is_choice| {
-        on_tensor_cores(vec![&WIDE, &OTHER, &SMALL], &device, &product(size, size, size), is_choice)
-            .map(|step| step.slug)
-    };
-    assert_eq!(chosen(4096, true), Some("wide"));
-    assert_eq!(chosen(1024, true), Some("small"), "256 tiles instead of 32");
-    assert_eq!(chosen(600, true), Some("small"), "100 tiles for 132 SMs");
-    assert_eq!((chosen(256, true), chosen(256, false)), (None, Some("small")));
-    assert_eq!(on_tensor_cores(vec![], &device, &product(4096, 4096, 4096), false), None);
-}
-
-#[test]
-fn what_was_measured_comes_before_the_rule() {
-    let device = of_capability(HOPPER);
-    let naive = Timed { step: &STEPS[0], ms: 1.0 };
-    let class = AccuracyClass::Fp32Strict;
-    let entry = Entry { shape: [4096; 3], class, first: naive, second: None, autotuned: None, cublas_ms: None };
-    let table = table(vec![entry]);
-    let auto = |table, size| choose(table, &device, &product(size, size, size), class).unwrap();
-    assert_eq!(auto(Some(&table), 4000), Choice { step: &STEPS[0], reason: Reason::Measured([4096; 3]) });
-    assert_eq!(auto(Some(&table), 64).reason, Reason::Rule, "too far away");
-    assert_eq!(auto(None, 4096).reason, Reason::Rule);
-    // A table of another kind of device: what this one cannot run is no choice.
-    let hopper = gpu_kernels::runnable().find(|step| step.target == Target::Sm90a);
-    if let Some(step) = hopper {
-        let entry = Entry { first: Timed { step, ms: 1.0 }, ..entry };
-        let Choice { step, reason } =
-            super::choose(Some(&self::table(vec![entry])), &of_capability(OLD), &product(4096, 4096, 4096), class)
-                .unwrap();
-        assert_eq!((step.target, reason), (Target::Sm80, Reason::Rule));
-    }
-    // What was measured for another class is no answer.
-    let other = Table { entries: vec![Entry { class: AccuracyClass::Fp32, ..entry }], ..table.clone() };
-    assert_eq!(auto(Some(&other), 4096).reason, Reason::Rule);
-    // So little that it is the CUDA cores' all the same: their table says which step.
-    let small = Table { entries: vec![Entry { shape: [128; 3], ..entry }], ..table.clone() };
-    let allowed = super::choose(Some(&small), &device, &product(128, 128, 128), AccuracyClass::Fp32);
-    assert_eq!(allowed, Some(Choice { step: &STEPS[0], reason: Reason::Measured([128; 3]) }));
-}
-
-#[test]
-fn an_epilogue_gets_a_kernel_that_has_it_where_the_fastest_has_not() {
-    let (table, device) = (Table::of("NVIDIA H200"), Device::new("NVIDIA H200", HOPPER, 132));
-    let relu = Epilogue { bias: None, activation: Activation::Relu };
-    let planned = |problem: &Problem| plan(table, &device, problem, u64::MAX).unwrap();
-    let slug = |problem: Problem| planned(&problem).step().slug;
-    let problem = |m, n, k| Problem::new(m, n, k);
-    for (shape, plain, fused) in [
-        ([8192, 8192, 64], "warp-tiling", "autotuned/128x128t"),
-        ([32, 32, 32], "smem-tiling", "split-k/32x32x4"),
-        ([4096, 4096, 4096], "stream-k/256x128-16x8", "stream-k/256x128-16x8"),
-    ] {
-        let [m, n, k] = shape;
-        assert_eq!((slug(problem(m, n, k)), slug(problem(m, n, k).with_epilogue(relu))), (plain, fused));
-        let plan = planned(&problem(m, n, k).with_epilogue(relu));
-        assert_eq!(plan.launches().last().map(|launch| launch.kernel), plan.step().fused);
-    }
-    // There, operands would be aligned first; and here, D is another matrix.
-    let odd = problem(127, 129, 131);
-    assert_eq!((slug(odd), slug(odd.with_epilogue(relu))), ("smem-tiling", "smem-tiling"));
-    let apart = problem(8192, 8192, 64).with_epilogue(relu).with_d(Layout::row_major(8192));
-    assert_eq!(slug(apart), "warp-tiling");
-}
-
-#[test]
-fn autotuned_stands_for_its_best_variant() {
-    let device = of_capability(HOPPER);
-    for step in STEPS {
-        let of = |table, size| variant(table, &device, &product(size, size, size), step);
-        if step.slug != AUTOTUNED || step.variants.is_empty() {
-            assert_eq!(of(None, 4096), (step, None), "{}", step.slug);
-            continue;
+fn more_work_takes_more_time() {
+    for step in gpu_kernels::runnable().filter(|step| !step.has_many_splits()) {
+        let cost = Cost::guess(step);
+        let class = AccuracyClass::of(step.precision);
+        let of = |shape| time(&cost, step, &problem(class, shape));
+        for [m, n, k] in [[64; 3], [104, 3000, 200], [4096; 3], [8, 8, 50_000]] {
+            let once = of([m, n, k]);
+            assert!(once.is_finite() && once >= cost.start, "{}", step.slug);
+            for more in [[16 * m, n, k], [m, 16 * n, k], [m, n, 16 * k]] {
+                assert!(of(more) >= once, "{}: {more:?}", step.slug);
+            }
         }
-        let naive = Timed { step: &STEPS[0], ms: 1.0 };
-        let best = step.variants.last().unwrap();
-        let autotuned = Some(Timed { step: best, ms: 2.0 });
-        let class = AccuracyClass::Fp32Strict;
-        let entry = Entry { shape: [4096; 3], class, first: naive, second: None, autotuned, cublas_ms: None };
-        let (table, near) = (table(vec![entry]), Some(Reason::Measured([4096; 3])));
-        assert_eq!(of(Some(&table), 4096), (best, near));
-        let (by_rule, reason) = of(Some(&table), 128);
-        assert_eq!((by_rule.slug.split('/').next(), reason), (Some(AUTOTUNED), Some(Reason::Rule)));
+    }
+}
+
+#[test]
+fn the_least_predicted_time_is_chosen() {
+    let [one, other] = [&STEPS[1], &STEPS[4]];
+    let cheap = Cost { start: 2.0, latency: 0.1, k_tile: 0.1, tile: 0.1, partial: 0.0, slots: 2 };
+    let dear = Cost { start: 1.0, latency: 9.0, k_tile: 9.0, ..cheap };
+    let of = |first: Cost, second: Cost, k| {
+        let table = table([(one, first), (other, second)]);
+        choose(&table, &hopper(), &Problem::new(32, 32, k)).unwrap().unwrap().step.slug
+    };
+    assert_eq!((of(cheap, dear, 512), of(dear, cheap, 512)), (one.slug, other.slug));
+    assert_eq!(of(cheap, dear, 0), other.slug, "a launch is all that it takes");
+}
+
+#[test]
+fn what_was_measured_at_this_very_shape_comes_first() {
+    let class = AccuracyClass::Fp32Strict;
+    let entry = Entry { shape: [4096; 3], class, step: &STEPS[0] };
+    let table = Table { entries: vec![entry], ..Table::guess() };
+    let reason = |problem: Problem| choose(&table, &hopper(), &problem).unwrap().unwrap().reason;
+    let plain = Problem::new(4096, 4096, 4096);
+    let is_measured = |problem| reason(problem) == Reason::Measured;
+    assert!(is_measured(plain) && is_measured(plain.with_batch(1, [0; 3])));
+    assert!(!is_measured(Problem::new(4096, 4096, 4095)));
+    assert!(!is_measured(plain.with_accuracy(AccuracyClass::Fp32)), "another class");
+    assert!(!is_measured(plain.with_batch(2, [1 << 24; 3])));
+    let rows = Layout::row_major(4096);
+    assert!(!is_measured(plain.with_layouts(Layout::column_major(4096), rows, rows)));
+    assert!(!is_measured(plain.with_epilogue(Epilogue { bias: Some(BiasPer::Row), activation: Activation::None })));
+    let old = choose(&table, &of_capability((7, 5)), &plain).unwrap();
+    assert!(old.is_none(), "what the device does not run is no choice");
+}
+
+#[test]
+fn passes_before_and_after_a_kernel_count() {
+    let memory = Memory { launch: 100.0, pass_gbps: 1e9, gbps: 1e9 };
+    let of = |step: &Step, problem: &Problem| Work::of(step, problem, 132).unwrap().passes;
+    let strict = AccuracyClass::Fp32Strict;
+    for step in gpu_kernels::runnable().filter(|step| strict.meets(step)) {
+        let aligned = Problem::new(512, 512, 512);
+        let by_columns = Layout::column_major(512);
+        let rows = Layout::row_major(512);
+        let relu = Epilogue { bias: None, activation: Activation::Relu };
+        for problem in [
+            aligned,
+            Problem::new(511, 513, 515),
+            aligned.with_layouts(by_columns, rows, rows),
+            aligned.with_layouts(rows, by_columns, rows),
+            aligned.with_layouts(rows, rows, by_columns),
+            aligned.with_d(rows),
+            aligned.with_epilogue(relu),
+        ] {
+            let plan = Plan::new(step, &problem, 132).unwrap();
+            let products = plan.launches().iter().filter(|launch| launch.role == Role::Product).count();
+            let work = Work::of(step, &problem, 132).unwrap();
+            assert_eq!(plan.launches().len() - products, work.passes as usize, "{}", step.slug);
+            let cost = Cost { start: 0.0, latency: 0.0, k_tile: 0.0, tile: 0.0, partial: 0.0, slots: 1 };
+            assert!((cost.time(&work, &memory, 132) - 100.0 * work.passes).abs() < 1.0);
+        }
+    }
+    let fused = gpu_kernels::runnable().find(|step| step.fused.is_some()).unwrap();
+    let relu = Epilogue { bias: None, activation: Activation::Relu };
+    assert_eq!(of(fused, &Problem::new(512, 512, 512).with_epilogue(relu)), of(fused, &Problem::new(512, 512, 512)));
+}
+
+#[test]
+fn a_limit_of_the_workspace_rules_kernels_out() {
+    let big = Problem::new(4095, 4097, 4099);
+    let table = Table::of(&hopper());
+    let best = plan(table, &hopper(), &big, u64::MAX).unwrap();
+    let limit = best.workspace_bytes().saturating_sub(1);
+    assert!(best.workspace_bytes() == 0 || plan(table, &hopper(), &big, limit).unwrap().workspace_bytes() <= limit);
+    assert_eq!(plan(table, &hopper(), &big, 0).unwrap().workspace_bytes(), 0);
+    // Both operands would have to be split, or aligned.
+    let odd = problem(AccuracyClass::Tf32, [4095, 4097, 4099]);
+    let tensor_cores = Table { costs: table.costs.clone(), ..Table::guess() };
+    let only = |precision| {
+        let costs = tensor_cores.costs.iter().filter(|(step, _)| step.precision == precision && step.maps.is_some());
+        Table { costs: costs.copied().collect(), ..Table::guess() }
+    };
+    let error = plan(&only(Precision::Tf32), &hopper(), &odd, 0).unwrap_err();
+    assert!(matches!(error, Error::WorkspaceLimit { limit: 0, least: 1.. }), "{error}");
+}
+
+#[test]
+fn a_pinned_order_does_not_depend_on_m_and_n() {
+    let device = hopper();
+    for class in AccuracyClass::ALL {
+        for k in [16, 64, 65, 5000] {
+            let splits = |m, n| {
+                let problem = problem(class, [m, n, k]).with_determinism(Determinism::PerElement);
+                let step = pinned(Table::of(&device), &device, &problem).unwrap().unwrap().step;
+                (step.precision, step.k_splits().unwrap())
+            };
+            let families: Vec<_> = [(1, 1), (16, 4096), (333, 77), (4096, 4096)].map(|(m, n)| splits(m, n)).to_vec();
+            assert!(families.iter().all(|family| *family == families[0]), "{} {k}: {families:?}", class.name());
+        }
+    }
+}
+
+#[test]
+fn variants_are_chosen_by_their_predicted_times() {
+    let device = hopper();
+    for step in STEPS.iter().filter(|step| device.runs(step) && !step.variants.is_empty()) {
+        let of = |size| {
+            let elements = step.precision.input();
+            let problem = Problem::new(size, size, size).with_elements(elements, elements);
+            variant(Table::of(&device), &device, &problem, step).unwrap().map(|choice| choice.step.slug)
+        };
+        let own = step.slug.split('/').next().unwrap();
+        for size in [64, 4096] {
+            assert!(of(size).is_none_or(|slug| slug.split('/').next() == Some(own)), "{}", step.slug);
+        }
+    }
+}
+
+#[test]
+fn work_is_what_a_schedule_makes_of_the_grid() {
+    for step in gpu_kernels::runnable() {
+        let class = AccuracyClass::of(step.precision);
+        let problem = problem(class, [300, 500, 700]);
+        let work = Work::of(step, &problem, 132).unwrap();
+        let plan = Plan::new(step, &problem, 132).unwrap();
+        let launch = plan.launches().iter().find(|launch| launch.role == Role::Product).unwrap();
+        let blocks = launch.shape.grid.into_iter().map(f64::from).product::<f64>();
+        match step.schedule {
+            // Clusters are whole.
+            Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::SplitK { .. } => {
+                assert!(work.blocks <= blocks && blocks <= 8.0 * work.blocks, "{}", step.slug);
+            }
+            Schedule::PlannedSplitK { .. } | Schedule::StreamK { .. } => {
+                assert_eq!(work.blocks, blocks, "{}", step.slug)
+            }
+            Schedule::Persistent => assert!(blocks <= 2.0 * work.blocks, "{}", step.slug),
+        }
     }
 }

@@ -61,7 +61,7 @@ pub fn accuracy(request: &RunRequest, study: &Study) -> Result<u8, Error> {
 /// The kernels to compare on the problem: those that were named, or those of a class that is to be shown.
 fn kernels(selection: Option<&Selection>, backend: &dyn Backend, problem: &Problem) -> Vec<Kernel> {
     let Some(selection) = selection else { return accuracy::kernels(backend.device()) };
-    let table = Table::of(&backend.device().name);
+    let table = Table::of(&backend.device().gpu());
     let mut kernels = selection.resolve(backend.device(), problem, table).kernels;
     kernels.retain(|kernel| accuracy::check_comparable(*kernel).is_ok());
     kernels

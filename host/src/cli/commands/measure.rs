@@ -23,7 +23,7 @@ pub fn measure(request: &RunRequest, measurement: &Measurement) -> Result<u8, Er
     for reason in selection.left_out(backend.device()) {
         output::complain(&format!("note: left out: {reason}"));
     }
-    let table = given.as_ref().or_else(|| Table::of(&backend.device().name));
+    let table = given.as_ref().unwrap_or_else(|| Table::of(&backend.device().gpu()));
     let resolved: Vec<_> = problems.iter().map(|problem| selection.resolve(backend.device(), problem, table)).collect();
     display.expect(work(&problems, &resolved, backend.as_ref()), *timing, budget);
     let mut exit_code = 0;

@@ -14,8 +14,17 @@ use crate::{AccuracyClass, Error};
 /// What a piece of the work is called.
 const SHAPE: &str = "shape";
 
-/// Measures each shape in each class. A shape that fails does not stop the others.
+/// Measures each shape in each class, and shows how the ratio to cuBLAS is distributed.
 pub fn shapes(request: &RunRequest, sweep: &Sweep) -> Result<u8, Error> {
+    let (rows, exit_code) = rows(request, sweep)?;
+    if request.format == Format::Table {
+        ShapeSet::all(&rows).iter().try_for_each(|set| output::print(&output::shapes(set)))?;
+    }
+    Ok(exit_code)
+}
+
+/// Measures each shape in each class: the rows, and the exit code. A shape that fails does not stop the others.
+pub(super) fn rows(request: &RunRequest, sweep: &Sweep) -> Result<(Vec<ShapeTiming>, u8), Error> {
     let Sweep { set, classes, .. } = sweep;
     set.notes.iter().for_each(|note| output::complain(&format!("note: {note}")));
     let mut records = Records::open(request.format, request.json.as_deref())?;
@@ -35,10 +44,8 @@ pub fn shapes(request: &RunRequest, sweep: &Sweep) -> Result<u8, Error> {
             break;
         }
     }
-    if request.format == Format::Table {
-        display.aside(|| ShapeSet::all(&rows).iter().try_for_each(|set| output::print(&output::shapes(set))))?;
-    }
-    Ok(display.end(exit_code, "shapes"))
+    let exit_code = display.end(exit_code, "shapes");
+    Ok((rows, exit_code))
 }
 
 /// Measures all shapes in one class, and adds them to `rows`. Returns the exit code.

@@ -1,7 +1,7 @@
 //! Shapes in bulk: what the library chooses for each, beside cuBLAS, in time and in how much faster another kernel would be.
 
 mod check;
-mod random;
+pub(crate) mod random;
 mod regret;
 mod rounds;
 mod set;
@@ -58,8 +58,8 @@ pub fn measure(
 ) -> Result<ShapeTiming, Error> {
     let Wanted { class, .. } = wanted;
     let device = sequences.device().clone();
-    let table = Table::of(&device.name);
-    let plan = select::plan(table, &device.gpu(), &case.problem(class), u64::MAX)?;
+    let gpu = device.gpu();
+    let plan = select::plan(Table::of(&gpu), &gpu, &case.problem(class), u64::MAX)?;
     let (step, launches, workspace_bytes) = (plan.step(), launches(&plan), plan.workspace_bytes());
     let baseline = Baseline::of_class(class);
     sequences.place(case)?;
@@ -182,7 +182,7 @@ mod tests {
         for class in AccuracyClass::ALL {
             for ops in [[Op::N, Op::N], [Op::T, Op::N], [Op::N, Op::T], [Op::T, Op::T]] {
                 let case = Case { ops, order: crate::backend::Order::Column, batch: 2, ..Case::new([33, 1, 77]) };
-                let plan = select::plan(None, &device, &case.problem(class), u64::MAX).unwrap();
+                let plan = select::plan(Table::of(&device), &device, &case.problem(class), u64::MAX).unwrap();
                 assert!(class.admits(plan.step().precision));
             }
         }

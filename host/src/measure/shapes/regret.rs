@@ -30,7 +30,7 @@ pub struct Regret {
     pub best: &'static Step,
     /// The chosen one's time over its time.
     pub factor: f64,
-    /// What kernels took that were timed in sequences.
+    /// What kernels took: those that are far slower in a first look, not in sequences.
     pub times: Vec<KernelTime>,
 }
 
@@ -61,14 +61,14 @@ pub fn regret(
         let number = sequences.add_step(plan)?;
         others.push((number, step, sequences.time_once(number)?));
     }
-    let candidates = near(chosen, others);
+    let (candidates, far) = near(chosen, others);
     let numbers = numbers_of(&candidates);
     sequences.record(&numbers[1..], rotation)?;
     let times = medians(&sequences.time_graphs(&numbers, rotation, FIRST_ROUNDS)?);
     let candidates: Vec<_> =
         candidates.into_iter().zip(times).map(|((number, step, _), ms)| (number, step, ms)).collect();
     let kernel_time = |(_, step, time_ms): &Candidate| KernelTime { kernel: step.slug.to_owned(), time_ms: *time_ms };
-    let kernel_times = candidates.iter().map(kernel_time).collect();
+    let kernel_times = candidates.iter().chain(&far).map(kernel_time).collect();
     let finalists = finalists(candidates);
     let times = medians(&sequences.time_graphs(&numbers_of(&finalists), rotation, ROUNDS)?);
     let (best, factor) = fastest(&times);
@@ -90,11 +90,11 @@ fn medians(rounds: &[Vec<f64>]) -> Vec<f64> {
     (0..places).map(|place| super::median(rounds.iter().map(|round| round[place]))).collect()
 }
 
-/// The chosen kernel, and those of the others that are not far slower than the fastest.
-fn near(chosen: Candidate, mut others: Vec<Candidate>) -> Vec<Candidate> {
+/// The chosen kernel and those of the others that are not far slower than the fastest, and the others.
+fn near(chosen: Candidate, others: Vec<Candidate>) -> (Vec<Candidate>, Vec<Candidate>) {
     let least = others.iter().fold(chosen.2, |least, other| least.min(other.2));
-    others.retain(|(.., ms)| *ms <= NOT_FAR * least + SLACK_MS);
-    std::iter::once(chosen).chain(others).collect()
+    let (near, far): (Vec<_>, Vec<_>) = others.into_iter().partition(|(.., ms)| *ms <= NOT_FAR * least + SLACK_MS);
+    (std::iter::once(chosen).chain(near).collect(), far)
 }
 
 /// The first one, and those of the others that are close to the fastest, the fastest first.
@@ -123,7 +123,7 @@ mod tests {
         let step = &gpu_kernels::STEPS[0];
         let all = |chosen: f64, others: &[f64]| {
             let others = others.iter().zip(1..).map(|(ms, number)| (number, step, *ms)).collect();
-            near((0, step, chosen), others)
+            near((0, step, chosen), others).0
         };
         let numbers = |chosen: f64, others: &[f64]| numbers_of(&finalists(all(chosen, others)));
         assert_eq!(numbers(5.0, &[2.0, 1.0, 1.05, 1.4]), [0, 2, 3], "however slow the chosen one is");

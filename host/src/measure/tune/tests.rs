@@ -1,36 +1,19 @@
-use std::time::Duration;
-
-use gpu_kernels::STEPS;
+use results::KernelTime;
 
 use super::*;
-use crate::PtxSource;
-use crate::backend::emulator::{EmulatorBackend, MODELS};
-
-fn timed(slug: &str, ms: f64) -> Timed {
-    Timed { step: gpu_kernels::find(slug).unwrap(), ms }
-}
+use crate::AccuracyClass;
 
 #[test]
-fn the_model_drops_what_is_far_behind_and_the_rest_is_ordered() {
-    let mut backend = EmulatorBackend::new(PtxSource::BuiltIn, &MODELS[0], Some(Duration::from_millis(20)));
-    let mut estimator = Estimator::new(PtxSource::BuiltIn, backend.device());
-    let problem = Problem::new(256, 256, 64).unwrap();
-    let found = search(&mut backend, &mut estimator, &problem, AccuracyClass::Fp32Strict, &mut |_| {}).unwrap();
-    assert!(found.failures.is_empty(), "{:?}", found.failures);
-    assert!(found.timed > 0 && found.dropped > 0);
-    let Entry { shape, first, second, cublas_ms, .. } = found.entry;
-    assert_eq!((shape, cublas_ms), ([256, 256, 64], None));
-    assert!(first.step.slug != STEPS[0].slug && first.ms <= second.unwrap().ms);
-}
-
-#[test]
-fn the_close_ones_are_timed_again() {
-    let all =
-        [("vectorized", 1.0), ("2d-tiling", 1.1), ("1d-tiling", 1.14), ("coalesced", 1.5)].map(|(s, ms)| timed(s, ms));
-    let again = |timed: &[Timed]| finalists(timed).iter().map(|timed| timed.step.slug).collect::<Vec<_>>();
-    assert_eq!(again(&all), ["vectorized", "2d-tiling", "1d-tiling"]);
-    assert_eq!(again(&[all[0], all[3]]), ["vectorized", "coalesced"], "there is a runner-up");
-    assert_eq!(again(&[]), [""; 0]);
+fn kernels_are_timed_on_shapes_of_all_kinds_and_always_the_same() {
+    let Set { cases, .. } = set();
+    assert_eq!(cases, set().cases);
+    assert!(SHAPES.iter().all(|shape| cases.contains(&Case::new(*shape))));
+    let count = |is: fn(&Case) -> bool| cases.iter().filter(|case| is(case)).count();
+    assert!(count(|case| case.ops != [Op::N; 2]) >= 3 * TURNED as usize);
+    assert!(count(|case| case.sizes[..2].contains(&1)) >= VECTORS as usize / 2);
+    assert!(count(|case| case.batch > 1) >= BATCHES as usize);
+    let bytes = |case: &Case| case.bytes(gpu_kernels::Element::F32).iter().sum::<u64>();
+    assert!(cases.iter().all(|case| bytes(case) < 16 << 30), "a small device has room for them");
 }
 
 #[test]
@@ -39,30 +22,41 @@ fn files_are_named_after_the_device() {
     assert_eq!(file_name("NVIDIA A100-SXM4-80GB"), "nvidia-a100-sxm4-80gb.txt");
 }
 
+/// A record as a device's, with times of two kernels: one of them the faster where k is long.
+fn row(size: u32, k: u32) -> ShapeTiming {
+    let json = include_str!("row.json");
+    let row: ShapeTiming = serde_json::from_str(json).unwrap();
+    let time = |kernel: &str, time_ms: f64| KernelTime { kernel: kernel.into(), time_ms };
+    let tiles = f64::from(size.div_ceil(128) * size.div_ceil(128)) / 132.0;
+    let slow = 0.002 + 1e-4 * f64::from(k) * tiles.max(1.0);
+    let fast = 0.020 + 1e-5 * f64::from(k) * tiles.max(1.0);
+    let best = if slow < fast { "2d-tiling" } else { "vectorized" };
+    let kernels = vec![time("2d-tiling", slow), time("vectorized", fast)];
+    ShapeTiming { m: size, n: size, k, best_kernel: Some(best.into()), kernels, ..row }
+}
+
 #[test]
-fn files_keep_the_shapes_of_before_and_no_others_devices() {
+fn a_table_predicts_what_was_measured() {
+    let sizes = [128, 512, 1024, 4096];
+    let rows: Vec<_> = sizes.iter().flat_map(|size| [16, 64, 300, 1024, 4096].map(|k| row(*size, k))).collect();
+    let table = table(&rows).unwrap();
+    assert_eq!(table.header.device, rows[0].device);
+    let fit = Fit::of(&table, &rows);
+    assert_eq!((fit.kernels, fit.times, fit.regrets.len()), (2, 40, 20));
+    assert!(fit.error < 0.2, "{fit}");
+    assert!(fit.regrets.iter().filter(|regret| regret.factor > 1.0).count() <= 2, "{fit}");
+    let entry = |shape| table.entries.iter().find(|entry| entry.shape == shape).map(|entry| entry.step.slug);
+    assert_eq!((entry([4096; 3]), entry([4096, 4096, 16])), (Some("vectorized"), None), "of listed shapes only");
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tuned/table.txt");
-    let device = Device::of_capability((9, 0));
-    let entry = |size| Entry {
-        shape: [size; 3],
-        class: AccuracyClass::default(),
-        first: timed("vectorized", 1.5),
-        second: None,
-        autotuned: None,
-        cublas_ms: None,
-    };
-    for size in [4096, 64] {
-        let mut output = Output::open(Some(&path), &device).unwrap();
-        output.insert(entry(size), &device).unwrap();
-    }
-    assert_eq!(tables::from_file(&path).unwrap().entries, [entry(64), entry(4096)]);
-    let other = Device { name: "Other GPU".into(), ..device.clone() };
-    let error = Output::open(Some(&path), &other).unwrap_err();
-    assert!(
-        error.to_string().ends_with("is the table of Test GPU, and this is Other GPU: give another file by --output")
-    );
-    let mut newer = Output::open(Some(&path), &Device { driver: "999".into(), ..device.clone() }).unwrap();
-    newer.insert(entry(128), &device).unwrap();
-    assert_eq!(tables::from_file(&path).unwrap().entries, [entry(128)], "times of another driver are not kept");
+    let path = write(&table, Some(&folder.path().join("tuned/table.txt"))).unwrap();
+    assert_eq!(crate::measure::tables::from_file(&path).unwrap(), table);
+}
+
+#[test]
+fn records_of_no_kernels_or_of_several_devices_are_refused() {
+    let plain = ShapeTiming { kernels: Vec::new(), ..row(64, 64) };
+    assert!(matches!(table(&[plain]), Err(Error::NoRows)));
+    let other = ShapeTiming { device: "Other GPU".into(), ..row(64, 64) };
+    assert!(matches!(table(&[row(64, 64), other]), Err(Error::NoRows)));
+    assert_eq!(AccuracyClass::find(&row(64, 64).class), Some(AccuracyClass::Fp32Strict));
 }

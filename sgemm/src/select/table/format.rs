@@ -1,20 +1,19 @@
-//! The text of a table: `key = value` lines of its header, and a line of eleven words for each shape and class.
+//! The text of a table: `key = value` lines, a line of seven words for each kernel, and one of five for each shape and class.
 
 use std::fmt::Write as _;
 
-use super::{Entry, Header, Timed};
+use gpu_kernels::Step;
+
+use super::{Entry, Header, Table};
+use crate::select::{Cost, Memory};
 use crate::{AccuracyClass, Error};
 
-/// What stands where there is no kernel or time.
-const NONE: &str = "-";
+const TITLE: &str = "# What kernels cost on a device, by which `auto` chooses. Written by `cargo xtask tune`.";
 
-const TITLE: &str = "# The fastest kernel of each shape, by which `auto` chooses. Written by `cargo xtask tune`.";
-
-/// What the words of a line are. Times are in milliseconds.
-const COLUMNS: [&str; 11] = ["m", "n", "k", "class", "kernel", "ms", "second", "ms", "autotuned", "ms", "cublas_ms"];
-
-/// How wide each is written, at least. Fixed, so that a new line leaves the others as they are.
-const WIDTHS: [usize; 11] = [5, 5, 5, 11, 26, 9, 26, 9, 26, 9, 9];
+/// What the words of the lines are. Times are in microseconds.
+const MEMORY: &str = "# memory: a launch before or after the kernel, us; GB/s of these; GB/s of a kernel";
+const COSTS: &str = "# kernel slots start latency k_tile tile partial";
+const ENTRIES: &str = "# m n k class kernel";
 
 /// A field of the header.
 type Field = fn(&mut Header) -> &mut String;
@@ -29,9 +28,12 @@ const KEYS: [(&str, Field); 6] = [
     ("how", |header| &mut header.how),
 ];
 
-/// Reads a table, its entries in the order of their lines.
-pub(super) fn parse(text: &str) -> Result<(Header, Vec<Entry>), Error> {
-    let (mut header, mut entries) = (Header::default(), Vec::new());
+/// The key of the memory's line.
+const MEMORY_KEY: &str = "memory";
+
+/// Reads a table.
+pub(super) fn parse(text: &str) -> Result<Table, Error> {
+    let (mut header, mut memory, mut costs, mut entries) = (Header::default(), None, Vec::new(), Vec::new());
     let mut is_missing = KEYS.map(|_| true);
     let mut last = 0;
     for (line, number) in text.lines().map(str::trim).zip(1..) {
@@ -41,59 +43,79 @@ pub(super) fn parse(text: &str) -> Result<(Header, Vec<Entry>), Error> {
             continue;
         }
         if let Some((key, value)) = line.split_once('=') {
-            let key = key.trim();
-            let index = KEYS.iter().position(|(known, _)| *known == key);
-            let index = index.ok_or_else(|| bad(format!("there is no key '{key}'")))?;
-            if !std::mem::replace(&mut is_missing[index], false) {
+            let (key, value) = (key.trim(), value.trim());
+            let known = KEYS.iter().position(|(known, _)| *known == key);
+            let is_first = match known {
+                Some(index) => std::mem::replace(&mut is_missing[index], false),
+                None if key == MEMORY_KEY => memory.is_none(),
+                None => return Err(bad(format!("there is no key '{key}'"))),
+            };
+            if !is_first {
                 return Err(bad(format!("{key} is there twice")));
             }
-            *KEYS[index].1(&mut header) = value.trim().to_owned();
-        } else {
-            entries.push(entry(line).map_err(bad)?);
+            match known {
+                Some(index) => *KEYS[index].1(&mut header) = value.to_owned(),
+                None => memory = Some(self::memory(value).map_err(bad)?),
+            }
+            continue;
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [slug, slots, times @ ..] if times.len() == 5 => costs.push(cost(slug, slots, times).map_err(bad)?),
+            [m, n, k, class, slug] => entries.push(entry([m, n, k], class, slug).map_err(bad)?),
+            words => return Err(bad(format!("{} words instead of 7, {COSTS}, or 5, {ENTRIES}", words.len()))),
         }
     }
-    if let Some(((key, _), _)) = KEYS.iter().zip(is_missing).find(|(_, is_missing)| *is_missing) {
-        return Err(Error::BadTable { line: last, reason: format!("the text ends, and {key} is missing") });
+    let missing = KEYS.iter().zip(is_missing).find(|(_, is_missing)| *is_missing).map(|((key, _), _)| *key);
+    let ends = |key| Error::BadTable { line: last, reason: format!("the text ends, and {key} is missing") };
+    match (missing, memory) {
+        (None, Some(memory)) => Ok(Table { header, memory, costs, entries }),
+        (Some(key), _) => Err(ends(key)),
+        (None, None) => Err(ends(MEMORY_KEY)),
     }
-    Ok((header, entries))
 }
 
-fn entry(line: &str) -> Result<Entry, String> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let Ok([m, n, k, class, kernel, ms, second, second_ms, autotuned, autotuned_ms, cublas_ms]) =
-        <[&str; 11]>::try_from(words.as_slice())
-    else {
-        return Err(format!("{} words instead of {}: {}", words.len(), COLUMNS.len(), COLUMNS.join(" ")));
-    };
-    let size = |word: &str| match word.parse() {
-        Ok(0_u32) | Err(_) => Err(format!("{m}x{n}x{k}: {word} is no size")),
+fn memory(value: &str) -> Result<Memory, String> {
+    let words: Vec<&str> = value.split_whitespace().collect();
+    let [launch, pass_gbps, gbps] = words.as_slice() else { return Err(format!("{} words instead of 3", words.len())) };
+    Ok(Memory { launch: number(launch)?, pass_gbps: positive(pass_gbps)?, gbps: positive(gbps)? })
+}
+
+fn cost(slug: &str, slots: &str, times: &[&str]) -> Result<(&'static Step, Cost), String> {
+    let step = step(slug)?;
+    let slots = slots.parse().ok().filter(|slots| *slots > 0).ok_or_else(|| format!("{slug}: {slots} is no count"))?;
+    let time = |index: usize| number(times[index]).map_err(|reason| format!("{slug}: {reason}"));
+    let cost = Cost { slots, start: time(0)?, latency: time(1)?, k_tile: time(2)?, tile: time(3)?, partial: time(4)? };
+    Ok((step, cost))
+}
+
+fn entry(sizes: [&str; 3], class: &str, slug: &str) -> Result<Entry, String> {
+    let [m, n, k] = sizes.map(|word| match word.parse() {
+        Ok(0_u32) | Err(_) => Err(format!("{word} is no size")),
         Ok(size) => Ok(size),
-    };
-    let time = |word: &str| match word.parse::<f64>() {
-        Ok(ms) if ms.is_finite() && ms > 0.0 => Ok(ms),
-        _ => Err(format!("{m}x{n}x{k}: {word} is no time")),
-    };
-    let timed = |slug: &str, ms: &str| {
-        let step = gpu_kernels::find(slug).ok_or_else(|| format!("{m}x{n}x{k}: there is no kernel '{slug}'"))?;
-        Ok(Timed { step, ms: time(ms)? })
-    };
-    let optional = |slug: &str, ms: &str| match (slug == NONE, ms == NONE) {
-        (true, true) => Ok(None),
-        (false, false) => timed(slug, ms).map(Some),
-        _ => Err(format!("{m}x{n}x{k}: a kernel without its time, or a time without its kernel")),
-    };
-    Ok(Entry {
-        shape: [size(m)?, size(n)?, size(k)?],
-        class: AccuracyClass::find(class).ok_or_else(|| format!("{m}x{n}x{k}: there is no class '{class}'"))?,
-        first: timed(kernel, ms)?,
-        second: optional(second, second_ms)?,
-        autotuned: optional(autotuned, autotuned_ms)?,
-        cublas_ms: if cublas_ms == NONE { None } else { Some(time(cublas_ms)?) },
-    })
+    });
+    let class = AccuracyClass::find(class).ok_or_else(|| format!("there is no class '{class}'"))?;
+    Ok(Entry { shape: [m?, n?, k?], class, step: step(slug)? })
+}
+
+fn step(slug: &str) -> Result<&'static Step, String> {
+    gpu_kernels::find(slug).ok_or_else(|| format!("there is no kernel '{slug}'"))
+}
+
+fn number(word: &str) -> Result<f64, String> {
+    word.parse()
+        .ok()
+        .filter(|value: &f64| value.is_finite() && *value >= 0.0)
+        .ok_or_else(|| format!("{word} is no number"))
+}
+
+fn positive(word: &str) -> Result<f64, String> {
+    number(word).and_then(|value| if value > 0.0 { Ok(value) } else { Err(format!("{word} is not positive")) })
 }
 
 /// What [`parse`] reads.
-pub(super) fn write(header: &Header, entries: &[Entry]) -> String {
+pub(super) fn write(table: &Table) -> String {
+    let Table { header, memory, costs, entries } = table;
     let mut header = header.clone();
     let mut text = format!("{TITLE}\n");
     for (key, value) in KEYS {
@@ -101,18 +123,15 @@ pub(super) fn write(header: &Header, entries: &[Entry]) -> String {
         let value = value(&mut header).split_whitespace().collect::<Vec<_>>().join(" ");
         let _ = writeln!(text, "{}", format!("{key} = {value}").trim_end());
     }
-    let _ = writeln!(text, "# Times in milliseconds; {NONE} where there is none.\n# {}", COLUMNS.join(" "));
-    for entry in entries {
-        let ms = |ms: Option<f64>| ms.map_or(NONE.to_owned(), |ms| format!("{ms:.5}"));
-        let mut words = entry.shape.map(|size| size.to_string()).to_vec();
-        words.push(entry.class.name().to_owned());
-        for timed in [Some(entry.first), entry.second, entry.autotuned] {
-            words.push(timed.map_or(NONE, |timed| timed.step.slug).to_owned());
-            words.push(ms(timed.map(|timed| timed.ms)));
-        }
-        words.push(ms(entry.cublas_ms));
-        let padded: Vec<_> = words.iter().zip(WIDTHS).map(|(word, width)| format!("{word:width$}")).collect();
-        let _ = writeln!(text, "{}", padded.join(" ").trim_end());
+    let Memory { launch, pass_gbps, gbps } = memory;
+    let _ = writeln!(text, "{MEMORY}\n{MEMORY_KEY} = {launch} {pass_gbps} {gbps}\n{COSTS}");
+    for (step, cost) in costs {
+        let Cost { slots, start, latency, k_tile, tile, partial } = cost;
+        let _ = writeln!(text, "{:26} {slots:2} {start:8} {latency:8} {k_tile:8} {tile:8} {partial:8}", step.slug);
+    }
+    let _ = writeln!(text, "{ENTRIES}");
+    for Entry { shape: [m, n, k], class, step } in entries {
+        let _ = writeln!(text, "{m:5} {n:5} {k:5} {:11} {}", class.name(), step.slug);
     }
     text
 }

@@ -1,0 +1,227 @@
+//! Constants of kernels that predict the times which were measured: least squares of the logarithms, by the method of Levenberg and
+//! Marquardt.
+
+use gpu_kernels::Step;
+use sgemm::select::{Cost, Memory, Work};
+
+/// What a kernel took for something.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// The kernel.
+    pub step: &'static Step,
+    /// What it had to do.
+    pub work: Work,
+    /// How long that took, in microseconds.
+    pub us: f64,
+    /// That time over that of the fastest kernel for the same problem.
+    pub behind: f64,
+}
+
+/// Fewer samples say nothing of a kernel.
+const LEAST_SAMPLES: usize = 8;
+
+/// What can be told apart: constants, and how far from a guess they are drawn where nothing else decides.
+const CONSTANTS: usize = 5;
+const PRIOR: f64 = 0.03;
+
+/// A residual beyond this counts less than its square: launches now and then, and what the model does not know.
+const OUTLIER: f64 = 0.15;
+
+const ITERATIONS: u32 = 40;
+
+/// How far a constant of the memory moves in a step of the search.
+const MEMORY_STEPS: [f64; 3] = [1.5, 1.2, 1.07];
+
+/// Shared memory and threads that an SM has for blocks.
+const SM_SMEM_BYTES: u32 = 227 << 10;
+const SM_THREADS: u32 = 2048;
+const MOST_SLOTS: u32 = 16;
+
+/// The constants of the memory and of all kernels with enough samples, on a device of so many SMs.
+#[must_use]
+pub fn fit(samples: &[Sample], sm_count: u32) -> (Memory, Vec<(&'static Step, Cost)>) {
+    let steps: Vec<_> = gpu_kernels::runnable()
+        .map(|step| (step, samples.iter().filter(|sample| sample.step == step).copied().collect::<Vec<_>>()))
+        .filter(|(_, samples)| samples.len() >= LEAST_SAMPLES)
+        .collect();
+    let of = |memory: Memory| -> Vec<(f64, &'static Step, Cost)> {
+        steps.iter().filter_map(|(step, samples)| kernel(step, samples, &memory, sm_count)).collect()
+    };
+    let error = |memory: Memory| of(memory).iter().map(|(error, ..)| error).sum::<f64>();
+    let mut memory = Memory { launch: 1.5, pass_gbps: 3000.0, gbps: 4300.0 };
+    let mut least = error(memory);
+    for factor in MEMORY_STEPS {
+        loop {
+            let around = |scale: [f64; 2]| {
+                let [launch, pass] = scale;
+                Memory { launch: memory.launch * launch, pass_gbps: memory.pass_gbps * pass, ..memory }
+            };
+            let tries = [[factor, 1.0], [1.0 / factor, 1.0], [1.0, factor], [1.0, 1.0 / factor]].map(around);
+            let tried = tries.map(|memory| (error(memory), memory));
+            let best = tried.into_iter().min_by(|(one, _), (other, _)| one.total_cmp(other));
+            let Some((error, better)) = best.filter(|(error, _)| *error < least) else { break };
+            (least, memory) = (error, better);
+        }
+    }
+    let costs = of(memory).into_iter().map(|(_, step, cost)| (step, rounded(cost))).collect();
+    let Memory { launch, pass_gbps, gbps } = memory;
+    (Memory { launch: digits(launch), pass_gbps: digits(pass_gbps), gbps }, costs)
+}
+
+/// The root mean square of what predictions are off, as logarithms.
+#[must_use]
+pub fn error(samples: &[Sample], step: &Step, cost: &Cost, memory: &Memory, sm_count: u32) -> f64 {
+    let own: Vec<_> = samples.iter().filter(|sample| sample.step == step).collect();
+    let squares = own.iter().map(|sample| (cost.time(&sample.work, memory, sm_count) / sample.us).ln().powi(2));
+    (squares.sum::<f64>() / own.len().max(1) as f64).sqrt()
+}
+
+/// The best constants of a kernel over the numbers of blocks that may fit on an SM, and how well they fit.
+fn kernel(
+    step: &'static Step,
+    samples: &[Sample],
+    memory: &Memory,
+    sm_count: u32,
+) -> Option<(f64, &'static Step, Cost)> {
+    let of_smem = SM_SMEM_BYTES / (step.smem_bytes + step.dynamic_smem_bytes + 1024);
+    let most = of_smem.min(SM_THREADS / step.threads()).clamp(1, MOST_SLOTS);
+    let fits =
+        (1..=most).map(|slots| levenberg_marquardt(Cost { slots, ..Cost::guess(step) }, samples, memory, sm_count));
+    let (error, cost) = fits.min_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    Some((error, step, cost))
+}
+
+/// The constants near `guess` with the least error, and that error.
+fn levenberg_marquardt(guess: Cost, samples: &[Sample], memory: &Memory, sm_count: u32) -> (f64, Cost) {
+    let guessed = logarithms(guess);
+    let residuals = |at: &[f64; CONSTANTS]| -> Vec<f64> {
+        let cost = exponentials(at, guess);
+        let of_sample = |sample: &Sample| {
+            // What is far behind is not chosen, whatever is predicted.
+            let weight = 1.0 / sample.behind.max(1.0);
+            weight * damped((cost.time(&sample.work, memory, sm_count) / sample.us).ln())
+        };
+        let drawn = at.iter().zip(guessed).map(|(at, guessed)| PRIOR * (at - guessed));
+        samples.iter().map(of_sample).chain(drawn).collect()
+    };
+    let squared = |residuals: &[f64]| residuals.iter().map(|residual| residual * residual).sum::<f64>();
+    let (mut at, mut damping) = (guessed, 1e-2);
+    let mut now = residuals(&at);
+    for _ in 0..ITERATIONS {
+        const STEP: f64 = 1e-4;
+        let columns: [Vec<f64>; CONSTANTS] = std::array::from_fn(|constant| {
+            let mut moved = at;
+            moved[constant] += STEP;
+            residuals(&moved).iter().zip(&now).map(|(moved, now)| (moved - now) / STEP).collect()
+        });
+        let dot = |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one * other).sum::<f64>();
+        let mut matrix: [[f64; CONSTANTS]; CONSTANTS] =
+            std::array::from_fn(|i| std::array::from_fn(|j| dot(&columns[i], &columns[j])));
+        for (i, row) in matrix.iter_mut().enumerate() {
+            row[i] += damping * (row[i] + 1e-9);
+        }
+        let gradient = std::array::from_fn(|i| -dot(&columns[i], &now));
+        let moved: [f64; CONSTANTS] = {
+            let step = solve(matrix, gradient);
+            std::array::from_fn(|i| at[i] + step[i].clamp(-1.0, 1.0))
+        };
+        let then = residuals(&moved);
+        if squared(&then) < squared(&now) {
+            let gained = 1.0 - squared(&then) / squared(&now);
+            (at, now, damping) = (moved, then, damping / 3.0);
+            if gained < 1e-5 {
+                break;
+            }
+        } else {
+            damping *= 4.0;
+        }
+    }
+    (squared(&now), exponentials(&at, guess))
+}
+
+/// A residual whose square grows like its size beyond [`OUTLIER`].
+fn damped(residual: f64) -> f64 {
+    let square = (1.0 + (residual / OUTLIER).powi(2)).sqrt() - 1.0;
+    residual.signum() * OUTLIER * (2.0 * square).sqrt()
+}
+
+/// Solves a symmetric positive definite system by elimination.
+fn solve(mut matrix: [[f64; CONSTANTS]; CONSTANTS], mut right: [f64; CONSTANTS]) -> [f64; CONSTANTS] {
+    for pivot in 0..CONSTANTS {
+        for row in pivot + 1..CONSTANTS {
+            let factor = matrix[row][pivot] / matrix[pivot][pivot];
+            let above = matrix[pivot];
+            matrix[row].iter_mut().zip(above).for_each(|(value, above)| *value -= factor * above);
+            right[row] -= factor * right[pivot];
+        }
+    }
+    for row in (0..CONSTANTS).rev() {
+        let known = (row + 1..CONSTANTS).map(|column| matrix[row][column] * right[column]).sum::<f64>();
+        right[row] = (right[row] - known) / matrix[row][row];
+    }
+    right
+}
+
+fn logarithms(cost: Cost) -> [f64; CONSTANTS] {
+    [cost.start, cost.latency, cost.k_tile, cost.tile, cost.partial].map(|constant| constant.max(1e-4).ln())
+}
+
+fn exponentials(at: &[f64; CONSTANTS], cost: Cost) -> Cost {
+    let [start, latency, k_tile, tile, partial] = at.map(f64::exp);
+    Cost { start, latency, k_tile, tile, partial, ..cost }
+}
+
+/// Four digits of each.
+fn rounded(cost: Cost) -> Cost {
+    let Cost { slots, start, latency, k_tile, tile, partial } = cost;
+    let [start, latency, k_tile, tile, partial] = [start, latency, k_tile, tile, partial].map(digits);
+    Cost { slots, start, latency, k_tile, tile, partial }
+}
+
+fn digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use sgemm::{AccuracyClass, Problem};
+
+    use super::*;
+
+    #[test]
+    fn constants_are_found_again() {
+        let step = gpu_kernels::find("split-k/64x64x8").or(gpu_kernels::STEPS.last()).unwrap();
+        let memory = Memory { launch: 1.0, pass_gbps: 2500.0, gbps: 4300.0 };
+        let guess = Cost::guess(step);
+        let truth =
+            Cost { start: 1.7 * guess.start, latency: 0.6 * guess.latency, k_tile: 1.4 * guess.k_tile, ..guess };
+        let sizes = [17, 64, 130, 512, 1000, 2048, 4096];
+        let shapes = sizes.into_iter().flat_map(|m| sizes.map(|n| sizes.map(|k| [m, n, k]))).flatten();
+        let samples: Vec<_> = shapes
+            .map(|[m, n, k]| {
+                let problem = Problem::new(m, n, k).with_accuracy(AccuracyClass::Fp32);
+                let work = Work::of(step, &problem, 132).unwrap();
+                Sample { step, work, us: truth.time(&work, &memory, 132), behind: 1.0 }
+            })
+            .collect();
+        let (found, costs) = fit(&samples, 132);
+        let [(of, cost)] = costs.as_slice() else { panic!("{costs:?}") };
+        assert_eq!(*of, step);
+        assert!(error(&samples, step, cost, &found, 132) < 0.02, "{cost:?} {found:?} instead of {truth:?}");
+    }
+
+    #[test]
+    fn systems_are_solved() {
+        let matrix = [
+            [4.0, 1.0, 0.0, 0.0, 0.0],
+            [1.0, 3.0, 1.0, 0.0, 0.0],
+            [0.0, 1.0, 5.0, 0.0, 1.0],
+            [0.0, 0.0, 0.0, 2.0, 0.0],
+            [0.0, 0.0, 1.0, 0.0, 3.0],
+        ];
+        let x = [1.0, -2.0, 3.0, 0.5, 4.0];
+        let right = std::array::from_fn(|row| (0..5).map(|column| matrix[row][column] * x[column]).sum());
+        let found = solve(matrix, right);
+        assert!(found.iter().zip(x).all(|(found, x)| (found - x).abs() < 1e-12), "{found:?}");
+    }
+}

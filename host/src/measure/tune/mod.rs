@@ -1,0 +1,253 @@
+//! Asks a device what kernels cost: times all of them on many shapes, and finds the constants by which `auto` predicts their times.
+
+mod fit;
+
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use results::ShapeTiming;
+use sgemm::select::{Cost, Entry, Header, Table, Work};
+
+use self::fit::Sample;
+use crate::backend::{Case, Op, Order};
+use crate::measure::shapes::Set;
+use crate::{AccuracyClass, Error};
+
+/// Shapes whose fastest kernels are written down: m, n, k.
+pub const SHAPES: [[u32; 3]; 24] = [
+    [128; 3],
+    [256; 3],
+    [384; 3],
+    [512; 3],
+    [768; 3],
+    [1000; 3],
+    [1024; 3],
+    [1536; 3],
+    [2048; 3],
+    [3072; 3],
+    [4092; 3],
+    [4096; 3],
+    [6144; 3],
+    [8192; 3],
+    // Rows that are not aligned.
+    [127, 129, 131],
+    [511, 513, 515],
+    [1023, 1025, 1027],
+    [4095, 4097, 4099],
+    // Flat, narrow, short and mixed ones.
+    [16, 4096, 4096],
+    [64, 8192, 8192],
+    [8192, 64, 8192],
+    [8192, 8192, 64],
+    [3000, 1024, 512],
+    [512, 512, 8192],
+];
+
+/// How many shapes of each kind are drawn beside these, always the same ones.
+const RANDOM: u32 = 60;
+const TURNED: u32 = 12;
+const VECTORS: u32 = 24;
+const BATCHES: u32 = 16;
+const SEED: u64 = 0x7e57;
+
+/// The largest regrets that are shown.
+const SHOWN: usize = 20;
+
+/// The longest vector.
+const LONGEST: u32 = 60_000;
+
+const HOW: &str = "medians of sequences beyond L2, as CUDA graphs, of all kernels that are not far slower than the fastest; constants by \
+                   least squares of the logarithms";
+
+/// What kernels are timed on.
+///
+/// # Panics
+/// Never: the random set's name is one.
+#[must_use]
+pub fn set() -> Set {
+    let mut rng = StdRng::seed_from_u64(SEED);
+    let mut log_uniform = |most: u32| (rng.random::<f64>() * f64::from(most).ln()).exp() as u32;
+    let mut cases = SHAPES.map(Case::new).to_vec();
+    let random = |count, seed, plain: Case| {
+        let sizes = super::shapes::random::shapes(count, seed);
+        sizes.into_iter().map(move |sizes| Case { sizes, ..plain }).collect::<Vec<_>>()
+    };
+    cases.extend(random(RANDOM, SEED, Case::new([1; 3])));
+    for (ops, seed) in [[Op::N, Op::T], [Op::T, Op::N], [Op::T, Op::T]].into_iter().zip(SEED + 1..) {
+        cases.extend(random(TURNED, seed, Case { ops, ..Case::new([1; 3]) }));
+    }
+    for index in 0..VECTORS {
+        let (long, k, few) = (log_uniform(LONGEST), log_uniform(LONGEST), [1, 1, 2, 5][index as usize % 4]);
+        // As large as what fits into a few milliseconds.
+        let k = k.min((1 << 28) / long).max(1);
+        let sizes = if index % 2 == 0 { [long, few, k] } else { [few, long, k] };
+        cases.push(Case { order: if index % 6 < 3 { Order::Row } else { Order::Column }, ..Case::new(sizes) });
+    }
+    for index in 0..BATCHES {
+        let [m, n, k] = [1024, 1024, 512].map(|most| log_uniform(most).max(8));
+        let batch = log_uniform(256).clamp(2, 1 << 31 >> (m * n).ilog2());
+        let ops = if index % 2 == 0 { [Op::N, Op::T] } else { [Op::N; 2] };
+        cases.push(Case { ops, batch, ..Case::new([m, n, k]) });
+    }
+    Set { name: "tuning".into(), cases, notes: Vec::new() }
+}
+
+/// The table of the device that these rows were measured on, with the constants of all its kernels.
+///
+/// # Errors
+/// [`Error::NoRows`] where there are none with the times of kernels, or of several devices.
+pub fn table(rows: &[ShapeTiming]) -> Result<Table, Error> {
+    let first = rows.iter().find(|row| !row.kernels.is_empty()).ok_or(Error::NoRows)?;
+    if rows.iter().any(|row| (&row.device, row.sm_count) != (&first.device, first.sm_count)) {
+        return Err(Error::NoRows);
+    }
+    let samples: Vec<_> = rows.iter().flat_map(samples).collect();
+    let (memory, costs) = fit::fit(&samples, first.sm_count);
+    let header = Header {
+        device: first.device.clone(),
+        driver: first.driver.clone(),
+        cublas: first.cublas.clone().unwrap_or_default(),
+        date: first.date.clone(),
+        commit: first.commit.clone(),
+        how: HOW.into(),
+    };
+    let mut entries: Vec<_> = rows.iter().filter_map(entry).collect();
+    entries.sort_by_key(|entry| (AccuracyClass::ALL.iter().position(|class| *class == entry.class), entry.shape));
+    Ok(Table { header, memory, costs, entries })
+}
+
+/// What is known of each kernel from a row.
+fn samples(row: &ShapeTiming) -> Vec<Sample> {
+    let Some((case, class)) = case(row) else { return Vec::new() };
+    let least = row.kernels.iter().map(|kernel| kernel.time_ms).fold(f64::INFINITY, f64::min);
+    let sample = |kernel: &results::KernelTime| {
+        let step = gpu_kernels::find(&kernel.kernel)?;
+        let work = Work::of(step, &case.problem(class), row.sm_count).ok()?;
+        Some(Sample { step, work, us: kernel.time_ms * 1e3, behind: kernel.time_ms / least })
+    };
+    row.kernels.iter().filter_map(sample).collect()
+}
+
+/// The fastest kernel, where the shape is one of [`SHAPES`].
+fn entry(row: &ShapeTiming) -> Option<Entry> {
+    let (case, class) = case(row)?;
+    let is_listed = case == Case { count: case.count, ..Case::new(case.sizes) } && SHAPES.contains(&case.sizes);
+    let step = gpu_kernels::find(row.best_kernel.as_deref()?)?;
+    is_listed.then_some(Entry { shape: case.sizes, class, step })
+}
+
+fn case(row: &ShapeTiming) -> Option<(Case, AccuracyClass)> {
+    let op = |name: &str| [Op::N, Op::T].into_iter().find(|op| op.name() == name);
+    let order = [Order::Row, Order::Column].into_iter().find(|order| order.name() == row.order)?;
+    let ops = [op(&row.op_a)?, op(&row.op_b)?];
+    let case = Case { sizes: [row.m, row.n, row.k], ops, order, batch: row.batch, count: row.count };
+    Some((case, AccuracyClass::find(&row.class)?))
+}
+
+/// How well a table predicts what was measured. Its text is for people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// Kernels.
+    pub kernels: usize,
+    /// Times of kernels.
+    pub times: usize,
+    /// The root mean square of the logarithms of predicted over measured times.
+    pub error: f64,
+    /// For each shape and class, the time of the kernel that is predicted to be the fastest over that of the fastest: the largest
+    /// first.
+    pub regrets: Vec<Regret>,
+}
+
+/// What a prediction costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Regret {
+    /// The shape, and its class.
+    pub name: String,
+    /// The kernel that is predicted to be the fastest.
+    pub chosen: &'static str,
+    /// The one that is.
+    pub best: String,
+    /// The time of the first over that of the second.
+    pub factor: f64,
+}
+
+impl Regret {
+    fn of(table: &Table, row: &ShapeTiming) -> Option<Self> {
+        let (case, class) = case(row)?;
+        let problem = case.problem(class);
+        let predicted = |(step, cost): &(&'static gpu_kernels::Step, Cost)| {
+            let is_one = class.meets(step);
+            let work = is_one.then(|| Work::of(step, &problem, row.sm_count).ok()).flatten()?;
+            Some((*step, cost.time(&work, &table.memory, row.sm_count)))
+        };
+        let (chosen, _) =
+            table.costs.iter().filter_map(predicted).min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        let best = row.kernels.iter().min_by(|one, other| one.time_ms.total_cmp(&other.time_ms))?;
+        let time = row.kernels.iter().find(|kernel| kernel.kernel == chosen.slug)?;
+        let factor = time.time_ms / best.time_ms;
+        let name = format!("{} in {}", row.name(), class.name());
+        Some(Self { name, chosen: chosen.slug, best: best.kernel.clone(), factor })
+    }
+}
+
+impl Fit {
+    /// Of a table on rows.
+    #[must_use]
+    pub fn of(table: &Table, rows: &[ShapeTiming]) -> Self {
+        let samples: Vec<_> = rows.iter().flat_map(samples).collect();
+        let sm_count = rows.first().map_or(1, |row| row.sm_count);
+        let of_kernel = |(step, cost): &(&'static gpu_kernels::Step, _)| {
+            let count = samples.iter().filter(|sample| sample.step == *step).count();
+            (count, fit::error(&samples, step, cost, &table.memory, sm_count))
+        };
+        let each: Vec<_> = table.costs.iter().map(of_kernel).collect();
+        let times = each.iter().map(|(count, _)| count).sum::<usize>();
+        let squares = each.iter().map(|(count, error)| *count as f64 * error * error).sum::<f64>();
+        let mut regrets: Vec<_> = rows.iter().filter_map(|row| Regret::of(table, row)).collect();
+        regrets.sort_by(|one, other| other.factor.total_cmp(&one.factor));
+        Self { kernels: each.len(), times, error: (squares / times.max(1) as f64).sqrt(), regrets }
+    }
+}
+
+impl fmt::Display for Fit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernels, times, error, regrets } = self;
+        writeln!(f, "{times} times of {kernels} kernels; predictions are off by {:.1} % (RMS)", 100.0 * error)?;
+        let logarithms = regrets.iter().map(|regret| regret.factor.ln()).sum::<f64>();
+        let mean = (logarithms / regrets.len().max(1) as f64).exp();
+        let percentile = regrets.get(regrets.len() / 100).map_or(1.0, |regret| regret.factor);
+        write!(f, "regret of {} shapes: geometric mean {mean:.3}, 99th percentile {percentile:.2}", regrets.len())?;
+        for Regret { name, chosen, best, factor } in regrets.iter().take(SHOWN) {
+            write!(f, "\n  {factor:.2}: {name}: {chosen} instead of {best}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a table, by default to the device's file under sgemm/src/select/tables, and says where.
+///
+/// # Errors
+/// [`Error::Output`] where it cannot be written.
+pub fn write(table: &Table, path: Option<&Path>) -> Result<PathBuf, Error> {
+    let name = || Path::new("sgemm/src/select/tables").join(file_name(&table.header.device));
+    let path = path.map_or_else(name, Path::to_owned);
+    let failed = |source| Error::Output { path: path.clone(), source };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let unfinished = path.with_extension("txt.new");
+    fs::write(&unfinished, table.to_text()).map_err(failed)?;
+    fs::rename(&unfinished, &path).map_err(failed)?;
+    Ok(path)
+}
+
+/// The name of a device's file: `nvidia-h200.txt`.
+fn file_name(device: &str) -> String {
+    let words = device.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect::<Vec<_>>().join("-") + ".txt"
+}
+
+#[cfg(test)]
+mod tests;

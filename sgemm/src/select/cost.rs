@@ -1,0 +1,161 @@
+//! How long a kernel takes: a model with a few constants for each, which a device is asked for once.
+//!
+//! ```text
+//!     pre-passes │ start │ rounds of blocks: each at least the latency of its k-tiles,             │ post-pass
+//!                │       │ all together at least the SM's time for theirs, and memory's for theirs │
+//! ```
+//!
+//! A block's k-tiles follow each other, each after `latency`; the blocks of an SM share its arithmetic and its bandwidth, of which a
+//! k-tile takes `k_tile` and the rest of a tile `tile`. What is longest decides, and where two are about as long, both do.
+
+use gpu_kernels::{Ab, Operand, Schedule, Step};
+
+use crate::plan::{Oriented, Passes};
+use crate::{Error, Problem};
+
+/// A kernel's constants on a device, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Blocks that an SM runs at once.
+    pub slots: u32,
+    /// A launch that computes nothing.
+    pub start: f64,
+    /// From one k-tile of a block to its next one, where nothing else runs on the SM.
+    pub latency: f64,
+    /// An SM's time for a k-tile, where it has other blocks to run meanwhile.
+    pub k_tile: f64,
+    /// An SM's time for a tile beside its k-tiles: its epilogue.
+    pub tile: f64,
+    /// For each partial tile that a block adds to its own, one after the other.
+    pub partial: f64,
+}
+
+/// A device's memory, as pre-passes, post-passes and kernels meet it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Memory {
+    /// A launch before or after the kernel's, in microseconds.
+    pub launch: f64,
+    /// Gigabytes per second that a pass moves, reads and writes together.
+    pub pass_gbps: f64,
+    /// The same of a kernel that does nothing else.
+    pub gbps: f64,
+}
+
+/// What a kernel does for a problem, as far as its time depends on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Work {
+    /// Blocks of all its launches.
+    pub blocks: f64,
+    /// k-tiles of a block.
+    pub k_tiles: f64,
+    /// Whether all blocks begin at once and share the k-tiles evenly, whatever their number.
+    pub is_even: bool,
+    /// Partial tiles that are added one after the other.
+    pub partials: f64,
+    /// How often the kernel is launched, one launch after the other.
+    pub launches: f64,
+    /// Bytes of A, B and C.
+    pub bytes: f64,
+    /// Launches before and after it.
+    pub passes: f64,
+    /// Bytes that these read and write.
+    pub pass_bytes: f64,
+}
+
+impl Work {
+    /// Of a step on a problem, on a device of so many SMs.
+    ///
+    /// # Errors
+    /// Those of [`Problem::validate`].
+    pub fn of(step: &Step, problem: &Problem, sm_count: u32) -> Result<Self, Error> {
+        problem.validate()?;
+        Ok(Self::new(step, problem, &Oriented::new(problem)?, sm_count))
+    }
+
+    pub(super) fn new(step: &Step, problem: &Problem, oriented: &Oriented, sm_count: u32) -> Self {
+        let (m, n, k) = (oriented.m, oriented.n, oriented.k);
+        let is_direct = problem.is_direct(step);
+        let passes = Ab { a: (Operand::A, oriented.operands.a), b: (Operand::B, oriented.operands.b) };
+        let alignments = oriented.alignments;
+        let passes =
+            passes.zip(alignments).map(|((operand, stored), alignment)| Passes::new(step, operand, stored, alignment));
+        let count = problem.batch.count.max(1);
+        let is_in_launch = step.is_planned() && is_direct && passes.into_array().iter().all(|it| it.count() == 0);
+        let (problems, rounds) = if is_in_launch { (count, 1) } else { (1, count) };
+        let problems = u32::try_from(problems).unwrap_or(u32::MAX);
+        let tiles = f64::from(m.div_ceil(step.tile.bm)) * f64::from(n.div_ceil(step.tile.bn)) * f64::from(problems);
+        let k_tiles = f64::from(k.div_ceil(step.tile.bk));
+        let splits = step.splits(m, n, k, problems, sm_count);
+        let (blocks, k_tiles, partials, is_even) = match step.schedule {
+            Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::Persistent => {
+                (tiles, k_tiles, 0.0, false)
+            }
+            Schedule::SplitK { splits } => {
+                (tiles * f64::from(splits), (k_tiles / f64::from(splits)).ceil(), 1.0, false)
+            }
+            Schedule::PlannedSplitK { .. } => {
+                let count = f64::from(splits.count());
+                (tiles * count, (k_tiles / count).ceil(), f64::from(u8::from(splits.cluster > 1)), false)
+            }
+            Schedule::StreamK { blocks_per_sm, .. } => {
+                let slots = f64::from(sm_count * blocks_per_sm);
+                match tiles < slots {
+                    true if step.has_many_splits() => (slots, tiles * k_tiles / slots, slots / tiles, false),
+                    true => (tiles, k_tiles, 0.0, false),
+                    false => (tiles, k_tiles, 1.0, true),
+                }
+            }
+        };
+        let bytes = |elements: f64, size: u32| elements * f64::from(size);
+        let (m, n, k) = (f64::from(m), f64::from(n), f64::from(k));
+        let [of_a, of_b] = [m * k, k * n].map(|elements| bytes(elements, problem.input.bytes()));
+        let of_c = bytes(m * n, problem.output.bytes());
+        let has_postpass = !is_direct || splits.planes > 1;
+        let sums = if has_postpass { m * n * 4.0 * f64::from(splits.planes) } else { 0.0 };
+        let rounds = rounds as f64;
+        let pass_bytes = f64::from(passes.a.count()) * 2.0 * of_a + f64::from(passes.b.count()) * 2.0 * of_b;
+        Self {
+            blocks: blocks * rounds,
+            k_tiles,
+            is_even,
+            partials,
+            launches: rounds,
+            bytes: (of_a + of_b + of_c) * f64::from(problems) * rounds + sums * rounds,
+            passes: f64::from(passes.a.count() + passes.b.count() + u32::from(has_postpass)) * rounds,
+            pass_bytes: (pass_bytes + if has_postpass { sums + of_c } else { 0.0 }) * rounds,
+        }
+    }
+}
+
+impl Cost {
+    /// What it may be on a device that was never measured.
+    #[must_use]
+    pub fn guess(step: &Step) -> Self {
+        super::guess::cost(step)
+    }
+
+    /// Microseconds of that work on a device of so many SMs.
+    #[must_use]
+    pub fn time(&self, work: &Work, memory: &Memory, sm_count: u32) -> f64 {
+        let per_sm = work.blocks / work.launches / f64::from(sm_count);
+        let slots = f64::from(self.slots);
+        // Beyond a few rounds, blocks do not begin together any more, and the last round is half full.
+        let (rounds, load) = match per_sm / slots {
+            _ if work.is_even => (per_sm / slots, per_sm),
+            rounds if rounds <= 4.0 => (rounds.ceil(), per_sm.ceil()),
+            rounds => (rounds + 0.5, per_sm + 0.5 * slots),
+        };
+        let latency = rounds * work.k_tiles * self.latency;
+        let throughput = load * (work.k_tiles * self.k_tile + self.tile);
+        let traffic = work.bytes / work.launches / memory.gbps * 1e-3;
+        let busy = larger(larger(latency, throughput), traffic);
+        let kernel = self.start + busy + work.partials * self.partial;
+        kernel * work.launches + work.passes * memory.launch + work.pass_bytes / memory.pass_gbps * 1e-3
+    }
+}
+
+/// About the larger of the two, and up to a fifth more where they are alike.
+fn larger(one: f64, other: f64) -> f64 {
+    let [one, other] = [one, other].map(|time| time * time).map(|square| square * square);
+    (one + other).sqrt().sqrt()
+}
