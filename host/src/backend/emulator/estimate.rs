@@ -58,7 +58,7 @@ impl Estimator {
             let stop = &Stop::default();
             let runner = Runner { kernels, step, problem: &part, model, budget: Some(BUDGET), checks: false, stop };
             let run = runner.run(&mut EmulatedOperands::upload(&Operands::random(&part)?))?;
-            counted.push((step.kernel, part, run.passes.into_iter().chain(run.launches).collect()));
+            counted.push((step.kernel, part, run.before.into_iter().chain(run.launches).collect()));
         }
         let launches = counted.iter().find(|(kernel, of, _)| *kernel == step.kernel && *of == part);
         let (_, _, launches) = launches.ok_or_else(|| unusable(step, "nothing was counted"))?;

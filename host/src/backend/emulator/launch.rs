@@ -38,8 +38,8 @@ pub struct Launched {
 /// What a run of a step did: nothing where m or n is 0.
 #[derive(Debug, Default)]
 pub(super) struct Run {
-    /// The pre-passes, then the post-pass.
-    pub(super) passes: Vec<Launched>,
+    /// The pre-passes.
+    pub(super) before: Vec<Launched>,
     /// The step's kernel, slab by slab.
     pub(super) launches: Vec<Launched>,
 }
@@ -65,18 +65,14 @@ impl Runner<'_> {
         let plan = Plan::new(self.step, &gemm.into(), self.places())?;
         let bindings = Bindings::new(operands.addresses(self.step, self.problem, &plan)?, alpha, beta);
         let needed: Vec<_> = plan.needed(0, &bindings).map(|number| &plan.launches()[number]).collect();
-        let (products, passes): (Vec<_>, Vec<_>) = needed.into_iter().partition(|launch| launch.role == Role::Product);
-        let (after, before): (Vec<_>, Vec<_>) = passes.into_iter().partition(|launch| launch.role == Role::Postpass);
+        let (products, before): (Vec<_>, Vec<_>) = needed.into_iter().partition(|launch| launch.role == Role::Product);
         // Where there is time for all blocks, all of them run.
         let budget = self.budget.map(|budget| budget / products.len().max(1) as u32);
-        // Pre-passes run whole, for any block may need any of what they write, and so does the post-pass.
+        // Pre-passes run whole, for any block may need any of what they write.
         let before = before.into_iter().map(|launch| self.launch(operands, launch, &bindings, None));
-        let mut passes = before.collect::<Result<Vec<_>, _>>()?;
+        let before = before.collect::<Result<_, _>>()?;
         let launches = products.into_iter().map(|launch| self.launch(operands, launch, &bindings, budget));
         let launches = launches.collect::<Result<Vec<_>, _>>()?;
-        for launch in after {
-            passes.push(self.launch(operands, launch, &bindings, None)?);
-        }
         let left: Vec<_> = launches.iter().flat_map(|launched| self.left(launched)).collect();
         if self.checks {
             let mut flags = vec![0; plan.part_bytes()[Buffer::Flags] as usize];
@@ -86,7 +82,7 @@ impl Runner<'_> {
         if !left.is_empty() {
             operands.forget_workspace()?;
         }
-        Ok(Run { passes, launches })
+        Ok(Run { before, launches })
     }
 
     /// The flags of [`Schedule::StreamK`] must be down when a launch ends. Where one is still up, the next launch would load an old

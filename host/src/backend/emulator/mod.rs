@@ -72,11 +72,11 @@ impl EmulatorBackend {
         run.map_or(&[], |(_, _, run)| &run.launches)
     }
 
-    /// What the pre-passes of the last run of the step did, then its post-pass, in order.
+    /// What the pre-passes of the last run of the step did, in order.
     #[must_use]
     pub fn prepasses(&self, step: &Step) -> &[Launched] {
         let run = self.runs.iter().find(|(ran, ..)| ran.slug == step.slug);
-        run.map_or(&[], |(_, _, run)| &run.passes)
+        run.map_or(&[], |(_, _, run)| &run.before)
     }
 
     fn run_step(&mut self, step: &'static Step, problem: &Problem) -> Result<Coverage, Error> {
@@ -163,8 +163,8 @@ impl Backend for EmulatorBackend {
         let Kernel::Step(step) = kernel else { return Err(no_cublas()) };
         let run = self.runs.iter().find(|(ran, of, _)| ran.slug == step.slug && of == problem);
         let not_run = || Error::Emulator { what: format!("time {}", step.slug), reason: "it was not run".into() };
-        let (_, _, Run { passes, launches }) = run.ok_or_else(not_run)?;
-        let time_ms: f64 = passes.iter().chain(launches).map(|launched| launched.prediction.time_ms).sum();
+        let (_, _, Run { before, launches }) = run.ok_or_else(not_run)?;
+        let time_ms: f64 = before.iter().chain(launches).map(|launched| launched.prediction.time_ms).sum();
         Ok((0..iterations).map(|_| launched()).map(|()| time_ms as f32).collect())
     }
 }
