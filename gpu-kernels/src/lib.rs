@@ -10,6 +10,8 @@ mod epilogue;
 mod gemm;
 mod hardware;
 mod mainloop;
+#[cfg(feature = "device")]
+mod planned;
 pub mod postpass;
 pub mod prepass;
 #[cfg(feature = "device")]

@@ -1,4 +1,4 @@
-//! Blocks of a cluster. PTX ISA, "barrier.cluster", "mapa", "%cluster_ctarank".
+//! Blocks of a cluster. PTX ISA, "barrier.cluster", "mapa", "%cluster_ctarank", "%cluster_nctaid", "%clusterid".
 
 use crate::hardware::VEC;
 use cuda_std::gpu_only;
@@ -13,24 +13,24 @@ pub(crate) fn rank() -> u32 {
     rank
 }
 
-/// The cluster's place in the grid of clusters, along z.
+/// The number of the cluster in the grid, along z.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn id_z() -> u32 {
-    let z: u32;
+    let id: u32;
     // SAFETY: reads a special register.
-    unsafe { core::arch::asm!("mov.u32 {}, %clusterid.z;", out(reg32) z, options(pure, nomem)) }
-    z
+    unsafe { core::arch::asm!("mov.u32 {}, %clusterid.z;", out(reg32) id, options(pure, nomem)) }
+    id
 }
 
-/// The number of blocks of the cluster.
+/// Blocks of the cluster along z: 1 where none was asked for.
 #[gpu_only]
 #[inline(always)]
-pub(crate) fn size() -> u32 {
-    let size: u32;
+pub(crate) fn blocks_z() -> u32 {
+    let blocks: u32;
     // SAFETY: reads a special register.
-    unsafe { core::arch::asm!("mov.u32 {}, %cluster_nctarank;", out(reg32) size, options(pure, nomem)) }
-    size
+    unsafe { core::arch::asm!("mov.u32 {}, %cluster_nctaid.z;", out(reg32) blocks, options(pure, nomem)) }
+    blocks
 }
 
 /// Waits until every thread of the cluster is here: `barrier.cluster`.
@@ -84,26 +84,28 @@ pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
     value
 }
 
-/// Four contiguous values in the shared memory of the block of that rank, or zeros where there is none: `mapa`, `ld.shared::cluster`.
+/// Four contiguous values in the shared memory of another block; -0, which changes no sum, where the cluster has no such block.
 ///
 /// # Safety
 /// As of [`load`], the first at a multiple of 16 bytes.
 #[gpu_only]
 #[inline(always)]
-pub(crate) unsafe fn load_4(address: u32, rank: u32, ranks: u32) -> [f32; VEC as usize] {
-    let [mut x, mut y, mut z, mut w] = [0.0f32; VEC as usize];
+pub(crate) unsafe fn load_4(address: u32, rank: u32, blocks: u32) -> [f32; VEC as usize] {
+    let (x, y, z, w);
     // SAFETY: there, upheld by the caller.
     unsafe {
         core::arch::asm!(
-            "{{ .reg .b32 at; .reg .pred is; setp.lt.u32 is, {rank}, {ranks}; mapa.shared::cluster.u32 at, {address}, {rank};",
-            "@is ld.shared::cluster.v4.f32 {{{x}, {y}, {z}, {w}}}, [at]; }}",
+            "{{ .reg .pred exists; .reg .b32 remote; setp.lt.u32 exists, {rank}, {blocks};",
+            "mov.b32 {x}, 0x80000000; mov.b32 {y}, 0x80000000; mov.b32 {z}, 0x80000000; mov.b32 {w}, 0x80000000;",
+            "@exists mapa.shared::cluster.u32 remote, {address}, {rank};",
+            "@exists ld.shared::cluster.v4.f32 {{{x}, {y}, {z}, {w}}}, [remote]; }}",
             address = in(reg32) address,
             rank = in(reg32) rank,
-            ranks = in(reg32) ranks,
-            x = inout(reg32) x,
-            y = inout(reg32) y,
-            z = inout(reg32) z,
-            w = inout(reg32) w,
+            blocks = in(reg32) blocks,
+            x = out(reg32) x,
+            y = out(reg32) y,
+            z = out(reg32) z,
+            w = out(reg32) w,
         )
     }
     [x, y, z, w]

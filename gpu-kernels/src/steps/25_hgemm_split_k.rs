@@ -27,7 +27,7 @@ pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
 /// Declares a kernel and a [`Step`] for each element type and shape.
 macro_rules! kernels {
-    ($($kernel:ident $slug:literal $shape:ty, $precision:ident $input:ident;)*) => {
+    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $precision:ident $input:ident;)*) => {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
@@ -35,13 +35,13 @@ macro_rules! kernels {
             base: Some("hgemm"),
             summary: "f16 or bf16 on the tensor cores: small tiles, k in as many splits as the plan says, operands as they are",
             source: "CUTLASS, split-K for few tiles; cuBLAS's tiles for small problems",
-            ..<$shape>::step(Precision::$precision, LEAST_K)
+            ..<$shape>::step(Precision::$precision, $blocks, LEAST_K)
         }),*];
 
         $(
             #[cfg(feature = "device")]
             crate::epilogue::fusion::fused_kernel! {
-                $kernel, launch_bounds(<$shape>::THREADS, <$shape>::RESIDENT), $input => $input,
+                $kernel, launch_bounds(<$shape>::THREADS, $blocks), $input => $input,
                 <$shape>::split_k::<$input>,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap,
                 a_transposed: u32, b_transposed: u32,
@@ -52,20 +52,20 @@ macro_rules! kernels {
 }
 
 kernels! {
-    hgemm_split_k_f16 "hgemm-split-k" HalfTile<1, 32, 4, 3>, F16 f16;
-    hgemm_split_k_f16_64x16 "hgemm-split-k/64x16" HalfTile<1, 8, 5, 4>, F16 f16;
-    hgemm_split_k_f16_64x32 "hgemm-split-k/64x32" HalfTile<1, 16, 4, 4>, F16 f16;
-    hgemm_split_k_f16_64x128 "hgemm-split-k/64x128" HalfTile<1, 64, 4, 2>, F16 f16;
-    hgemm_split_k_f16_128x64 "hgemm-split-k/128x64" HalfTile<2, 32, 4, 2>, F16 f16;
-    hgemm_split_k_f16_128x128 "hgemm-split-k/128x128" HalfTile<2, 64, 3, 2>, F16 f16;
-    hgemm_split_k_f16_128x256 "hgemm-split-k/128x256" HalfTile<2, 128, 4, 1>, F16 f16;
-    hgemm_split_k_bf16 "hgemm-split-k/bf16" HalfTile<1, 32, 4, 3>, Bf16 bf16;
-    hgemm_split_k_bf16_64x16 "hgemm-split-k/bf16-64x16" HalfTile<1, 8, 5, 4>, Bf16 bf16;
-    hgemm_split_k_bf16_64x32 "hgemm-split-k/bf16-64x32" HalfTile<1, 16, 4, 4>, Bf16 bf16;
-    hgemm_split_k_bf16_64x128 "hgemm-split-k/bf16-64x128" HalfTile<1, 64, 4, 2>, Bf16 bf16;
-    hgemm_split_k_bf16_128x64 "hgemm-split-k/bf16-128x64" HalfTile<2, 32, 4, 2>, Bf16 bf16;
-    hgemm_split_k_bf16_128x128 "hgemm-split-k/bf16-128x128" HalfTile<2, 64, 3, 2>, Bf16 bf16;
-    hgemm_split_k_bf16_128x256 "hgemm-split-k/bf16-128x256" HalfTile<2, 128, 4, 1>, Bf16 bf16;
+    hgemm_split_k_f16 "hgemm-split-k" HalfTile<64, 64, 32, 4>, 3 F16 f16;
+    hgemm_split_k_f16_64x16 "hgemm-split-k/64x16" HalfTile<64, 16, 8, 5>, 4 F16 f16;
+    hgemm_split_k_f16_64x32 "hgemm-split-k/64x32" HalfTile<64, 32, 16, 4>, 4 F16 f16;
+    hgemm_split_k_f16_64x128 "hgemm-split-k/64x128" HalfTile<64, 128, 64, 4>, 2 F16 f16;
+    hgemm_split_k_f16_128x64 "hgemm-split-k/128x64" HalfTile<128, 64, 32, 4>, 2 F16 f16;
+    hgemm_split_k_f16_128x128 "hgemm-split-k/128x128" HalfTile<128, 128, 64, 3>, 2 F16 f16;
+    hgemm_split_k_f16_128x256 "hgemm-split-k/128x256" HalfTile<128, 256, 128, 4>, 1 F16 f16;
+    hgemm_split_k_bf16 "hgemm-split-k/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
+    hgemm_split_k_bf16_64x16 "hgemm-split-k/bf16-64x16" HalfTile<64, 16, 8, 5>, 4 Bf16 bf16;
+    hgemm_split_k_bf16_64x32 "hgemm-split-k/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16;
+    hgemm_split_k_bf16_64x128 "hgemm-split-k/bf16-64x128" HalfTile<64, 128, 64, 4>, 2 Bf16 bf16;
+    hgemm_split_k_bf16_128x64 "hgemm-split-k/bf16-128x64" HalfTile<128, 64, 32, 4>, 2 Bf16 bf16;
+    hgemm_split_k_bf16_128x128 "hgemm-split-k/bf16-128x128" HalfTile<128, 128, 64, 3>, 2 Bf16 bf16;
+    hgemm_split_k_bf16_128x256 "hgemm-split-k/bf16-128x256" HalfTile<128, 256, 128, 4>, 1 Bf16 bf16;
 }
 
 /// What runs on the device.
@@ -74,23 +74,19 @@ pub mod kernel {
     use super::*;
     use crate::epilogue::direct::Output;
     use crate::epilogue::fused::Fused;
-    use crate::epilogue::partial::PartialTile;
+    use crate::epilogue::partial_tile;
     use crate::gemm::Gemm;
-    use crate::mainloop::half_tile::Mapped;
-    use crate::mainloop::planned::Planned;
+    use crate::mainloop::half_tile::{BK, Mapped};
+    use crate::planned::PlannedBlock;
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::Input;
     use crate::{Ab, Coord};
     use cuda_std::prelude::*;
 
-    impl<const WARPGROUPS: u32, const ACC: usize, const STAGES: u32, const BLOCKS: u32>
-        HalfTile<WARPGROUPS, ACC, STAGES, BLOCKS>
-    {
-        /// This block's split of the k of its tile, then its share of the reduction.
-        ///
+    impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
         /// # Safety
         /// As of the kernels.
-        #[allow(clippy::too_many_arguments)]
+        #[allow(clippy::too_many_arguments)] // those of the kernels
         #[inline(always)]
         pub(super) unsafe fn split_k<I: Input + Output>(
             g: Gemm,
@@ -110,33 +106,30 @@ pub mod kernel {
             unsafe {
                 // shared memory
                 let mut ring = Self::ring();
+                let partial = Self::partial_tile();
 
                 // tile coordinates
-                let at =
-                    Coord { row: thread::block_idx_y() * Self::TILE.bm, col: thread::block_idx_x() * Self::TILE.bn };
-                let planned = Planned::new(planes);
-                let k_tiles = planned.k_tiles(g.k.div_ceil(Self::TILE.bk));
+                let block = PlannedBlock::new(planes);
+                let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
+                let k_tiles = block.k_tiles(g.k.div_ceil(BK));
                 let is_transposed = Ab { a: a_transposed != 0, b: b_transposed != 0 };
 
-                // global to shared (producer)
                 if Self::is_producer() {
-                    let index = |stride| if stride == 0 { 0 } else { planned.problem };
+                    // global to shared (producer)
+                    let index = |stride| if stride == 0 { 0 } else { block.problem };
                     let a = Mapped { map: a_map, index: index(a_stride), is_transposed: is_transposed.a };
                     let b = Mapped { map: b_map, index: index(b_stride), is_transposed: is_transposed.b };
-                    return Self::produce(&mut ring, at, k_tiles, Ab { a, b });
+                    Self::produce(&mut ring, tile, k_tiles, Ab { a, b });
+                } else {
+                    // mainloop
+                    let acc = Self::consume::<I>(&mut ring, k_tiles.end - k_tiles.start, is_transposed);
+                    Self::publish(partial, &acc);
                 }
 
-                // mainloop
-                let acc = Self::consume::<I>(&mut ring, k_tiles.end - k_tiles.start, is_transposed);
-
                 // epilogue
-                let is_f32 = c_is_f32 != 0;
-                let bytes = if is_f32 { size_of::<f32>() } else { size_of::<I>() };
-                let g = Gemm { c: planned.c(g.c, c_stride, plane_stride, bytes), ..g };
-                let tile = PartialTile::new(&g, at, Self::TILE, Self::CONSUMER_THREADS);
-                let Coord { row, col } = Self::first();
-                tile.publish(row, col, &acc);
-                tile.store(&g, fused, is_f32, planned);
+                let offset = u64::from(block.problem) * c_stride + u64::from(block.plane) * plane_stride;
+                let target = partial_tile::Target { g: &g, tile, offset, is_f32: c_is_f32 != 0 };
+                partial.reduce::<I>(block, target, fused);
             }
         }
     }

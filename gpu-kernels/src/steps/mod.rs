@@ -2,6 +2,8 @@
 
 use crate::Step;
 
+#[path = "24_any_layout.rs"]
+pub mod any_layout;
 #[path = "13_async_copy.rs"]
 pub mod async_copy;
 #[path = "17_autotuned.rs"]
@@ -76,5 +78,6 @@ pub const STEPS: &[Step] = &[
     tf32::STEP,
     fp16x3::STEP,
     tf32x3::STEP,
+    any_layout::STEP,
     hgemm_split_k::STEP,
 ];

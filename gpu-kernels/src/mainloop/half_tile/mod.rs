@@ -10,7 +10,6 @@
 //! `wgmma` reads elements of 16 bits either way, at no cost; which way, its instruction says. So there is a loop for each of the four
 //! combinations. The producer is one warp, and no registers are moved to the consumers: several blocks share an SM.
 
-use crate::epilogue::partial_smem_bytes;
 use crate::hardware::{SWIZZLE_BYTES, WARP, WARPGROUP, WGMMA_M};
 use crate::mainloop::warp_specialized;
 use crate::prepass::align::align;
@@ -23,41 +22,39 @@ pub(crate) use stages::Mapped;
 
 /// Elements in a row of shared memory.
 const ROW: u32 = SWIZZLE_BYTES / 2;
-const BK: u32 = ROW;
+/// Depth of a k-tile.
+pub(crate) const BK: u32 = ROW;
 
-/// Tiles of 64 WARPGROUPS x 2 ACC, of which BLOCKS are resident on an SM.
-pub(crate) struct HalfTile<const WARPGROUPS: u32, const ACC: usize, const STAGES: u32, const BLOCKS: u32>;
+/// Words between the rows of a partial tile in shared memory: those of four rows that a warp stores at once lie in different banks.
+const PAD: u32 = 8;
 
-impl<const WARPGROUPS: u32, const ACC: usize, const STAGES: u32, const BLOCKS: u32>
-    HalfTile<WARPGROUPS, ACC, STAGES, BLOCKS>
-{
-    const BM: u32 = WARPGROUPS * WGMMA_M;
-    const BN: u32 = 2 * ACC as u32;
-    pub const TILE: Tile = Tile { bm: Self::BM, bn: Self::BN, bk: BK, tm: 2, tn: ACC as u32 / 2 };
-    pub const CONSUMER_THREADS: u32 = WARPGROUPS * WARPGROUP;
+/// Tiles of BM x BN, by BM / 64 warpgroups of ACC accumulators per thread.
+pub(crate) struct HalfTile<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32>;
+
+impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
+    const CONSUMER_THREADS: u32 = BM / WGMMA_M * WARPGROUP;
     pub const THREADS: u32 = Self::CONSUMER_THREADS + WARP;
-    /// Blocks that are resident on an SM.
-    pub const RESIDENT: u32 = BLOCKS;
-    const A_BYTES: u32 = Self::BM * SWIZZLE_BYTES;
+    const A_BYTES: u32 = BM * SWIZZLE_BYTES;
     /// Columns of a panel of an n-major B.
-    const PANEL: u32 = if Self::BN < ROW { Self::BN } else { ROW };
-    const STAGE_BYTES: u32 = Self::A_BYTES + Self::BN * SWIZZLE_BYTES;
+    const PANEL: u32 = if BN < ROW { BN } else { ROW };
+    const STAGE_BYTES: u32 = Self::A_BYTES + BN * SWIZZLE_BYTES;
 
-    /// A step of this shape, whose blocks are worth splitting k for from `least_k` on, without its names.
-    pub const fn step(precision: Precision, least_k: u32) -> Step {
+    /// A step of this shape, of which an SM holds so many blocks, without its names.
+    pub const fn step(precision: Precision, blocks_per_sm: u32, least_k: u32) -> Step {
+        assert!(BM.is_multiple_of(WGMMA_M) && BN == 2 * ACC as u32, "accumulators fill the tile");
         let smem_bytes = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES);
-        assert!(partial_smem_bytes(Self::BM, Self::BN) <= smem_bytes, "the partial tile fits where the stages were");
+        assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
         let element = precision.input();
         Step {
             precision,
             output: element,
             target: Target::Sm90a,
-            tile: Self::TILE,
+            tile: Tile { bm: BM, bn: BN, bk: BK, tm: 2, tn: ACC as u32 / 2 },
             block: [Self::THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm: Self::RESIDENT, least_k },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, least_k },
             prepasses: const { &[align(Operand::A, Element::F16), align(Operand::B, Element::F16)] },
-            maps: Some(Ab { a: swizzled(element, Self::BM, ROW), b: swizzled(element, BK, Self::PANEL) }),
-            transposed: Transposed::Mapped(Ab { a: swizzled(element, BK, ROW), b: swizzled(element, Self::BN, ROW) }),
+            maps: Some(Ab { a: swizzled(element, BM, ROW), b: swizzled(element, BK, Self::PANEL) }),
+            transposed: Transposed::Mapped(Ab { a: swizzled(element, BK, ROW), b: swizzled(element, BN, ROW) }),
             dynamic_smem_bytes: smem_bytes,
             ..Step::PLAIN
         }

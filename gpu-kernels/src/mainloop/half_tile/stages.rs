@@ -1,17 +1,22 @@
 //! What the roles of a block do with the stages.
 
-use super::{BK, HalfTile, ROW};
+use super::{BK, HalfTile, PAD, ROW};
+use crate::epilogue::direct::{OCTET, Output};
+use crate::epilogue::partial_tile::PartialTile;
 use crate::hardware::{SWIZZLE_BYTES, WARPGROUP, WGMMA_M};
 use crate::mainloop::warp_specialized::{Ring, Stage};
-use crate::ptx::compiler;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
+use crate::ptx::{barrier, compiler};
 use crate::{Ab, Coord};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
 /// Depth of an MMA.
 const DEPTH: u32 = WGMMA_K_BYTES / 2;
+
+/// The named barrier of the consumers.
+const CONSUMERS: u32 = 1;
 
 /// An operand in memory.
 #[derive(Clone, Copy)]
@@ -22,9 +27,7 @@ pub(crate) struct Mapped {
     pub is_transposed: bool,
 }
 
-impl<const WARPGROUPS: u32, const ACC: usize, const STAGES: u32, const BLOCKS: u32>
-    HalfTile<WARPGROUPS, ACC, STAGES, BLOCKS>
-{
+impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
     const PANEL_ROW_BYTES: u32 = Self::PANEL * 2;
 
     /// The ring, whose barriers are initialised.
@@ -49,12 +52,6 @@ impl<const WARPGROUPS: u32, const ACC: usize, const STAGES: u32, const BLOCKS: u
         thread::thread_idx_x() / WARPGROUP
     }
 
-    /// The row and the column in the tile of this thread's first accumulator.
-    #[inline(always)]
-    pub fn first() -> Coord {
-        Coord { row: Self::warpgroup() * WGMMA_M + wgmma::acc_row(), col: wgmma::acc_col() }
-    }
-
     /// Fills a stage with each of these k-tiles of the tile at that place of C, as soon as the stage is empty.
     ///
     /// # Safety
@@ -67,6 +64,8 @@ impl<const WARPGROUPS: u32, const ACC: usize, const STAGES: u32, const BLOCKS: u
             unsafe { Self::load(ring.producer_acquire(), at, k_tile * BK, operands) };
             k_tile = compiler::opaque(k_tile + 1); // or LLVM would unroll the loop
         }
+        // SAFETY: the whole warp is here.
+        unsafe { warp::sync_warp(u32::MAX) }; // barriers want it converged
     }
 
     /// Issues the TMA loads of the k-tile that begins at `k`.
@@ -76,7 +75,7 @@ impl<const WARPGROUPS: u32, const ACC: usize, const STAGES: u32, const BLOCKS: u
         // SAFETY: the boxes fill the stage, which is empty.
         unsafe {
             if a.is_transposed {
-                for panel in 0..WARPGROUPS {
+                for panel in 0..BM / ROW {
                     let to = a_smem + panel * BK * SWIZZLE_BYTES;
                     tensor::load_of_batch(to, a.map, a.index, k, row + panel * ROW, stage.full); // (BK, ROW)
                 }
@@ -86,7 +85,7 @@ impl<const WARPGROUPS: u32, const ACC: usize, const STAGES: u32, const BLOCKS: u
             if b.is_transposed {
                 tensor::load_of_batch(b_smem, b.map, b.index, col, k, stage.full); // (BN, BK)
             } else {
-                for panel in 0..Self::BN / Self::PANEL {
+                for panel in 0..BN / Self::PANEL {
                     let to = b_smem + panel * BK * Self::PANEL_ROW_BYTES;
                     tensor::load_of_batch(to, b.map, b.index, k, col + panel * Self::PANEL, stage.full); // (BK, PANEL)
                 }
@@ -153,5 +152,30 @@ impl<const WARPGROUPS: u32, const ACC: usize, const STAGES: u32, const BLOCKS: u
             }
             wgmma::wait_group::<0>(); // before the loops' ends meet, or ptxas would serialise the MMAs
         }
+    }
+    /// Publishes the accumulators.
+    ///
+    /// # Safety
+    /// Every consumer thread calls it, with its [`partial_tile`](Self::partial_tile) and what [`consume`](Self::consume) returned.
+    #[inline(always)]
+    pub unsafe fn publish(tile: PartialTile<BM, BN, PAD>, acc: &[f32; ACC]) {
+        // SAFETY: inside the tile, and nobody else stores these.
+        unsafe {
+            barrier::sync(CONSUMERS, Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete
+            for half in 0..2 {
+                let row = Self::warpgroup() * WGMMA_M + wgmma::acc_row() + half as u32 * 8;
+                let to = tile.at(Coord { row, col: wgmma::acc_col() });
+                for octet in 0..ACC / OCTET {
+                    let i = octet * OCTET + half * 2;
+                    f32::store_adjacent(to.add(octet * 8), [acc[i], acc[i + 1]]);
+                }
+            }
+        }
+    }
+
+    /// This block's partial tile, where the stages were.
+    #[inline(always)]
+    pub fn partial_tile() -> PartialTile<BM, BN, PAD> {
+        PartialTile::new(shared::dynamic_shared_mem())
     }
 }
