@@ -28,8 +28,8 @@ pub enum Schedule {
         max_splits: u32,
     },
     /// Split-K in as many splits as the plan says, [`crate::Step::splits`], for the problems of a batch side by side: along z, a
-    /// cluster of blocks shares the k of a tile; several clusters do, where these are not enough, and each stores a plane of
-    /// f32, which a post-pass adds. Kernels take [`crate::PLANNED_ARGUMENTS`].
+    /// cluster of blocks shares the k of a tile; several clusters do, where these are not enough, and a post-pass adds the partial
+    /// tiles of each, a plane of f32. Kernels take [`crate::PLANNED_ARGUMENTS`].
     PlannedSplitK {
         /// CTA slots of an SM.
         blocks_per_sm: u32,
