@@ -9,6 +9,8 @@ use sgemm::emulator::{Arguments, Emulator, MODELS, Model};
 use sgemm::plan::Plan;
 use sgemm::{Activation, BiasPer, Epilogue, Layout, Problem, Scalar, Scalars};
 
+pub mod planned;
+
 /// What runs plans on the host's matrices.
 pub trait Executor {
     /// Streaming multiprocessors that plans are made for.
@@ -39,24 +41,32 @@ pub struct Operands<'a, I, O> {
     pub are_scalars_on_device: bool,
 }
 
-/// An emulator of a device with few SMs, so that blocks that persist go on to further tiles.
-pub struct Emulated(Emulator);
+/// An emulator of a device.
+pub struct Emulated {
+    emulator: Emulator,
+    sm_count: u32,
+}
 
 impl Emulated {
-    const SM_COUNT: u32 = 3;
-
-    /// Of the first device that runs the step; `None` where there is none.
+    /// Of the first device that runs the step, with few SMs, so that blocks that persist go on to further tiles; `None` where there is
+    /// none.
     #[must_use]
     pub fn for_step(step: &Step) -> Option<Self> {
+        Self::with_sms(step, 3)
+    }
+
+    /// The same with so many SMs.
+    #[must_use]
+    pub fn with_sms(step: &Step, sm_count: u32) -> Option<Self> {
         let runs = |model: &&Model| step.target.runs_on(model.compute_capability.0, model.compute_capability.1);
         let model = MODELS.iter().find(runs)?;
-        Some(Self(Emulator::new(Model { sm_count: Self::SM_COUNT, ..*model })))
+        Some(Self { emulator: Emulator::new(Model { sm_count, ..*model }), sm_count })
     }
 }
 
 impl Executor for Emulated {
     fn sm_count(&self) -> u32 {
-        Self::SM_COUNT
+        self.sm_count
     }
 
     fn run<I: Scalar, O: Scalar>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String> {
@@ -71,7 +81,7 @@ impl Executor for Emulated {
         if are_scalars_on_device {
             arguments = arguments.with_device_scalars();
         }
-        self.0.run(&plan, arguments).map_err(|error| error.to_string())
+        self.emulator.run(&plan, arguments).map_err(|error| error.to_string())
     }
 }
 
@@ -201,10 +211,14 @@ impl<T: Number> Matrix<T> {
     }
 }
 
-fn check<I: Number, O: Number>(step: &'static Step, case: Case, executor: &impl Executor) -> Result<(), String> {
+fn check<I: Number, O: Number>(
+    step: &'static Step,
+    sizes: [u32; 3],
+    case: Case,
+    executor: &impl Executor,
+) -> Result<(), String> {
     let rng = &mut StdRng::seed_from_u64(rand::random());
-    let tile = step.tile;
-    let [m, n, k] = [tile.bm + 3, tile.bn / 2 + 5, 2 * tile.bk.min(32) + 3].map(|size| size as usize);
+    let [m, n, k] = sizes.map(|size| size as usize);
     let Case { by_columns: [a_order, b_order, c_order], gap, batch: (count, [a_apart, b_apart]), .. } = case;
     let a = Matrix::<I>::new(m, k, a_order, gap, (count, a_apart), rng);
     let b = Matrix::<I>::new(k, n, b_order, gap, (count, b_apart), rng);
@@ -265,20 +279,29 @@ fn check<I: Number, O: Number>(step: &'static Step, case: Case, executor: &impl 
     }
 }
 
+/// Checks one case of those sizes (m, n, k) on one step, in its own types of elements.
+fn check_in_its_types(
+    step: &'static Step,
+    sizes: [u32; 3],
+    case: Case,
+    executor: &impl Executor,
+) -> Result<(), String> {
+    let result = match (step.precision, step.output) {
+        (Precision::F16, Element::F32) => check::<f16, f32>(step, sizes, case, executor),
+        (Precision::F16, _) => check::<f16, f16>(step, sizes, case, executor),
+        (Precision::Bf16, Element::F32) => check::<bf16, f32>(step, sizes, case, executor),
+        (Precision::Bf16, _) => check::<bf16, bf16>(step, sizes, case, executor),
+        _ => check::<f32, f32>(step, sizes, case, executor),
+    };
+    result.map_err(|error| format!("{sizes:?}, {case:?}: {error}"))
+}
+
 /// Checks every case on one step, of that number in the ladder.
 ///
 /// # Errors
 /// The first case that fails, and how.
 pub fn run(step: &'static Step, number: usize, executor: &impl Executor) -> Result<(), String> {
-    for case in cases(number) {
-        let result = match (step.precision, step.output) {
-            (Precision::F16, Element::F32) => check::<f16, f32>(step, case, executor),
-            (Precision::F16, _) => check::<f16, f16>(step, case, executor),
-            (Precision::Bf16, Element::F32) => check::<bf16, f32>(step, case, executor),
-            (Precision::Bf16, _) => check::<bf16, bf16>(step, case, executor),
-            _ => check::<f32, f32>(step, case, executor),
-        };
-        result.map_err(|error| format!("{case:?}: {error}"))?;
-    }
-    Ok(())
+    let tile = step.tile;
+    let sizes = [tile.bm + 3, tile.bn / 2 + 5, 2 * tile.bk.min(32) + 3];
+    cases(number).into_iter().try_for_each(|case| check_in_its_types(step, sizes, case, executor))
 }

@@ -1,6 +1,6 @@
 //! The epilogue straight from the accumulators of a warpgroup to C, and the element types of C.
 
-use super::fused::{Fused, NO_BIAS, ROUND};
+use super::fused::{Fused, NOTHING, ROUND};
 use crate::Coord;
 use crate::gemm::Gemm;
 use crate::ptx::f32x4;
@@ -215,7 +215,7 @@ pub(crate) unsafe fn store_fused<O: Output, const ACC: usize>(
                 }
             }
             let at = |pair: usize| c.wrapping_add(pair % 2 * 8 * g.ldc + pair / 2 * 8);
-            let mut columns = [[NO_BIAS; 2]; PAIRS / 2];
+            let mut columns = [[NOTHING; 2]; PAIRS / 2];
             if !of_columns.is_null() {
                 columns = core::array::from_fn(|octet| Fused::load(of_columns.add(octet * 8), 1));
                 of_columns = of_columns.wrapping_add(PAIRS / 2 * 8);

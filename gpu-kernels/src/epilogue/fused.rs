@@ -21,7 +21,7 @@ pub(crate) struct Fused<O> {
 }
 
 /// What changes nothing when it is added, not even the sign of a zero.
-pub(crate) const NO_BIAS: f32 = -0.0;
+pub(crate) const NOTHING: f32 = -0.0;
 
 impl<O: Output> Fused<O> {
     /// Whether the bias has an element for each row, not for each column.
@@ -30,20 +30,20 @@ impl<O: Output> Fused<O> {
         self.bias_per == BiasPer::Row as u32
     }
 
-    /// N elements of the bias, so many apart; [`NO_BIAS`] where `bias` is null.
+    /// N elements of the bias, so many apart; [`NOTHING`] where `bias` is null.
     ///
     /// # Safety
     /// They are in bounds of the bias, where it is not null.
     #[inline(always)]
     pub unsafe fn load<const N: usize>(bias: *const O, step: usize) -> [f32; N] {
         if bias.is_null() {
-            return [NO_BIAS; N];
+            return [NOTHING; N];
         }
         // SAFETY: upheld by the caller (see `# Safety`).
         core::array::from_fn(|i| unsafe { (*bias.add(i * step)).get() })
     }
 
-    /// What is stored of these accumulators, of the C that was there, and of the bias or [`NO_BIAS`].
+    /// What is stored of these accumulators, of the C that was there, and of the bias or [`NOTHING`].
     #[inline(always)]
     pub fn apply<const W: usize, const V: usize>(
         self,

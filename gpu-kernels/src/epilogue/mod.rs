@@ -15,6 +15,8 @@ pub(crate) mod fused;
 #[cfg(feature = "device")]
 pub(crate) mod fusion;
 #[cfg(feature = "device")]
+pub(crate) mod partial_tile;
+#[cfg(feature = "device")]
 pub(crate) mod simt;
 #[cfg(feature = "device")]
 pub(crate) mod staged;

@@ -4,6 +4,9 @@
 pub(crate) mod cp_async_tiles;
 #[cfg(feature = "device")]
 pub(crate) mod gmem;
+pub(crate) mod half_tile;
+#[cfg(feature = "device")]
+pub(crate) mod operand_copy;
 pub(crate) mod simt_tma;
 pub(crate) mod split_mma;
 #[cfg(feature = "device")]

@@ -24,12 +24,12 @@ pub(crate) fn thread_coord<const WARPS_N: u32, const TM: usize, const TN: usize>
     Coord { row: warp_row + lane_row * VEC, col: warp_col + lane_col * VEC }
 }
 
-/// [`thread_coord`] for quads of 2 x 2 lanes: lanes that load the same values are adjacent or two apart, so that one wavefront of a
+/// [`thread_coord`], of thread tiles of `tm` x `tn`, for quads of 2 x 2 lanes: lanes that load the same values are adjacent or two apart, so that one wavefront of a
 /// 128-bit load serves 16 lanes.
 #[inline(always)]
-pub(crate) fn thread_coord_in_quads<const WARPS_N: u32, const TM: u32, const TN: u32>() -> Coord {
+pub(crate) fn thread_coord_in_quads(warps_n: u32, tm: u32, tn: u32) -> Coord {
     let (warp, lane) = (thread::thread_idx_x() / WARP, thread::thread_idx_x() % WARP);
-    let (warp_row, warp_col) = (warp / WARPS_N * LANES_M * TM, warp % WARPS_N * LANES_N * TN);
+    let (warp_row, warp_col) = (warp / warps_n * LANES_M * tm, warp % warps_n * LANES_N * tn);
     let (quad_row, quad_col) = (lane / 4 / (LANES_N / 2), lane / 4 % (LANES_N / 2));
     let (lane_row, lane_col) = (quad_row * 2 + lane / 2 % 2, quad_col * 2 + lane % 2);
     Coord { row: warp_row + lane_row * VEC, col: warp_col + lane_col * VEC }

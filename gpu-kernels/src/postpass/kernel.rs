@@ -7,9 +7,13 @@ use super::{LANES, ROWS, THREADS, TILE};
 use crate::BiasPer;
 use crate::epilogue::activation;
 use crate::epilogue::direct::Output;
+use crate::epilogue::fused::NOTHING;
 use crate::gemm::axpby;
 use crate::hardware::VEC;
 use crate::ptx::{compiler, f32x4, griddepcontrol};
+
+/// Planes of W, beside the first, whose loads are in flight together.
+const PLANES: u32 = 4;
 
 /// Values of a thread: VEC in each of its rows.
 type Values = [[f32; VEC as usize]; ROWS as usize];
@@ -174,20 +178,36 @@ unsafe fn finish<O: Output>(g: &Operands<O>) {
             }
         }
 
-        for plane in 1..if reads_w { g.planes } else { 1 } {
-            let offset = plane as usize * g.plane_stride;
-            for i in 0..ROWS as usize {
-                if is_wide && row(i) < g.m {
-                    let other: [f32; VEC as usize] = f32x4::load(g.w(row(i), first_col).wrapping_add(offset));
-                    acc[i] = core::array::from_fn(|j| acc[i][j] + other[j]);
-                } else if row(i) < g.m {
-                    for j in 0..VEC as usize {
-                        if col(j) < g.n {
-                            acc[i][j] += *g.w(row(i), col(j)).wrapping_add(offset);
-                        }
+        // The other planes.
+        let end = if reads_w { g.planes } else { 1 };
+        let w = |plane: u32, i: usize, j: usize| g.w(row(i), col(j)).wrapping_add(plane as usize * g.plane_stride);
+        let mut plane = 1;
+        while is_wide && plane < end {
+            let mut others: [Values; PLANES as usize] = [[[NOTHING; VEC as usize]; ROWS as usize]; PLANES as usize];
+            for (p, other) in (plane..).zip(&mut others) {
+                for i in 0..ROWS as usize {
+                    if p < end && row(i) < g.m {
+                        other[i] = f32x4::load(w(p, i, 0));
                     }
                 }
             }
+            compiler::keep_loads_above();
+            for other in others {
+                acc = core::array::from_fn(|i| core::array::from_fn(|j| acc[i][j] + other[i][j]));
+            }
+            plane += PLANES;
+        }
+        while plane < end {
+            let mut other: Values = [[NOTHING; VEC as usize]; ROWS as usize];
+            for i in 0..ROWS as usize {
+                for j in 0..VEC as usize {
+                    if row(i) < g.m && col(j) < g.n {
+                        other[i][j] = *w(plane, i, j);
+                    }
+                }
+            }
+            acc = core::array::from_fn(|i| core::array::from_fn(|j| acc[i][j] + other[i][j]));
+            plane += 1;
         }
 
         // epilogue

@@ -1,4 +1,4 @@
-//! Blocks of a cluster. PTX ISA, "barrier.cluster", "mapa", "%cluster_ctarank".
+//! Blocks of a cluster. PTX ISA, "barrier.cluster", "mapa", "%cluster_ctarank", "%cluster_nctaid", "%clusterid".
 
 use crate::hardware::VEC;
 use cuda_std::gpu_only;
@@ -11,6 +11,26 @@ pub(crate) fn rank() -> u32 {
     // SAFETY: reads a special register.
     unsafe { core::arch::asm!("mov.u32 {}, %cluster_ctarank;", out(reg32) rank, options(pure, nomem)) }
     rank
+}
+
+/// The number of the cluster in the grid, along z.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn id_z() -> u32 {
+    let id: u32;
+    // SAFETY: reads a special register.
+    unsafe { core::arch::asm!("mov.u32 {}, %clusterid.z;", out(reg32) id, options(pure, nomem)) }
+    id
+}
+
+/// Blocks of the cluster along z: 1 where none was asked for.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn blocks_z() -> u32 {
+    let blocks: u32;
+    // SAFETY: reads a special register.
+    unsafe { core::arch::asm!("mov.u32 {}, %cluster_nctaid.z;", out(reg32) blocks, options(pure, nomem)) }
+    blocks
 }
 
 /// Waits until every thread of the cluster is here: `barrier.cluster`.
@@ -62,6 +82,33 @@ pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
         )
     }
     value
+}
+
+/// Four contiguous values in the shared memory of another block; -0, which changes no sum, where the cluster has no such block.
+///
+/// # Safety
+/// As of [`load`], the first at a multiple of 16 bytes.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn load_4(address: u32, rank: u32, blocks: u32) -> [f32; VEC as usize] {
+    let (x, y, z, w);
+    // SAFETY: there, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .pred exists; .reg .b32 remote; setp.lt.u32 exists, {rank}, {blocks};",
+            "mov.b32 {x}, 0x80000000; mov.b32 {y}, 0x80000000; mov.b32 {z}, 0x80000000; mov.b32 {w}, 0x80000000;",
+            "@exists mapa.shared::cluster.u32 remote, {address}, {rank};",
+            "@exists ld.shared::cluster.v4.f32 {{{x}, {y}, {z}, {w}}}, [remote]; }}",
+            address = in(reg32) address,
+            rank = in(reg32) rank,
+            blocks = in(reg32) blocks,
+            x = out(reg32) x,
+            y = out(reg32) y,
+            z = out(reg32) z,
+            w = out(reg32) w,
+        )
+    }
+    [x, y, z, w]
 }
 
 /// Stores four contiguous values in the shared memory of another block: `mapa`, `st.shared::cluster`.

@@ -93,7 +93,7 @@ pub mod kernel {
             mainloop::<true>(&g, k_unchecked, g.k, &mut acc);
 
             // epilogue
-            let thread = thread_coord_in_quads::<{ BN / WN }, TM, TN>();
+            let thread = thread_coord_in_quads(BN / WN, TM, TN);
             store(&g, is_full_tile, &acc, |i, j| element(thread, false, i, j));
         }
     }
@@ -113,7 +113,7 @@ pub mod kernel {
         // tile coordinates
         let a_copy = copy_coord::<BK>(); // VEC of (BM, BK)
         let b_copy = copy_coord::<BN>(); // VEC of (BK, BN)
-        let thread = thread_coord_in_quads::<{ BN / WN }, TM, TN>(); // (TM, TN) of (BM, BN)
+        let thread = thread_coord_in_quads(BN / WN, TM, TN); // (TM, TN) of (BM, BN)
 
         // shared memory
         let half = |p: u32| p / BK % 2;

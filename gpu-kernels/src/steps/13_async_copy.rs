@@ -85,7 +85,7 @@ pub mod kernel {
 
             // epilogue
             let is_vectorized = is_full_tile && f32x4::aligned(g.c, g.ldc);
-            let thread = thread_coord_in_quads::<{ BN / WN }, TM, TN>();
+            let thread = thread_coord_in_quads(BN / WN, TM, TN);
             store(&g, is_vectorized, &acc, |i, j| element(thread, false, i, j));
         }
     }
@@ -97,7 +97,7 @@ pub mod kernel {
     #[inline(always)]
     unsafe fn mainloop(g: &Gemm, is_full_tile: bool, acc: &mut [[f32; TN as usize]; TM as usize]) {
         // tile coordinates
-        let thread = thread_coord_in_quads::<{ BN / WN }, TM, TN>(); // (TM, TN) of (BM, BN)
+        let thread = thread_coord_in_quads(BN / WN, TM, TN); // (TM, TN) of (BM, BN)
 
         // shared memory
         let smem = shared::dynamic_shared_mem::<f32>(); // (STAGES, STAGE)

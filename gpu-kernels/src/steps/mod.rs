@@ -2,6 +2,8 @@
 
 use crate::Step;
 
+#[path = "24_any_layout.rs"]
+pub mod any_layout;
 #[path = "13_async_copy.rs"]
 pub mod async_copy;
 #[path = "17_autotuned.rs"]
@@ -14,6 +16,8 @@ pub mod coalesced;
 pub mod fp16x3;
 #[path = "20_hgemm.rs"]
 pub mod hgemm;
+#[path = "25_hgemm_split_k.rs"]
+pub mod hgemm_split_k;
 #[path = "14_ilp.rs"]
 pub mod ilp;
 #[path = "09_lane_sharing.rs"]
@@ -74,4 +78,6 @@ pub const STEPS: &[Step] = &[
     tf32::STEP,
     fp16x3::STEP,
     tf32x3::STEP,
+    any_layout::STEP,
+    hgemm_split_k::STEP,
 ];

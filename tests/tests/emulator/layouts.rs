@@ -2,7 +2,7 @@
 
 use libtest_mimic::Trial;
 use tests::fused;
-use tests::layouts::{Emulated, run};
+use tests::layouts::{Emulated, planned, run};
 
 pub fn trials() -> impl Iterator<Item = Trial> {
     let fused = gpu_kernels::runnable().filter(|step| step.fused.is_some()).filter_map(|step| {
@@ -13,5 +13,10 @@ pub fn trials() -> impl Iterator<Item = Trial> {
         let emulated = Emulated::for_step(step)?;
         Some(Trial::test(format!("layouts::{}", step.slug), move || run(step, number, &emulated).map_err(Into::into)))
     });
-    layouts.chain(fused)
+    let planned = gpu_kernels::runnable().filter(|step| step.is_planned()).filter_map(|step| {
+        // Enough of them for several clusters that share a tile.
+        let emulated = Emulated::with_sms(step, 132)?;
+        Some(Trial::test(format!("planned::{}", step.slug), move || planned::run(step, &emulated).map_err(Into::into)))
+    });
+    layouts.chain(fused).chain(planned)
 }

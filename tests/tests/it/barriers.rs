@@ -8,10 +8,11 @@ use host::{Error, Operands, Problem, PtxSource};
 const BARRIER: &str = "bar.sync";
 
 /// A tile inside and others on the edges, and three slices, the last of which is not complete: with rows that 128-bit
-/// loads can read, and with others.
-fn problems(step: &Step) -> [Problem; 2] {
+/// loads can read, and with others. And a part of one slice: it is where a partial tile comes to lie.
+fn problems(step: &Step) -> [Problem; 3] {
     let tile = step.tile;
-    [4, 3].map(|more| Problem::new(tile.bm + more, tile.bn + more, 2 * tile.bk + more).unwrap())
+    [(4, 2), (3, 2), (3, 0)]
+        .map(|(more, slices)| Problem::new(tile.bm + more, tile.bn + more, slices * tile.bk + more).unwrap())
 }
 
 /// What the emulator says first about the step in this PTX.

@@ -36,14 +36,15 @@ impl EmulatorBackend {
         self.run(kernel, &problem)?;
         let nothing = || Error::Emulator { what: format!("explain {}", step.slug), reason: "it has no work".into() };
         let launched = self.launches(step).first().ok_or_else(nothing)?;
-        let before_ms: f64 = self.prepasses(step).iter().map(|prepass| prepass.prediction.time_ms).sum();
-        let counters = record(self.model, step, &problem, launched, before_ms);
+        let others = self.prepasses(step).iter().chain(self.postpasses(step));
+        let others_ms: f64 = others.map(|pass| pass.prediction.time_ms).sum();
+        let counters = record(self.model, step, &problem, launched, others_ms);
         if counters.multiply_adds() == 0 { Err(nothing()) } else { Ok(counters) }
     }
 }
 
-/// The record of a launch; `before_ms` is what its pre-passes take.
-fn record(model: &Model, step: &Step, problem: &Problem, launched: &Launched, before_ms: f64) -> Counters {
+/// The record of a launch; `others_ms` is what pre-passes and a post-pass take.
+fn record(model: &Model, step: &Step, problem: &Problem, launched: &Launched, others_ms: f64) -> Counters {
     let Launched { report, needs, prediction, .. } = launched;
     let counted = &report.counters;
     let ptx_emu::Counters { global_loads, global_stores, copies, shared_loads, shared_stores, .. } = *counted;
@@ -90,7 +91,7 @@ fn record(model: &Model, step: &Step, problem: &Problem, launched: &Launched, be
         divergent_branches: counted.divergent_branches,
         l2_bytes: counted.block_sectors * SECTOR_BYTES,
         touched_bytes: counted.touched_bytes,
-        modelled_ms: prediction.time_ms + before_ms,
+        modelled_ms: prediction.time_ms + others_ms,
         bound: prediction.bound.name().to_owned(),
         peak_gflops: peak_gflops(step.precision.name(), model.compute_capability, model.sm_count, model.clock_mhz)
             .unwrap_or_default(),

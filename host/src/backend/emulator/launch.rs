@@ -42,6 +42,8 @@ pub(super) struct Run {
     pub(super) before: Vec<Launched>,
     /// The step's kernel, slab by slab.
     pub(super) launches: Vec<Launched>,
+    /// The post-pass, where there is one.
+    pub(super) after: Vec<Launched>,
 }
 
 /// What runs a step: its kernels, on which device, and as much of it as there is time for.
@@ -65,14 +67,17 @@ impl Runner<'_> {
         let plan = Plan::new(self.step, &gemm.into(), self.places())?;
         let bindings = Bindings::new(operands.addresses(self.step, self.problem, &plan)?, alpha, beta);
         let needed: Vec<_> = plan.needed(0, &bindings).map(|number| &plan.launches()[number]).collect();
-        let (products, before): (Vec<_>, Vec<_>) = needed.into_iter().partition(|launch| launch.role == Role::Product);
-        // Where there is time for all blocks, all of them run.
-        let budget = self.budget.map(|budget| budget / products.len().max(1) as u32);
+        let (products, others): (Vec<_>, Vec<_>) = needed.into_iter().partition(|launch| launch.role == Role::Product);
+        let (after, before): (Vec<_>, Vec<_>) = others.into_iter().partition(|launch| launch.role == Role::Postpass);
+        // Where there is time for all blocks, all of them run; and where a post-pass makes C of what they write.
+        let budget = self.budget.filter(|_| after.is_empty()).map(|budget| budget / products.len().max(1) as u32);
+        let mut run = |launches: Vec<_>, budget| -> Result<Vec<_>, _> {
+            launches.into_iter().map(|launch| self.launch(operands, launch, &bindings, budget)).collect()
+        };
         // Pre-passes run whole, for any block may need any of what they write.
-        let before = before.into_iter().map(|launch| self.launch(operands, launch, &bindings, None));
-        let before = before.collect::<Result<_, _>>()?;
-        let launches = products.into_iter().map(|launch| self.launch(operands, launch, &bindings, budget));
-        let launches = launches.collect::<Result<Vec<_>, _>>()?;
+        let before = run(before, None)?;
+        let launches = run(products, budget)?;
+        let after = run(after, None)?;
         let left: Vec<_> = launches.iter().flat_map(|launched| self.left(launched)).collect();
         if self.checks {
             let mut flags = vec![0; plan.part_bytes()[Buffer::Flags] as usize];
@@ -82,7 +87,7 @@ impl Runner<'_> {
         if !left.is_empty() {
             operands.forget_workspace()?;
         }
-        Ok(Run { before, launches })
+        Ok(Run { before, launches, after })
     }
 
     /// The flags of [`Schedule::StreamK`] must be down when a launch ends. Where one is still up, the next launch would load an old

@@ -79,6 +79,13 @@ impl EmulatorBackend {
         run.map_or(&[], |(_, _, run)| &run.before)
     }
 
+    /// What the post-pass of the last run of the step did, where it had one.
+    #[must_use]
+    pub fn postpasses(&self, step: &Step) -> &[Launched] {
+        let run = self.runs.iter().find(|(ran, ..)| ran.slug == step.slug);
+        run.map_or(&[], |(_, _, run)| &run.after)
+    }
+
     fn run_step(&mut self, step: &'static Step, problem: &Problem) -> Result<Coverage, Error> {
         self.load(step)?;
         let operands = operands::uploaded(self.operands.as_mut(), problem)?;
@@ -163,8 +170,9 @@ impl Backend for EmulatorBackend {
         let Kernel::Step(step) = kernel else { return Err(no_cublas()) };
         let run = self.runs.iter().find(|(ran, of, _)| ran.slug == step.slug && of == problem);
         let not_run = || Error::Emulator { what: format!("time {}", step.slug), reason: "it was not run".into() };
-        let (_, _, Run { before, launches }) = run.ok_or_else(not_run)?;
-        let time_ms: f64 = before.iter().chain(launches).map(|launched| launched.prediction.time_ms).sum();
+        let (_, _, Run { before, launches, after }) = run.ok_or_else(not_run)?;
+        let launched_all = before.iter().chain(launches).chain(after);
+        let time_ms: f64 = launched_all.map(|launched| launched.prediction.time_ms).sum();
         Ok((0..iterations).map(|_| launched()).map(|()| time_ms as f32).collect())
     }
 }

@@ -11,7 +11,7 @@ use sgemm::plan::Value;
 
 use super::matrix::{Buffer, FarRows, Layout};
 use super::{around, kernel, launch};
-use case::{BIAS, C, CASES, Case, OLD, PLAIN, W, fault, number, round, value};
+use case::{BIAS, C, CASES, Case, OLD, PLAIN, W, fault, number, plane_value, round, sum, value};
 
 const ELEMENTS: [Element; 3] = [Element::F32, Element::F16, Element::Bf16];
 
@@ -31,6 +31,7 @@ pub fn trials() -> impl Iterator<Item = Trial> {
 struct Matrices {
     extent: Extent,
     w: (Pointer, u32),
+    plane_stride: u64,
     c: (Pointer, [u64; 2]),
     d: (Pointer, u64),
     bias: Pointer,
@@ -43,7 +44,7 @@ fn run(
     matrices: &Matrices,
     memory: &mut GlobalMemory,
 ) -> Result<Option<Report>, Failed> {
-    let Matrices { extent, w, c, d, bias } = *matrices;
+    let Matrices { extent, w, plane_stride, c, d, bias } = *matrices;
     let scalar = |value: f32, memory: &mut GlobalMemory| match case.on_device {
         true => (f32::NAN, memory.allocate_words([value.to_bits()])),
         false => (value, 0),
@@ -54,8 +55,8 @@ fn run(
         ("n", Value::U32(extent.cols)),
         ("w", Value::Address(w.0)),
         ("ldw", Value::U32(w.1)),
-        ("planes", Value::U32(1)),
-        ("plane_stride", Value::U64(0)),
+        ("planes", Value::U32(case.planes)),
+        ("plane_stride", Value::U64(plane_stride)),
         ("alpha", Value::F32(alpha.0)),
         ("alpha_at", Value::Address(alpha.1)),
         ("beta", Value::F32(beta.0)),
@@ -107,11 +108,18 @@ fn check(postpass: &Postpass, kernel: &Kernel, case: &Case, extent: Extent, resi
     let round = |of: u32| move |row: usize, col: usize| round(element, value(of, row, col));
 
     let ldw = (cols as usize).next_multiple_of(4) + 4 * case.padding[0];
-    let w_layout = Layout::row_major(4, rows, cols, ldw, 0);
+    // Planes with a row of NaN between them.
+    let plane_rows = rows as usize + 1;
+    let w_layout = Layout::row_major(4, case.planes * (rows + 1), cols, ldw, 0);
+    let of_planes = |row: usize, col: usize| match row % plane_rows {
+        row_of_plane if row_of_plane < rows as usize => plane_value(row / plane_rows, row_of_plane, col).to_bits(),
+        _ => f32::NAN.to_bits(),
+    };
     let w = match case.alpha {
         0.0 => 0,
-        _ => Buffer::of(&w_layout, |row, col| value(W, row, col).to_bits()).upload(&mut memory),
+        _ => Buffer::of(&w_layout, of_planes).upload(&mut memory),
     };
+    let plane_stride = (plane_rows * ldw) as u64;
 
     let ldd = cols as usize + case.padding[1];
     let d_layout = Layout { guard: [residue, 9], ..Layout::row_major(bytes, rows, cols, ldd, 0) };
@@ -146,7 +154,7 @@ fn check(postpass: &Postpass, kernel: &Kernel, case: &Case, extent: Extent, resi
         .bias
         .map_or(0, |_| bias_layout.first(Buffer::of(&bias_layout, |_, i| round(BIAS)(0, i)).upload(&mut memory)));
 
-    let matrices = Matrices { extent, w: (w, ldw as u32), c, d: (d_layout.first(d), ldd as u64), bias };
+    let matrices = Matrices { extent, w: (w, ldw as u32), plane_stride, c, d: (d_layout.first(d), ldd as u64), bias };
     run(postpass, kernel, case, &matrices, &mut memory)?;
 
     let after = before.download(&memory, d);
@@ -158,7 +166,7 @@ fn check(postpass: &Postpass, kernel: &Kernel, case: &Case, extent: Extent, resi
     for row in 0..rows as usize {
         for col in 0..cols as usize {
             let bias = if case.bias.is_some() { number(BIAS, 0, at(row, col)) } else { 0.0 };
-            let values = [value(W, row, col), number(OLD, row, col), bias];
+            let values = [sum(case, row, col), number(OLD, row, col), bias];
             if let Some(fault) = fault(case, element, values, after.get(&d_layout, row, col)) {
                 return Err(format!("row {row}, column {col}: {fault}").into());
             }
@@ -193,7 +201,8 @@ fn far(element: Element) -> Result<(), Failed> {
             };
             let c = FarRows::upload(&mut memory, &c_layout, &c, aligned);
             let strides = if transposed { [1, c.ld] } else { [c.ld, 1] };
-            let matrices = Matrices { extent, w: (w, ldw), c: (c.first, strides), d: (d.first, d.ld), bias: 0 };
+            let matrices =
+                Matrices { extent, w: (w, ldw), plane_stride: 0, c: (c.first, strides), d: (d.first, d.ld), bias: 0 };
             run(&postpass, &kernel, &case, &matrices, &mut memory)?;
             let after = d.download(&memory, &d_layout, aligned);
             for row in 0..extent.rows as usize {
@@ -227,7 +236,8 @@ fn traffic(element: Element) -> Result<(), Failed> {
             let [c_at, d_at] =
                 [0, 1].map(|_| (d_layout.first(Buffer::unwritten(&d_layout).upload(&mut memory)), ldd as u64));
             let case = Case { beta, c, ..PLAIN };
-            let matrices = Matrices { extent, w: (w, extent.cols), c: (c_at.0, [c_at.1, 1]), d: d_at, bias: 0 };
+            let matrices =
+                Matrices { extent, w: (w, extent.cols), plane_stride: 0, c: (c_at.0, [c_at.1, 1]), d: d_at, bias: 0 };
             let report = run(&postpass, &kernel, &case, &matrices, &mut memory)?.ok_or("a grid")?;
             let (loads, stores) = (report.counters.global_loads, report.counters.global_stores);
             let of_c = if beta == 0.0 { 0 } else { of_d };
@@ -270,7 +280,7 @@ fn is_the_epilogue(element: Element) -> Result<(), Failed> {
         let (w, d) = (w.upload(&mut memory), before.upload(&mut memory));
         let case = Case { alpha, beta, c: C::InPlace, ..PLAIN };
         let extent = Extent { rows: 70, cols: 101 };
-        let matrices = Matrices { extent, w: (w, 104), c: (d, [101, 1]), d: (d, 101), bias: 0 };
+        let matrices = Matrices { extent, w: (w, 104), plane_stride: 0, c: (d, [101, 1]), d: (d, 101), bias: 0 };
         run(&postpass, &kernel, &case, &matrices, &mut memory)?;
         let expected = Buffer::of(&layout, |row, col| round(element, expected.get(row, col)));
         if before.download(&memory, d) != expected {

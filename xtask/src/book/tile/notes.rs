@@ -1,6 +1,6 @@
 //! The notes on a tile, beside it and in its caption.
 
-use gpu_kernels::{Ab, Operand, Precision, Step};
+use gpu_kernels::{Ab, Operand, Precision, Step, Transposed};
 
 use super::accesses::{columns, rows, sector_count};
 use super::placement::{Place, SWIZZLED, Share, VEC, computing, elements, first_words, is_swizzled, transposes_itself};
@@ -230,12 +230,17 @@ fn order(step: &Step) -> Option<Note> {
     let tile = step.tile;
     first_words(step, 0).filter(|_| step.maps.is_none())?;
     let turned = step.prepasses.iter().any(|prepass| prepass.transposes);
-    let row = (step.smem_bytes + step.dynamic_smem_bytes) / 4 / (stages::count(step) * tile.bk) - tile.bn;
-    let padding = match row - tile.bm {
-        0 => String::new(),
-        padding => format!(", in rows of {} + {padding}", tile.bm),
+    let rows = (step.smem_bytes + step.dynamic_smem_bytes) / 4 / (stages::count(step) * tile.bk);
+    let padding = rows - tile.bn - tile.bm;
+    let of_a = match (step.transposed, padding) {
+        (Transposed::Read, padding) => format!(
+            "A and B as m x k and k x n: A is transposed on its way to shared memory. Rows of both have {} more there.",
+            padding / 2
+        ),
+        _ if turned => String::new(),
+        (_, 0) => "A is transposed on its way to shared memory.".into(),
+        _ => format!("A is transposed on its way to shared memory, in rows of {} + {padding}.", tile.bm),
     };
-    let of_a = if turned { String::new() } else { format!("A is transposed on its way to shared memory{padding}.") };
     let of_b = match is_swizzled(step) {
         true => format!(" B is swizzled: in every other {SWIZZLED} columns, adjacent vectors of {VEC} are swapped."),
         false => String::new(),

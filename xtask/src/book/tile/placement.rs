@@ -1,7 +1,7 @@
 //! Which thread computes which elements of a block's tile of C, and copies which of A's and B's k-tiles. A [`Step`] has sizes; the
 //! order of threads is its kernel's own, and is repeated here.
 
-use gpu_kernels::{Operand, Precision, Step};
+use gpu_kernels::{Operand, Precision, Step, Transposed};
 
 /// Values of a 128-bit access.
 pub const VEC: u32 = 4;
@@ -50,7 +50,7 @@ impl Order {
             _ if step.block[1] > 1 => Self::Down,
             "bank-conflicts" | "read-only-cache" | "transposed" | "prefetch" => Self::Pairs,
             "lane-sharing" => Self::Corners,
-            "warp-tiling" | "async-copy" | "ilp" | "packed-fma" => Self::Squares,
+            "warp-tiling" | "async-copy" | "ilp" | "packed-fma" | "any-layout" => Self::Squares,
             _ => Self::Along,
         }
     }
@@ -61,11 +61,12 @@ pub fn transposes_itself(step: &Step) -> bool {
     step.precision == Precision::Fp32 && step.maps.is_some() && !step.prepasses.iter().any(|prepass| prepass.transposes)
 }
 
-/// Threads that compute: the consumers, where there are producers.
+/// Threads that compute: the consumers, where there are producers. These are a warpgroup before them, or else a warp behind them.
 pub fn computing(step: &Step) -> std::ops::Range<u32> {
     match step.precision {
         Precision::Fp32 => 0..step.tile.bm / step.tile.tm * (step.tile.bn / step.tile.tn),
-        _ => WARPGROUP..step.threads(),
+        _ if step.threads().is_multiple_of(WARPGROUP) => WARPGROUP..step.threads(),
+        _ => 0..step.threads() - WARP,
     }
 }
 
@@ -95,11 +96,11 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
             vectors(step, thread, [lane % LANES[0], ((lane / LANES[0]) ^ lane) % LANES[1]], LANES[0])
         }
         Order::Rows => {
-            let row = (thread - WARPGROUP) / WARP * 16 + lane / 4;
+            let row = (thread - computing(step).start) / WARP * 16 + lane / 4;
             products(tile.bn).map(|[half, col]| [row + half * 8, col + lane % 4 * 2]).collect()
         }
         Order::Columns => {
-            let (group, warp) = ((thread - WARPGROUP) / WARPGROUP, thread % WARPGROUP / WARP);
+            let (group, warp) = ((thread - computing(step).start) / WARPGROUP, thread % WARPGROUP / WARP);
             let col = group * 64 + warp / 2 * 32 + warp % 2 * 8 + lane / 16 * 16 + lane / 4 % 4;
             products(tile.bm).map(|[half, row]| [row + lane % 4 * 2, col + half * 4]).collect()
         }
@@ -163,6 +164,8 @@ pub struct Share {
     /// Of what is copied: A's slice, or its transpose, or B's.
     shape: [u32; 2],
     is_transposed: bool,
+    /// Warps that are beside each other on the slice.
+    warps: u32,
 }
 
 impl Share {
@@ -181,20 +184,23 @@ impl Share {
         let is_async = step.dynamic_smem_bytes > 0;
         let (width, columns) = match operand {
             Operand::A if is_async => (1, 8),
-            Operand::B if is_async => (VEC, WARP * VEC),
+            Operand::B if is_async => (VEC, (WARP * VEC).min(tile.bn)),
             _ if step.vector_loads => (VEC, shape[1]),
             Operand::A => (1, tile.bk),
             Operand::B => (1, step.threads() / tile.bk),
         };
-        Some(Self { width, columns, shape, is_transposed })
+        // Where either operand may lie either way, a thread's copies are on a line.
+        let warps = if step.transposed == Transposed::Read && operand == Operand::A { tile.bk / columns } else { 1 };
+        Some(Self { width, columns, shape, is_transposed, warps })
     }
 
     /// What a thread copies of the slice, access by access.
     pub fn elements(&self, step: &Step, thread: u32) -> Vec<Place> {
-        let Self { width, columns, shape, is_transposed } = *self;
-        let rows = step.threads() * width / columns;
-        let (row, col) = (thread / (columns / width), thread % (columns / width) * width);
-        let turns = grid(shape[0] / rows, shape[1] / columns);
+        let Self { width, columns, shape, is_transposed, warps } = *self;
+        let rows = step.threads() * width / columns / warps;
+        let (warp, number) = (thread / WARP, thread / WARP / warps * WARP + thread % WARP);
+        let (row, col) = (number / (columns / width), number % (columns / width) * width + warp % warps * columns);
+        let turns = grid(shape[0] / rows, shape[1] / columns / warps);
         let places = turns.flat_map(|[i, j]| (0..width).map(move |v| [row + i * rows, col + j * columns + v]));
         places.map(|[row, col]| if is_transposed { [col, row] } else { [row, col] }).collect()
     }

@@ -142,6 +142,7 @@ mod tests {
             ("tf32", 4),
             ("fp16x3", 7),
             ("tf32x3", 7),
+            ("any-layout", 4),
         ];
         for (slug, count) in expected {
             assert_eq!(stages(slug), count, "{slug}");

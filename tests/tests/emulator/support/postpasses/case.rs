@@ -30,6 +30,8 @@ pub struct Case {
     pub activation: Activation,
     /// Elements between rows of W, in fours, and of D.
     pub padding: [usize; 2],
+    /// Planes of W.
+    pub planes: u32,
 }
 
 pub const PLAIN: Case = Case {
@@ -40,9 +42,10 @@ pub const PLAIN: Case = Case {
     bias: None,
     activation: Activation::None,
     padding: [0, 0],
+    planes: 1,
 };
 
-pub const CASES: [Case; 14] = [
+pub const CASES: [Case; 19] = [
     PLAIN,
     Case { alpha: -0.75, on_device: true, padding: [1, 4], ..PLAIN },
     Case { beta: 1.0, c: C::InPlace, ..PLAIN },
@@ -57,6 +60,11 @@ pub const CASES: [Case; 14] = [
     Case { alpha: -0.0, bias: Some(BiasPer::Row), activation: Activation::GeluTanh, ..PLAIN },
     Case { bias: Some(BiasPer::Column), activation: Activation::Gelu, padding: [0, 5], ..PLAIN },
     Case { alpha: 1.5, bias: Some(BiasPer::Row), activation: Activation::Relu, on_device: true, ..PLAIN },
+    Case { planes: 2, ..PLAIN },
+    Case { beta: 1.0, c: C::InPlace, planes: 3, padding: [1, 0], ..PLAIN },
+    Case { alpha: -2.0, beta: 0.5, c: C::Columns(1), bias: Some(BiasPer::Column), planes: 5, ..PLAIN },
+    Case { bias: Some(BiasPer::Row), activation: Activation::Gelu, planes: 9, padding: [0, 1], ..PLAIN },
+    Case { alpha: 0.0, beta: 2.0, c: C::InPlace, planes: 4, ..PLAIN },
 ];
 
 /// A value of W, C or the bias: in [-4, 4), and now and then what is no normal number. No special value comes twice in a sum.
@@ -75,6 +83,16 @@ pub fn value(of: u32, row: usize, col: usize) -> f32 {
 pub const W: u32 = 0;
 pub const OLD: u32 = 1;
 pub const BIAS: u32 = 2;
+
+/// A value of that plane of W. What is no number is in the first one.
+pub fn plane_value(plane: usize, row: usize, col: usize) -> f32 {
+    value(if plane == 0 { W } else { BIAS + plane as u32 }, row, col)
+}
+
+/// The sum of the planes of W, added in order.
+pub fn sum(case: &Case, row: usize, col: usize) -> f32 {
+    (1..case.planes as usize).fold(value(W, row, col), |sum, plane| sum + plane_value(plane, row, col))
+}
 
 /// The nearest element, as bits.
 pub fn round(element: Element, value: f32) -> u32 {
