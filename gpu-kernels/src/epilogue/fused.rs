@@ -24,13 +24,6 @@ pub(crate) struct Fused<O> {
 pub(crate) const NOTHING: f32 = -0.0;
 
 impl<O: Output> Fused<O> {
-    /// The same with a bias of f32.
-    #[inline(always)]
-    pub fn with_f32(self) -> Fused<f32> {
-        let Self { bias, bias_per, activation } = self;
-        Fused { bias: bias.cast(), bias_per, activation }
-    }
-
     /// Whether the bias has an element for each row, not for each column.
     #[inline(always)]
     pub fn is_per_row(self) -> bool {

@@ -5,6 +5,7 @@ pub(crate) mod cp_async_tiles;
 pub(crate) mod gemv;
 #[cfg(feature = "device")]
 pub(crate) mod gmem;
+pub(crate) mod half_tile;
 #[cfg(feature = "device")]
 pub(crate) mod operand_copy;
 pub(crate) mod simt_tma;

@@ -171,7 +171,7 @@ pub mod kernel {
                 Self::mainloop([a, b], g.k.saturating_sub(first_k), k_tiles.end - k_tiles.start, thread, &mut acc);
 
                 // epilogue
-                let partial = PartialTile::<BM, BN, PAD, THREADS>::new(shared::dynamic_shared_mem());
+                let partial = PartialTile::<BM, BN, PAD>::new(shared::dynamic_shared_mem());
                 for_each(thread, false, &acc, |row, col, values| f32x4::store(partial.at(Coord { row, col }), values));
                 let offset = c + u64::from(block.plane) * plane_stride;
                 partial.reduce(block, partial_tile::Target { g: &g, tile, offset, is_f32: true }, fusion);
