@@ -38,6 +38,8 @@ pub mod split_k;
 pub mod stream_k;
 #[path = "21_tf32.rs"]
 pub mod tf32;
+#[path = "26_tf32_split_k.rs"]
+pub mod tf32_split_k;
 #[path = "23_tf32x3.rs"]
 pub mod tf32x3;
 #[path = "04_tiling_1d.rs"]
@@ -80,4 +82,5 @@ pub const STEPS: &[Step] = &[
     tf32x3::STEP,
     any_layout::STEP,
     hgemm_split_k::STEP,
+    tf32_split_k::STEP,
 ];
