@@ -38,6 +38,14 @@ pub(crate) struct Target<'g> {
     pub is_f32: bool,
 }
 
+impl Target<'_> {
+    /// Elements of C before the tile's first.
+    #[inline(always)]
+    pub fn first(&self) -> usize {
+        self.offset as usize + self.tile.row as usize * self.g.ldc + self.tile.col as usize
+    }
+}
+
 /// A block's (BM, BN) of f32 in its shared memory, with PAD between rows.
 #[derive(Clone, Copy)]
 pub(crate) struct PartialTile<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> {
@@ -58,6 +66,16 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
     #[inline(always)]
     pub fn at(self, Coord { row, col }: Coord) -> *mut f32 {
         self.smem.wrapping_add((row * Self::PITCH + col) as usize)
+    }
+
+    /// Whether a block needs no others' partial tiles and no C, and may store VEC adjacent f32 of its own at once, all of them in bounds:
+    /// then the way through shared memory, which takes longer, gains nothing.
+    #[inline(always)]
+    pub fn is_stored_directly(self, block: PlannedBlock, target: Target) -> bool {
+        let Target { g, tile, .. } = target;
+        let is_full_tile = (g.m - tile.row >= BM) & (g.n - tile.col >= BN);
+        let c = g.c.wrapping_add(target.first());
+        is_full_tile & (block.cluster == 1) & (g.beta == 0.0) & f32x4::aligned(c, g.ldc)
     }
 
     /// Reduces the partial tiles of the cluster, and stores what the epilogue makes of them.
@@ -92,10 +110,9 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
     /// As of [`reduce`](Self::reduce), of elements of E.
     #[inline(always)]
     unsafe fn store<E: Output>(self, block: PlannedBlock, target: Target, fused: Option<Fused<E>>) {
-        let Target { g, tile, offset, .. } = target;
+        let Target { g, tile, .. } = target;
         let (m, n) = (g.m - tile.row, g.n - tile.col);
-        let first = offset as usize + tile.row as usize * g.ldc + tile.col as usize;
-        let c = g.c.cast::<E>().wrapping_add(first); // (m, n)
+        let c = g.c.cast::<E>().wrapping_add(target.first()); // (m, n)
         let fused = fused.map(|fused| fused.block_at(tile.row, tile.col));
         let is_aligned = c.addr().is_multiple_of(VEC as usize * size_of::<E>()) && g.ldc.is_multiple_of(VEC as usize);
         let is_wide = is_aligned && (n >= BN || n.is_multiple_of(VEC));
@@ -160,9 +177,9 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
                         E::store(c(0), values);
                     }
                 } else {
-                    for v in 0..VEC as usize {
+                    for (v, value) in values.into_iter().enumerate() {
                         if is_in_bounds(v) {
-                            *c(v) = E::new(values[v]);
+                            *c(v) = E::new(value);
                         }
                     }
                 }
