@@ -5,7 +5,7 @@
 //!   rank 0      rank 1      rank 2            C
 //!  ┌───────┐   ┌───────┐   ┌───────┐      ┌───────┐
 //!  │ a a a │ + │ a a a │ + │ a a a │  ──► │ a a a │   by rank 0         a chunk: 128 elements, row by row,
-//!  │ b b b │ + │ b b b │ + │ b b b │  ──► │ b b b │   by rank 1         by one warp
+//!  │ b b b │ + │ b b b │ + │ b b b │  ──► │ b b b │   by rank 1         by one warp of one block
 //!  └───────┘   └───────┘   └───────┘      └───────┘
 //! ```
 //!
@@ -18,7 +18,7 @@ use super::fused::{Fused, NOTHING};
 use super::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{VEC, WARP};
-use crate::planned::{PlannedBlock, share};
+use crate::planned::PlannedBlock;
 use crate::ptx::{cluster, compiler, f32x4};
 use crate::{Coord, Splits};
 use cuda_std::prelude::*;
@@ -100,7 +100,9 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
             }
         }
         if block.cluster > 1 {
-            cluster::sync(); // no block loads from this one any more
+            // No block loads from this one any more. What it wrote to C need not be there yet.
+            cluster::arrive_relaxed();
+            cluster::wait();
         }
     }
 
@@ -118,9 +120,9 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
         let is_wide = is_aligned && (n >= BN || n.is_multiple_of(VEC));
 
         let (warp, lane) = (thread::thread_idx_x() / WARP, thread::thread_idx_x() % WARP);
-        let chunks = share(0..(m.min(BM) * BN).div_ceil(CHUNK), block.cluster, block.rank);
-        let mut chunk = chunks.start + warp;
-        while chunk < chunks.end {
+        let chunks = (m.min(BM) * BN).div_ceil(CHUNK);
+        let mut chunk = warp * block.cluster + block.rank;
+        while chunk < chunks {
             // Or there would be a loop for each way to go through it.
             let (is_wide, blocks) = (compiler::opaque(is_wide.into()) != 0, compiler::opaque(block.cluster));
             let element = |index: u32| Coord { row: index / BN, col: index % BN };
@@ -184,7 +186,7 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
                     }
                 }
             }
-            chunk += THREADS / WARP;
+            chunk += THREADS / WARP * block.cluster;
         }
     }
 }
