@@ -44,7 +44,8 @@ pub fn runnable() -> impl Iterator<Item = &'static Step> {
 /// The kernels of a target's module: those of its steps, of what runs before them, and [`SUPPORT_KERNELS`].
 pub fn kernels(target: Target) -> impl Iterator<Item = &'static str> {
     let of_target = runnable().filter(move |step| step.target == target);
-    of_target.flat_map(|step| step.kernels().chain(step.fused)).chain(SUPPORT_KERNELS)
+    let fused = |step: &Step| step.fused.filter(|_| !step.is_always_fused());
+    of_target.flat_map(move |step| step.kernels().chain(fused(step))).chain(SUPPORT_KERNELS)
 }
 
 /// The kernels that a caller of any step may need beside it, in every target's module: what aligns and transposes operands, and what

@@ -7,7 +7,7 @@ use super::activation;
 use super::direct::Output;
 use crate::gemm::Gemm;
 use crate::ptx::compiler;
-use crate::{BiasPer, Coord};
+use crate::{Activation, BiasPer, Coord};
 
 /// Accumulators of a thread in each iteration.
 pub(crate) const ROUND: usize = 16;
@@ -24,11 +24,10 @@ pub(crate) struct Fused<O> {
 pub(crate) const NOTHING: f32 = -0.0;
 
 impl<O: Output> Fused<O> {
-    /// The same with a bias of f32.
+    /// Whether there is neither a bias nor an activation.
     #[inline(always)]
-    pub fn with_f32(self) -> Fused<f32> {
-        let Self { bias, bias_per, activation } = self;
-        Fused { bias: bias.cast(), bias_per, activation }
+    pub fn changes_nothing(self) -> bool {
+        self.bias.is_null() & (self.activation == Activation::None as u32)
     }
 
     /// Whether the bias has an element for each row, not for each column.

@@ -46,13 +46,91 @@ impl Target<'_> {
     }
 }
 
+/// C or a bias from an element on: of f32, or of O.
+#[derive(Clone, Copy)]
+struct Elements<O> {
+    first: *mut O,
+    is_f32: bool,
+}
+
+impl<O: Output> Elements<O> {
+    #[inline(always)]
+    fn new(first: *mut O, is_f32: bool) -> Self {
+        Self { first, is_f32: is_f32 || !O::IS_NARROW }
+    }
+
+    /// Those from that index on.
+    #[inline(always)]
+    fn from(self, index: usize) -> Self {
+        let bytes = if self.is_f32 { size_of::<f32>() } else { size_of::<O>() };
+        Self { first: self.first.wrapping_byte_add(index * bytes), ..self }
+    }
+
+    /// Whether one access has VEC elements.
+    #[inline(always)]
+    fn is_aligned(self) -> bool {
+        let bytes = if self.is_f32 { size_of::<f32>() } else { size_of::<O>() };
+        self.first.addr().is_multiple_of(VEC as usize * bytes)
+    }
+
+    /// The first one.
+    ///
+    /// # Safety
+    /// It is in bounds.
+    #[inline(always)]
+    unsafe fn get(self) -> f32 {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { if self.is_f32 { *self.first.cast::<f32>() } else { (*self.first).get() } }
+    }
+
+    /// Sets the first one.
+    ///
+    /// # Safety
+    /// It is in bounds, and no other thread accesses it.
+    #[inline(always)]
+    unsafe fn set(self, value: f32) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            match self.is_f32 {
+                true => *self.first.cast::<f32>() = value,
+                false => *self.first = O::new(value),
+            }
+        }
+    }
+
+    /// The first VEC.
+    ///
+    /// # Safety
+    /// They are in bounds, and aligned.
+    #[inline(always)]
+    unsafe fn load(self) -> [f32; VEC as usize] {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { if self.is_f32 { f32::load(self.first.cast()) } else { O::load(self.first) } }
+    }
+
+    /// Stores the first VEC.
+    ///
+    /// # Safety
+    /// They are in bounds and aligned, and no other thread accesses them.
+    #[inline(always)]
+    unsafe fn store(self, values: [f32; VEC as usize]) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            match self.is_f32 {
+                true => f32::store(self.first.cast(), values),
+                false => O::store(self.first, values),
+            }
+        }
+    }
+}
+
 /// A block's (BM, BN) of f32 in its shared memory, with PAD between rows.
 #[derive(Clone, Copy)]
-pub(crate) struct PartialTile<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> {
+pub(crate) struct PartialTile<const BM: u32, const BN: u32, const PAD: u32> {
     smem: *mut f32,
 }
 
-impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTile<BM, BN, PAD, THREADS> {
+impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
     const PITCH: u32 = BN + PAD;
 
     /// In shared memory that nothing else uses any more, at a multiple of 16 bytes.
@@ -91,16 +169,9 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
             thread::sync_threads(); // every warp has
         }
         // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe {
-            let fused = fusion.get();
-            if O::IS_NARROW && !target.is_f32 {
-                self.store::<O>(block, target, fused);
-            } else {
-                self.store::<f32>(block, target, fused.map(Fused::with_f32));
-            }
-        }
-        if block.cluster > 1 {
-            // No block loads from this one any more. What it wrote to C need not be there yet.
+        unsafe { self.store::<O>(block, target, fusion.get()) }
+        if compiler::opaque(block.cluster) > 1 {
+            // No block loads from this one any more. What was stored need not be known to the others.
             cluster::arrive_relaxed();
             cluster::wait();
         }
@@ -109,15 +180,14 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
     /// Stores this block's share.
     ///
     /// # Safety
-    /// As of [`reduce`](Self::reduce), of elements of E.
+    /// As of [`reduce`](Self::reduce).
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
     #[inline(always)]
-    unsafe fn store<E: Output>(self, block: PlannedBlock, target: Target, fused: Option<Fused<E>>) {
-        let Target { g, tile, .. } = target;
+    unsafe fn store<O: Output>(self, block: PlannedBlock, target: Target, fused: Option<Fused<O>>) {
+        let Target { g, tile, is_f32, .. } = target;
         let (m, n) = (g.m - tile.row, g.n - tile.col);
-        let c = g.c.cast::<E>().wrapping_add(target.first()); // (m, n)
-        let fused = fused.map(|fused| fused.block_at(tile.row, tile.col));
-        let is_aligned = c.addr().is_multiple_of(VEC as usize * size_of::<E>()) && g.ldc.is_multiple_of(VEC as usize);
-        let is_wide = is_aligned && (n >= BN || n.is_multiple_of(VEC));
+        let c = Elements::new(g.c.cast::<O>(), is_f32).from(target.first()); // (m, n)
+        let is_wide = c.is_aligned() && g.ldc.is_multiple_of(VEC as usize) && (n >= BN || n.is_multiple_of(VEC));
 
         let (warp, lane) = (thread::thread_idx_x() / WARP, thread::thread_idx_x() % WARP);
         let chunks = (m.min(BM) * BN).div_ceil(CHUNK);
@@ -130,7 +200,7 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
             let step = if is_wide { 1 } else { WARP };
             let coord: [Coord; VEC as usize] = core::array::from_fn(|v| element(of_lane + v as u32 * step));
             let is_in_bounds = |v: usize| coord[v].row < m && coord[v].col < n;
-            let c = |v: usize| c.wrapping_add(coord[v].row as usize * g.ldc + coord[v].col as usize);
+            let c = |v: usize| c.from(coord[v].row as usize * g.ldc + coord[v].col as usize);
 
             // SAFETY: chunks are in (BM, BN); in bounds of C, just checked, and of the bias, or clamped to it.
             unsafe {
@@ -157,18 +227,19 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
                 let mut old = [0.0; VEC as usize];
                 if g.beta != 0.0 && is_wide {
                     if is_in_bounds(0) {
-                        old = E::load(c(0));
+                        old = c(0).load();
                     }
                 } else if g.beta != 0.0 {
-                    old = core::array::from_fn(|v| if is_in_bounds(v) { (*c(v)).get() } else { 0.0 });
+                    old = core::array::from_fn(|v| if is_in_bounds(v) { c(v).get() } else { 0.0 });
                 }
                 let values = match fused {
                     None => core::array::from_fn(|v| g.axpby(acc[v], old[v])),
                     Some(fused) => {
+                        let elements = Elements::new(fused.bias.cast_mut(), is_f32);
                         let bias = core::array::from_fn(|v| {
-                            let Coord { row, col } = coord[v];
-                            let index = if fused.is_per_row() { row.min(m - 1) } else { col.min(n - 1) };
-                            if fused.bias.is_null() { NOTHING } else { (*fused.bias.add(index as usize)).get() }
+                            let (row, col) = (tile.row + coord[v].row, tile.col + coord[v].col);
+                            let index = if fused.is_per_row() { row.min(g.m - 1) } else { col.min(g.n - 1) };
+                            if fused.bias.is_null() { NOTHING } else { elements.from(index as usize).get() }
                         });
                         let [values] = fused.apply(g, &[acc], &[old], &[bias]);
                         values
@@ -176,17 +247,17 @@ impl<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32> PartialTi
                 };
                 if is_wide {
                     if is_in_bounds(0) {
-                        E::store(c(0), values);
+                        c(0).store(values);
                     }
                 } else {
-                    for (v, value) in values.into_iter().enumerate() {
+                    for v in 0..VEC as usize {
                         if is_in_bounds(v) {
-                            *c(v) = E::new(value);
+                            c(v).set(values[v]);
                         }
                     }
                 }
             }
-            chunk += THREADS / WARP * block.cluster;
+            chunk += thread::block_dim_x() / WARP * block.cluster;
         }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod any_layout;
 pub(crate) mod cp_async_tiles;
 #[cfg(feature = "device")]
 pub(crate) mod gmem;
+pub(crate) mod half_tile;
 #[cfg(feature = "device")]
 pub(crate) mod operand_copy;
 pub(crate) mod simt_tma;

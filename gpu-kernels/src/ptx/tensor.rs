@@ -25,6 +25,29 @@ pub(crate) unsafe fn load(target: u32, map: *const TensorMap, row: u32, column: 
     }
 }
 
+/// [`load`] through a map of a batch of matrices, of which `index` is one.
+///
+/// # Safety
+/// As [`load`].
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn load_of_batch(
+    target: u32,
+    map: *const TensorMap,
+    index: u32,
+    row: u32,
+    column: u32,
+    barrier: Mbarrier,
+) {
+    // SAFETY: inside shared memory, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}, {}}}], [{}];",
+            in(reg32) target, in(reg64) map, in(reg32) column, in(reg32) row, in(reg32) index, in(reg32) barrier.address()
+        )
+    }
+}
+
 /// [`load`] to the same place in each block of the cluster whose bit is set in `blocks`, and to its barrier.
 ///
 /// # Safety

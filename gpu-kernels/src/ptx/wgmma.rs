@@ -3,7 +3,7 @@
 //! The accumulators of a warpgroup are 64 x 2 ACC. A thread holds ACC of them, at ([`acc_row`], [`acc_col`]). From an MMA to the
 //! [`wait_acc`] that completes it, neither the accumulators nor the operands may be touched.
 
-use crate::hardware::{SWIZZLE_ATOM_BYTES, WARPGROUP};
+use crate::hardware::{SWIZZLE_BYTES, WARPGROUP};
 use cuda_std::{gpu_only, thread};
 
 /// Bytes of a row that one `wgmma` reads along k.
@@ -17,22 +17,29 @@ impl Descriptor {
     /// A k-major operand at a shared address.
     #[inline(always)]
     pub fn k_major(address: u32) -> Self {
-        Self::new(address, 0)
+        Self::new(address, 0, SWIZZLE_BYTES)
     }
 
     /// An M- or N-major operand: one row of 64 elements for each k; the next 64 columns lie `stride` bytes on.
     #[inline(always)]
     pub fn mn_major(address: u32, stride: u32) -> Self {
-        Self::new(address, stride)
+        Self::new(address, stride, SWIZZLE_BYTES)
     }
 
-    /// Addresses count units of 16 bytes; 1 in the upper bits is the 128-byte swizzle. In a cluster the upper bits of a shared
-    /// address are the block's rank, for which the descriptor has no room.
+    /// The same of so few columns that a row has but `row_bytes`, under the swizzle of 32, 64 or 128 bytes.
     #[inline(always)]
-    fn new(address: u32, stride: u32) -> Self {
+    pub fn narrow_mn_major(address: u32, row_bytes: u32) -> Self {
+        Self::new(address, 0, row_bytes)
+    }
+
+    /// Addresses count units of 16 bytes; the upper bits are the swizzle mode, whose atom is eight rows. In a cluster the upper bits of
+    /// a shared address are the block's rank, for which the descriptor has no room.
+    #[inline(always)]
+    fn new(address: u32, stride: u32, row_bytes: u32) -> Self {
         let address = address & 0x3_ffff;
-        let [address, stride, atom] = [address, stride, SWIZZLE_ATOM_BYTES].map(|bytes| u64::from(bytes / 16));
-        Self(address | stride << 16 | atom << 32 | 1 << 62)
+        let mode = u64::from(SWIZZLE_BYTES / row_bytes).ilog2() + 1; // 1 is 128 bytes, 2 is 64, 3 is 32
+        let [address, stride, atom] = [address, stride, 8 * row_bytes].map(|bytes| u64::from(bytes / 16));
+        Self(address | stride << 16 | atom << 32 | u64::from(mode) << 62)
     }
 
     /// The operand `bytes` further on. The lower word alone changes: the address field does not overflow.
@@ -94,6 +101,8 @@ macro_rules! for_registers {
     ($acc:expr, $count:ident, $then:ident!($($arguments:tt)*)) => {{
         // SAFETY: of this very type, by its size.
         match $count {
+            8 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 8]>(), "n16", $($arguments)*; 1 2 3 4 5 6 7),
+            16 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 16]>(), "n32", $($arguments)*; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
             32 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 32]>(), "n64", $($arguments)*; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
             64 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 64]>(), "n128", $($arguments)*; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63),
             96 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 96]>(), "n192", $($arguments)*; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95),
@@ -106,7 +115,10 @@ macro_rules! for_registers {
 /// One MMA with both operands in shared memory.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! mma {
-    ($acc:expr, $n:literal, $kind:literal, $modifiers:literal, $a:expr, $b:expr, $accumulate:expr; $($i:literal)*) => {{
+    (
+        $acc:expr, $n:literal, $kind:literal, $modifiers:literal,
+        $a:expr, $b:expr, $accumulate:expr $(, $a_major:ident, $b_major:ident)?; $($i:literal)*
+    ) => {{
         let acc = $acc;
         core::arch::asm!(
             concat!(
@@ -115,6 +127,7 @@ macro_rules! mma {
             ),
             inout(reg32) acc[0], $(inout(reg32) acc[$i],)*
             a = in(reg64) $a.0, b = in(reg64) $b.0, accumulate = in(reg32) u32::from($accumulate),
+            $(a_major = const $a_major, b_major = const $b_major,)?
         );
     }};
 }
@@ -149,6 +162,15 @@ macro_rules! wait_for {
     }};
 }
 
+/// Zeros in registers.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! zero {
+    ($acc:expr, $n:literal,; $($i:literal)*) => {{
+        let acc = $acc;
+        core::arch::asm!("mov.f32 {0}, 0f00000000;", $(concat!("mov.f32 {", $i, "}, 0f00000000;"),)* out(reg32) acc[0], $(out(reg32) acc[$i],)*);
+    }};
+}
+
 /// Waits until all groups of this warpgroup but the last N are complete; the accumulators stay in flight: `wgmma.wait_group`.
 #[gpu_only]
 #[inline(always)]
@@ -166,6 +188,16 @@ pub(crate) fn pin_fragments<const N: usize>(fragments: &[[f32; 4]; N]) {
         // SAFETY: nothing is done.
         unsafe { core::arch::asm!("// {} {} {} {}", in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w) }
     }
+}
+
+/// Accumulators of zero. LLVM does not know the value, which it would make again for each mainloop that may follow.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn zeros<const ACC: usize>() -> [f32; ACC] {
+    let mut acc = [0.0; ACC];
+    // SAFETY: writes registers.
+    unsafe { for_registers!(acc, ACC, zero!()) }
+    acc
 }
 
 /// As [`wait_group`], after which `acc` may be read.
@@ -190,31 +222,42 @@ pub(crate) unsafe fn f16<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, 
 
 /// An element type of 16 bits.
 pub(crate) trait Input {
-    /// As [`f16`], of this type and with B n-major.
+    /// As [`f16`], of this type. A is m-major if `A_MAJOR` is 1, and k-major if it is 0; B likewise n-major or k-major.
     ///
     /// # Safety
     /// Every thread of the warpgroup is here, with the same matrices, which are inside shared memory; nobody writes to them,
     /// nor touches `acc`, before the MMA is waited for.
-    unsafe fn mma<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool);
+    unsafe fn mma<const ACC: usize, const A_MAJOR: u32, const B_MAJOR: u32>(
+        acc: &mut [f32; ACC],
+        a: Descriptor,
+        b: Descriptor,
+        accumulate: bool,
+    );
 }
 
-impl Input for half::f16 {
-    #[gpu_only]
-    #[inline(always)]
-    unsafe fn mma<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool) {
-        // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { for_registers!(acc, ACC, mma!("k16.f32.f16.f16", ", 0, 1", a, b, accumulate)) }
-    }
+/// The implementation for a type, by its kind of MMA.
+macro_rules! input {
+    ($type:ty, $kind:literal) => {
+        impl Input for $type {
+            #[gpu_only]
+            #[inline(always)]
+            unsafe fn mma<const ACC: usize, const A_MAJOR: u32, const B_MAJOR: u32>(
+                acc: &mut [f32; ACC],
+                a: Descriptor,
+                b: Descriptor,
+                accumulate: bool,
+            ) {
+                // SAFETY: upheld by the caller (see `# Safety`).
+                unsafe {
+                    for_registers!(acc, ACC, mma!($kind, ", {a_major}, {b_major}", a, b, accumulate, A_MAJOR, B_MAJOR))
+                }
+            }
+        }
+    };
 }
 
-impl Input for half::bf16 {
-    #[gpu_only]
-    #[inline(always)]
-    unsafe fn mma<const ACC: usize>(acc: &mut [f32; ACC], a: Descriptor, b: Descriptor, accumulate: bool) {
-        // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { for_registers!(acc, ACC, mma!("k16.f32.bf16.bf16", ", 0, 1", a, b, accumulate)) }
-    }
-}
+input!(half::f16, "k16.f32.f16.f16");
+input!(half::bf16, "k16.f32.bf16.bf16");
 
 /// As [`f16`], on the first 19 bits of f32, k = 8.
 ///

@@ -24,7 +24,7 @@ pub struct Step {
     /// The kernel's entry point in the PTX, such as `sgemm_tiling_2d`.
     pub kernel: &'static str,
     /// The entry point of the same kernel with bias and activation in its epilogue, where there is one. It takes
-    /// [`FUSION_ARGUMENTS`] last.
+    /// [`FUSION_ARGUMENTS`] last. It may be [`kernel`](Self::kernel) itself.
     pub fused: Option<&'static str>,
     /// The slug of the step that this one changes; `None` for the first.
     pub base: Option<&'static str>,
@@ -164,6 +164,7 @@ impl Step {
         let (has_maps, streams) = (self.maps.is_some(), matches!(self.schedule, Schedule::StreamK { .. }));
         let splits = self.has_split_operands();
         let (turns, is_planned) = (self.transposed != Transposed::ByPrepass, self.is_planned());
+        let is_fused = self.is_always_fused();
         let maps = MAP_ARGUMENTS.into_iter().filter(move |_| has_maps);
         let scales = SCALE_ARGUMENTS.into_iter().filter(move |_| splits);
         KERNEL_ARGUMENTS
@@ -173,6 +174,13 @@ impl Step {
             .chain(TRANSPOSED_ARGUMENTS.into_iter().filter(move |_| turns))
             .chain(PLANNED_ARGUMENTS.into_iter().filter(move |_| is_planned))
             .chain(STREAM_ARGUMENTS.into_iter().filter(move |_| streams))
+            .chain(FUSION_ARGUMENTS.into_iter().filter(move |_| is_fused))
+    }
+
+    /// Whether [`kernel`](Self::kernel) itself has bias and activation in its epilogue.
+    #[must_use]
+    pub fn is_always_fused(&self) -> bool {
+        self.fused == Some(self.kernel)
     }
 
     /// Whether pre-passes split its operands: [`Split`].
@@ -183,7 +191,8 @@ impl Step {
 
     /// The parameters of [`fused`](Self::fused), in order.
     pub fn fused_arguments(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
-        self.arguments().chain(FUSION_ARGUMENTS)
+        let is_missing = !self.is_always_fused();
+        self.arguments().chain(FUSION_ARGUMENTS.into_iter().filter(move |_| is_missing))
     }
 
     /// The kernels that it needs: its own, and those that run before it.

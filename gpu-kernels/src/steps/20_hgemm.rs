@@ -201,7 +201,12 @@ pub mod kernel {
                     wgmma::fence();
                     for i in 0..BK / DEPTH {
                         let accumulate = previous.is_some() || i > 0;
-                        I::mma(acc, a.add(i * WGMMA_K_BYTES), b.add(i * DEPTH * SWIZZLE_BYTES), accumulate);
+                        I::mma::<ACC, 0, 1>(
+                            acc,
+                            a.add(i * WGMMA_K_BYTES),
+                            b.add(i * DEPTH * SWIZZLE_BYTES),
+                            accumulate,
+                        );
                     }
                     wgmma::commit_group();
                     wgmma::wait_group::<1>();

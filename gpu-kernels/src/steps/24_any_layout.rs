@@ -27,7 +27,7 @@ macro_rules! kernels {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
-            fused: Some(concat!(stringify!($kernel), "_fused")),
+            fused: Some(stringify!($kernel)),
             base: Some("async-copy"),
             summary: "any order and alignment of A and B, batches, and as many splits of k as the plan says: no pre-pass",
             source: "CUTLASS, SIMT kernels and split-K; none of the seeds",
@@ -38,8 +38,8 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::epilogue::fusion::gemm_kernels! {
-                $kernel, launch_bounds(<$shape>::THREADS, $blocks), <$shape>::run,
+            crate::epilogue::fusion::fused_kernel! {
+                $kernel, launch_bounds(<$shape>::THREADS, $blocks), f32 => f32, <$shape>::run,
                 a_transposed: u32, b_transposed: u32, a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32,
                 planes: u32, plane_stride: u64
             }
@@ -64,13 +64,13 @@ kernels! {
 pub mod kernel {
     use super::*;
     use crate::Coord;
-    use crate::epilogue::fusion::Fusion;
+    use crate::epilogue::fused::Fused;
     use crate::epilogue::partial_tile::{self, PartialTile};
     use crate::gemm::Gemm;
     use crate::mainloop::any_layout::PAD;
     use crate::mainloop::operand_copy::Source;
     use crate::planned::PlannedBlock;
-    use crate::ptx::f32x4;
+    use crate::ptx::{compiler, f32x4};
     use cuda_std::prelude::*;
 
     impl<
@@ -90,7 +90,7 @@ pub mod kernel {
         #[inline(always)]
         pub(super) unsafe fn run(
             g: Gemm,
-            fusion: impl Fusion<f32>,
+            fused: Fused<f32>,
             a_transposed: u32,
             b_transposed: u32,
             a_stride: u64,
@@ -108,24 +108,25 @@ pub mod kernel {
             let k = k_tiles.start * BK;
 
             // mainloop
-            let [a, b, c] = [a_stride, b_stride, c_stride].map(|stride| u64::from(block.problem) * stride);
+            let [a, b] = [a_stride, b_stride].map(|stride| u64::from(block.problem) * stride);
             let (a, b) = (g.a.wrapping_add(a as usize), g.b.wrapping_add(b as usize));
             let source = |matrix, ld, is_k_contiguous, rows, row| Source { matrix, ld, is_k_contiguous, rows, row, k };
             let a = source(a, g.lda, a_transposed == 0, g.m, tile.row);
             let b = source(b, g.ldb, b_transposed != 0, g.n, tile.col);
             let operands = if TURNED { [b, a] } else { [a, b] };
             let mut acc = [[0.0; TN]; TM];
-            let offset = c + u64::from(block.plane) * plane_stride;
-            let target = partial_tile::Target { g: &g, tile, offset, is_f32: true };
             // SAFETY: every thread of the block is here; a thread's elements are in the tile.
             unsafe {
                 Self::mainloop(operands, g.k.saturating_sub(k), k_tiles.end - k_tiles.start, &mut acc);
 
-                // epilogue
+                // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
+                let block = PlannedBlock::new(compiler::opaque(planes));
+                let offset = u64::from(block.problem) * c_stride + u64::from(block.plane) * plane_stride;
+                let target = partial_tile::Target { g: &g, tile, offset, is_f32: true };
                 if TURNED {
-                    Self::epilogue::<BN, BM>(&acc, block, target, fusion);
+                    Self::epilogue::<BN, BM>(&acc, block, target, fused);
                 } else {
-                    Self::epilogue::<BM, BN>(&acc, block, target, fusion);
+                    Self::epilogue::<BM, BN>(&acc, block, target, fused);
                 }
             }
         }
@@ -139,12 +140,12 @@ pub mod kernel {
             acc: &[[f32; TN]; TM],
             block: PlannedBlock,
             target: partial_tile::Target,
-            fusion: impl Fusion<f32>,
+            fused: Fused<f32>,
         ) {
-            let partial = PartialTile::<M, N, PAD, THREADS>::new(shared::dynamic_shared_mem());
+            let partial = PartialTile::<M, N, PAD>::new(shared::dynamic_shared_mem());
             // SAFETY: a thread's elements are in the tile. The partial tile is where the stages were, which every warp has read.
             unsafe {
-                if fusion.get().is_none() && partial.is_stored_directly(block, target) {
+                if fused.changes_nothing() && partial.is_stored_directly(block, target) {
                     let g = target.g;
                     let tile = g.c.wrapping_add(target.first()); // (M, N)
                     Self::for_each_vector(acc, |Coord { row, col }, values| {
@@ -155,7 +156,7 @@ pub mod kernel {
                 }
                 thread::sync_threads(); // every warp has read the last stage
                 Self::for_each_vector(acc, |at, values| f32x4::store(partial.at(at), values));
-                partial.reduce(block, target, fusion);
+                partial.reduce(block, target, fused);
             }
         }
     }

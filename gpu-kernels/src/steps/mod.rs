@@ -16,6 +16,8 @@ pub mod coalesced;
 pub mod fp16x3;
 #[path = "20_hgemm.rs"]
 pub mod hgemm;
+#[path = "25_hgemm_split_k.rs"]
+pub mod hgemm_split_k;
 #[path = "14_ilp.rs"]
 pub mod ilp;
 #[path = "09_lane_sharing.rs"]
@@ -77,4 +79,5 @@ pub const STEPS: &[Step] = &[
     fp16x3::STEP,
     tf32x3::STEP,
     any_layout::STEP,
+    hgemm_split_k::STEP,
 ];

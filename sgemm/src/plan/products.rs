@@ -9,6 +9,10 @@ use super::{Argument, Buffer, Launch, LaunchShape, ModuleKind, Oriented, Place, 
 /// Blocks that a grid can have along z.
 const MAX_GRID_Z: u32 = 65_535;
 
+/// [`gpu_kernels::FUSION_ARGUMENTS`] where nothing is fused.
+const NO_FUSION: [(&str, Argument); 3] =
+    [("bias", Argument::Null), ("bias_per", Argument::U32(0)), ("activation", Argument::U32(0))];
+
 /// Where the kernel's results go.
 pub(super) struct Target {
     pub(super) buffer: Buffer,
@@ -80,8 +84,9 @@ impl Plan {
         let Slab { first_row, rows } = slab;
         let is_result = target.buffer == Buffer::C;
         let [alpha, beta] = if is_result { [Argument::Alpha, Argument::Beta] } else { [1.0, 0.0].map(Argument::F32) };
-        let strides = oriented.batch_strides(&self.problem);
-        let c_stride = if is_result { self.problem.batch.c as u64 } else { 0 };
+        let has_batch = self.has_batch_in_launch;
+        let strides = if has_batch { oriented.batch_strides(&self.problem) } else { Ab::default() };
+        let c_stride = if has_batch && is_result { self.problem.batch.c as u64 } else { 0 };
         // The first of these problems.
         let of_first = |place: Place, stride: u64, element: Element| {
             place.plus(problems.first * stride * u64::from(element.bytes()))
@@ -155,7 +160,7 @@ impl Plan {
             }
         }
         if Some(self.kernel) == step.fused {
-            arguments.extend(self.fusion(oriented, first_row));
+            arguments.extend(if is_result { self.fusion(oriented, first_row) } else { NO_FUSION });
         }
         arguments
     }

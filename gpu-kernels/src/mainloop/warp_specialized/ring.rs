@@ -18,6 +18,21 @@ pub(crate) struct Ring<const CLUSTER: u32> {
     state: PipelineState,
 }
 
+impl Ring<1> {
+    /// As [`new`](Ring::new), for a block that shares no stages with the others of its cluster, if it is in one, and does not wait for
+    /// them.
+    ///
+    /// # Safety
+    /// Every thread of the block calls it once, with [`smem_bytes`](super::smem_bytes) of dynamic shared memory.
+    #[inline(always)]
+    pub unsafe fn of_block(stages: u32, stage_bytes: u32, consumer_threads: u32) -> Self {
+        // SAFETY: upheld by the caller (see `# Safety`); all threads wait for the one that initialises the barriers.
+        let ring = unsafe { Self::init(stages, stage_bytes, consumer_threads) };
+        thread::sync_threads(); // the barriers are initialised
+        ring
+    }
+}
+
 /// The next stage, and the parity of its barriers' phase.
 #[derive(Clone, Copy)]
 struct PipelineState {
@@ -53,8 +68,19 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
     /// Every thread of the cluster calls it once, with [`smem_bytes`](super::smem_bytes) of dynamic shared memory.
     #[inline(always)]
     pub unsafe fn new(stages: u32, stage_bytes: u32, consumer_threads: u32) -> Self {
+        // SAFETY: upheld by the caller (see `# Safety`); all threads wait for the one that initialises the barriers.
+        unsafe {
+            let ring = Self::init(stages, stage_bytes, consumer_threads);
+            cluster::sync(); // the barriers of all blocks are initialised
+            ring
+        }
+    }
+
+    /// The same without waiting for the barriers.
+    #[inline(always)]
+    unsafe fn init(stages: u32, stage_bytes: u32, consumer_threads: u32) -> Self {
         let smem = shared::dynamic_shared_mem::<u8>();
-        // SAFETY: the barriers lie behind the stages, at a multiple of 8 bytes; one thread initialises them, and all wait.
+        // SAFETY: the barriers lie behind the stages, at a multiple of 8 bytes; one thread initialises them.
         unsafe {
             let full = Mbarrier::at(smem.wrapping_add((stages * stage_bytes) as usize).cast());
             let empty = full.add(stages);
@@ -65,7 +91,6 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
                 }
                 cluster::fence_barrier_init();
             }
-            cluster::sync(); // the barriers of all blocks are initialised
             let state = PipelineState { stage: 0, phase: 0 };
             Self { address: shared::address(smem), stages, stage_bytes, full, empty, state }
         }

@@ -61,11 +61,12 @@ pub fn transposes_itself(step: &Step) -> bool {
     step.precision == Precision::Fp32 && step.maps.is_some() && !step.prepasses.iter().any(|prepass| prepass.transposes)
 }
 
-/// Threads that compute: the consumers, where there are producers.
+/// Threads that compute: the consumers, where there are producers. These are a warpgroup before them, or else a warp behind them.
 pub fn computing(step: &Step) -> std::ops::Range<u32> {
     match step.precision {
         Precision::Fp32 => 0..step.tile.bm / step.tile.tm * (step.tile.bn / step.tile.tn),
-        _ => WARPGROUP..step.threads(),
+        _ if step.threads().is_multiple_of(WARPGROUP) => WARPGROUP..step.threads(),
+        _ => 0..step.threads() - WARP,
     }
 }
 
@@ -101,11 +102,11 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
             vectors(step, thread, [lane % LANES[0], ((lane / LANES[0]) ^ lane) % LANES[1]], LANES[0])
         }
         Order::Rows => {
-            let row = (thread - WARPGROUP) / WARP * 16 + lane / 4;
+            let row = (thread - computing(step).start) / WARP * 16 + lane / 4;
             products(tile.bn).map(|[half, col]| [row + half * 8, col + lane % 4 * 2]).collect()
         }
         Order::Columns => {
-            let (group, warp) = ((thread - WARPGROUP) / WARPGROUP, thread % WARPGROUP / WARP);
+            let (group, warp) = ((thread - computing(step).start) / WARPGROUP, thread % WARPGROUP / WARP);
             let col = group * 64 + warp / 2 * 32 + warp % 2 * 8 + lane / 16 * 16 + lane / 4 % 4;
             products(tile.bm).map(|[half, row]| [row + lane % 4 * 2, col + half * 4]).collect()
         }

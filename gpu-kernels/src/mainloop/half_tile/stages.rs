@@ -1,0 +1,181 @@
+//! What the roles of a block do with the stages.
+
+use super::{BK, HalfTile, PAD, ROW};
+use crate::epilogue::direct::{OCTET, Output};
+use crate::epilogue::partial_tile::PartialTile;
+use crate::hardware::{SWIZZLE_BYTES, WARPGROUP, WGMMA_M};
+use crate::mainloop::warp_specialized::{Ring, Stage};
+use crate::ptx::tensor::{self, TensorMap};
+use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
+use crate::ptx::{barrier, compiler};
+use crate::{Ab, Coord};
+use core::ops::Range;
+use cuda_std::prelude::*;
+
+/// Depth of an MMA.
+const DEPTH: u32 = WGMMA_K_BYTES / 2;
+
+/// The named barrier of the consumers.
+const CONSUMERS: u32 = 1;
+
+/// An operand in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Mapped {
+    pub map: *const TensorMap,
+    /// Its index along the third dimension of the map.
+    pub index: u32,
+    pub is_transposed: bool,
+}
+
+impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
+    const PANEL_ROW_BYTES: u32 = Self::PANEL * 2;
+
+    /// The ring, whose barriers are initialised.
+    ///
+    /// # Safety
+    /// Every thread of the block calls it once.
+    #[inline(always)]
+    pub unsafe fn ring() -> Ring<1> {
+        // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
+        unsafe { Ring::of_block(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
+    }
+
+    /// Whether this thread is of the producer warp.
+    #[inline(always)]
+    pub fn is_producer() -> bool {
+        thread::thread_idx_x() >= Self::CONSUMER_THREADS
+    }
+
+    /// The index of this thread's warpgroup among the consumers.
+    #[inline(always)]
+    fn warpgroup() -> u32 {
+        thread::thread_idx_x() / WARPGROUP
+    }
+
+    /// Fills a stage with each of these k-tiles of the tile at that place of C, as soon as the stage is empty.
+    ///
+    /// # Safety
+    /// The producer warp calls it, with maps of this shape's boxes.
+    #[inline(always)]
+    pub unsafe fn produce(ring: &mut Ring<1>, at: Coord, k_tiles: Range<u32>, operands: Ab<Mapped>) {
+        let mut k_tile = k_tiles.start;
+        while thread::thread_idx_x() == Self::CONSUMER_THREADS && k_tile < k_tiles.end {
+            // SAFETY: this is the producer thread; the boxes fill the stage.
+            unsafe { Self::load(ring.producer_acquire(), at, k_tile * BK, operands) };
+            k_tile = compiler::opaque(k_tile + 1); // or LLVM would unroll the loop
+        }
+        // SAFETY: the whole warp is here.
+        unsafe { warp::sync_warp(u32::MAX) }; // barriers want it converged
+    }
+
+    /// Issues the TMA loads of the k-tile that begins at `k`.
+    #[inline(always)]
+    unsafe fn load(stage: Stage, Coord { row, col }: Coord, k: u32, Ab { a, b }: Ab<Mapped>) {
+        let (a_smem, b_smem) = (stage.address, stage.address + Self::A_BYTES);
+        // SAFETY: the boxes fill the stage, which is empty.
+        unsafe {
+            if a.is_transposed {
+                for panel in 0..BM / ROW {
+                    let to = a_smem + panel * BK * SWIZZLE_BYTES;
+                    tensor::load_of_batch(to, a.map, a.index, k, row + panel * ROW, stage.full); // (BK, ROW)
+                }
+            } else {
+                tensor::load_of_batch(a_smem, a.map, a.index, row, k, stage.full); // (BM, BK)
+            }
+            if b.is_transposed {
+                tensor::load_of_batch(b_smem, b.map, b.index, col, k, stage.full); // (BN, BK)
+            } else {
+                for panel in 0..BN / Self::PANEL {
+                    let to = b_smem + panel * BK * Self::PANEL_ROW_BYTES;
+                    tensor::load_of_batch(to, b.map, b.index, k, col + panel * Self::PANEL, stage.full); // (BK, PANEL)
+                }
+            }
+        }
+    }
+
+    /// A*B over so many k-tiles: this thread's accumulators.
+    ///
+    /// # Safety
+    /// Every consumer thread calls it, and as many k-tiles are produced.
+    #[inline(always)]
+    pub unsafe fn consume<I: Input>(ring: &mut Ring<1>, k_tiles: u32, is_transposed: Ab<bool>) -> [f32; ACC] {
+        let mut acc = wgmma::zeros::<ACC>();
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            match (is_transposed.a, is_transposed.b) {
+                (false, false) => Self::mainloop::<I, 0, 1>(ring, k_tiles, &mut acc),
+                (false, true) => Self::mainloop::<I, 0, 0>(ring, k_tiles, &mut acc),
+                (true, false) => Self::mainloop::<I, 1, 1>(ring, k_tiles, &mut acc),
+                (true, true) => Self::mainloop::<I, 1, 0>(ring, k_tiles, &mut acc),
+            }
+        }
+        wgmma::wait_acc::<0, ACC>(&mut acc); // they are complete, of which the compiler learns here
+        acc
+    }
+
+    /// acc += A*B, with A m-major or k-major and B n-major or k-major: [`Input::mma`]. The MMAs of a k-tile are issued before those of
+    /// the one before it complete.
+    #[inline(always)]
+    unsafe fn mainloop<I: Input, const A_MAJOR: u32, const B_MAJOR: u32>(
+        ring: &mut Ring<1>,
+        k_tiles: u32,
+        acc: &mut [f32; ACC],
+    ) {
+        // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
+        unsafe {
+            let (mut previous, mut left) = (None, k_tiles);
+            while left > 0 {
+                let stage = ring.consumer_wait();
+                // A warpgroup's rows, or its panel.
+                let a_smem = stage.address + Self::warpgroup() * WGMMA_M * SWIZZLE_BYTES;
+                let b_smem = stage.address + Self::A_BYTES;
+                let (a, a_step) = match A_MAJOR {
+                    0 => (Descriptor::k_major(a_smem), WGMMA_K_BYTES),
+                    _ => (Descriptor::mn_major(a_smem, 0), DEPTH * SWIZZLE_BYTES),
+                };
+                let (b, b_step) = match B_MAJOR {
+                    0 => (Descriptor::k_major(b_smem), WGMMA_K_BYTES),
+                    _ if Self::PANEL < ROW => {
+                        (Descriptor::narrow_mn_major(b_smem, Self::PANEL_ROW_BYTES), DEPTH * Self::PANEL_ROW_BYTES)
+                    }
+                    _ => (Descriptor::mn_major(b_smem, BK * SWIZZLE_BYTES), DEPTH * SWIZZLE_BYTES),
+                };
+                wgmma::fence();
+                for i in 0..BK / DEPTH {
+                    let accumulate = previous.is_some() || i > 0;
+                    I::mma::<ACC, A_MAJOR, B_MAJOR>(acc, a.add(i * a_step), b.add(i * b_step), accumulate);
+                }
+                wgmma::commit_group();
+                wgmma::wait_group::<1>();
+                ring.consumer_release_previous(previous.replace(stage));
+                left = compiler::opaque(left - 1); // or LLVM would unroll the loop
+            }
+            wgmma::wait_group::<0>(); // before the loops' ends meet, or ptxas would serialise the MMAs
+        }
+    }
+    /// Publishes the accumulators.
+    ///
+    /// # Safety
+    /// Every consumer thread calls it, with its [`partial_tile`](Self::partial_tile) and what [`consume`](Self::consume) returned.
+    #[inline(always)]
+    pub unsafe fn publish(tile: PartialTile<BM, BN, PAD>, acc: &[f32; ACC]) {
+        // SAFETY: inside the tile, and nobody else stores these.
+        unsafe {
+            barrier::sync(CONSUMERS, Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete
+            for half in 0..2 {
+                let row = Self::warpgroup() * WGMMA_M + wgmma::acc_row() + half as u32 * 8;
+                let to = tile.at(Coord { row, col: wgmma::acc_col() });
+                for octet in 0..ACC / OCTET {
+                    let i = octet * OCTET + half * 2;
+                    f32::store_adjacent(to.add(octet * 8), [acc[i], acc[i + 1]]);
+                }
+            }
+        }
+    }
+
+    /// This block's partial tile, where the stages were.
+    #[inline(always)]
+    pub fn partial_tile() -> PartialTile<BM, BN, PAD> {
+        PartialTile::new(shared::dynamic_shared_mem())
+    }
+}

@@ -1,0 +1,136 @@
+//! hgemm-split-k: f16 or bf16 on the tensor cores, in small tiles, several blocks of which share an SM or the k of a tile.
+//!
+//! ```text
+//!   a block: 64 or 128 rows                 a cluster: so many blocks, of one tile, as the plan says
+//!     one or two consumer warpgroups          ┌─────┐ ┌─────┐ ┌─────┐
+//!     one producer warp                       │part.│ │part.│ │part.│ ──► each block reduces a share of the tile from all,
+//!     a ring of stages                        └─────┘ └─────┘ └─────┘     and stores it
+//! ```
+//!
+//! Changed since hgemm: a block computes one tile and ends; the next block's prologue overlaps its epilogue, because several are
+//! resident on an SM. The tiles are small, so that a small C has blocks for all SMs; where it has not, k is divided into as many splits
+//! as the plan says, a number of the launch. All four combinations of transposed operands are read as they are: `wgmma` takes elements of
+//! 16 bits k-major or MN-major, at no cost. The problems of a batch are the third dimension of the tensor maps, and one launch.
+//!
+//! Source: CUTLASS, split-K and stream-K for few tiles; NVIDIA's cuBLAS, whose kernels for small problems have such tiles.
+
+use crate::mainloop::half_tile::HalfTile;
+use crate::{Precision, Step};
+#[cfg(feature = "device")]
+use half::{bf16, f16};
+
+/// The least k that is worth a block of its own: four k-tiles.
+const LEAST_K: u32 = 256;
+
+/// This step's entry in the registry: f16.
+pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
+
+/// Declares a kernel and a [`Step`] for each element type and shape.
+macro_rules! kernels {
+    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $precision:ident $input:ident;)*) => {
+        const ALL: &[Step] = &[$(Step {
+            slug: $slug,
+            kernel: stringify!($kernel),
+            fused: Some(stringify!($kernel)),
+            base: Some("hgemm"),
+            summary: "f16 or bf16 on the tensor cores: small tiles, k in as many splits as the plan says, operands as they are",
+            source: "CUTLASS, split-K for few tiles; cuBLAS's tiles for small problems",
+            ..<$shape>::step(Precision::$precision, $blocks, LEAST_K)
+        }),*];
+
+        $(
+            #[cfg(feature = "device")]
+            crate::epilogue::fusion::fused_kernel! {
+                $kernel, launch_bounds(<$shape>::THREADS, $blocks), $input => $input,
+                <$shape>::split_k::<$input>,
+                a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap,
+                a_transposed: u32, b_transposed: u32,
+                a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32, plane_stride: u64
+            }
+        )*
+    };
+}
+
+kernels! {
+    hgemm_split_k_f16 "hgemm-split-k" HalfTile<64, 64, 32, 4>, 3 F16 f16;
+    hgemm_split_k_f16_64x16 "hgemm-split-k/64x16" HalfTile<64, 16, 8, 5>, 4 F16 f16;
+    hgemm_split_k_f16_64x32 "hgemm-split-k/64x32" HalfTile<64, 32, 16, 4>, 4 F16 f16;
+    hgemm_split_k_f16_64x128 "hgemm-split-k/64x128" HalfTile<64, 128, 64, 4>, 2 F16 f16;
+    hgemm_split_k_f16_128x64 "hgemm-split-k/128x64" HalfTile<128, 64, 32, 4>, 2 F16 f16;
+    hgemm_split_k_f16_128x128 "hgemm-split-k/128x128" HalfTile<128, 128, 64, 3>, 2 F16 f16;
+    hgemm_split_k_f16_128x256 "hgemm-split-k/128x256" HalfTile<128, 256, 128, 4>, 1 F16 f16;
+    hgemm_split_k_bf16 "hgemm-split-k/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
+    hgemm_split_k_bf16_64x16 "hgemm-split-k/bf16-64x16" HalfTile<64, 16, 8, 5>, 4 Bf16 bf16;
+    hgemm_split_k_bf16_64x32 "hgemm-split-k/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16;
+    hgemm_split_k_bf16_64x128 "hgemm-split-k/bf16-64x128" HalfTile<64, 128, 64, 4>, 2 Bf16 bf16;
+    hgemm_split_k_bf16_128x64 "hgemm-split-k/bf16-128x64" HalfTile<128, 64, 32, 4>, 2 Bf16 bf16;
+    hgemm_split_k_bf16_128x128 "hgemm-split-k/bf16-128x128" HalfTile<128, 128, 64, 3>, 2 Bf16 bf16;
+    hgemm_split_k_bf16_128x256 "hgemm-split-k/bf16-128x256" HalfTile<128, 256, 128, 4>, 1 Bf16 bf16;
+}
+
+/// What runs on the device.
+#[cfg(feature = "device")]
+pub mod kernel {
+    use super::*;
+    use crate::epilogue::direct::Output;
+    use crate::epilogue::fused::Fused;
+    use crate::epilogue::partial_tile;
+    use crate::gemm::Gemm;
+    use crate::mainloop::half_tile::{BK, Mapped};
+    use crate::planned::PlannedBlock;
+    use crate::ptx::tensor::TensorMap;
+    use crate::ptx::wgmma::Input;
+    use crate::{Ab, Coord};
+    use cuda_std::prelude::*;
+
+    impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
+        /// # Safety
+        /// As of the kernels.
+        #[allow(clippy::too_many_arguments)] // those of the kernels
+        #[inline(always)]
+        pub(super) unsafe fn split_k<I: Input + Output>(
+            g: Gemm,
+            fused: Fused<I>,
+            a_map: *const TensorMap,
+            b_map: *const TensorMap,
+            a_transposed: u32,
+            b_transposed: u32,
+            a_stride: u64,
+            b_stride: u64,
+            c_stride: u64,
+            c_is_f32: u32,
+            planes: u32,
+            plane_stride: u64,
+        ) {
+            // SAFETY: every thread of the block is here, with this step's shared memory and maps; the grid covers C.
+            unsafe {
+                // shared memory
+                let mut ring = Self::ring();
+                let partial = Self::partial_tile();
+
+                // tile coordinates
+                let block = PlannedBlock::new(planes);
+                let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
+                let k_tiles = block.k_tiles(g.k.div_ceil(BK));
+                let is_transposed = Ab { a: a_transposed != 0, b: b_transposed != 0 };
+
+                if Self::is_producer() {
+                    // global to shared (producer)
+                    let index = |stride| if stride == 0 { 0 } else { block.problem };
+                    let a = Mapped { map: a_map, index: index(a_stride), is_transposed: is_transposed.a };
+                    let b = Mapped { map: b_map, index: index(b_stride), is_transposed: is_transposed.b };
+                    Self::produce(&mut ring, tile, k_tiles, Ab { a, b });
+                } else {
+                    // mainloop
+                    let acc = Self::consume::<I>(&mut ring, k_tiles.end - k_tiles.start, is_transposed);
+                    Self::publish(partial, &acc);
+                }
+
+                // epilogue
+                let offset = u64::from(block.problem) * c_stride + u64::from(block.plane) * plane_stride;
+                let target = partial_tile::Target { g: &g, tile, offset, is_f32: c_is_f32 != 0 };
+                partial.reduce::<I>(block, target, fused);
+            }
+        }
+    }
+}
