@@ -193,6 +193,9 @@ pub struct Tune {
     /// Take the times of these records, which `host tune` or `host shapes --regret` wrote, instead of measuring
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     pub records: Vec<PathBuf>,
+    /// Take the times that the emulator models for a device instead of measuring: h200, a100, rtx3090, rtx4090 or b200
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["records", "json"])]
+    pub model: Option<String>,
     #[command(flatten)]
     pub device: Device,
     /// The file to write [default: sgemm/src/select/tables/, and the device's name]

@@ -7,7 +7,7 @@ use gpu_kernels::{STEPS, Step};
 
 use super::args::{self, BackendName, Command, CommandLine, ExplanationFormat};
 use super::shape::{DEFAULT_SIZE, Shape};
-use crate::backend::emulator::{BUDGET, find_model};
+use crate::backend::emulator::{BUDGET, Model, find_model};
 use crate::backend::{BackendChoice, Case, Options};
 use crate::measure::accuracy::{self, Inputs};
 use crate::measure::bench::Timing;
@@ -102,6 +102,8 @@ pub struct Tuning {
     pub sweep: Sweep,
     /// Files with times that were taken before: nothing is timed then.
     pub records: Vec<PathBuf>,
+    /// The device whose times are modelled instead.
+    pub model: Option<&'static Model>,
     /// The table to write, where that is not the device's own.
     pub file: Option<PathBuf>,
 }
@@ -157,7 +159,7 @@ impl RunRequest {
             Some(Command::Accuracy(args)) => Self::accuracy(args),
             Some(Command::Counters(args)) => Self::counters(args),
             Some(Command::Shapes(args)) => Self::shapes(args),
-            Some(Command::Tune(args)) => Ok(Self::tune(args)),
+            Some(Command::Tune(args)) => Self::tune(args),
             Some(Command::List) => return Ok(None),
         }
         .map(Some)
@@ -243,14 +245,15 @@ impl RunRequest {
         Ok(Self { task, problems: Problems::NONE, backend: BackendChoice::Cuda, options, format, json })
     }
 
-    fn tune(args: args::Tune) -> Self {
-        let args::Tune { records, device, output: file, json } = args;
+    fn tune(args: args::Tune) -> Result<Self, Error> {
+        let args::Tune { records, model, device, output: file, json } = args;
         let options = Options { device_ordinal: device.ordinal, ..Options::default() };
         // Kernels of the first two are those of fp32.
         let classes = AccuracyClass::ALL.into_iter().filter(|class| *class != AccuracyClass::Fp32Strict).collect();
         let sweep = Sweep { set: tune::set(), classes, regret: true };
-        let task = Task::Tune(Tuning { sweep, records, file });
-        Self { task, problems: Problems::NONE, backend: BackendChoice::Cuda, options, format: Format::Table, json }
+        let model = model.as_deref().map(find_model).transpose()?;
+        let task = Task::Tune(Tuning { sweep, records, model, file });
+        Ok(Self { task, problems: Problems::NONE, backend: BackendChoice::Cuda, options, format: Format::Table, json })
     }
 }
 

@@ -109,7 +109,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     ) {
         // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
         unsafe {
-            let (mut previous, mut left) = (None, k_tiles);
+            let (mut is_first, mut left) = (true, k_tiles);
             while left > 0 {
                 let stage = ring.consumer_wait();
                 // A warpgroup's rows, or its panel.
@@ -128,17 +128,21 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
                 };
                 wgmma::fence();
                 for i in 0..BK / DEPTH {
-                    let accumulate = previous.is_some() || i > 0;
+                    let accumulate = !is_first || i > 0;
                     I::mma::<ACC, A_MAJOR, B_MAJOR>(acc, a.add(i * a_step), b.add(i * b_step), accumulate);
                 }
                 wgmma::commit_group();
                 wgmma::wait_group::<1>();
-                ring.consumer_release_previous(previous.replace(stage));
+                if !is_first {
+                    ring.consumer_release_before_last();
+                }
+                is_first = false;
                 left = compiler::opaque(left - 1); // or LLVM would unroll the loop
             }
             wgmma::wait_group::<0>(); // before the loops' ends meet, or ptxas would serialise the MMAs
         }
     }
+
     /// Publishes the accumulators.
     ///
     /// # Safety

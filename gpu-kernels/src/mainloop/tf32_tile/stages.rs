@@ -96,19 +96,21 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     unsafe fn k_major(ring: &mut Ring<1>, k_tiles: u32, acc: &mut [f32; ACC]) {
         // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
         unsafe {
-            let (mut previous, mut left) = (None, k_tiles);
+            let (mut is_first, mut left) = (true, k_tiles);
             while left > 0 {
                 let stage = ring.consumer_wait();
                 let b_smem = stage.address + Self::A_BYTES + Self::first_column() * SWIZZLE_BYTES;
                 let (b, a) = (Descriptor::k_major(b_smem), Descriptor::k_major(stage.address)); // (BN, BK), (BM, BK)
                 wgmma::fence();
                 for i in 0..MMAS as u32 {
-                    let accumulate = previous.is_some() || i > 0;
-                    wgmma::tf32(acc, b.add(i * WGMMA_K_BYTES), a.add(i * WGMMA_K_BYTES), accumulate);
+                    wgmma::tf32(acc, b.add(i * WGMMA_K_BYTES), a.add(i * WGMMA_K_BYTES), !is_first || i > 0);
                 }
                 wgmma::commit_group();
                 wgmma::wait_group::<1>();
-                ring.consumer_release_previous(previous.replace(stage));
+                if !is_first {
+                    ring.consumer_release_before_last();
+                }
+                is_first = false;
                 left = compiler::opaque(left - 1); // or LLVM would unroll the loop
             }
             wgmma::wait_group::<0>(); // before the loops' ends meet, or ptxas would serialise the MMAs
@@ -119,24 +121,26 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     /// registers, the loop has two k-tiles.
     #[inline(always)]
     unsafe fn n_major(ring: &mut Ring<1>, k_tiles: u32, acc: &mut [f32; ACC]) {
-        let (mut previous, mut left, mut odd) = (None, k_tiles, [[0.0; 4]; MMAS]);
+        let (mut is_first, mut left, mut odd) = (true, k_tiles, [[0.0; 4]; MMAS]);
         // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
         unsafe {
             while left > 0 {
-                let (even_stage, even) = Self::issue_mmas(ring, acc, previous.is_some());
+                let even = Self::issue_mmas(ring, acc, !is_first);
                 wgmma::wait_group::<1>();
                 wgmma::pin_fragments(&odd);
-                ring.consumer_release_previous(previous);
+                if !is_first {
+                    ring.consumer_release_before_last();
+                }
                 if left == 1 {
                     wgmma::wait_group::<0>();
                     wgmma::pin_fragments(&even);
                     return;
                 }
-                let (odd_stage, fragments) = Self::issue_mmas(ring, acc, true);
+                odd = Self::issue_mmas(ring, acc, true);
                 wgmma::wait_group::<1>();
                 wgmma::pin_fragments(&even);
-                ring.consumer_release(even_stage);
-                (previous, odd) = (Some(odd_stage), fragments);
+                ring.consumer_release_before_last();
+                is_first = false;
                 left = compiler::opaque(left - 2);
             }
             wgmma::wait_group::<0>();
@@ -147,7 +151,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     /// Issues the MMAs of the next k-tile. Its fragments must not change until these complete.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the fragments in memory
     #[inline(always)]
-    unsafe fn issue_mmas(ring: &mut Ring<1>, acc: &mut [f32; ACC], accumulate: bool) -> (Stage, Fragments) {
+    unsafe fn issue_mmas(ring: &mut Ring<1>, acc: &mut [f32; ACC], accumulate: bool) -> Fragments {
         // SAFETY: the stage is full, and nobody releases it before the MMAs are waited for; the column is one of BN.
         unsafe {
             let stage = ring.consumer_wait();
@@ -159,7 +163,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
                 wgmma::tf32_fragments(acc, b_frag[i], a.add(i as u32 * WGMMA_K_BYTES), accumulate || i > 0);
             }
             wgmma::commit_group();
-            (stage, b_frag)
+            b_frag
         }
     }
 

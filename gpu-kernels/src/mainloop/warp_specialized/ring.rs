@@ -150,6 +150,19 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
         }
     }
 
+    /// Releases the stage before the one that was waited for last. It is found by counting back: carried from one iteration of a loop to
+    /// the next, its index would be undefined in the first one, and ptxas took the index of the wrong iteration then.
+    ///
+    /// # Safety
+    /// As of [`consumer_release`](Self::consumer_release): two stages were waited for.
+    #[inline(always)]
+    pub unsafe fn consumer_release_before_last(&self) {
+        let next = self.state.stage;
+        let index = if next >= 2 { next - 2 } else { next + self.stages - 2 };
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { self.consumer_release(Stage { index, address: 0, full: self.full }) }
+    }
+
     /// The next stage and its phase; steps to the one after it.
     #[inline(always)]
     fn advance(&mut self) -> (Stage, u32) {

@@ -1,6 +1,9 @@
 //! Asks a device what kernels cost.
 
+use std::path::Path;
+
 use results::{Run, ShapeTiming};
+use sgemm::select::Table;
 
 use super::shapes::rows;
 use crate::Error;
@@ -10,7 +13,11 @@ use crate::output;
 
 /// Measures, unless that was done before, and writes the table.
 pub fn tune(request: &RunRequest, tuning: &Tuning) -> Result<u8, Error> {
-    let Tuning { sweep, records, file } = tuning;
+    let Tuning { sweep, records, model, file } = tuning;
+    if let Some(model) = model {
+        let table = tune::modelled(model, &mut |kernel| output::complain(&format!("modelling {kernel}")))?;
+        return written(&table, file.as_deref(), 0);
+    }
     let (rows, exit_code) = if records.is_empty() {
         rows(request, sweep)
             .map_err(|error| if matches!(error, Error::NothingToCompare) { Error::NothingToTune } else { error })?
@@ -23,7 +30,11 @@ pub fn tune(request: &RunRequest, tuning: &Tuning) -> Result<u8, Error> {
     };
     let table = tune::table(&rows)?;
     output::print(&format!("{}\n", Fit::of(&table, &rows)))?;
-    let path = tune::write(&table, file.as_deref())?;
+    written(&table, file.as_deref(), exit_code)
+}
+
+fn written(table: &Table, file: Option<&Path>, exit_code: u8) -> Result<u8, Error> {
+    let path = tune::write(table, file)?;
     output::complain(&format!("table: {}", path.display()));
     Ok(exit_code)
 }

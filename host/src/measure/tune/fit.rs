@@ -52,20 +52,23 @@ pub fn fit(samples: &[Sample], sm_count: u32) -> (Memory, Vec<(&'static Step, Co
     let mut least = error(memory);
     for factor in MEMORY_STEPS {
         loop {
-            let around = |scale: [f64; 2]| {
-                let [launch, pass] = scale;
-                Memory { launch: memory.launch * launch, pass_gbps: memory.pass_gbps * pass, ..memory }
-            };
-            let tries = [[factor, 1.0], [1.0 / factor, 1.0], [1.0, factor], [1.0, 1.0 / factor]].map(around);
+            let Memory { launch, pass_gbps, gbps } = memory;
+            let tries = [factor, 1.0 / factor].into_iter().flat_map(|factor| {
+                [
+                    Memory { launch: launch * factor, ..memory },
+                    Memory { pass_gbps: pass_gbps * factor, ..memory },
+                    Memory { gbps: gbps * factor, ..memory },
+                ]
+            });
             let tried = tries.map(|memory| (error(memory), memory));
-            let best = tried.into_iter().min_by(|(one, _), (other, _)| one.total_cmp(other));
+            let best = tried.min_by(|(one, _), (other, _)| one.total_cmp(other));
             let Some((error, better)) = best.filter(|(error, _)| *error < least) else { break };
             (least, memory) = (error, better);
         }
     }
     let costs = of(memory).into_iter().map(|(_, step, cost)| (step, rounded(cost))).collect();
     let Memory { launch, pass_gbps, gbps } = memory;
-    (Memory { launch: digits(launch), pass_gbps: digits(pass_gbps), gbps }, costs)
+    (Memory { launch: digits(launch), pass_gbps: digits(pass_gbps), gbps: digits(gbps) }, costs)
 }
 
 /// The root mean square of what predictions are off, as logarithms.

@@ -11,9 +11,10 @@ use results::ShapeTiming;
 use sgemm::select::{Cost, Entry, Header, Table, Work};
 
 use self::fit::Sample;
-use crate::backend::{Case, Op, Order};
+use crate::backend::emulator::{EmulatorBackend, Estimator, Model};
+use crate::backend::{Backend as _, Case, Op, Order, now};
 use crate::measure::shapes::Set;
-use crate::{AccuracyClass, Error};
+use crate::{AccuracyClass, Error, Problem, PtxSource};
 
 /// Shapes whose fastest kernels are written down: m, n, k.
 pub const SHAPES: [[u32; 3]; 24] = [
@@ -116,6 +117,48 @@ pub fn table(rows: &[ShapeTiming]) -> Result<Table, Error> {
     let mut entries: Vec<_> = rows.iter().filter_map(entry).collect();
     entries.sort_by_key(|entry| (AccuracyClass::ALL.iter().position(|class| *class == entry.class), entry.shape));
     Ok(Table { header, memory, costs, entries })
+}
+
+const MODELLED: &str = "the emulator's model; constants by least squares of the logarithms";
+
+/// The table of a device that was never measured: of the times that the emulator models. `watch` is told what it is at.
+///
+/// # Errors
+/// Those of [`Problem::new`].
+pub fn modelled(model: &'static Model, watch: &mut dyn FnMut(&str)) -> Result<Table, Error> {
+    let backend = EmulatorBackend::new(PtxSource::BuiltIn, model, None);
+    let device = backend.device();
+    let mut estimator = Estimator::new(PtxSource::BuiltIn, device);
+    let shapes: Vec<_> = SHAPES.into_iter().chain(super::shapes::random::shapes(RANDOM, SEED)).collect();
+    let mut samples = Vec::new();
+    for step in gpu_kernels::runnable().filter(|step| device.check_runs(step).is_ok()) {
+        watch(step.slug);
+        let class = AccuracyClass::of(step.precision);
+        for &[m, n, k] in &shapes {
+            let problem = Problem::new(m, n, k)?.with_elements(step.precision.input(), step.output)?;
+            // What cannot be modelled has a block that does not fit.
+            let Ok(ms) = estimator.time_ms(step, &problem) else { continue };
+            let problem = Case::new([m, n, k]).problem(class);
+            if let Ok(work) = Work::of(step, &problem, device.sm_count) {
+                samples.push((class, [m, n, k], Sample { step, work, us: ms * 1e3, behind: 1.0 }));
+            }
+        }
+    }
+    let least = |class, shape| {
+        let alike = samples.iter().filter(|(other, of, _)| (*other, *of) == (class, shape));
+        alike.map(|(.., sample)| sample.us).fold(f64::INFINITY, f64::min)
+    };
+    let ranked =
+        samples.iter().map(|(class, shape, sample)| Sample { behind: sample.us / least(*class, *shape), ..*sample });
+    let (memory, costs) = fit::fit(&ranked.collect::<Vec<_>>(), device.sm_count);
+    let header = Header {
+        device: device.name.clone(),
+        date: now(),
+        commit: env!("HOST_COMMIT").into(),
+        how: MODELLED.into(),
+        ..Header::default()
+    };
+    Ok(Table { header, memory, costs, entries: Vec::new() })
 }
 
 /// What is known of each kernel from a row.
