@@ -1,5 +1,6 @@
 //! Mainloops that several steps share: what runs along k, from tiles in global memory to accumulators.
 
+pub(crate) mod any_layout;
 #[cfg(feature = "device")]
 pub(crate) mod cp_async_tiles;
 pub(crate) mod gemv;
@@ -10,6 +11,7 @@ pub(crate) mod half_tile;
 pub(crate) mod operand_copy;
 pub(crate) mod simt_tma;
 pub(crate) mod split_mma;
+pub(crate) mod tf32_tile;
 #[cfg(feature = "device")]
 pub(crate) mod thread_tile;
 pub(crate) mod warp_specialized;

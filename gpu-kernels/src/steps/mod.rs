@@ -16,6 +16,8 @@ pub mod coalesced;
 pub mod fp16x3;
 #[path = "26_gemv.rs"]
 pub mod gemv;
+#[path = "27_gemv_rows.rs"]
+pub mod gemv_rows;
 #[path = "20_hgemm.rs"]
 pub mod hgemm;
 #[path = "25_hgemm_split_k.rs"]
@@ -40,6 +42,8 @@ pub mod split_k;
 pub mod stream_k;
 #[path = "21_tf32.rs"]
 pub mod tf32;
+#[path = "26_tf32_split_k.rs"]
+pub mod tf32_split_k;
 #[path = "23_tf32x3.rs"]
 pub mod tf32x3;
 #[path = "04_tiling_1d.rs"]
@@ -83,4 +87,6 @@ pub const STEPS: &[Step] = &[
     any_layout::STEP,
     hgemm_split_k::STEP,
     gemv::STEP,
+    gemv_rows::STEP,
+    tf32_split_k::STEP,
 ];

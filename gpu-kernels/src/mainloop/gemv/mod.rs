@@ -16,6 +16,8 @@
 mod fragments;
 #[cfg(feature = "device")]
 mod load;
+#[cfg(feature = "device")]
+pub(crate) mod warp_row;
 
 #[cfg(feature = "device")]
 pub(crate) use fragments::{Accumulators, Fragments};

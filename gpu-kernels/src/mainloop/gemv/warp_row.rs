@@ -1,0 +1,85 @@
+//! A row of the matrix times a vector, by one warp: no other thread is waited for.
+
+use core::ops::Range;
+
+use cuda_std::GpuFloat;
+use cuda_std::prelude::*;
+use cuda_std::warp;
+
+use super::load::{Load, Raw};
+use super::{SIDE, Strided};
+use crate::hardware::WARP;
+use crate::ptx::compiler;
+
+/// Loads of a lane that are in flight.
+const UNROLLED: usize = 4;
+
+/// The sum of the products over k of a row, whose elements are adjacent, and a vector; the same in all lanes.
+///
+/// # Safety
+/// Every lane of the warp calls it, with the same; what is in bounds of k may be read.
+#[inline(always)]
+pub(crate) unsafe fn sum<I: Load>(row: *const I, vector: Strided<I>, k: Range<u32>) -> f32 {
+    let lane = warp::lane_id();
+    let is_aligned = |start: *const I| start.addr().is_multiple_of(SIDE as usize * size_of::<I>());
+    let is_wide = is_aligned(row) && k.start.is_multiple_of(SIDE);
+    let is_vector_wide = is_wide && vector.along_k == 1 && is_aligned(vector.start);
+    let of_warp = WARP * SIDE;
+    let at_once = of_warp * I::AT_ONCE;
+    let (mut acc, mut first) = ([0.0f32; SIDE as usize], k.start);
+    // SAFETY: upheld by the caller (see `# Safety`): in bounds, or not loaded; aligned, just checked.
+    unsafe {
+        let vector_at = |p: u32| vector.start.wrapping_add(p as usize * vector.along_k as usize);
+        while first < k.end {
+            if is_wide {
+                let at = |i: usize| first + i as u32 * at_once + lane * SIDE;
+                let fours = |of: *const I, p: u32| I::load_fours_below(of, of_warp as usize, p, of_warp, k.end);
+                let matrix: [Raw; UNROLLED] =
+                    core::array::from_fn(|i| fours(row.wrapping_add(at(i) as usize), at(i)));
+                for (i, raw) in matrix.into_iter().enumerate() {
+                    let (mut raw, mut of_vector) = (raw, [0; SIDE as usize]);
+                    if is_vector_wide {
+                        of_vector = fours(vector_at(at(i)), at(i));
+                    }
+                    for four in 0..I::AT_ONCE {
+                        let p = at(i) + four * of_warp;
+                        let factors = if is_vector_wide {
+                            I::numbers(of_vector)
+                        } else {
+                            core::array::from_fn(|v| I::number(I::load_below(vector_at(p + v as u32), p + v as u32, k.end)))
+                        };
+                        // A vector that begins below the end may reach beyond it.
+                        let numbers = I::numbers(raw);
+                        for v in 0..SIDE as usize {
+                            let is_inside = p + (v as u32) < k.end;
+                            let (number, factor) = if is_inside { (numbers[v], factors[v]) } else { (0.0, 0.0) };
+                            acc[v] = number.mul_add(factor, acc[v]);
+                        }
+                        (raw, of_vector) = (I::rest(raw), I::rest(of_vector));
+                    }
+                }
+                first += at_once * UNROLLED as u32;
+            } else {
+                let at = |i: usize, v: usize| first + (i as u32 * SIDE + v as u32) * WARP + lane;
+                let load = |i: usize, v: usize| I::load_below(row.wrapping_add(at(i, v) as usize), at(i, v), k.end);
+                let matrix: [Raw; UNROLLED] = core::array::from_fn(|i| core::array::from_fn(|v| load(i, v)));
+                for (i, raw) in matrix.into_iter().enumerate() {
+                    for v in 0..SIDE as usize {
+                        let factor = I::load_below(vector_at(at(i, v)), at(i, v), k.end);
+                        acc[v] = I::number(raw[v]).mul_add(I::number(factor), acc[v]);
+                    }
+                }
+                first += of_warp * UNROLLED as u32;
+            }
+            first = compiler::opaque(first); // or LLVM would unroll the loop further
+        }
+    }
+    let mut sum = (acc[0] + acc[1]) + (acc[2] + acc[3]);
+    let mut distance = WARP / 2;
+    while distance > 0 {
+        // SAFETY: every lane is here.
+        sum += unsafe { warp::warp_shuffle_xor(u32::MAX, sum, distance, WARP).0 };
+        distance /= 2;
+    }
+    sum
+}
