@@ -16,7 +16,7 @@ pub mod coalesced;
 pub mod fp16x3;
 #[path = "26_gemv.rs"]
 pub mod gemv;
-#[path = "27_gemv_rows.rs"]
+#[path = "28_gemv_rows.rs"]
 pub mod gemv_rows;
 #[path = "20_hgemm.rs"]
 pub mod hgemm;
@@ -42,7 +42,7 @@ pub mod split_k;
 pub mod stream_k;
 #[path = "21_tf32.rs"]
 pub mod tf32;
-#[path = "26_tf32_split_k.rs"]
+#[path = "27_tf32_split_k.rs"]
 pub mod tf32_split_k;
 #[path = "23_tf32x3.rs"]
 pub mod tf32x3;

@@ -30,10 +30,17 @@ pub(crate) unsafe fn sum<I: Load>(row: *const I, vector: Strided<I>, k: Range<u3
     // SAFETY: upheld by the caller (see `# Safety`): in bounds, or not loaded; aligned, just checked.
     unsafe {
         let vector_at = |p: u32| vector.start.wrapping_add(p as usize * vector.along_k as usize);
-        while first < k.end {
+        // Whole fours, and what is left: one element for each of the first lanes.
+        let end = if is_wide { k.end / SIDE * SIDE } else { k.end };
+        let last = end + lane;
+        if last < k.end {
+            let number = |at: *const I| I::number(I::load_below(at, last, k.end));
+            acc[0] = number(row.wrapping_add(last as usize)) * number(vector_at(last));
+        }
+        while first < end {
             if is_wide {
                 let at = |i: usize| first + i as u32 * at_once + lane * SIDE;
-                let fours = |of: *const I, p: u32| I::load_fours_below(of, of_warp as usize, p, of_warp, k.end);
+                let fours = |of: *const I, p: u32| I::load_fours_below(of, of_warp as usize, p, of_warp, end);
                 let matrix: [Raw; UNROLLED] =
                     core::array::from_fn(|i| fours(row.wrapping_add(at(i) as usize), at(i)));
                 for (i, raw) in matrix.into_iter().enumerate() {
@@ -46,14 +53,11 @@ pub(crate) unsafe fn sum<I: Load>(row: *const I, vector: Strided<I>, k: Range<u3
                         let factors = if is_vector_wide {
                             I::numbers(of_vector)
                         } else {
-                            core::array::from_fn(|v| I::number(I::load_below(vector_at(p + v as u32), p + v as u32, k.end)))
+                            core::array::from_fn(|v| I::number(I::load_below(vector_at(p + v as u32), p + v as u32, end)))
                         };
-                        // A vector that begins below the end may reach beyond it.
                         let numbers = I::numbers(raw);
                         for v in 0..SIDE as usize {
-                            let is_inside = p + (v as u32) < k.end;
-                            let (number, factor) = if is_inside { (numbers[v], factors[v]) } else { (0.0, 0.0) };
-                            acc[v] = number.mul_add(factor, acc[v]);
+                            acc[v] = numbers[v].mul_add(factors[v], acc[v]);
                         }
                         (raw, of_vector) = (I::rest(raw), I::rest(of_vector));
                     }
@@ -61,11 +65,11 @@ pub(crate) unsafe fn sum<I: Load>(row: *const I, vector: Strided<I>, k: Range<u3
                 first += at_once * UNROLLED as u32;
             } else {
                 let at = |i: usize, v: usize| first + (i as u32 * SIDE + v as u32) * WARP + lane;
-                let load = |i: usize, v: usize| I::load_below(row.wrapping_add(at(i, v) as usize), at(i, v), k.end);
+                let load = |i: usize, v: usize| I::load_below(row.wrapping_add(at(i, v) as usize), at(i, v), end);
                 let matrix: [Raw; UNROLLED] = core::array::from_fn(|i| core::array::from_fn(|v| load(i, v)));
                 for (i, raw) in matrix.into_iter().enumerate() {
                     for v in 0..SIDE as usize {
-                        let factor = I::load_below(vector_at(at(i, v)), at(i, v), k.end);
+                        let factor = I::load_below(vector_at(at(i, v)), at(i, v), end);
                         acc[v] = I::number(raw[v]).mul_add(I::number(factor), acc[v]);
                     }
                 }

@@ -37,7 +37,7 @@ const fn step(precision: Precision, element: Element) -> Step {
         target: Target::Sm90a,
         tile: Tile { bm: ROWS, bn: 1, bk: BK, tm: 1, tn: 1 },
         block: [THREADS, 1, 1],
-        schedule: Schedule::PlannedSplitK { blocks_per_sm: 6, least_k: 1024 },
+        schedule: Schedule::PlannedSplitK { blocks_per_sm: 4, least_k: 1024 },
         dynamic_smem_bytes: crate::Splits::MAX_CLUSTER * ROWS * 4,
         ..Step::PLAIN
     }
@@ -59,7 +59,7 @@ macro_rules! kernels {
         $(
             #[cfg(feature = "device")]
             crate::epilogue::fusion::fused_kernel! {
-                $kernel, launch_bounds(THREADS, 6), $input => $input, kernel::run::<$input>,
+                $kernel, launch_bounds(THREADS, 4), $input => $input, kernel::run::<$input>,
                 a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32, plane_stride: u64
             }
         )*
