@@ -33,7 +33,7 @@ impl PlannedBlock {
 
 /// The share of that index of a range that is divided by `shares`: they differ by one at most, and the first are the longer ones.
 #[inline(always)]
-pub(crate) fn share(whole: Range<u32>, shares: u32, index: u32) -> Range<u32> {
+fn share(whole: Range<u32>, shares: u32, index: u32) -> Range<u32> {
     if shares <= 1 {
         return whole;
     }

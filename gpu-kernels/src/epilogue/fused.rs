@@ -7,7 +7,7 @@ use super::activation;
 use super::direct::Output;
 use crate::gemm::Gemm;
 use crate::ptx::compiler;
-use crate::{BiasPer, Coord};
+use crate::{Activation, BiasPer, Coord};
 
 /// Accumulators of a thread in each iteration.
 pub(crate) const ROUND: usize = 16;
@@ -24,6 +24,12 @@ pub(crate) struct Fused<O> {
 pub(crate) const NOTHING: f32 = -0.0;
 
 impl<O: Output> Fused<O> {
+    /// Whether there is neither a bias nor an activation.
+    #[inline(always)]
+    pub fn changes_nothing(self) -> bool {
+        self.bias.is_null() & (self.activation == Activation::None as u32)
+    }
+
     /// Whether the bias has an element for each row, not for each column.
     #[inline(always)]
     pub fn is_per_row(self) -> bool {

@@ -5,7 +5,7 @@
 //!   rank 0      rank 1      rank 2            C
 //!  ┌───────┐   ┌───────┐   ┌───────┐      ┌───────┐
 //!  │ a a a │ + │ a a a │ + │ a a a │  ──► │ a a a │   by rank 0         a chunk: 128 elements, row by row,
-//!  │ b b b │ + │ b b b │ + │ b b b │  ──► │ b b b │   by rank 1         by one warp
+//!  │ b b b │ + │ b b b │ + │ b b b │  ──► │ b b b │   by rank 1         by one warp of one block
 //!  └───────┘   └───────┘   └───────┘      └───────┘
 //! ```
 //!
@@ -18,7 +18,7 @@ use super::fused::{Fused, NOTHING};
 use super::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{VEC, WARP};
-use crate::planned::{PlannedBlock, share};
+use crate::planned::PlannedBlock;
 use crate::ptx::{cluster, compiler, f32x4};
 use crate::{Coord, Splits};
 use cuda_std::prelude::*;
@@ -36,6 +36,14 @@ pub(crate) struct Target<'g> {
     pub offset: u64,
     /// Whether C, and a bias, are of f32, whatever the kernel's output.
     pub is_f32: bool,
+}
+
+impl Target<'_> {
+    /// Elements of C before the tile's first.
+    #[inline(always)]
+    pub fn first(&self) -> usize {
+        self.offset as usize + self.tile.row as usize * self.g.ldc + self.tile.col as usize
+    }
 }
 
 /// C or a bias from an element on: of f32, or of O.
@@ -138,6 +146,16 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
         self.smem.wrapping_add((row * Self::PITCH + col) as usize)
     }
 
+    /// Whether a block needs no others' partial tiles and no C, and may store VEC adjacent f32 of its own at once, all of them in bounds:
+    /// then the way through shared memory, which takes longer, gains nothing.
+    #[inline(always)]
+    pub fn is_stored_directly(self, block: PlannedBlock, target: Target) -> bool {
+        let Target { g, tile, .. } = target;
+        let is_full_tile = (g.m - tile.row >= BM) & (g.n - tile.col >= BN);
+        let c = g.c.wrapping_add(target.first());
+        is_full_tile & (block.cluster == 1) & (g.beta == 0.0) & f32x4::aligned(c, g.ldc)
+    }
+
     /// Reduces the partial tiles of the cluster, and stores what the epilogue makes of them.
     ///
     /// # Safety
@@ -166,16 +184,15 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
     #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
     #[inline(always)]
     unsafe fn store<O: Output>(self, block: PlannedBlock, target: Target, fused: Option<Fused<O>>) {
-        let Target { g, tile, offset, is_f32 } = target;
+        let Target { g, tile, is_f32, .. } = target;
         let (m, n) = (g.m - tile.row, g.n - tile.col);
-        let first = offset as usize + tile.row as usize * g.ldc + tile.col as usize;
-        let c = Elements::new(g.c.cast::<O>(), is_f32).from(first); // (m, n)
+        let c = Elements::new(g.c.cast::<O>(), is_f32).from(target.first()); // (m, n)
         let is_wide = c.is_aligned() && g.ldc.is_multiple_of(VEC as usize) && (n >= BN || n.is_multiple_of(VEC));
 
         let (warp, lane) = (thread::thread_idx_x() / WARP, thread::thread_idx_x() % WARP);
-        let chunks = share(0..(m.min(BM) * BN).div_ceil(CHUNK), block.cluster, block.rank);
-        let mut chunk = chunks.start + warp;
-        while chunk < chunks.end {
+        let chunks = (m.min(BM) * BN).div_ceil(CHUNK);
+        let mut chunk = warp * block.cluster + block.rank;
+        while chunk < chunks {
             // Or there would be a loop for each way to go through it.
             let (is_wide, blocks) = (compiler::opaque(is_wide.into()) != 0, compiler::opaque(block.cluster));
             let element = |index: u32| Coord { row: index / BN, col: index % BN };
@@ -240,7 +257,7 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
                     }
                 }
             }
-            chunk += thread::block_dim_x() / WARP;
+            chunk += thread::block_dim_x() / WARP * block.cluster;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Mainloops that several steps share: what runs along k, from tiles in global memory to accumulators.
 
+pub(crate) mod any_layout;
 #[cfg(feature = "device")]
 pub(crate) mod cp_async_tiles;
 pub(crate) mod gemv;

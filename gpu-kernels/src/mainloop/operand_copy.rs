@@ -16,32 +16,23 @@ use cuda_std::prelude::*;
 /// Values along k that a warp copies at once where k is contiguous.
 const DEPTH: u32 = 8;
 
-/// Where an operand is, as a block sees it.
+/// An operand, and where in it a block begins.
 #[derive(Clone, Copy)]
 pub(crate) struct Source {
-    /// Its element at row 0 of the block's tile and at the first k of the block's first k-tile.
-    pub first: *const f32,
+    pub matrix: *const f32,
     pub ld: usize,
     pub is_k_contiguous: bool,
-    /// Rows from there on.
+    /// Rows in all.
     pub rows: u32,
-}
-
-impl Source {
-    /// The operand at `matrix`, from that row and that k on, out of so many rows.
-    #[inline(always)]
-    pub fn new(matrix: *const f32, ld: usize, is_k_contiguous: bool, rows: u32, [row, k]: [u32; 2]) -> Self {
-        let (outer, inner) = if is_k_contiguous { (row, k) } else { (k, row) };
-        let first = matrix.wrapping_add(outer as usize * ld + inner as usize);
-        Self { first, ld, is_k_contiguous, rows: rows - row }
-    }
+    /// The first row of the block's tile, and the first k of its first k-tile.
+    pub row: u32,
+    pub k: u32,
 }
 
 /// The copies of this thread: each [`issue`](Self::issue) is the next k-tile's.
 pub(crate) struct OperandCopy<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> {
-    /// This thread's first element of the last k-tile; elements from there to the next one's, and from a copy to the next.
+    /// The first element of this thread's next copy, and elements from there to the copy's after it.
     source: *const f32,
-    k_tile: usize,
     step: usize,
     /// The shared address of the first copy in stage 0, and bytes from a copy to the next.
     target: u32,
@@ -74,9 +65,11 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
             assert!((ROWS * BK).is_multiple_of(THREADS * VEC), "equal shares");
         }
         let tid = thread::thread_idx_x();
-        let Source { first, ld, is_k_contiguous, rows } = from;
-        let is_whole = (rows >= ROWS) | rows.is_multiple_of(VEC);
-        let is_vectorized = !is_k_contiguous & is_whole & f32x4::aligned(first, ld);
+        let Source { matrix, ld, is_k_contiguous, .. } = from;
+        let left = from.rows - from.row;
+        let is_whole = (left >= ROWS) | left.is_multiple_of(VEC);
+        // A tile begins at a multiple of VEC rows.
+        let is_vectorized = !is_k_contiguous & is_whole & f32x4::aligned(matrix, ld);
         let (row, k) = if is_k_contiguous {
             let (warp, lane) = (tid / WARP, tid % WARP);
             let group = warp / (BK / DEPTH) * (WARP / DEPTH);
@@ -86,28 +79,18 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
         } else {
             (tid % ROWS, tid / ROWS)
         };
-        let left = rows.saturating_sub(row);
-        let copies = if is_k_contiguous {
-            left.min(ROWS).div_ceil(Self::ROW_STEP)
-        } else if left == 0 {
-            0
-        } else if is_vectorized {
-            Self::WIDE_COPIES
-        } else {
-            Self::COPIES
-        };
-        let Source { first, .. } = Source::new(first, ld, is_k_contiguous, u32::MAX, [row, k]);
-        let k_tile = if is_k_contiguous { BK as usize } else { BK as usize * ld };
+        let left = left.saturating_sub(row);
+        let along_rows = left.min(ROWS).div_ceil(Self::ROW_STEP);
+        let along_k = if left > 0 { Self::COPIES } else { 0 };
         let (row_step, k_step) = if is_k_contiguous { (Self::ROW_STEP, 0) } else { (0, Self::K_STEP) };
+        let (outer, inner) = if is_k_contiguous { (from.row + row, from.k + k) } else { (from.k + k, from.row + row) };
         Self {
-            // One k-tile before the first: `issue` advances first, since the copies before may not have read their addresses.
-            source: first.wrapping_sub(k_tile),
-            k_tile,
+            source: matrix.wrapping_add(outer as usize * ld + inner as usize),
             step: ld * if is_vectorized { Self::WIDE_K_STEP } else { row_step + k_step } as usize,
             target: stages + (k * Self::PITCH + row) * 4,
             target_step: (k_step * Self::PITCH + row_step) * 4,
             k,
-            copies,
+            copies: if is_k_contiguous { along_rows } else { along_k },
             is_k_contiguous,
             is_vectorized,
         }
@@ -120,25 +103,25 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
     /// No thread accesses the stage before the copies are waited for.
     #[inline(always)]
     pub unsafe fn issue(&mut self, k_left: u32, stage: u32) {
-        self.source = self.source.wrapping_add(self.k_tile);
         let (source, target) = (self.source, self.target + stage);
         let k_left = k_left.min(BK).saturating_sub(self.k);
         // SAFETY: the stage is free, upheld by the caller; a source is read only if it is in bounds.
-        unsafe {
+        let end = unsafe {
             if self.is_vectorized {
                 let in_bounds = k_left.div_ceil(Self::WIDE_K_STEP).min(self.copies);
                 let target_step = Self::WIDE_K_STEP * Self::PITCH * 4;
-                Self::copy::<VEC>(source, self.step, target, target_step, Self::WIDE_COPIES, in_bounds);
+                Self::copy::<VEC>(source, self.step, target, target_step, Self::WIDE_COPIES, in_bounds)
             } else {
                 let along_k = k_left.div_ceil(Self::K_STEP);
                 let along_rows = if k_left > 0 { Self::COPIES } else { 0 };
                 let in_bounds = self.copies.min(if self.is_k_contiguous { along_rows } else { along_k });
-                Self::copy::<1>(source, self.step, target, self.target_step, Self::COPIES, in_bounds);
+                Self::copy::<1>(source, self.step, target, self.target_step, Self::COPIES, in_bounds)
             }
-        }
+        };
+        self.source = if self.is_k_contiguous { source.wrapping_add(BK as usize) } else { end };
     }
 
-    /// Copies W adjacent values each time, zeros from the first that is not in bounds on.
+    /// Copies W adjacent values each time, zeros from the first that is not in bounds on. Where the next copy would begin.
     ///
     /// # Safety
     /// As of [`issue`](Self::issue).
@@ -150,7 +133,7 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
         target_step: u32,
         copies: u32,
         in_bounds: u32,
-    ) {
+    ) -> *const f32 {
         /// Copies whose distances from the first one are in registers.
         const GROUP: u32 = 4;
         for first in (0..copies).step_by(GROUP as usize) {
@@ -161,8 +144,9 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
                     cp_async::copy_or_zero::<W>(target + i * target_step, source, first + i < in_bounds);
                 }
             }
-            source = source.wrapping_add(GROUP as usize * step);
+            source = source.wrapping_add(GROUP.min(copies - first) as usize * step);
             target = compiler::opaque(target + GROUP * target_step);
         }
+        source
     }
 }

@@ -93,3 +93,19 @@ pub(crate) fn for_each<const TM: usize, const TN: usize>(
         }
     }
 }
+
+/// [`for_each`] of accumulators that are adjacent in a column.
+#[inline(always)]
+pub(crate) fn for_each_down<const TM: usize, const TN: usize>(
+    thread: Coord,
+    acc: &[[f32; TN]; TM],
+    mut f: impl FnMut(u32, u32, [f32; VEC as usize]),
+) {
+    let thread = Coord { row: compiler::opaque(thread.row), col: compiler::opaque(thread.col) };
+    for i in (0..TM as u32).step_by(VEC as usize) {
+        for j in 0..TN as u32 {
+            let Coord { row, col } = element(thread, false, i, j / VEC * VEC);
+            f(row, col + j % VEC, core::array::from_fn(|v| acc[i as usize + v][j as usize]));
+        }
+    }
+}

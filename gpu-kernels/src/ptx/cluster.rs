@@ -13,23 +13,23 @@ pub(crate) fn rank() -> u32 {
     rank
 }
 
-/// The number of the cluster in the grid, along z.
+/// The number of the cluster in the grid, along z. Not `pure`: it is read wherever it is asked for, and no register holds it in between.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn id_z() -> u32 {
     let id: u32;
     // SAFETY: reads a special register.
-    unsafe { core::arch::asm!("mov.u32 {}, %clusterid.z;", out(reg32) id, options(pure, nomem)) }
+    unsafe { core::arch::asm!("mov.u32 {}, %clusterid.z;", out(reg32) id) }
     id
 }
 
-/// Blocks of the cluster along z: 1 where none was asked for.
+/// Blocks of the cluster along z: 1 where none was asked for. Not `pure`, likewise.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn blocks_z() -> u32 {
     let blocks: u32;
     // SAFETY: reads a special register.
-    unsafe { core::arch::asm!("mov.u32 {}, %cluster_nctaid.z;", out(reg32) blocks, options(pure, nomem)) }
+    unsafe { core::arch::asm!("mov.u32 {}, %cluster_nctaid.z;", out(reg32) blocks) }
     blocks
 }
 

@@ -1,7 +1,7 @@
 //! Which thread computes which elements of a block's tile of C, and copies which of A's and B's k-tiles. A [`Step`] has sizes; the
 //! order of threads is its kernel's own, and is repeated here.
 
-use gpu_kernels::{Operand, Precision, Step, Transposed};
+use gpu_kernels::{Operand, Precision, Step, Tile, Transposed};
 
 /// Values of a 128-bit access.
 pub const VEC: u32 = 4;
@@ -89,6 +89,12 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
         Order::Squares => {
             let half = LANES[1] / 2;
             let place = [lane / 4 / half * 2 + lane / 2 % 2, lane / 4 % half * 2 + lane % 2];
+            // A warp has more rows than such a tile: it computes the transpose.
+            if tile.bm < LANES[0] * tile.tm {
+                let tile = Tile { bm: tile.bn, bn: tile.bm, tm: tile.tn, tn: tile.tm, ..tile };
+                let turned = vectors(&Step { tile, ..*step }, thread, place, 1);
+                return turned.into_iter().map(|[row, col]| [col, row]).collect();
+            }
             vectors(step, thread, place, 1)
         }
         Order::Diagonals => vectors(step, thread, [lane % LANES[0], ((lane / LANES[0]) ^ lane) % LANES[1]], 1),

@@ -1,0 +1,183 @@
+//! The mainloop of CUDA-core kernels for operands in any order: `cp.async` to stages of k-tiles, outer products from there.
+//!
+//! ```text
+//!   A (m, k) or (k, m)   ┐ copies, which     ┌ a_smem (BK, BM) ┐
+//!                        ├ transpose or not ─┤                 ├─► acc (TM, TN)
+//!   B (k, n) or (n, k)   ┘                   └ b_smem (BK, BN) ┘
+//! ```
+
+use crate::hardware::VEC;
+use crate::mainloop::{LANES_M, LANES_N};
+use crate::{Schedule, Step, Tile};
+
+/// Floats between the rows of a_smem, of b_smem and of a partial tile: copies that transpose go to 32 banks.
+pub(crate) const PAD: u32 = VEC;
+
+/// Tiles of BM x BN with TM x TN elements per thread, BK deep. While one k-tile is computed, AHEAD are in flight, and one more is
+/// issued. If TURNED, such a tile of C^T, the product of B^T and A^T.
+pub(crate) struct AnyLayout<
+    const BM: u32,
+    const BN: u32,
+    const TM: usize,
+    const TN: usize,
+    const THREADS: u32,
+    const BK: u32,
+    const AHEAD: u32,
+    const TURNED: bool,
+>;
+
+impl<
+    const BM: u32,
+    const BN: u32,
+    const TM: usize,
+    const TN: usize,
+    const THREADS: u32,
+    const BK: u32,
+    const AHEAD: u32,
+    const TURNED: bool,
+> AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED>
+{
+    pub const THREADS: u32 = THREADS;
+    /// Rows and columns of a warp tile.
+    const WM: u32 = LANES_M * TM as u32;
+    const WN: u32 = LANES_N * TN as u32;
+    /// Floats from one row of a_smem and of b_smem to the next.
+    const A_PITCH: u32 = BM + PAD;
+    const B_PITCH: u32 = BN + PAD;
+    const STAGES: u32 = AHEAD + 2;
+    const STAGE: u32 = BK * (Self::A_PITCH + Self::B_PITCH);
+
+    /// A step of this shape, without its names.
+    pub const fn step(blocks_per_sm: u32) -> Step {
+        assert!(BM.is_multiple_of(Self::WM) && BN.is_multiple_of(Self::WN), "warp tiles fill the block tile");
+        assert!(BM * BN == THREADS * TM as u32 * TN as u32, "and threads fill them");
+        let (tm, tn) = (TM as u32, TN as u32);
+        let tile = match TURNED {
+            false => Tile { bm: BM, bn: BN, bk: BK, tm, tn },
+            true => Tile { bm: BN, bn: BM, bk: BK, tm: tn, tn: tm },
+        };
+        let (stages, partial_tile) = (Self::STAGES * Self::STAGE, tile.bm * (tile.bn + PAD));
+        Step {
+            tile,
+            block: [Self::THREADS, 1, 1],
+            dynamic_smem_bytes: 4 * if stages > partial_tile { stages } else { partial_tile },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, least_k: 64 },
+            ..Step::PLAIN
+        }
+    }
+}
+
+#[cfg(feature = "device")]
+mod device {
+    use super::*;
+    use crate::Coord;
+    use crate::mainloop::operand_copy::{OperandCopy, Source};
+    use crate::mainloop::warp_tile::{for_each, for_each_down, fragment, outer_product, thread_coord_in_quads};
+    use crate::ptx::{compiler, cp_async};
+    use cuda_std::prelude::*;
+
+    /// Outer products that are unrolled.
+    const DEPTH: u32 = 8;
+
+    impl<
+        const BM: u32,
+        const BN: u32,
+        const TM: usize,
+        const TN: usize,
+        const THREADS: u32,
+        const BK: u32,
+        const AHEAD: u32,
+        const TURNED: bool,
+    > AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED>
+    {
+        /// The first element of this thread's tile in (BM, BN).
+        #[inline(always)]
+        fn thread() -> Coord {
+            thread_coord_in_quads(BN / Self::WN, TM as u32, TN as u32)
+        }
+
+        /// acc += A (BM, k) * B (k, BN), of so many k-tiles, which begin where the operands do. Zeros replace what is out of bounds.
+        ///
+        /// # Safety
+        /// Every thread of the block calls it.
+        #[inline(always)]
+        pub unsafe fn mainloop([a, b]: [Source; 2], mut k: u32, k_tiles: u32, acc: &mut [[f32; TN]; TM]) {
+            // tile coordinates
+            let thread = Self::thread();
+
+            // shared memory
+            let smem = shared::dynamic_shared_mem::<f32>(); // (STAGES, STAGE)
+
+            // global to shared
+            // SAFETY: shared memory.
+            let stages = unsafe { shared::address(smem) };
+            let mut a_copy = OperandCopy::<BM, BK, PAD, THREADS>::new(a, stages);
+            let mut b_copy = OperandCopy::<BN, BK, PAD, THREADS>::new(b, stages + BK * Self::A_PITCH * 4);
+            let mut stage = 0;
+
+            // mainloop
+            let mut step = 0;
+            loop {
+                let is_full = step >= Self::STAGES - 1; // the prologue is over
+                if is_full {
+                    cp_async::wait_group::<AHEAD>();
+                    thread::sync_threads(); // this k-tile is complete, and every warp has read the one before
+                }
+
+                // global to shared
+                if step < k_tiles {
+                    // SAFETY: the stage is free.
+                    unsafe {
+                        a_copy.issue(k, stage * Self::STAGE * 4);
+                        b_copy.issue(k, stage * Self::STAGE * 4);
+                    }
+                    k = k.saturating_sub(BK);
+                }
+                cp_async::commit_group();
+                stage = if stage == Self::STAGES - 1 { 0 } else { stage + 1 };
+
+                if is_full {
+                    // SAFETY: upheld by the caller (see `# Safety`).
+                    unsafe { Self::compute(smem.wrapping_add((stage * Self::STAGE) as usize), thread, acc) }
+                }
+                step += 1;
+                if step >= k_tiles + Self::STAGES - 1 {
+                    break;
+                }
+            }
+        }
+
+        /// acc += A (BM, BK) * B (BK, BN), from a stage.
+        ///
+        /// # Safety
+        /// The stage is complete.
+        #[inline(always)]
+        unsafe fn compute(stage: *const f32, thread: Coord, acc: &mut [[f32; TN]; TM]) {
+            let mut a_smem = stage.wrapping_add(thread.row as usize); // (BK, A_PITCH)
+            let mut b_smem = stage.wrapping_add((BK * Self::A_PITCH + thread.col) as usize); // (BK, B_PITCH)
+            for _ in 0..compiler::opaque(BK / DEPTH) {
+                for d in 0..DEPTH {
+                    // SAFETY: fragments lie in BM and BN.
+                    unsafe {
+                        let a_frag: [f32; TM] = fragment(a_smem.add((d * Self::A_PITCH) as usize), LANES_M);
+                        let b_frag: [f32; TN] = fragment(b_smem.add((d * Self::B_PITCH) as usize), LANES_N);
+                        outer_product(acc, &a_frag, &b_frag);
+                    }
+                }
+                a_smem = a_smem.wrapping_add((DEPTH * Self::A_PITCH) as usize);
+                b_smem = b_smem.wrapping_add((DEPTH * Self::B_PITCH) as usize);
+            }
+        }
+
+        /// Calls `f` with each VEC accumulators of this thread that are adjacent in a row of C, and where they belong in its tile.
+        #[inline(always)]
+        pub fn for_each_vector(acc: &[[f32; TN]; TM], mut f: impl FnMut(Coord, [f32; VEC as usize])) {
+            let thread = Self::thread();
+            if TURNED {
+                for_each_down(thread, acc, |row, col, values| f(Coord { row: col, col: row }, values));
+            } else {
+                for_each(thread, false, acc, |row, col, values| f(Coord { row, col }, values));
+            }
+        }
+    }
+}
