@@ -3,6 +3,7 @@
 pub(crate) mod any_layout;
 #[cfg(feature = "device")]
 pub(crate) mod cp_async_tiles;
+pub(crate) mod gemv;
 #[cfg(feature = "device")]
 pub(crate) mod gmem;
 pub(crate) mod half_tile;

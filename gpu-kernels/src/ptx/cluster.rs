@@ -84,6 +84,25 @@ pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
     value
 }
 
+/// Stores a value in the shared memory of another block: `mapa`, `st.shared::cluster`.
+///
+/// # Safety
+/// There is room for it there, that block has begun and does not end, and nobody else touches it meanwhile.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn store(address: u32, rank: u32, value: f32) {
+    // SAFETY: there, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {}, {};",
+            "st.shared::cluster.f32 [remote], {}; }}",
+            in(reg32) address,
+            in(reg32) rank,
+            in(reg32) value,
+        )
+    }
+}
+
 /// Four contiguous values in the shared memory of another block; -0, which changes no sum, where the cluster has no such block.
 ///
 /// # Safety

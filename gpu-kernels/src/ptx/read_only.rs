@@ -96,3 +96,48 @@ pub(crate) unsafe fn load_4_below(source: *const f32, index: u32, end: u32) -> [
     }
     [x, y, z, w]
 }
+
+/// Loads 16 bits if `index` is below `end`, and is zero otherwise. The load stays where it is.
+///
+/// # Safety
+/// As of [`load`], if they are loaded.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn load_16_below(source: *const u16, index: u32, end: u32) -> u32 {
+    let bits;
+    // SAFETY: inside a buffer that nothing writes, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .pred inside; setp.lt.u32 inside, {index}, {end}; mov.b32 {bits}, 0;",
+            "@inside ld.global.nc.u16 {bits}, [{source}]; }}",
+            index = in(reg32) index,
+            end = in(reg32) end,
+            bits = out(reg32) bits,
+            source = in(reg64) source,
+        );
+    }
+    bits
+}
+
+/// The same of two contiguous words.
+///
+/// # Safety
+/// As of [`load`] for both of them, the first at a multiple of 8 bytes, if they are loaded.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn load_2_below(source: *const u32, index: u32, end: u32) -> [u32; 2] {
+    let (first, second);
+    // SAFETY: inside a buffer that nothing writes and aligned, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .pred inside; setp.lt.u32 inside, {index}, {end}; mov.b32 {first}, 0; mov.b32 {second}, 0;",
+            "@inside ld.global.nc.v2.b32 {{{first}, {second}}}, [{source}]; }}",
+            index = in(reg32) index,
+            end = in(reg32) end,
+            first = out(reg32) first,
+            second = out(reg32) second,
+            source = in(reg64) source,
+        );
+    }
+    [first, second]
+}

@@ -14,6 +14,8 @@ pub mod bank_conflicts;
 pub mod coalesced;
 #[path = "22_fp16x3.rs"]
 pub mod fp16x3;
+#[path = "26_gemv.rs"]
+pub mod gemv;
 #[path = "20_hgemm.rs"]
 pub mod hgemm;
 #[path = "25_hgemm_split_k.rs"]
@@ -38,7 +40,7 @@ pub mod split_k;
 pub mod stream_k;
 #[path = "21_tf32.rs"]
 pub mod tf32;
-#[path = "26_tf32_split_k.rs"]
+#[path = "27_tf32_split_k.rs"]
 pub mod tf32_split_k;
 #[path = "23_tf32x3.rs"]
 pub mod tf32x3;
@@ -82,5 +84,6 @@ pub const STEPS: &[Step] = &[
     tf32x3::STEP,
     any_layout::STEP,
     hgemm_split_k::STEP,
+    gemv::STEP,
     tf32_split_k::STEP,
 ];

@@ -19,7 +19,7 @@ pub fn run(step: &'static Step, executor: &impl Executor) -> Result<(), String> 
     for (number, (splits, k)) in clusters.chain(planes).enumerate() {
         let batches: &[usize] = if splits.planes == 1 { &[1, 3] } else { &[1] };
         for &batch in batches {
-            let sizes = [tile.bm - 1, tile.bn / 2 + number as u32, k];
+            let sizes = [(tile.bm - 1).max(1), (tile.bn / 2 + number as u32).clamp(1, tile.bn), k];
             let [m, n, k] = sizes;
             let planned = step.splits(m, n, k, batch as u32, executor.sm_count());
             if planned != splits {

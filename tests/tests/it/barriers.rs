@@ -9,10 +9,10 @@ const BARRIER: &str = "bar.sync";
 
 /// A tile inside and others on the edges, and three slices, the last of which is not complete: with rows that 128-bit
 /// loads can read, and with others. And a part of one slice: it is where a partial tile comes to lie.
-fn problems(step: &Step) -> [Problem; 3] {
+fn problems(step: &'static Step) -> [Problem; 3] {
     let tile = step.tile;
-    [(4, 2), (3, 2), (3, 0)]
-        .map(|(more, slices)| Problem::new(tile.bm + more, tile.bn + more, slices * tile.bk + more).unwrap())
+    let size = |more, slices| Problem::new(tile.bm + more, tile.bn + more, slices * tile.bk + more);
+    [(4, 2), (3, 2), (3, 0)].map(|(more, slices)| size(more, slices).unwrap().for_kernel(Kernel::Step(step)).unwrap())
 }
 
 /// What the emulator says first about the step in this PTX.

@@ -51,7 +51,8 @@ fn module_name(slug: &str) -> String {
 fn names_are_unique() {
     let runnable = || gpu_kernels::runnable();
     let slugs: HashSet<_> = runnable().map(|step| step.slug).collect();
-    let kernels: HashSet<_> = runnable().map(|step| step.kernel).collect();
+    // A kernel may see from its grid in which of two ways it is tiled.
+    let kernels: HashSet<_> = runnable().map(|step| (step.kernel, step.tile.bm, step.tile.bn)).collect();
     assert_eq!((slugs.len(), kernels.len()), (runnable().count(), runnable().count()));
     for (group, _) in host::measure::kernels::GROUPS {
         assert!(!slugs.contains(group), "{group} is a word of the command line");
@@ -67,13 +68,13 @@ fn variants_are_named_after_their_step_and_are_its_kind() {
             assert!(variant.variants.is_empty() && variant.base == step.base, "{slug}");
             assert_eq!(variant.target, step.target, "{slug}");
             // Those for matrices of 16 bits take one kind of these or the other, and are named after it.
-            if step.precision.input() == Element::F32 {
+            let input = variant.precision.input();
+            if input == Element::F32 {
                 assert!(variant.kernel.starts_with(step.kernel), "{slug}: {}", variant.kernel);
                 assert_eq!((variant.precision, variant.output), (step.precision, step.output), "{slug}");
             } else {
-                let input = variant.precision.input();
                 let names = format!("{}_{}", module_name(step.slug), input.name());
-                assert!(input != Element::F32 && variant.kernel.starts_with(&names), "{slug}: {}", variant.kernel);
+                assert!(variant.kernel.starts_with(&names), "{slug}: {}", variant.kernel);
             }
         }
     });
@@ -235,9 +236,10 @@ fn threads_cover_the_tile_exactly() {
         assert!([bm, bn, bk, tm, tn].iter().all(|&size| size > 0), "{}", step.slug);
         assert_eq!((bm % tm, bn % tn), (0, 0), "{}", step.slug);
         let computing = (bm / tm) * (bn / tn);
-        // Beside those that compute there may be warps that only copy, by tensor maps.
+        // Beside those that compute there may be warps that only copy, by tensor maps; or threads share a tile's k as blocks do.
         let copying = step.threads() - computing;
-        assert!(copying == 0 || step.maps.is_some() && copying % 32 == 0, "{}", step.slug);
+        let share_k = step.is_planned() && step.threads().is_multiple_of(computing);
+        assert!(copying == 0 || share_k || step.maps.is_some() && copying % 32 == 0, "{}", step.slug);
     });
 }
 

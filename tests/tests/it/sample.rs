@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use gpu_kernels::{Element, Precision, STEPS, Schedule, Step};
+use gpu_kernels::{Element, Precision, STEPS, Schedule, Step, Tile};
 use host::backend::emulator::{EmulatorBackend, MODELS};
 use host::backend::{Backend, Kernel};
 use host::measure::bench::{Comparison, Timing, compare};
@@ -45,7 +45,8 @@ fn every_class_of_blocks_runs_and_is_verified() {
             (_, cluster) => cluster,
         };
         let together: u64 = step.cluster.iter().map(|&blocks| u64::from(blocks)).product();
-        let (m, n) = (4 * step.tile.bm * along_m + 3, 4 * step.tile.bn * along_n + 5);
+        let Tile { bm, bn, .. } = step.tile;
+        let (m, n) = (4 * bm * along_m + bm.min(3), 4 * bn * along_n + bn.min(5));
         let problem = Problem::new(m, n, 75).unwrap().with_scalars(1.5, -0.5).unwrap();
         let mut backend = tests::emulator(step, PtxSource::BuiltIn, NOTHING);
         let comparison = comparison(step, &problem, &mut backend);

@@ -1,0 +1,160 @@
+//! The epilogue of a matrix times a few vectors: the threads of a block, then the blocks of a cluster, add their sums in a fixed order.
+
+use crate::Splits;
+use crate::mainloop::gemv::{ROWS, SIDE, THREADS, vector_values};
+
+/// f32 values between the partial sums of one row of the fragments and of the next: adjacent rows start in other banks.
+const PITCH: u32 = THREADS + 8;
+
+/// Of shared memory, the values of `few` vectors, and then of all threads' partial sums.
+const fn block_values(few: u32) -> u32 {
+    let (vectors, partials) = (vector_values(few), few * SIDE * PITCH);
+    if vectors > partials { vectors } else { partials }
+}
+
+/// Dynamic shared memory of a block: behind these, the sums that each block of a cluster gets from all of them.
+pub(crate) const fn smem_bytes(few: u32) -> u32 {
+    (block_values(few) + few * ROWS + Splits::MAX_CLUSTER) * 4
+}
+
+#[cfg(feature = "device")]
+pub(crate) use kernel::{begin, reduce, store};
+
+/// What runs on the device.
+#[cfg(feature = "device")]
+mod kernel {
+    use super::*;
+    use crate::Coord;
+    use crate::epilogue::direct::Output;
+    use crate::epilogue::fused::{Fused, NOTHING};
+    use crate::gemm::Gemm;
+    use crate::hardware::WARP;
+    use crate::mainloop::gemv::{Accumulators, Fragments, Load};
+    use crate::planned::PlannedBlock;
+    use crate::ptx::{cluster, compiler};
+    use cuda_std::prelude::*;
+    use cuda_std::warp;
+
+    /// C = activation(alpha\*sum + beta\*C + bias) for one element, where C and the bias are of f32, or else of `O`.
+    ///
+    /// # Safety
+    /// It is in bounds of C and of the bias, and no other thread touches it.
+    #[inline(always)]
+    pub(crate) unsafe fn store<O: Output>(
+        g: &Gemm,
+        fused: Fused<O>,
+        is_f32: bool,
+        Coord { row, col }: Coord,
+        sum: f32,
+    ) {
+        let index = row as usize * g.ldc + col as usize;
+        // SAFETY: in bounds, upheld by the caller.
+        unsafe {
+            let get = |from: *const O, index: usize| {
+                if is_f32 { *from.cast::<f32>().add(index) } else { (*from.add(index)).get() }
+            };
+            let old = if g.beta == 0.0 { 0.0 } else { get(g.c.cast(), index) };
+            let bias = if fused.bias.is_null() {
+                NOTHING
+            } else {
+                get(fused.bias, if fused.is_per_row() { row } else { col } as usize)
+            };
+            let [[value]] = fused.apply(g, &[[sum]], &[[old]], &[[bias]]);
+            if is_f32 {
+                *g.c.add(index) = value;
+            } else {
+                *g.c.cast::<O>().add(index) = O::new(value);
+            }
+        }
+    }
+
+    /// At the start of the kernel: tells the cluster that this block has begun.
+    #[inline(always)]
+    pub(crate) fn begin(block: PlannedBlock) {
+        if block.cluster > 1 {
+            cluster::arrive_relaxed();
+        }
+    }
+
+    /// Reduces the sums of all threads of a cluster, and hands this block's share of those of the tile to `store`: a row of the matrix,
+    /// a vector, and the sum.
+    ///
+    /// # Safety
+    /// Every thread of the cluster calls it, after [`begin`]; `smem` has [`smem_bytes`], which nobody uses any more.
+    #[inline(always)]
+    pub(crate) unsafe fn reduce<I: Load, const FEW: usize>(
+        block: PlannedBlock,
+        fragments: &Fragments<I>,
+        smem: *mut f32,
+        acc: &Accumulators<FEW>,
+        store: impl Fn(u32, u32, f32),
+    ) {
+        let blocks = block.cluster.max(1); // it is, but a division would check
+        let tid = thread::thread_idx_x();
+        let (groups, rows_log2) = (fragments.groups(), fragments.rows_log2());
+        let coord = |index: u32| (index & ((1 << rows_log2) - 1), index >> rows_log2);
+        let sums = (FEW as u32) << rows_log2;
+        let share = sums.div_ceil(blocks).max(1);
+        // Threads for a sum, adjacent lanes.
+        let sums_log2 = rows_log2 + (FEW as u32).ilog2();
+        let lanes_log2 = THREADS.ilog2().saturating_sub(sums_log2).min(WARP.ilog2());
+        let lanes = 1 << lanes_log2;
+        let received = smem.wrapping_add(block_values(FEW as u32) as usize); // (share, blocks)
+        // SAFETY: within shared memory, which other blocks have when they have begun.
+        unsafe {
+            for f in 0..FEW {
+                for i in 0..SIDE {
+                    *smem.add((f as u32 * SIDE + i) as usize * PITCH as usize + fragments.place() as usize) =
+                        acc[f][i as usize];
+                }
+            }
+            thread::sync_threads(); // every thread's sums are there
+            if blocks > 1 {
+                cluster::wait();
+            }
+
+            let mut job = tid;
+            while job < sums * lanes {
+                let (index, lane) = (job >> lanes_log2, job & (lanes - 1));
+                let (row, f) = coord(index);
+                let (i, bundle) = fragments.of_row(row);
+                let partials = smem.add((f * SIDE + i) as usize * PITCH as usize);
+                let mut sum = 0.0;
+                let mut group = lane;
+                while group < groups {
+                    sum += *partials.add(fragments.place_of(bundle, group) as usize);
+                    group += lanes;
+                }
+                let mut distance = lanes / 2;
+                while distance > 0 {
+                    sum += warp::warp_shuffle_xor(u32::MAX, sum, distance, WARP).0;
+                    distance /= 2;
+                }
+                if lane == 0 {
+                    let owner = index / share;
+                    let place = received.add(((index - owner * share) * blocks + block.rank) as usize);
+                    cluster::store(shared::address(place), owner, sum);
+                }
+                job += THREADS;
+            }
+            if blocks > 1 {
+                cluster::sync(); // every block's sums are there
+            } else {
+                thread::sync_threads(); // the sums are there
+            }
+
+            let first = block.rank * share;
+            let mut index = first + tid;
+            while index < sums.min(first + share) {
+                let (mut sum, mut other) = (0.0, 0);
+                while other < blocks {
+                    sum += *received.add(((index - first) * blocks + other) as usize);
+                    other += compiler::opaque(1); // or LLVM would unroll the loop
+                }
+                let (row, f) = coord(index);
+                store(row, f, sum);
+                index += THREADS;
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! gemv: a matrix times a few vectors, at the speed of memory.
+//!
+//! ```text
+//!   n few:                          m few:
+//!        k            FEW                 k           columns in blocks of 64
+//!   A ┌───────┐     B ┌─┐ k           A ┌───────┐     B ┌──┬──┬──┐
+//!     ├───────┤ 64    │ │           FEW └───────┘       │  │  │  │ k
+//!     ├───────┤       │ │                               │  │  │  │
+//!     └───────┘       └─┘                               └──┴──┴──┘
+//! ```
+//!
+//! Changed since split-k: nothing is tiled for reuse, since each element of the matrix is used FEW times at most, from a register. What
+//! counts is the bytes in flight: a thread loads 64 of them ahead, four vectors of 16 bytes along k or along the rows, whichever are
+//! adjacent in memory. So no operand has to be transposed. Rows that are not aligned are loaded one element after the other, still by
+//! adjacent lanes. The vectors are in shared memory, where threads that share a k read them. The threads of a block share k as well as
+//! rows, and the plan may divide it further: over the blocks of a cluster, and over clusters.
+//!
+//! A block has 64 rows of the matrix, and of k, what its split has of it. Where there are fewer rows, more threads share k. All sums
+//! are made in one order: of a thread along k, of the threads of a block, of the blocks of a cluster.
+//!
+//! Source: none of the seeds; what cuBLAS has as `gemv` and `gemmk1`, and the worklog's rule that such products are bound by memory.
+
+use crate::epilogue::gemv::smem_bytes;
+use crate::mainloop::gemv::{BK, ROWS, SIDE, THREADS};
+use crate::{Element, Precision, Schedule, Step, Target, Tile, Transposed};
+#[cfg(feature = "device")]
+use half::{bf16, f16};
+
+/// Up to FEW vectors; an SM has BLOCKS of its blocks.
+struct Gemv<const FEW: usize, const BLOCKS: u32>;
+
+impl<const FEW: usize, const BLOCKS: u32> Gemv<FEW, BLOCKS> {
+    /// The vectors are columns of B.
+    const COLUMNS: Tile = Tile { bm: ROWS, bn: FEW as u32, bk: BK, tm: SIDE, tn: FEW as u32 };
+    /// The vectors are rows of A.
+    const ROWS: Tile = Tile { bm: FEW as u32, bn: ROWS, bk: BK, tm: FEW as u32, tn: SIDE };
+
+    /// A step of this shape, without its names.
+    const fn step(tile: Tile, precision: Precision, output: Element) -> Step {
+        Step {
+            base: Some("split-k"),
+            summary: "a matrix times a few vectors at the speed of memory: many loads in flight, k divided until the SMs are busy",
+            source: "cuBLAS, gemv; none of the seeds",
+            precision,
+            output,
+            target: Target::Sm90a,
+            tile,
+            block: [THREADS, 1, 1],
+            schedule: Schedule::PlannedSplitK { blocks_per_sm: BLOCKS, least_k: 2 * BK },
+            transposed: Transposed::Read,
+            dynamic_smem_bytes: smem_bytes(FEW as u32),
+            ..Step::PLAIN
+        }
+    }
+}
+
+/// This step's entry in the registry: one column.
+pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
+
+macro_rules! named {
+    ($kernel:ident, $shape:ty, $tile:ident, $precision:ident, $element:ident) => {
+        Step {
+            kernel: stringify!($kernel),
+            fused: Some(concat!(stringify!($kernel), "_fused")),
+            ..<$shape>::step(<$shape>::$tile, Precision::$precision, Element::$element)
+        }
+    };
+}
+
+/// Declares a kernel for each element type and number of vectors, and two [`Step`]s of it: the grid tells the kernel which.
+macro_rules! kernels {
+    ($($kernel:ident $columns:literal $rows:literal $shape:ty, $blocks:literal, $precision:ident $input:ident $element:ident;)*) => {
+        const ALL: &[Step] = &[$(
+            Step { slug: $columns, ..named!($kernel, $shape, COLUMNS, $precision, $element) },
+            Step { slug: $rows, ..named!($kernel, $shape, ROWS, $precision, $element) }
+        ),*];
+
+        $(
+            #[cfg(feature = "device")]
+            crate::epilogue::fusion::gemm_kernels! {
+                $kernel, launch_bounds(THREADS, $blocks), $input => $input, <$shape>::run::<$input>,
+                a_transposed: u32, b_transposed: u32, a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32,
+                plane_stride: u64
+            }
+        )*
+    };
+}
+
+kernels! {
+    sgemm_gemv "gemv" "gemv/row" Gemv<1, 4>, 4, Fp32 f32 F32;
+    sgemm_gemv_8 "gemv/8" "gemv/8-rows" Gemv<8, 2>, 2, Fp32 f32 F32;
+    gemv_f16 "gemv/f16" "gemv/f16-row" Gemv<1, 3>, 3, F16 f16 F16;
+    gemv_f16_8 "gemv/f16-8" "gemv/f16-8-rows" Gemv<8, 2>, 2, F16 f16 F16;
+    gemv_bf16 "gemv/bf16" "gemv/bf16-row" Gemv<1, 3>, 3, Bf16 bf16 Bf16;
+    gemv_bf16_8 "gemv/bf16-8" "gemv/bf16-8-rows" Gemv<8, 2>, 2, Bf16 bf16 Bf16;
+}
+
+/// What runs on the device.
+#[cfg(feature = "device")]
+pub mod kernel {
+    use super::*;
+    use crate::epilogue::fused::Fused;
+    use crate::epilogue::fusion::Fusion;
+    use crate::epilogue::gemv;
+    use crate::gemm::Gemm;
+    use crate::mainloop::gemv::{Fragments, Load, Share, Strided};
+    use crate::planned::PlannedBlock;
+    use crate::{Activation, Coord};
+    use cuda_std::prelude::*;
+
+    impl<const FEW: usize, const BLOCKS: u32> Gemv<FEW, BLOCKS> {
+        /// # Safety
+        /// As of the kernels.
+        #[allow(clippy::too_many_arguments)]
+        #[inline(always)]
+        pub(super) unsafe fn run<I: Load>(
+            g: Gemm,
+            fusion: impl Fusion<I>,
+            a_transposed: u32,
+            b_transposed: u32,
+            a_stride: u64,
+            b_stride: u64,
+            c_stride: u64,
+            c_is_f32: u32,
+            planes: u32,
+            plane_stride: u64,
+        ) {
+            let block = PlannedBlock::new(planes);
+            gemv::begin(block);
+
+            // tile coordinates
+            let is = |tile: Tile| {
+                (thread::grid_dim_x(), thread::grid_dim_y()) == (g.n.div_ceil(tile.bn), g.m.div_ceil(tile.bm))
+            };
+            let are_columns = is(Self::COLUMNS); // where it is both, there is one block
+            let tile = if are_columns { Self::COLUMNS } else { Self::ROWS };
+            let (row, col) = (thread::block_idx_y() * tile.bm, thread::block_idx_x() * tile.bn);
+            let problem = block.problem as usize;
+            let strides = |transposed: bool, ld: usize| if transposed { (ld as u32, 1) } else { (1, ld as u32) };
+            let operand = |start: *const f32, stride: u64, first: u32, (along_k, across): (u32, u32)| Strided {
+                start: start.cast::<I>().wrapping_add(problem * stride as usize + first as usize * across as usize),
+                along_k,
+                across,
+            };
+            let a = operand(g.a, a_stride, row, strides(a_transposed != 0, g.lda));
+            let b = operand(g.b, b_stride, col, strides(b_transposed == 0, g.ldb));
+            let (m, n) = (g.m - row, g.n - col);
+            let ((matrix, rows), (vectors, few)) = if are_columns { ((a, m), (b, n)) } else { ((b, n), (a, m)) };
+            let k_tiles = block.k_tiles(g.k.div_ceil(BK));
+            let k = (k_tiles.start * BK).min(g.k)..(k_tiles.end * BK).min(g.k);
+
+            // shared memory
+            let smem = shared::dynamic_shared_mem::<f32>();
+
+            // SAFETY: every thread of the cluster is here, with this step's shared memory; the grid covers C, so the tile starts in
+            // bounds, and what is stored is in bounds of it.
+            unsafe {
+                // mainloop
+                let fragments = Fragments::new(Share { matrix, vectors, rows, few, k });
+                let acc = fragments.sums::<FEW>(smem);
+
+                // epilogue
+                let is_f32 = !I::IS_NARROW || c_is_f32 != 0;
+                let first = problem * c_stride as usize + block.plane as usize * plane_stride as usize;
+                let bytes = if is_f32 { size_of::<f32>() } else { size_of::<I>() };
+                let g = Gemm { c: g.c.wrapping_byte_add(first * bytes), ..g };
+                let none = Fused { bias: core::ptr::null(), bias_per: 0, activation: Activation::None as u32 };
+                let fused = fusion.get().unwrap_or(none);
+                gemv::reduce::<I, FEW>(block, &fragments, smem, &acc, |i, f, sum| {
+                    if i < rows && f < few {
+                        let at = if are_columns {
+                            Coord { row: row + i, col: col + f }
+                        } else {
+                            Coord { row: row + f, col: col + i }
+                        };
+                        gemv::store(&g, fused, is_f32, at, sum);
+                    }
+                });
+            }
+        }
+    }
+}
