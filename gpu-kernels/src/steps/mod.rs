@@ -87,6 +87,6 @@ pub const STEPS: &[Step] = &[
     any_layout::STEP,
     hgemm_split_k::STEP,
     gemv::STEP,
-    gemv_rows::STEP,
     tf32_split_k::STEP,
+    gemv_rows::STEP,
 ];
