@@ -190,6 +190,9 @@ pub struct Shapes {
 /// `host tune`.
 #[derive(Debug, Args)]
 pub struct Tune {
+    /// Time the kernels of these accuracy classes only; separate several with commas [default: fp32, tf32, f16, bf16]
+    #[arg(long, value_name = "CLASS", value_delimiter = ',', value_parser = precision, conflicts_with_all = ["records", "model"])]
+    pub precision: Vec<AccuracyClass>,
     /// Take the times of these records, which `host tune` or `host shapes --regret` wrote, instead of measuring
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     pub records: Vec<PathBuf>,

@@ -246,10 +246,11 @@ impl RunRequest {
     }
 
     fn tune(args: args::Tune) -> Result<Self, Error> {
-        let args::Tune { records, model, device, output: file, json } = args;
+        let args::Tune { precision, records, model, device, output: file, json } = args;
         let options = Options { device_ordinal: device.ordinal, ..Options::default() };
         // Kernels of the first two are those of fp32.
-        let classes = AccuracyClass::ALL.into_iter().filter(|class| *class != AccuracyClass::Fp32Strict).collect();
+        let all = || AccuracyClass::ALL.into_iter().filter(|class| *class != AccuracyClass::Fp32Strict).collect();
+        let classes = if precision.is_empty() { all() } else { precision };
         let sweep = Sweep { set: tune::set(), classes, regret: true };
         let model = model.as_deref().map(find_model).transpose()?;
         let task = Task::Tune(Tuning { sweep, records, model, file });

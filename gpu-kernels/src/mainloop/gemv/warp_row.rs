@@ -41,8 +41,7 @@ pub(crate) unsafe fn sum<I: Load>(row: *const I, vector: Strided<I>, k: Range<u3
             if is_wide {
                 let at = |i: usize| first + i as u32 * at_once + lane * SIDE;
                 let fours = |of: *const I, p: u32| I::load_fours_below(of, of_warp as usize, p, of_warp, end);
-                let matrix: [Raw; UNROLLED] =
-                    core::array::from_fn(|i| fours(row.wrapping_add(at(i) as usize), at(i)));
+                let matrix: [Raw; UNROLLED] = core::array::from_fn(|i| fours(row.wrapping_add(at(i) as usize), at(i)));
                 for (i, raw) in matrix.into_iter().enumerate() {
                     let (mut raw, mut of_vector) = (raw, [0; SIDE as usize]);
                     if is_vector_wide {
@@ -53,7 +52,9 @@ pub(crate) unsafe fn sum<I: Load>(row: *const I, vector: Strided<I>, k: Range<u3
                         let factors = if is_vector_wide {
                             I::numbers(of_vector)
                         } else {
-                            core::array::from_fn(|v| I::number(I::load_below(vector_at(p + v as u32), p + v as u32, end)))
+                            core::array::from_fn(|v| {
+                                I::number(I::load_below(vector_at(p + v as u32), p + v as u32, end))
+                            })
                         };
                         let numbers = I::numbers(raw);
                         for v in 0..SIDE as usize {
