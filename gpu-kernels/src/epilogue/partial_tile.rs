@@ -131,7 +131,8 @@ pub(crate) struct PartialTile<const BM: u32, const BN: u32, const PAD: u32> {
 }
 
 impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
-    const PITCH: u32 = BN + PAD;
+    /// Words from a row to the next.
+    pub const PITCH: u32 = BN + PAD;
 
     /// In shared memory that nothing else uses any more, at a multiple of 16 bytes.
     #[inline(always)]

@@ -11,6 +11,7 @@ pub(crate) mod half_tile;
 pub(crate) mod operand_copy;
 pub(crate) mod simt_tma;
 pub(crate) mod split_mma;
+pub(crate) mod tf32_tile;
 #[cfg(feature = "device")]
 pub(crate) mod thread_tile;
 pub(crate) mod warp_specialized;

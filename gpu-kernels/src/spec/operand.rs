@@ -62,6 +62,20 @@ pub enum Transposed {
     Read,
     /// The same, through tensor maps of these boxes of them.
     Mapped(Ab<TmaBox>),
+    /// The same of B alone: A only as a pre-pass leaves it.
+    MappedB(TmaBox),
+}
+
+impl Transposed {
+    /// Whether it reads this operand either way.
+    #[must_use]
+    pub const fn reads(self, operand: Operand) -> bool {
+        match self {
+            Self::ByPrepass => false,
+            Self::Read | Self::Mapped(_) => true,
+            Self::MappedB(_) => matches!(operand, Operand::B),
+        }
+    }
 }
 
 /// What one TMA load copies out of a row-major matrix; elements out of bounds are zero.

@@ -96,19 +96,12 @@ pub mod kernel {
     use crate::epilogue::staged::StagingBuffer;
     use crate::gemm::Gemm;
     use crate::hardware::WGMMA_M;
+    use crate::mainloop::tf32_tile::fragments::{Fragments, MMAS, of_panel};
     use crate::mainloop::warp_specialized::{CONSUMER_REGS, CONSUMER_THREADS, PRODUCER_REGS, Ring, Stage};
     use crate::ptx::compiler;
     use crate::ptx::tensor::{self, TensorMap};
     use crate::ptx::wgmma::{self, Descriptor, WGMMA_K_BYTES};
     use crate::{Coord, persistent_tile};
-    use cuda_std::prelude::*;
-
-    /// Depth of an MMA, and MMAs per k-tile.
-    const DEPTH: u32 = WGMMA_K_BYTES / 4;
-    const MMAS: usize = (BK / DEPTH) as usize;
-
-    /// A thread's fragments of 64 columns of a k-tile of B, for each MMA.
-    type Fragments = [[f32; 4]; MMAS];
 
     impl<const ACC: usize, const STAGES: u32> Transposed<ACC, STAGES> {
         /// # Safety
@@ -208,22 +201,13 @@ pub mod kernel {
         }
 
         /// This thread's fragments of B^T, whose rows are the columns at [`column`].
-        ///
-        /// TMA's swizzle: chunk c of row r, four columns, lies at chunk c ^ (r % 8). The lanes that read one row read two whole
-        /// chunks four apart; the lanes of the next rows read the chunks between.
         #[inline(always)]
         unsafe fn fragments(stage: Stage) -> Fragments {
             let column = warp_specialized::consumer() * WGMMA_M + column();
             let (panel, col) = (column / BK, column % BK);
             let b_smem = stage.words(Self::A_BYTES + panel * PANEL_BYTES); // (BK, BK)
-            core::array::from_fn(|i| {
-                core::array::from_fn(|v| {
-                    let row = i as u32 * DEPTH + warp::lane_id() % 4 + v as u32 / 2 * 4;
-                    let col = col + v as u32 % 2 * 4;
-                    // SAFETY: inside the panel.
-                    unsafe { *b_smem.add((row * BK + (((col / 4) ^ (row % 8)) * 4 + col % 4)) as usize) }
-                })
-            })
+            // SAFETY: it is that panel.
+            unsafe { of_panel(b_smem, col) }
         }
     }
 }

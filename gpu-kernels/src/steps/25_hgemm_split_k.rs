@@ -76,7 +76,8 @@ pub mod kernel {
     use crate::epilogue::fused::Fused;
     use crate::epilogue::partial_tile;
     use crate::gemm::Gemm;
-    use crate::mainloop::half_tile::{BK, Mapped};
+    use crate::mainloop::half_tile::BK;
+    use crate::mainloop::warp_specialized::producer_warp::Mapped;
     use crate::planned::PlannedBlock;
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::Input;

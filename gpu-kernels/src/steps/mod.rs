@@ -40,6 +40,8 @@ pub mod split_k;
 pub mod stream_k;
 #[path = "21_tf32.rs"]
 pub mod tf32;
+#[path = "27_tf32_split_k.rs"]
+pub mod tf32_split_k;
 #[path = "23_tf32x3.rs"]
 pub mod tf32x3;
 #[path = "04_tiling_1d.rs"]
@@ -83,4 +85,5 @@ pub const STEPS: &[Step] = &[
     any_layout::STEP,
     hgemm_split_k::STEP,
     gemv::STEP,
+    tf32_split_k::STEP,
 ];

@@ -1,6 +1,6 @@
 //! How an operand gets into the form in which a step's kernel reads it.
 
-use gpu_kernels::{Operand, Prepass, Step, Transposed};
+use gpu_kernels::{Operand, Prepass, Step};
 
 use super::stored::Stored;
 use super::{Buffer, OPERAND_ALIGNMENT, Place};
@@ -56,7 +56,7 @@ impl Passes {
         let is_aligned = alignment >= OPERAND_ALIGNMENT && source.has_aligned_rows();
         // TMA cannot do without; nor can steps that have such a pre-pass.
         let needs_aligned = !is_split && (step.maps.is_some() || wanted.is_some());
-        let turns = step.transposed == Transposed::ByPrepass && source.transposed != transposes;
+        let turns = !step.transposed.reads(operand) && source.transposed != transposes;
         let is_readable = !turns && source.is_countable() && (is_aligned || !needs_aligned);
         Self { rearranges: !is_readable, turns, splits: is_split }
     }

@@ -108,7 +108,11 @@ impl Plan {
             ("ldc", Argument::U32(target.ld)),
         ];
         if let Some(boxes) = step.maps {
-            let transposed = if let Transposed::Mapped(transposed) = step.transposed { transposed } else { boxes };
+            let transposed = match step.transposed {
+                Transposed::Mapped(transposed) => transposed,
+                Transposed::MappedB(b) => Ab { b, ..boxes },
+                Transposed::ByPrepass | Transposed::Read => boxes,
+            };
             let map = |stored: Stored, operand, stride: u64| {
                 let Stored { place, rows, columns, ld, element, .. } = stored;
                 let (rows, columns) = (rows.max(1), columns.max(1));

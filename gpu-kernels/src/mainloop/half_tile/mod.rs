@@ -17,8 +17,6 @@ use crate::{Ab, Element, Extent, Operand, Precision, Schedule, Step, Target, Til
 
 #[cfg(feature = "device")]
 mod stages;
-#[cfg(feature = "device")]
-pub(crate) use stages::Mapped;
 
 /// Elements in a row of shared memory.
 const ROW: u32 = SWIZZLE_BYTES / 2;

@@ -4,28 +4,16 @@ use super::{BK, HalfTile, PAD, ROW};
 use crate::epilogue::direct::{OCTET, Output};
 use crate::epilogue::partial_tile::PartialTile;
 use crate::hardware::{SWIZZLE_BYTES, WARPGROUP, WGMMA_M};
+use crate::mainloop::warp_specialized::producer_warp::{self, Mapped};
 use crate::mainloop::warp_specialized::{Ring, Stage};
-use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
-use crate::ptx::{barrier, compiler};
+use crate::ptx::{compiler, tensor};
 use crate::{Ab, Coord};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
 /// Depth of an MMA.
 const DEPTH: u32 = WGMMA_K_BYTES / 2;
-
-/// The named barrier of the consumers.
-const CONSUMERS: u32 = 1;
-
-/// An operand in memory.
-#[derive(Clone, Copy)]
-pub(crate) struct Mapped {
-    pub map: *const TensorMap,
-    /// Its index along the third dimension of the map.
-    pub index: u32,
-    pub is_transposed: bool,
-}
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
     const PANEL_ROW_BYTES: u32 = Self::PANEL * 2;
@@ -58,14 +46,12 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// The producer warp calls it, with maps of this shape's boxes.
     #[inline(always)]
     pub unsafe fn produce(ring: &mut Ring<1>, at: Coord, k_tiles: Range<u32>, operands: Ab<Mapped>) {
-        let mut k_tile = k_tiles.start;
-        while thread::thread_idx_x() == Self::CONSUMER_THREADS && k_tile < k_tiles.end {
-            // SAFETY: this is the producer thread; the boxes fill the stage.
-            unsafe { Self::load(ring.producer_acquire(), at, k_tile * BK, operands) };
-            k_tile = compiler::opaque(k_tile + 1); // or LLVM would unroll the loop
+        // SAFETY: upheld by the caller (see `# Safety`); the boxes fill the stage.
+        unsafe {
+            producer_warp::produce(ring, Self::CONSUMER_THREADS, k_tiles, |stage, k_tile| {
+                Self::load(stage, at, k_tile * BK, operands);
+            });
         }
-        // SAFETY: the whole warp is here.
-        unsafe { warp::sync_warp(u32::MAX) }; // barriers want it converged
     }
 
     /// Issues the TMA loads of the k-tile that begins at `k`.
@@ -165,7 +151,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     pub unsafe fn publish(tile: PartialTile<BM, BN, PAD>, acc: &[f32; ACC]) {
         // SAFETY: inside the tile, and nobody else stores these.
         unsafe {
-            barrier::sync(CONSUMERS, Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete
+            producer_warp::sync_consumers(Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete
             for half in 0..2 {
                 let row = Self::warpgroup() * WGMMA_M + wgmma::acc_row() + half as u32 * 8;
                 let to = tile.at(Coord { row, col: wgmma::acc_col() });

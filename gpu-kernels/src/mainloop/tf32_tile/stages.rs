@@ -1,0 +1,199 @@
+//! What the roles of a block do with the stages.
+
+use super::fragments::{self, Fragments, MMAS};
+use super::{BK, PAD, Tf32Tile};
+use crate::epilogue::columns;
+use crate::epilogue::direct::OCTET;
+use crate::epilogue::partial_tile::PartialTile;
+use crate::hardware::{SWIZZLE_BYTES, WARPGROUP, WGMMA_M};
+use crate::mainloop::warp_specialized::producer_warp::{self, Mapped};
+use crate::mainloop::warp_specialized::{Ring, Stage};
+use crate::ptx::wgmma::{self, Descriptor, WGMMA_K_BYTES};
+use crate::ptx::{compiler, tensor};
+use crate::{Ab, Coord};
+use core::ops::Range;
+use cuda_std::prelude::*;
+
+/// A panel: BK columns of an n-major B.
+const PANEL_BYTES: u32 = BK * SWIZZLE_BYTES;
+
+impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile<BM, BN, ACC, STAGES> {
+    /// The ring, whose barriers are initialised.
+    ///
+    /// # Safety
+    /// Every thread of the block calls it once.
+    #[inline(always)]
+    pub unsafe fn ring() -> Ring<1> {
+        // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
+        unsafe { Ring::of_block(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
+    }
+
+    /// Whether this thread is of the producer warp.
+    #[inline(always)]
+    pub fn is_producer() -> bool {
+        thread::thread_idx_x() >= Self::CONSUMER_THREADS
+    }
+
+    /// The first column of this thread's warpgroup.
+    #[inline(always)]
+    fn first_column() -> u32 {
+        thread::thread_idx_x() / WARPGROUP * WGMMA_M
+    }
+
+    /// Fills a stage with each of these k-tiles of the tile at that place of C, as soon as the stage is empty.
+    ///
+    /// # Safety
+    /// The producer warp calls it, with maps of this shape's boxes.
+    #[inline(always)]
+    pub unsafe fn produce(ring: &mut Ring<1>, at: Coord, k_tiles: Range<u32>, operands: Ab<Mapped>) {
+        // SAFETY: upheld by the caller (see `# Safety`); the boxes fill the stage.
+        unsafe {
+            producer_warp::produce(ring, Self::CONSUMER_THREADS, k_tiles, |stage, k_tile| {
+                Self::load(stage, at, k_tile * BK, operands);
+            });
+        }
+    }
+
+    /// Issues the TMA loads of the k-tile that begins at `k`.
+    #[inline(always)]
+    unsafe fn load(stage: Stage, Coord { row, col }: Coord, k: u32, Ab { a, b }: Ab<Mapped>) {
+        let b_smem = stage.address + Self::A_BYTES;
+        // SAFETY: the boxes fill the stage, which is empty.
+        unsafe {
+            tensor::load_of_batch(stage.address, a.map, a.index, row, k, stage.full); // (BM, BK)
+            if b.is_transposed {
+                tensor::load_of_batch(b_smem, b.map, b.index, col, k, stage.full); // (BN, BK)
+            } else {
+                for panel in 0..BN / BK {
+                    let to = b_smem + panel * PANEL_BYTES;
+                    tensor::load_of_batch(to, b.map, b.index, k, col + panel * BK, stage.full); // (BK, BK)
+                }
+            }
+        }
+    }
+
+    /// (A*B)^T over so many k-tiles: this thread's accumulators.
+    ///
+    /// # Safety
+    /// Every consumer thread calls it, and as many k-tiles are produced.
+    #[inline(always)]
+    pub unsafe fn consume(ring: &mut Ring<1>, k_tiles: u32, b_is_transposed: bool) -> [f32; ACC] {
+        let mut acc = wgmma::zeros::<ACC>();
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            if b_is_transposed {
+                Self::k_major(ring, k_tiles, &mut acc);
+            } else {
+                Self::n_major(ring, k_tiles, &mut acc);
+            }
+        }
+        wgmma::wait_acc::<0, ACC>(&mut acc); // they are complete, of which the compiler learns here
+        acc
+    }
+
+    /// acc += (A*B)^T with B k-major in shared memory. The MMAs of a k-tile are issued before those of the one before it complete.
+    #[inline(always)]
+    unsafe fn k_major(ring: &mut Ring<1>, k_tiles: u32, acc: &mut [f32; ACC]) {
+        // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
+        unsafe {
+            let (mut is_first, mut left) = (true, k_tiles);
+            while left > 0 {
+                let stage = ring.consumer_wait();
+                let b_smem = stage.address + Self::A_BYTES + Self::first_column() * SWIZZLE_BYTES;
+                let (b, a) = (Descriptor::k_major(b_smem), Descriptor::k_major(stage.address)); // (BN, BK), (BM, BK)
+                wgmma::fence();
+                for i in 0..MMAS as u32 {
+                    wgmma::tf32(acc, b.add(i * WGMMA_K_BYTES), a.add(i * WGMMA_K_BYTES), !is_first || i > 0);
+                }
+                wgmma::commit_group();
+                wgmma::wait_group::<1>();
+                if !is_first {
+                    ring.consumer_release_before_last();
+                }
+                is_first = false;
+                left = compiler::opaque(left - 1); // or LLVM would unroll the loop
+            }
+            wgmma::wait_group::<0>(); // before the loops' ends meet, or ptxas would serialise the MMAs
+        }
+    }
+
+    /// The same with B n-major: the fragments of one k-tile are loaded while the MMAs of the other execute. So that they stay in their
+    /// registers, the loop has two k-tiles.
+    #[inline(always)]
+    unsafe fn n_major(ring: &mut Ring<1>, k_tiles: u32, acc: &mut [f32; ACC]) {
+        let (mut is_first, mut left, mut odd) = (true, k_tiles, [[0.0; 4]; MMAS]);
+        // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
+        unsafe {
+            while left > 0 {
+                let even = Self::issue_mmas(ring, acc, !is_first);
+                wgmma::wait_group::<1>();
+                wgmma::pin_fragments(&odd);
+                if !is_first {
+                    ring.consumer_release_before_last();
+                }
+                if left == 1 {
+                    wgmma::wait_group::<0>();
+                    wgmma::pin_fragments(&even);
+                    return;
+                }
+                odd = Self::issue_mmas(ring, acc, true);
+                wgmma::wait_group::<1>();
+                wgmma::pin_fragments(&even);
+                ring.consumer_release_before_last();
+                is_first = false;
+                left = compiler::opaque(left - 2);
+            }
+            wgmma::wait_group::<0>();
+            wgmma::pin_fragments(&odd);
+        }
+    }
+
+    /// Issues the MMAs of the next k-tile. Its fragments must not change until these complete.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the fragments in memory
+    #[inline(always)]
+    unsafe fn issue_mmas(ring: &mut Ring<1>, acc: &mut [f32; ACC], accumulate: bool) -> Fragments {
+        // SAFETY: the stage is full, and nobody releases it before the MMAs are waited for; the column is one of BN.
+        unsafe {
+            let stage = ring.consumer_wait();
+            let column = Self::first_column() + columns::column();
+            let b_smem = stage.words(Self::A_BYTES + column / BK * PANEL_BYTES); // (BK, BK)
+            let (b_frag, a) = (fragments::of_panel(b_smem, column % BK), Descriptor::k_major(stage.address)); // (BM, BK)
+            wgmma::fence();
+            for i in 0..MMAS {
+                wgmma::tf32_fragments(acc, b_frag[i], a.add(i as u32 * WGMMA_K_BYTES), accumulate || i > 0);
+            }
+            wgmma::commit_group();
+            b_frag
+        }
+    }
+
+    /// This block's partial tile, where the stages were.
+    #[inline(always)]
+    pub fn partial_tile() -> PartialTile<BM, BN, PAD> {
+        PartialTile::new(shared::dynamic_shared_mem())
+    }
+
+    /// Publishes the accumulators.
+    ///
+    /// # Safety
+    /// Every consumer thread calls it, with its [`partial_tile`](Self::partial_tile) and what [`consume`](Self::consume) returned.
+    #[inline(always)]
+    pub unsafe fn publish(tile: PartialTile<BM, BN, PAD>, acc: &[f32; ACC], b_is_transposed: bool) {
+        // A row of B^T is a column of C: those of fragments are not in order.
+        let (col, apart) = if b_is_transposed { (wgmma::acc_row(), 8) } else { (columns::column(), 4) };
+        // SAFETY: inside the tile, and nobody else stores these.
+        unsafe {
+            producer_warp::sync_consumers(Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete
+            for half in 0..2 {
+                let to =
+                    tile.at(Coord { row: wgmma::acc_col(), col: Self::first_column() + col + half as u32 * apart });
+                for i in 0..ACC / OCTET {
+                    for next in 0..2 {
+                        let row = i as u32 * 8 + next as u32;
+                        *to.add((row * PartialTile::<BM, BN, PAD>::PITCH) as usize) = acc[i * OCTET + half * 2 + next];
+                    }
+                }
+            }
+        }
+    }
+}
