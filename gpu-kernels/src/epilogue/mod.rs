@@ -14,7 +14,6 @@ pub(crate) mod fixup;
 pub(crate) mod fused;
 #[cfg(feature = "device")]
 pub(crate) mod fusion;
-pub(crate) mod gemv;
 #[cfg(feature = "device")]
 pub(crate) mod partial_tile;
 #[cfg(feature = "device")]

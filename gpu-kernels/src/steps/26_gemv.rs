@@ -20,23 +20,23 @@
 //!
 //! Source: none of the seeds; what cuBLAS has as `gemv` and `gemmk1`, and the worklog's rule that such products are bound by memory.
 
-use crate::epilogue::gemv::smem_bytes;
+use crate::mainloop::gemv::reduction::smem_bytes;
 use crate::mainloop::gemv::{BK, ROWS, SIDE, THREADS};
 use crate::{Element, Precision, Schedule, Step, Target, Tile, Transposed};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
-/// Up to FEW vectors; an SM has BLOCKS of its blocks.
-struct Gemv<const FEW: usize, const BLOCKS: u32>;
+/// Up to FEW vectors.
+struct Gemv<const FEW: usize>;
 
-impl<const FEW: usize, const BLOCKS: u32> Gemv<FEW, BLOCKS> {
+impl<const FEW: usize> Gemv<FEW> {
     /// The vectors are columns of B.
     const COLUMNS: Tile = Tile { bm: ROWS, bn: FEW as u32, bk: BK, tm: SIDE, tn: FEW as u32 };
     /// The vectors are rows of A.
     const ROWS: Tile = Tile { bm: FEW as u32, bn: ROWS, bk: BK, tm: FEW as u32, tn: SIDE };
 
-    /// A step of this shape, without its names.
-    const fn step(tile: Tile, precision: Precision, output: Element) -> Step {
+    /// A step of one of these tiles, without its names, with so many CTA slots per SM.
+    const fn step(tile: Tile, blocks_per_sm: u32, precision: Precision, output: Element) -> Step {
         Step {
             base: Some("split-k"),
             summary: "a matrix times a few vectors at the speed of memory: many loads in flight, k divided until the SMs are busy",
@@ -46,7 +46,7 @@ impl<const FEW: usize, const BLOCKS: u32> Gemv<FEW, BLOCKS> {
             target: Target::Sm90a,
             tile,
             block: [THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm: BLOCKS, least_k: 2 * BK },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, least_k: 2 * BK },
             transposed: Transposed::Read,
             dynamic_smem_bytes: smem_bytes(FEW as u32),
             ..Step::PLAIN
@@ -57,12 +57,13 @@ impl<const FEW: usize, const BLOCKS: u32> Gemv<FEW, BLOCKS> {
 /// This step's entry in the registry: one column.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
+/// A step without its slug.
 macro_rules! named {
-    ($kernel:ident, $shape:ty, $tile:ident, $precision:ident, $element:ident) => {
+    ($kernel:ident, $shape:ty, $blocks:literal, $tile:ident, $precision:ident, $element:ident) => {
         Step {
             kernel: stringify!($kernel),
-            fused: Some(concat!(stringify!($kernel), "_fused")),
-            ..<$shape>::step(<$shape>::$tile, Precision::$precision, Element::$element)
+            fused: Some(stringify!($kernel)),
+            ..<$shape>::step(<$shape>::$tile, $blocks, Precision::$precision, Element::$element)
         }
     };
 }
@@ -71,13 +72,13 @@ macro_rules! named {
 macro_rules! kernels {
     ($($kernel:ident $columns:literal $rows:literal $shape:ty, $blocks:literal, $precision:ident $input:ident $element:ident;)*) => {
         const ALL: &[Step] = &[$(
-            Step { slug: $columns, ..named!($kernel, $shape, COLUMNS, $precision, $element) },
-            Step { slug: $rows, ..named!($kernel, $shape, ROWS, $precision, $element) }
+            Step { slug: $columns, ..named!($kernel, $shape, $blocks, COLUMNS, $precision, $element) },
+            Step { slug: $rows, ..named!($kernel, $shape, $blocks, ROWS, $precision, $element) }
         ),*];
 
         $(
             #[cfg(feature = "device")]
-            crate::epilogue::fusion::gemm_kernels! {
+            crate::epilogue::fusion::fused_kernel! {
                 $kernel, launch_bounds(THREADS, $blocks), $input => $input, <$shape>::run::<$input>,
                 a_transposed: u32, b_transposed: u32, a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32,
                 plane_stride: u64
@@ -87,35 +88,33 @@ macro_rules! kernels {
 }
 
 kernels! {
-    sgemm_gemv "gemv" "gemv/row" Gemv<1, 4>, 4, Fp32 f32 F32;
-    sgemm_gemv_8 "gemv/8" "gemv/8-rows" Gemv<8, 2>, 2, Fp32 f32 F32;
-    gemv_f16 "gemv/f16" "gemv/f16-row" Gemv<1, 3>, 3, F16 f16 F16;
-    gemv_f16_8 "gemv/f16-8" "gemv/f16-8-rows" Gemv<8, 2>, 2, F16 f16 F16;
-    gemv_bf16 "gemv/bf16" "gemv/bf16-row" Gemv<1, 3>, 3, Bf16 bf16 Bf16;
-    gemv_bf16_8 "gemv/bf16-8" "gemv/bf16-8-rows" Gemv<8, 2>, 2, Bf16 bf16 Bf16;
+    sgemm_gemv "gemv" "gemv/row" Gemv<1>, 4, Fp32 f32 F32;
+    sgemm_gemv_8 "gemv/8" "gemv/8-rows" Gemv<8>, 2, Fp32 f32 F32;
+    gemv_f16 "gemv/f16" "gemv/f16-row" Gemv<1>, 3, F16 f16 F16;
+    gemv_f16_8 "gemv/f16-8" "gemv/f16-8-rows" Gemv<8>, 2, F16 f16 F16;
+    gemv_bf16 "gemv/bf16" "gemv/bf16-row" Gemv<1>, 3, Bf16 bf16 Bf16;
+    gemv_bf16_8 "gemv/bf16-8" "gemv/bf16-8-rows" Gemv<8>, 2, Bf16 bf16 Bf16;
 }
 
 /// What runs on the device.
 #[cfg(feature = "device")]
 pub mod kernel {
     use super::*;
+    use crate::Coord;
     use crate::epilogue::fused::Fused;
-    use crate::epilogue::fusion::Fusion;
-    use crate::epilogue::gemv;
     use crate::gemm::Gemm;
-    use crate::mainloop::gemv::{Fragments, Load, Share, Strided};
+    use crate::mainloop::gemv::{Fragments, Load, Share, Strided, reduction};
     use crate::planned::PlannedBlock;
-    use crate::{Activation, Coord};
     use cuda_std::prelude::*;
 
-    impl<const FEW: usize, const BLOCKS: u32> Gemv<FEW, BLOCKS> {
+    impl<const FEW: usize> Gemv<FEW> {
         /// # Safety
         /// As of the kernels.
         #[allow(clippy::too_many_arguments)]
         #[inline(always)]
         pub(super) unsafe fn run<I: Load>(
             g: Gemm,
-            fusion: impl Fusion<I>,
+            fused: Fused<I>,
             a_transposed: u32,
             b_transposed: u32,
             a_stride: u64,
@@ -126,7 +125,7 @@ pub mod kernel {
             plane_stride: u64,
         ) {
             let block = PlannedBlock::new(planes);
-            gemv::begin(block);
+            reduction::begin(block);
 
             // tile coordinates
             let is = |tile: Tile| {
@@ -164,16 +163,14 @@ pub mod kernel {
                 let first = problem * c_stride as usize + block.plane as usize * plane_stride as usize;
                 let bytes = if is_f32 { size_of::<f32>() } else { size_of::<I>() };
                 let g = Gemm { c: g.c.wrapping_byte_add(first * bytes), ..g };
-                let none = Fused { bias: core::ptr::null(), bias_per: 0, activation: Activation::None as u32 };
-                let fused = fusion.get().unwrap_or(none);
-                gemv::reduce::<I, FEW>(block, &fragments, smem, &acc, |i, f, sum| {
+                reduction::reduce::<I, FEW>(block, &fragments, smem, &acc, |i, f, sum| {
                     if i < rows && f < few {
                         let at = if are_columns {
                             Coord { row: row + i, col: col + f }
                         } else {
                             Coord { row: row + f, col: col + i }
                         };
-                        gemv::store(&g, fused, is_f32, at, sum);
+                        reduction::store(&g, fused, is_f32, at, sum);
                     }
                 });
             }

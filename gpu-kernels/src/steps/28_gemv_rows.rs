@@ -78,10 +78,9 @@ pub mod kernel {
     use super::*;
     use crate::Coord;
     use crate::epilogue::fused::Fused;
-    use crate::epilogue::gemv;
     use crate::gemm::Gemm;
     use crate::hardware::WARP;
-    use crate::mainloop::gemv::{Load, Strided, warp_row};
+    use crate::mainloop::gemv::{Load, Strided, reduction, warp_row};
     use crate::planned::PlannedBlock;
     use crate::ptx::cluster;
     use cuda_std::prelude::*;
@@ -102,7 +101,7 @@ pub mod kernel {
         plane_stride: u64,
     ) {
         let block = PlannedBlock::new(planes);
-        gemv::begin(block);
+        reduction::begin(block);
 
         // tile coordinates
         let warp = thread::thread_idx_x() / WARP;
@@ -142,7 +141,7 @@ pub mod kernel {
                 let first = problem * c_stride as usize + block.plane as usize * plane_stride as usize;
                 let bytes = if is_f32 { size_of::<f32>() } else { size_of::<I>() };
                 let g = Gemm { c: g.c.wrapping_byte_add(first * bytes), ..g };
-                gemv::store(&g, fused, is_f32, Coord { row, col }, sum);
+                reduction::store(&g, fused, is_f32, Coord { row, col }, sum);
             }
         }
     }

@@ -16,11 +16,12 @@
 mod fragments;
 #[cfg(feature = "device")]
 mod load;
+pub(crate) mod reduction;
 #[cfg(feature = "device")]
 pub(crate) mod warp_row;
 
 #[cfg(feature = "device")]
-pub(crate) use fragments::{Accumulators, Fragments};
+pub(crate) use fragments::Fragments;
 #[cfg(feature = "device")]
 pub(crate) use load::Load;
 

@@ -4,7 +4,7 @@ use gpu_kernels::{Operand, Precision, Step};
 
 use super::accesses::{columns, rectangles, rows, sectors};
 use super::notes::{self, Example, TOUCHED};
-use super::placement::{Place, Share};
+use super::placement::{Place, Share, shares_k};
 use super::sheet::{Anchor, LINE, Sheet, heading};
 
 /// Where the picture ends and the notes begin.
@@ -157,7 +157,7 @@ fn copies(sheet: &mut Sheet, step: &Step, frame: &Frame) {
 /// Frames, and lines between warps.
 fn outlines(sheet: &mut Sheet, step: &Step, frame: &Frame) {
     let (tile, depth) = (step.tile, frame.depth);
-    if tile.bk > 1 {
+    if tile.bk > 1 && !shares_k(step) {
         for [row, column, rows, columns] in notes::warps(step) {
             frame.rect(sheet, "thin", frame.c, [row, column, rows, columns]);
         }

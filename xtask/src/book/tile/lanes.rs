@@ -6,7 +6,7 @@ use gpu_kernels::Step;
 
 use super::accesses::{columns, rows};
 use super::notes::by;
-use super::placement::{Place, computing, elements};
+use super::placement::{Place, computing, elements, shares_k};
 use super::sheet::{Anchor, MARGIN, Sheet, WIDTH, heading};
 
 const WARP: u32 = 32;
@@ -45,10 +45,10 @@ impl Map {
 
 /// Draws the panel under `top`, and gives its lower end.
 pub fn panel(sheet: &mut Sheet, step: &Step, top: f64) -> f64 {
-    let Map { cells, cell, shape } = Map::of(step);
-    if step.tile.bk == 1 {
+    if step.tile.bk == 1 || shares_k(step) {
         return top;
     }
+    let Map { cells, cell, shape } = Map::of(step);
     let top = heading(sheet, top, "a warp: which lane has which elements of C");
     let [left, top] = [MARGIN, top];
     for (&[row, column], &lane) in &cells {

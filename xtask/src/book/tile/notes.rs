@@ -3,7 +3,9 @@
 use gpu_kernels::{Ab, Operand, Precision, Step, Transposed};
 
 use super::accesses::{columns, rows, sector_count};
-use super::placement::{Place, SWIZZLED, Share, VEC, computing, elements, first_words, is_swizzled, transposes_itself};
+use super::placement::{
+    Place, SWIZZLED, Share, VEC, computing, elements, first_words, is_swizzled, shares_k, transposes_itself,
+};
 use super::sheet::{LINE, Sheet};
 use super::stages;
 
@@ -48,8 +50,9 @@ impl Example {
     /// One from the middle of the block.
     pub fn of(step: &Step) -> Self {
         let threads = computing(step);
-        let size = if step.precision == Precision::Fp32 { WARP } else { WARPGROUP };
-        let groups = (threads.end - threads.start) / size;
+        let all = threads.end - threads.start;
+        let size = if step.precision == Precision::Fp32 { WARP.min(all) } else { WARPGROUP };
+        let groups = all / size;
         let first = threads.start + groups * 5 / 8 * size;
         let number = first + size / 2 - 3;
         let group = (first..first + size).flat_map(|thread| elements(step, thread)).collect();
@@ -145,6 +148,16 @@ fn registers(step: &Step) -> Vec<Note> {
     let Example { number, thread, group } = Example::of(step);
     let [tm, tn] = [step.tile.tm, step.tile.tn];
     let (rows_of, columns_of) = (rows(&group).len(), columns(&group).len());
+    let of_group = if shares_k(step) {
+        let threads = step.threads() / computing(step).len() as u32;
+        format!(
+            "{threads} threads compute the same elements, each from {} of the {} k.",
+            step.tile.bk / threads,
+            step.tile.bk
+        )
+    } else {
+        format!("The warp tile is {}: {rows_of} + {columns_of} values, for {} FMAs.", extent(&group), group.len())
+    };
     let what = if thread.len() == 1 {
         "one element of C".into()
     } else {
@@ -156,10 +169,7 @@ fn registers(step: &Step) -> Vec<Note> {
             &["a3", "b3"],
             format!("Its fragments of each k are {tm} + {tn} values of A and B, for {}.", fmas(tm * tn)),
         ),
-        Note::new(
-            &["c2", "a2", "b2"],
-            format!("The warp tile is {}: {rows_of} + {columns_of} values, for {} FMAs.", extent(&group), group.len()),
-        ),
+        Note::new(&["c2", "a2", "b2"], of_group),
     ]
 }
 

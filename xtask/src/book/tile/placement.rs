@@ -43,6 +43,7 @@ enum Order {
 impl Order {
     fn of(step: &Step) -> Self {
         match step.slug.split('/').next().unwrap_or_default() {
+            _ if shares_k(step) => Self::Along,
             _ if step.precision == Precision::Tf32 => Self::Columns,
             _ if step.precision != Precision::Fp32 => Self::Rows,
             _ if transposes_itself(step) => Self::SpreadDiagonals,
@@ -61,10 +62,23 @@ pub fn transposes_itself(step: &Step) -> bool {
     step.precision == Precision::Fp32 && step.maps.is_some() && !step.prepasses.iter().any(|prepass| prepass.transposes)
 }
 
+/// Whether the threads of a block share k, and load their fragments straight from global memory: there are more of them than have elements
+/// of C.
+pub fn shares_k(step: &Step) -> bool {
+    step.maps.is_none() && step.threads() > results(step)
+}
+
+/// Threads that it takes to have an element of C each, or TM x TN.
+fn results(step: &Step) -> u32 {
+    step.tile.bm / step.tile.tm * (step.tile.bn / step.tile.tn)
+}
+
 /// Threads that compute: the consumers, where there are producers. These are a warpgroup before them, or else a warp behind them.
+/// Where threads share k, those of one of its parts.
 pub fn computing(step: &Step) -> std::ops::Range<u32> {
     match step.precision {
-        Precision::Fp32 => 0..step.tile.bm / step.tile.tm * (step.tile.bn / step.tile.tn),
+        Precision::Fp32 => 0..results(step),
+        _ if shares_k(step) => 0..results(step),
         _ if step.threads().is_multiple_of(WARPGROUP) => WARPGROUP..step.threads(),
         _ => 0..step.threads() - WARP,
     }
@@ -123,7 +137,7 @@ pub fn is_swizzled(step: &Step) -> bool {
 pub fn first_words(step: &Step, thread: u32) -> Option<[u32; 2]> {
     let order = Order::of(step);
     let is_wide = step.vector_loads || step.dynamic_smem_bytes > 0;
-    if step.precision != Precision::Fp32 || !is_wide {
+    if step.precision != Precision::Fp32 || !is_wide || shares_k(step) {
         return None;
     }
     let [row, col] = *elements(step, thread).first()?;
@@ -178,7 +192,7 @@ impl Share {
     /// How an operand's slice is copied, if threads copy it.
     pub fn of(step: &Step, operand: Operand) -> Option<Self> {
         let tile = step.tile;
-        if tile.bk == 1 || step.maps.is_some() {
+        if tile.bk == 1 || step.maps.is_some() || shares_k(step) {
             return None;
         }
         let is_transposed = operand == Operand::A && step.prepasses.iter().any(|prepass| prepass.transposes);

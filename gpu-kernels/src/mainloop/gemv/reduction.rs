@@ -1,7 +1,7 @@
-//! The epilogue of a matrix times a few vectors: the threads of a block, then the blocks of a cluster, add their sums in a fixed order.
+//! From the accumulators of threads that share k to C: the threads of a block, then the blocks of a cluster, reduce them in a fixed order.
 
+use super::{ROWS, SIDE, THREADS, vector_values};
 use crate::Splits;
-use crate::mainloop::gemv::{ROWS, SIDE, THREADS, vector_values};
 
 /// f32 values between the partial sums of one row of the fragments and of the next: adjacent rows start in other banks.
 const PITCH: u32 = THREADS + 8;
@@ -29,7 +29,8 @@ mod kernel {
     use crate::epilogue::fused::{Fused, NOTHING};
     use crate::gemm::Gemm;
     use crate::hardware::WARP;
-    use crate::mainloop::gemv::{Accumulators, Fragments, Load};
+    use crate::mainloop::gemv::fragments::{Accumulators, Fragments};
+    use crate::mainloop::gemv::load::Load;
     use crate::planned::PlannedBlock;
     use crate::ptx::{cluster, compiler};
     use cuda_std::prelude::*;
@@ -76,11 +77,12 @@ mod kernel {
         }
     }
 
-    /// Reduces the sums of all threads of a cluster, and hands this block's share of those of the tile to `store`: a row of the matrix,
+    /// Reduces the accumulators of all threads of a cluster, and hands this block's share of the tile's sums to `store`: a row of the matrix,
     /// a vector, and the sum.
     ///
     /// # Safety
     /// Every thread of the cluster calls it, after [`begin`]; `smem` has [`smem_bytes`], which nobody uses any more.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
     #[inline(always)]
     pub(crate) unsafe fn reduce<I: Load, const FEW: usize>(
         block: PlannedBlock,
@@ -108,7 +110,7 @@ mod kernel {
                         acc[f][i as usize];
                 }
             }
-            thread::sync_threads(); // every thread's sums are there
+            thread::sync_threads(); // every thread's accumulators are there
             if blocks > 1 {
                 cluster::wait();
             }
@@ -138,9 +140,9 @@ mod kernel {
                 job += THREADS;
             }
             if blocks > 1 {
-                cluster::sync(); // every block's sums are there
+                cluster::sync(); // every block's are there
             } else {
-                thread::sync_threads(); // the sums are there
+                thread::sync_threads(); // the block's are there
             }
 
             let first = block.rank * share;
