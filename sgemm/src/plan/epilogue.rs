@@ -15,7 +15,7 @@ impl Problem {
     }
 
     /// Whether a step takes its A and B and can make its D, if need be by a post-pass.
-    pub(crate) fn fits(&self, step: &Step) -> bool {
+    pub(crate) fn can_use(&self, step: &Step) -> bool {
         let can_sum = step.output == Element::F32 || step.is_planned();
         step.precision.input() == self.input && (can_sum || self.is_direct(step))
     }

@@ -104,7 +104,7 @@ impl Plan {
         }
         let is_direct = problem.is_direct(step) && oriented.ldd <= gpu_kernels::MAX_SIZE.into();
         let takes = [step.precision.input(), if is_direct { problem.output } else { step.output }];
-        if !problem.fits(step) || !is_direct && step.output != Element::F32 && !step.is_planned() {
+        if !problem.can_use(step) || !is_direct && step.output != Element::F32 && !step.is_planned() {
             return Err(Error::Elements { kernel: step.slug, takes, found: [problem.input, problem.output] });
         }
         let mut plan = Self {

@@ -9,10 +9,19 @@ use gpu_kernels::Step;
 use super::{Cost, Memory, guess};
 use crate::{AccuracyClass, Device, Error, Problem};
 
-/// The tables that are built in: the compute capability of its device, `(file, text)`. Whoever tunes for another device adds its file
-/// here.
-const BUILT_IN: [((u32, u32), (&str, &str)); 1] =
-    [((9, 0), ("nvidia-h200.txt", include_str!("tables/nvidia-h200.txt")))];
+/// A table that is built in.
+struct BuiltIn {
+    /// The compute capability of its device.
+    capability: (u32, u32),
+    /// The name of its file, for the tests.
+    #[cfg_attr(not(test), expect(dead_code))]
+    file: &'static str,
+    text: &'static str,
+}
+
+/// The tables that are built in. Whoever tunes for another device adds its file here.
+const BUILT_IN: [BuiltIn; 1] =
+    [BuiltIn { capability: (9, 0), file: "nvidia-h200.txt", text: include_str!("tables/nvidia-h200.txt") }];
 
 /// What a device was found to do.
 ///
@@ -79,8 +88,8 @@ impl Table {
     #[must_use]
     pub fn of(device: &Device) -> &'static Self {
         static TABLES: LazyLock<Vec<((u32, u32), Table)>> = LazyLock::new(|| {
-            let parse = |(capability, (_, text)): (_, (&str, &str))| Some((capability, Table::parse(text).ok()?));
-            BUILT_IN.into_iter().filter_map(parse).collect()
+            let parse = |built_in: &BuiltIn| Some((built_in.capability, Table::parse(built_in.text).ok()?));
+            BUILT_IN.iter().filter_map(parse).collect()
         });
         static GUESS: LazyLock<Table> = LazyLock::new(Table::guess);
         let own = TABLES.iter().find(|(_, table)| table.header.device == device.name);
@@ -97,7 +106,7 @@ impl Table {
 
     /// The tables that are built in, or why one of them cannot be read.
     pub fn built_in() -> impl Iterator<Item = Result<Self, Error>> {
-        BUILT_IN.iter().map(|(_, (_, text))| Self::parse(text))
+        BUILT_IN.iter().map(|built_in| Self::parse(built_in.text))
     }
 
     /// Reads a table: what [`Self::to_text`] writes.

@@ -3,7 +3,6 @@
 use core::ops::Range;
 
 use cuda_std::GpuFloat;
-use cuda_std::prelude::*;
 use cuda_std::warp;
 
 use super::load::{Load, Raw};
@@ -58,7 +57,7 @@ pub(crate) unsafe fn sum<I: Load>(row: *const I, vector: Strided<I>, k: Range<u3
                         };
                         let numbers = I::numbers(raw);
                         for v in 0..SIDE as usize {
-                            acc[v] = numbers[v].mul_add(factors[v], acc[v]);
+                            acc[v] = GpuFloat::mul_add(numbers[v], factors[v], acc[v]);
                         }
                         (raw, of_vector) = (I::rest(raw), I::rest(of_vector));
                     }
@@ -71,7 +70,7 @@ pub(crate) unsafe fn sum<I: Load>(row: *const I, vector: Strided<I>, k: Range<u3
                 for (i, raw) in matrix.into_iter().enumerate() {
                     for v in 0..SIDE as usize {
                         let factor = I::load_below(vector_at(at(i, v)), at(i, v), end);
-                        acc[v] = I::number(raw[v]).mul_add(I::number(factor), acc[v]);
+                        acc[v] = GpuFloat::mul_add(I::number(raw[v]), I::number(factor), acc[v]);
                     }
                 }
                 first += of_warp * UNROLLED as u32;

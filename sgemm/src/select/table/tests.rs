@@ -27,12 +27,12 @@ fn the_built_in_tables_name_kernels_that_there_are() {
 /// A kernel without constants is never chosen there.
 #[test]
 fn the_built_in_tables_know_all_kernels_that_their_devices_run() {
-    for ((capability, (name, _)), table) in BUILT_IN.into_iter().zip(Table::built_in()) {
+    for (BuiltIn { capability, file, .. }, table) in BUILT_IN.into_iter().zip(Table::built_in()) {
         let (table, device) = (table.unwrap(), Device::new("", capability, 1));
         let is_known = |step: &&Step| table.costs.iter().any(|(known, _)| known.slug == step.slug);
         let unknown: Vec<_> =
             gpu_kernels::runnable().filter(|step| device.runs(step) && !is_known(step)).map(|step| step.slug).collect();
-        assert_eq!(unknown, [""; 0], "{name} lacks kernels: `cargo xtask tune` on its device");
+        assert_eq!(unknown, [""; 0], "{file} lacks kernels: `cargo xtask tune` on its device");
     }
 }
 
@@ -42,9 +42,9 @@ fn every_file_is_built_in_and_written_as_it_stands() {
     let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names.filter(|name| name.ends_with(".txt")).collect();
     names.sort();
-    assert_eq!(names, BUILT_IN.map(|(_, (name, _))| name), "BUILT_IN lists the files of {folder}");
-    for (_, (name, text)) in BUILT_IN {
-        assert_eq!(Table::parse(text).unwrap().to_text(), text, "{name}");
+    assert_eq!(names, BUILT_IN.map(|built_in| built_in.file), "BUILT_IN lists the files of {folder}");
+    for BuiltIn { file, text, .. } in BUILT_IN {
+        assert_eq!(Table::parse(text).unwrap().to_text(), text, "{file}");
     }
 }
 
