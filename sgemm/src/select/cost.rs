@@ -6,20 +6,23 @@
 //! ```
 //!
 //! A block's k-tiles follow each other, each after `latency`; the blocks of an SM share its arithmetic and its bandwidth, of which a
-//! k-tile takes `k_tile` and the rest of a tile `tile`. What is longest decides, and where two are about as long, both do.
+//! k-tile takes `k_tile` and the rest of a tile `tile`; all of them share the memory, which operands pass once, and the L2 cache, which
+//! they pass with each block. What is longest decides, and where two are about as long, both do.
 
 use gpu_kernels::{Ab, Operand, Schedule, Step};
 
 use crate::plan::{Oriented, Passes};
 use crate::{Error, Problem};
 
-/// A kernel's constants on a device, in microseconds.
+/// A kernel's constants on a device, times in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// Blocks that an SM runs at once.
     pub slots: u32,
     /// A launch that computes nothing.
     pub start: f64,
+    /// A block that computes nothing, where an SM runs others before it.
+    pub round: f64,
     /// From one k-tile of a block to its next one, where nothing else runs on the SM.
     pub latency: f64,
     /// An SM's time for a k-tile, where it has other blocks to run meanwhile.
@@ -28,6 +31,8 @@ pub struct Cost {
     pub tile: f64,
     /// For each partial tile that a block adds to its own, one after the other.
     pub partial: f64,
+    /// Gigabytes of k-tiles per second that all SMs together load.
+    pub gbps: f64,
 }
 
 /// A device's memory, as pre-passes, post-passes and kernels meet it.
@@ -56,6 +61,8 @@ pub struct Work {
     pub launches: f64,
     /// Bytes of A, B and C.
     pub bytes: f64,
+    /// Bytes of the k-tiles of all blocks: an operand counts as often as one is loaded.
+    pub loads: f64,
     /// Launches before and after it.
     pub passes: f64,
     /// Bytes that these read and write.
@@ -113,12 +120,14 @@ impl Work {
         let has_postpass = !is_direct || splits.planes > 1;
         let sums = if has_postpass { m * n * 4.0 * f64::from(splits.planes) } else { 0.0 };
         let rounds = rounds as f64;
+        let k_tile = f64::from((step.tile.bm + step.tile.bn) * step.tile.bk * problem.input.bytes());
         let pass_bytes = f64::from(passes.a.count()) * 2.0 * of_a + f64::from(passes.b.count()) * 2.0 * of_b;
         Self {
             blocks: blocks * rounds,
             k_tiles,
             is_even,
             partials,
+            loads: blocks * k_tiles * k_tile * rounds,
             launches: rounds,
             bytes: (of_a + of_b + of_c) * f64::from(problems) * rounds + sums * rounds,
             passes: f64::from(passes.a.count() + passes.b.count() + u32::from(has_postpass)) * rounds,
@@ -145,9 +154,9 @@ impl Cost {
             rounds if rounds <= 4.0 => (rounds.ceil(), per_sm.ceil()),
             rounds => (rounds + 0.5, per_sm + 0.5 * slots),
         };
-        let latency = rounds * work.k_tiles * self.latency;
+        let latency = rounds * (self.round + work.k_tiles * self.latency);
         let throughput = load * (work.k_tiles * self.k_tile + self.tile);
-        let traffic = work.bytes / work.launches / memory.gbps * 1e-3;
+        let traffic = (work.bytes / memory.gbps).max(work.loads / self.gbps) / work.launches * 1e-3;
         let busy = larger(larger(latency, throughput), traffic);
         let kernel = self.start + busy + work.partials * self.partial;
         kernel * work.launches + work.passes * memory.launch + work.pass_bytes / memory.pass_gbps * 1e-3

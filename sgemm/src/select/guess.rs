@@ -38,5 +38,14 @@ pub fn cost(step: &Step) -> Cost {
     let k_tile = area * f64::from(step.tile.bk) / rate / CLOCK;
     // A thread's own multiply-adds follow each other, and each k-tile a barrier or two.
     let latency = k_tile.max(f64::from(step.tile.tm * step.tile.tn * step.tile.bk) / 256.0 / CLOCK * 4.0) + 0.2;
-    Cost { slots, start: 2.5, latency, k_tile, tile: area * 4.0 / STORE_BYTES / CLOCK, partial: 1.0 }
+    Cost {
+        slots,
+        start: 2.5,
+        round: 0.5,
+        latency,
+        k_tile,
+        tile: area * 4.0 / STORE_BYTES / CLOCK,
+        partial: 1.0,
+        gbps: 5000.0,
+    }
 }

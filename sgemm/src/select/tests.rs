@@ -67,7 +67,8 @@ fn more_work_takes_more_time() {
 #[test]
 fn the_least_predicted_time_is_chosen() {
     let [one, other] = [&STEPS[1], &STEPS[4]];
-    let cheap = Cost { start: 2.0, latency: 0.1, k_tile: 0.1, tile: 0.1, partial: 0.0, slots: 2 };
+    let cheap =
+        Cost { start: 2.0, round: 0.0, latency: 0.1, k_tile: 0.1, tile: 0.1, partial: 0.0, gbps: 1e9, slots: 2 };
     let dear = Cost { start: 1.0, latency: 9.0, k_tile: 9.0, ..cheap };
     let of = |first: Cost, second: Cost, k| {
         let table = table([(one, first), (other, second)]);
@@ -119,7 +120,16 @@ fn passes_before_and_after_a_kernel_count() {
             let products = plan.launches().iter().filter(|launch| launch.role == Role::Product).count();
             let work = Work::of(step, &problem, 132).unwrap();
             assert_eq!(plan.launches().len() - products, work.passes as usize, "{}", step.slug);
-            let cost = Cost { start: 0.0, latency: 0.0, k_tile: 0.0, tile: 0.0, partial: 0.0, slots: 1 };
+            let cost = Cost {
+                start: 0.0,
+                round: 0.0,
+                latency: 0.0,
+                k_tile: 0.0,
+                tile: 0.0,
+                partial: 0.0,
+                gbps: 1e9,
+                slots: 1,
+            };
             assert!((cost.time(&work, &memory, 132) - 100.0 * work.passes).abs() < 1.0);
         }
     }

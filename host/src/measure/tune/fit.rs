@@ -7,6 +7,8 @@ use sgemm::select::{Cost, Memory, Work};
 /// What a kernel took for something.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
+    /// Which problem: samples of one have the same number.
+    pub problem: usize,
     /// The kernel.
     pub step: &'static Step,
     /// What it had to do.
@@ -21,7 +23,7 @@ pub struct Sample {
 const LEAST_SAMPLES: usize = 8;
 
 /// What can be told apart: constants, and how far from a guess they are drawn where nothing else decides.
-const CONSTANTS: usize = 5;
+const CONSTANTS: usize = 7;
 const PRIOR: f64 = 0.03;
 
 /// A residual beyond this counts less than its square: launches now and then, and what the model does not know.
@@ -44,11 +46,11 @@ pub fn fit(samples: &[Sample], sm_count: u32) -> (Memory, Vec<(&'static Step, Co
         .map(|step| (step, samples.iter().filter(|sample| sample.step == step).copied().collect::<Vec<_>>()))
         .filter(|(_, samples)| samples.len() >= LEAST_SAMPLES)
         .collect();
-    let of = |memory: Memory| -> Vec<(f64, &'static Step, Cost)> {
-        steps.iter().filter_map(|(step, samples)| kernel(step, samples, &memory, sm_count)).collect()
+    let of = |memory: Memory| -> Vec<(&'static Step, Cost)> {
+        steps.iter().filter_map(|(step, samples)| Some((*step, kernel(step, samples, &memory, sm_count)?))).collect()
     };
-    let error = |memory: Memory| of(memory).iter().map(|(error, ..)| error).sum::<f64>();
-    let mut memory = Memory { launch: 1.5, pass_gbps: 3000.0, gbps: 4300.0 };
+    let error = |memory: Memory| regret(samples, &of(memory), &memory, sm_count);
+    let mut memory = Memory { launch: 1.3, pass_gbps: 3600.0, gbps: 4300.0 };
     let mut least = error(memory);
     for factor in MEMORY_STEPS {
         loop {
@@ -66,7 +68,7 @@ pub fn fit(samples: &[Sample], sm_count: u32) -> (Memory, Vec<(&'static Step, Co
             (least, memory) = (error, better);
         }
     }
-    let costs = of(memory).into_iter().map(|(_, step, cost)| (step, rounded(cost))).collect();
+    let costs = of(memory).into_iter().map(|(step, cost)| (step, rounded(cost))).collect();
     let Memory { launch, pass_gbps, gbps } = memory;
     (Memory { launch: digits(launch), pass_gbps: digits(pass_gbps), gbps: digits(gbps) }, costs)
 }
@@ -79,19 +81,32 @@ pub fn error(samples: &[Sample], step: &Step, cost: &Cost, memory: &Memory, sm_c
     (squares.sum::<f64>() / own.len().max(1) as f64).sqrt()
 }
 
-/// The best constants of a kernel over the numbers of blocks that may fit on an SM, and how well they fit.
-fn kernel(
-    step: &'static Step,
-    samples: &[Sample],
-    memory: &Memory,
-    sm_count: u32,
-) -> Option<(f64, &'static Step, Cost)> {
+/// The mean logarithm of what choosing by predictions costs. The memory's constants are chosen by it: they are the same for all kernels,
+/// most of which are never chosen.
+fn regret(samples: &[Sample], costs: &[(&'static Step, Cost)], memory: &Memory, sm_count: u32) -> f64 {
+    let mut chosen: Vec<Option<(f64, f64)>> = Vec::new();
+    for sample in samples {
+        let Some((_, cost)) = costs.iter().find(|(step, _)| *step == sample.step) else { continue };
+        let predicted = cost.time(&sample.work, memory, sm_count);
+        if chosen.len() <= sample.problem {
+            chosen.resize(sample.problem + 1, None);
+        }
+        let least = &mut chosen[sample.problem];
+        if least.is_none_or(|(time, _)| predicted < time) {
+            *least = Some((predicted, sample.behind));
+        }
+    }
+    let factors: Vec<_> = chosen.into_iter().flatten().map(|(_, behind)| behind.ln()).collect();
+    factors.iter().sum::<f64>() / factors.len().max(1) as f64
+}
+
+/// The best constants of a kernel over the numbers of blocks that may fit on an SM.
+fn kernel(step: &'static Step, samples: &[Sample], memory: &Memory, sm_count: u32) -> Option<Cost> {
     let of_smem = SM_SMEM_BYTES / (step.smem_bytes + step.dynamic_smem_bytes + 1024);
     let most = of_smem.min(SM_THREADS / step.threads()).clamp(1, MOST_SLOTS);
     let fits =
         (1..=most).map(|slots| levenberg_marquardt(Cost { slots, ..Cost::guess(step) }, samples, memory, sm_count));
-    let (error, cost) = fits.min_by(|(one, _), (other, _)| one.total_cmp(other))?;
-    Some((error, step, cost))
+    fits.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, cost)| cost)
 }
 
 /// The constants near `guess` with the least error, and that error.
@@ -100,9 +115,10 @@ fn levenberg_marquardt(guess: Cost, samples: &[Sample], memory: &Memory, sm_coun
     let residuals = |at: &[f64; CONSTANTS]| -> Vec<f64> {
         let cost = exponentials(at, guess);
         let of_sample = |sample: &Sample| {
-            // What is far behind is not chosen, whatever is predicted.
-            let weight = 1.0 / sample.behind.max(1.0);
-            weight * damped((cost.time(&sample.work, memory, sm_count) / sample.us).ln())
+            let residual = (cost.time(&sample.work, memory, sm_count) / sample.us).ln();
+            // What is far behind is not chosen, unless its time is predicted to be far shorter than it is.
+            let weight = if residual > 0.0 { 1.0 / (sample.behind * sample.behind) } else { 1.0 };
+            weight * damped(residual)
         };
         let drawn = at.iter().zip(guessed).map(|(at, guessed)| PRIOR * (at - guessed));
         samples.iter().map(of_sample).chain(drawn).collect()
@@ -166,19 +182,21 @@ fn solve(mut matrix: [[f64; CONSTANTS]; CONSTANTS], mut right: [f64; CONSTANTS])
 }
 
 fn logarithms(cost: Cost) -> [f64; CONSTANTS] {
-    [cost.start, cost.latency, cost.k_tile, cost.tile, cost.partial].map(|constant| constant.max(1e-4).ln())
+    let Cost { slots: _, start, round, latency, k_tile, tile, partial, gbps } = cost;
+    [start, round, latency, k_tile, tile, partial, gbps].map(|constant| constant.max(1e-4).ln())
 }
 
 fn exponentials(at: &[f64; CONSTANTS], cost: Cost) -> Cost {
-    let [start, latency, k_tile, tile, partial] = at.map(f64::exp);
-    Cost { start, latency, k_tile, tile, partial, ..cost }
+    let [start, round, latency, k_tile, tile, partial, gbps] = at.map(f64::exp);
+    Cost { start, round, latency, k_tile, tile, partial, gbps, ..cost }
 }
 
 /// Four digits of each.
 fn rounded(cost: Cost) -> Cost {
-    let Cost { slots, start, latency, k_tile, tile, partial } = cost;
-    let [start, latency, k_tile, tile, partial] = [start, latency, k_tile, tile, partial].map(digits);
-    Cost { slots, start, latency, k_tile, tile, partial }
+    let Cost { slots, start, round, latency, k_tile, tile, partial, gbps } = cost;
+    let [start, round, latency] = [start, round, latency].map(digits);
+    let [k_tile, tile, partial, gbps] = [k_tile, tile, partial, gbps].map(digits);
+    Cost { slots, start, round, latency, k_tile, tile, partial, gbps }
 }
 
 fn digits(value: f64) -> f64 {
@@ -201,10 +219,11 @@ mod tests {
         let sizes = [17, 64, 130, 512, 1000, 2048, 4096];
         let shapes = sizes.into_iter().flat_map(|m| sizes.map(|n| sizes.map(|k| [m, n, k]))).flatten();
         let samples: Vec<_> = shapes
-            .map(|[m, n, k]| {
+            .enumerate()
+            .map(|(number, [m, n, k])| {
                 let problem = Problem::new(m, n, k).with_accuracy(AccuracyClass::Fp32);
                 let work = Work::of(step, &problem, 132).unwrap();
-                Sample { step, work, us: truth.time(&work, &memory, 132), behind: 1.0 }
+                Sample { problem: number, step, work, us: truth.time(&work, &memory, 132), behind: 1.0 }
             })
             .collect();
         let (found, costs) = fit(&samples, 132);
@@ -215,15 +234,12 @@ mod tests {
 
     #[test]
     fn systems_are_solved() {
-        let matrix = [
-            [4.0, 1.0, 0.0, 0.0, 0.0],
-            [1.0, 3.0, 1.0, 0.0, 0.0],
-            [0.0, 1.0, 5.0, 0.0, 1.0],
-            [0.0, 0.0, 0.0, 2.0, 0.0],
-            [0.0, 0.0, 1.0, 0.0, 3.0],
-        ];
-        let x = [1.0, -2.0, 3.0, 0.5, 4.0];
-        let right = std::array::from_fn(|row| (0..5).map(|column| matrix[row][column] * x[column]).sum());
+        // Symmetric, and its diagonal outweighs the rest.
+        let matrix = std::array::from_fn(|i| {
+            std::array::from_fn(|j: usize| if i == j { 4.0 + i as f64 } else { 1.0 / (1 + i.abs_diff(j)) as f64 })
+        });
+        let x: [f64; CONSTANTS] = std::array::from_fn(|i| i as f64 - 2.5);
+        let right = std::array::from_fn(|i: usize| (0..CONSTANTS).map(|j| matrix[i][j] * x[j]).sum());
         let found = solve(matrix, right);
         assert!(found.iter().zip(x).all(|(found, x)| (found - x).abs() < 1e-12), "{found:?}");
     }

@@ -104,7 +104,7 @@ pub fn table(rows: &[ShapeTiming]) -> Result<Table, Error> {
     if rows.iter().any(|row| (&row.device, row.sm_count) != (&first.device, first.sm_count)) {
         return Err(Error::NoRows);
     }
-    let samples: Vec<_> = rows.iter().flat_map(samples).collect();
+    let samples: Vec<_> = samples_of(rows);
     let (memory, costs) = fit::fit(&samples, first.sm_count);
     let header = Header {
         device: first.device.clone(),
@@ -119,6 +119,7 @@ pub fn table(rows: &[ShapeTiming]) -> Result<Table, Error> {
     Ok(Table { header, memory, costs, entries })
 }
 
+const CLASSES: usize = AccuracyClass::ALL.len();
 const MODELLED: &str = "the emulator's model; constants by least squares of the logarithms";
 
 /// The table of a device that was never measured: of the times that the emulator models. `watch` is told what it is at.
@@ -134,13 +135,15 @@ pub fn modelled(model: &'static Model, watch: &mut dyn FnMut(&str)) -> Result<Ta
     for step in gpu_kernels::runnable().filter(|step| device.check_runs(step).is_ok()) {
         watch(step.slug);
         let class = AccuracyClass::of(step.precision);
-        for &[m, n, k] in &shapes {
+        for (problem_number, &[m, n, k]) in shapes.iter().enumerate() {
             let problem = Problem::new(m, n, k)?.with_elements(step.precision.input(), step.output)?;
             // What cannot be modelled has a block that does not fit.
             let Ok(ms) = estimator.time_ms(step, &problem) else { continue };
             let problem = Case::new([m, n, k]).problem(class);
             if let Ok(work) = Work::of(step, &problem, device.sm_count) {
-                samples.push((class, [m, n, k], Sample { step, work, us: ms * 1e3, behind: 1.0 }));
+                let number =
+                    CLASSES * problem_number + AccuracyClass::ALL.iter().position(|one| *one == class).unwrap_or(0);
+                samples.push((class, [m, n, k], Sample { problem: number, step, work, us: ms * 1e3, behind: 1.0 }));
             }
         }
     }
@@ -161,14 +164,18 @@ pub fn modelled(model: &'static Model, watch: &mut dyn FnMut(&str)) -> Result<Ta
     Ok(Table { header, memory, costs, entries: Vec::new() })
 }
 
-/// What is known of each kernel from a row.
-fn samples(row: &ShapeTiming) -> Vec<Sample> {
+fn samples_of(rows: &[ShapeTiming]) -> Vec<Sample> {
+    rows.iter().enumerate().flat_map(|(problem, row)| samples(problem, row)).collect()
+}
+
+/// What is known of each kernel from the row of that number.
+fn samples(problem: usize, row: &ShapeTiming) -> Vec<Sample> {
     let Some((case, class)) = case(row) else { return Vec::new() };
     let least = row.kernels.iter().map(|kernel| kernel.time_ms).fold(f64::INFINITY, f64::min);
     let sample = |kernel: &results::KernelTime| {
         let step = gpu_kernels::find(&kernel.kernel)?;
         let work = Work::of(step, &case.problem(class), row.sm_count).ok()?;
-        Some(Sample { step, work, us: kernel.time_ms * 1e3, behind: kernel.time_ms / least })
+        Some(Sample { problem, step, work, us: kernel.time_ms * 1e3, behind: kernel.time_ms / least })
     };
     row.kernels.iter().filter_map(sample).collect()
 }
@@ -239,7 +246,7 @@ impl Fit {
     /// Of a table on rows.
     #[must_use]
     pub fn of(table: &Table, rows: &[ShapeTiming]) -> Self {
-        let samples: Vec<_> = rows.iter().flat_map(samples).collect();
+        let samples = samples_of(rows);
         let sm_count = rows.first().map_or(1, |row| row.sm_count);
         let of_kernel = |(step, cost): &(&'static gpu_kernels::Step, _)| {
             let count = samples.iter().filter(|sample| sample.step == *step).count();

@@ -60,10 +60,10 @@ fn a_device_without_a_table_has_that_of_one_like_it_or_a_guess() {
 #[test]
 fn what_is_written_is_read() {
     let table = parse(
-        "naive 2 1.5 0.25 0.125 1 0
+        "naive 2 1.5 0.5 0.25 0.125 1 0 5000
          # A comment, and an empty line.
 
-         2d-tiling 16 2.25 0.0625 1e-3 7 0.5
+         2d-tiling 16 2.25 0.75 0.0625 1e-3 7 0.5 2500
          4096 4096 4096 fp32-strict naive
          64 32 16 fp32 2d-tiling",
     )
@@ -71,7 +71,16 @@ fn what_is_written_is_read() {
     assert_eq!((table.header.device.as_str(), table.header.how.as_str()), ("Test GPU", "by \"hand\", x = y"));
     assert_eq!(table.memory, Memory { launch: 1.5, pass_gbps: 3000.0, gbps: 4300.0 });
     let (step, cost) = table.costs[1];
-    let expected = Cost { slots: 16, start: 2.25, latency: 0.0625, k_tile: 0.001, tile: 7.0, partial: 0.5 };
+    let expected = Cost {
+        slots: 16,
+        start: 2.25,
+        round: 0.75,
+        latency: 0.0625,
+        k_tile: 0.001,
+        tile: 7.0,
+        partial: 0.5,
+        gbps: 2500.0,
+    };
     assert_eq!((step.slug, cost), ("2d-tiling", expected));
     let Entry { shape, class, step } = table.entries[1];
     assert_eq!((shape, class.name(), step.slug), ([64, 32, 16], "fp32", "2d-tiling"));
@@ -88,19 +97,20 @@ fn what_is_written_is_read() {
 #[test]
 fn bad_tables_are_one_line() {
     for (text, words) in [
-        ("na\u{ef}ve 1 1 1 1 1 1", "there is no kernel 'na\u{ef}ve'"),
-        ("naive 0 1 1 1 1 1", "naive: 0 is no count"),
-        ("naive 1 1 nan 1 1 1", "naive: nan is no number"),
-        ("naive 1 1 1 -1 1 1", "naive: -1 is no number"),
+        ("na\u{ef}ve 1 1 1 1 1 1 1 1", "there is no kernel 'na\u{ef}ve'"),
+        ("naive 0 1 1 1 1 1 1 1", "naive: 0 is no count"),
+        ("naive 1 1 nan 1 1 1 1 1", "naive: nan is no number"),
+        ("naive 1 1 1 -1 1 1 1 1", "naive: -1 is no number"),
+        ("naive 1 1 1 1 1 1 1 0", "naive: 0 is not positive"),
         ("1 1 1 fp64 naive", "there is no class 'fp64'"),
         ("1 1 1 fp32 fast", "there is no kernel 'fast'"),
-        ("1 1 1 fp32", "4 words instead of 7"),
+        ("1 1 1 fp32", "4 words instead of 9"),
         ("colour = 1", "there is no key 'colour'"),
         ("device = 1", "device is there twice"),
         ("memory = 1 2 3", "memory is there twice"),
         ("0 1 1 fp32 naive", "0 is no size"),
         ("1 -1 1 fp32 naive", "-1 is no size"),
-        ("]]", "1 words instead of 7"),
+        ("]]", "1 words instead of 9"),
     ] {
         let message = parse(text).unwrap_err().to_string();
         assert!(message.starts_with("line 9: ") && message.contains(words), "{message}");
