@@ -193,7 +193,7 @@ pub struct Tune {
     /// Time the kernels of these accuracy classes only; separate several with commas [default: fp32, tf32, f16, bf16]
     #[arg(long, value_name = "CLASS", value_delimiter = ',', value_parser = precision, conflicts_with_all = ["records", "model"])]
     pub precision: Vec<AccuracyClass>,
-    /// Take the times of these records, which `host tune` or `host shapes --regret` wrote, instead of measuring
+    /// Instead of measuring, take the times of these records, which `host tune` wrote, or `host shapes --regret`
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     pub records: Vec<PathBuf>,
     /// Take the times that the emulator models for a device instead of measuring: h200, a100, rtx3090, rtx4090 or b200
