@@ -20,12 +20,13 @@ fn plans() -> Vec<Plan> {
     let [m, n, k] = SIZES;
     let plain = Problem::new(m, n, k);
     let stream_k = runnable().find(|step| step.has_many_splits()).unwrap();
+    let tf32 = runnable().find(|step| step.slug == "tf32").unwrap();
     let by_columns = plain.with_layouts(Layout::column_major(m), Layout::column_major(k), Layout::row_major(n));
     let bias = Epilogue { bias: Some(BiasPer::Row), ..Epilogue::default() };
     let plan = |problem: &Problem| emulator().plan(problem, u64::MAX).unwrap();
     let plans = vec![
         Plan::new(stream_k, &plain, 3).unwrap(),
-        plan(&by_columns.with_accuracy(AccuracyClass::Tf32)),
+        Plan::new(tf32, &by_columns.with_accuracy(AccuracyClass::Tf32), 3).unwrap(),
         plan(&plain.with_epilogue(bias)),
     ];
     assert!(plans[0].part_bytes()[Buffer::Flags] > 0 && plans[1].part_bytes()[Buffer::CopyB] > 0);
