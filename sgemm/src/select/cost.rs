@@ -33,6 +33,9 @@ pub struct Cost {
     pub partial: f64,
     /// Gigabytes of k-tiles per second that all SMs together load.
     pub gbps: f64,
+    /// Whether it may be chosen among all kernels. Those that are hardly ever the fastest are not: what is predicted of them can only
+    /// mislead.
+    pub is_candidate: bool,
 }
 
 /// A device's memory, as pre-passes, post-passes and kernels meet it.

@@ -54,7 +54,9 @@ pub fn choose(table: &Table, device: &Device, problem: &Problem) -> Result<Optio
     let prediction = Prediction::new(table, device, problem)?;
     let suits = |step: &Step| prediction.suits(step);
     let measured = table.measured(problem).filter(|step| suits(step));
-    Ok(measured.map(|step| Choice { step, reason: Reason::Measured }).or_else(|| prediction.least(suits)))
+    let predicted = || prediction.least(|step, cost| cost.is_candidate && suits(step));
+    let any = || prediction.least(|step, _| suits(step));
+    Ok(measured.map(|step| Choice { step, reason: Reason::Measured }).or_else(predicted).or_else(any))
 }
 
 /// The variant of a step that suits device and problem; the step itself where it has none.
@@ -70,7 +72,7 @@ pub fn variant(
     problem.validate()?;
     let is_one =
         |other: &Step| other.slug == step.slug || step.variants.iter().any(|variant| variant.slug == other.slug);
-    Ok(Prediction::new(table, device, problem)?.least(|other| is_one(other) && is_usable(device, other)))
+    Ok(Prediction::new(table, device, problem)?.least(|other, _| is_one(other) && is_usable(device, other)))
 }
 
 /// Predicted times of kernels for a problem.
@@ -99,8 +101,8 @@ impl<'a> Prediction<'a> {
     }
 
     /// The one with the least time of those that suit.
-    fn least(&self, suits: impl Fn(&Step) -> bool) -> Option<Choice> {
-        let suiting = self.table.costs.iter().filter(|(step, _)| suits(step));
+    fn least(&self, suits: impl Fn(&Step, &Cost) -> bool) -> Option<Choice> {
+        let suiting = self.table.costs.iter().filter(|(step, cost)| suits(step, cost));
         let timed = suiting.map(|(step, cost)| (*step, self.time(step, cost)));
         let (step, time) = timed.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         Some(Choice { step, reason: Reason::Predicted(time) })

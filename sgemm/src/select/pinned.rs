@@ -47,5 +47,5 @@ pub fn pinned(table: &Table, device: &Device, problem: &Problem) -> Result<Optio
     problem.validate()?;
     let prediction = Prediction::new(table, device, problem)?;
     let is_pinned = family(device, problem);
-    Ok(prediction.least(|step| prediction.suits(step) && is_pinned(step)))
+    Ok(prediction.least(|step, _| prediction.suits(step) && is_pinned(step)))
 }

@@ -67,8 +67,17 @@ fn more_work_takes_more_time() {
 #[test]
 fn the_least_predicted_time_is_chosen() {
     let [one, other] = [&STEPS[1], &STEPS[4]];
-    let cheap =
-        Cost { start: 2.0, round: 0.0, latency: 0.1, k_tile: 0.1, tile: 0.1, partial: 0.0, gbps: 1e9, slots: 2 };
+    let cheap = Cost {
+        start: 2.0,
+        round: 0.0,
+        latency: 0.1,
+        k_tile: 0.1,
+        tile: 0.1,
+        partial: 0.0,
+        gbps: 1e9,
+        is_candidate: true,
+        slots: 2,
+    };
     let dear = Cost { start: 1.0, latency: 9.0, k_tile: 9.0, ..cheap };
     let of = |first: Cost, second: Cost, k| {
         let table = table([(one, first), (other, second)]);
@@ -128,6 +137,7 @@ fn passes_before_and_after_a_kernel_count() {
                 tile: 0.0,
                 partial: 0.0,
                 gbps: 1e9,
+                is_candidate: true,
                 slots: 1,
             };
             assert!((cost.time(&work, &memory, 132) - 100.0 * work.passes).abs() < 1.0);

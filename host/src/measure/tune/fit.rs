@@ -1,7 +1,7 @@
 //! Constants of kernels that predict the times which were measured: least squares of the logarithms, by the method of Levenberg and
 //! Marquardt.
 
-use gpu_kernels::Step;
+use gpu_kernels::{Precision, Step};
 use sgemm::select::{Cost, Memory, Work};
 
 /// What a kernel took for something.
@@ -30,6 +30,9 @@ const PRIOR: f64 = 0.03;
 const OUTLIER: f64 = 0.15;
 
 const ITERATIONS: u32 = 40;
+
+/// The mean share of the time that giving up kernels may cost.
+const DISPENSABLE: f64 = 0.002;
 
 /// How far a constant of the memory moves in a step of the search.
 const MEMORY_STEPS: [f64; 3] = [1.5, 1.2, 1.07];
@@ -68,7 +71,10 @@ pub fn fit(samples: &[Sample], sm_count: u32) -> (Memory, Vec<(&'static Step, Co
             (least, memory) = (error, better);
         }
     }
-    let costs = of(memory).into_iter().map(|(step, cost)| (step, rounded(cost))).collect();
+    let candidates = candidates(samples);
+    let candidate = |step: &Step| candidates.contains(&step.slug);
+    let finished = |(step, cost)| (step, Cost { is_candidate: candidate(step), ..rounded(cost) });
+    let costs = of(memory).into_iter().map(finished).collect();
     let Memory { launch, pass_gbps, gbps } = memory;
     (Memory { launch: digits(launch), pass_gbps: digits(pass_gbps), gbps: digits(gbps) }, costs)
 }
@@ -79,6 +85,40 @@ pub fn error(samples: &[Sample], step: &Step, cost: &Cost, memory: &Memory, sm_c
     let own: Vec<_> = samples.iter().filter(|sample| sample.step == step).collect();
     let squares = own.iter().map(|sample| (cost.time(&sample.work, memory, sm_count) / sample.us).ln().powi(2));
     (squares.sum::<f64>() / own.len().max(1) as f64).sqrt()
+}
+
+/// The kernels without which the fastest of the others would be slower: what is given up one by one, the least needed first, costs a
+/// share of [`DISPENSABLE`] of the time in all.
+fn candidates(samples: &[Sample]) -> Vec<&'static str> {
+    let problems = samples.iter().map(|sample| sample.problem + 1).max().unwrap_or(0);
+    // Once for all kernels that ran, and once for those of fp32, which the strictest class is left with.
+    let mut of_problem = vec![Vec::new(); 2 * problems];
+    for sample in samples {
+        let timed = (sample.step.slug, sample.behind.ln());
+        of_problem[sample.problem].push(timed);
+        if sample.step.precision == Precision::Fp32 {
+            of_problem[problems + sample.problem].push(timed);
+        }
+    }
+    of_problem.retain(|times| !times.is_empty());
+    let mut left: Vec<_> = gpu_kernels::runnable().map(|step| step.slug).collect();
+    left.retain(|slug| samples.iter().any(|sample| sample.step.slug == *slug));
+    let lost = |left: &[&str]| {
+        let of_left = |times: &Vec<(&str, f64)>| {
+            let behind = times.iter().filter(|(slug, _)| left.contains(slug)).map(|(_, behind)| *behind);
+            behind.fold(f64::INFINITY, f64::min)
+        };
+        of_problem.iter().map(of_left).sum::<f64>()
+    };
+    let allowed = lost(&left) + DISPENSABLE * of_problem.len() as f64;
+    loop {
+        let without = |slug: &str| left.iter().copied().filter(|other| *other != slug).collect::<Vec<_>>();
+        let tried = left.iter().map(|slug| (lost(&without(slug)), *slug));
+        match tried.min_by(|(one, _), (other, _)| one.total_cmp(other)) {
+            Some((lost, slug)) if lost <= allowed => left = without(slug),
+            _ => return left,
+        }
+    }
 }
 
 /// The mean logarithm of what choosing by predictions costs. The memory's constants are chosen by it: they are the same for all kernels,
@@ -182,7 +222,7 @@ fn solve(mut matrix: [[f64; CONSTANTS]; CONSTANTS], mut right: [f64; CONSTANTS])
 }
 
 fn logarithms(cost: Cost) -> [f64; CONSTANTS] {
-    let Cost { slots: _, start, round, latency, k_tile, tile, partial, gbps } = cost;
+    let Cost { start, round, latency, k_tile, tile, partial, gbps, .. } = cost;
     [start, round, latency, k_tile, tile, partial, gbps].map(|constant| constant.max(1e-4).ln())
 }
 
@@ -193,10 +233,10 @@ fn exponentials(at: &[f64; CONSTANTS], cost: Cost) -> Cost {
 
 /// Four digits of each.
 fn rounded(cost: Cost) -> Cost {
-    let Cost { slots, start, round, latency, k_tile, tile, partial, gbps } = cost;
+    let Cost { start, round, latency, k_tile, tile, partial, gbps, .. } = cost;
     let [start, round, latency] = [start, round, latency].map(digits);
     let [k_tile, tile, partial, gbps] = [k_tile, tile, partial, gbps].map(digits);
-    Cost { slots, start, round, latency, k_tile, tile, partial, gbps }
+    Cost { start, round, latency, k_tile, tile, partial, gbps, ..cost }
 }
 
 fn digits(value: f64) -> f64 {

@@ -114,7 +114,7 @@ pub fn table(rows: &[ShapeTiming]) -> Result<Table, Error> {
         commit: first.commit.clone(),
         how: HOW.into(),
     };
-    let mut entries: Vec<_> = rows.iter().filter_map(entry).collect();
+    let mut entries: Vec<_> = rows.iter().flat_map(entries).collect();
     entries.sort_by_key(|entry| (AccuracyClass::ALL.iter().position(|class| *class == entry.class), entry.shape));
     Ok(Table { header, memory, costs, entries })
 }
@@ -180,12 +180,20 @@ fn samples(problem: usize, row: &ShapeTiming) -> Vec<Sample> {
     row.kernels.iter().filter_map(sample).collect()
 }
 
-/// The fastest kernel, where the shape is one of [`SHAPES`].
-fn entry(row: &ShapeTiming) -> Option<Entry> {
-    let (case, class) = case(row)?;
-    let is_listed = case == Case { count: case.count, ..Case::new(case.sizes) } && SHAPES.contains(&case.sizes);
-    let step = gpu_kernels::find(row.best_kernel.as_deref()?)?;
-    is_listed.then_some(Entry { shape: case.sizes, class, step })
+/// The fastest kernels, where the shape is one of [`SHAPES`]: of the row's class, and of the stricter one whose kernels it has too.
+fn entries(row: &ShapeTiming) -> Vec<Entry> {
+    let Some((case, class)) = case(row) else { return Vec::new() };
+    if case != (Case { count: case.count, ..Case::new(case.sizes) }) || !SHAPES.contains(&case.sizes) {
+        return Vec::new();
+    }
+    let classes = if class == AccuracyClass::Fp32 { vec![class, AccuracyClass::Fp32Strict] } else { vec![class] };
+    let fastest = |class: AccuracyClass| {
+        let timed = row.kernels.iter().filter_map(|kernel| Some((gpu_kernels::find(&kernel.kernel)?, kernel.time_ms)));
+        let of_class = timed.filter(|(step, _)| class.admits(step.precision));
+        let (step, _) = of_class.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        Some(Entry { shape: case.sizes, class, step })
+    };
+    classes.into_iter().filter_map(fastest).collect()
 }
 
 fn case(row: &ShapeTiming) -> Option<(Case, AccuracyClass)> {
@@ -228,7 +236,7 @@ impl Regret {
         let (case, class) = case(row)?;
         let problem = case.problem(class);
         let predicted = |(step, cost): &(&'static gpu_kernels::Step, Cost)| {
-            let is_one = class.meets(step);
+            let is_one = class.meets(step) && cost.is_candidate;
             let work = is_one.then(|| Work::of(step, &problem, row.sm_count).ok()).flatten()?;
             Some((*step, cost.time(&work, &table.memory, row.sm_count)))
         };
