@@ -4,6 +4,45 @@ use core::ops::Range;
 
 use crate::ptx::cluster;
 
+/// Declares a kernel of that schedule, whose only entry point is fused: a step's [`kernel`](crate::Step::kernel) and its
+/// [`fused`](crate::Step::fused) one. `$body` gets a [`Fused`](crate::epilogue::fused::Fused) after the operands, and [`Planned`] last.
+macro_rules! planned_kernel {
+    ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {
+        $crate::gemm::entry_point! {
+            [] $kernel, [$($bound),+], $input => $output,
+            [
+                $($extra: $type,)*
+                a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32, plane_stride: u64,
+                bias: *const $output, bias_per: u32, activation: u32
+            ],
+            $body, [
+                $crate::epilogue::fused::Fused { bias, bias_per, activation } $(, $extra)*,
+                $crate::planned::Planned { a_stride, b_stride, c_stride, c_is_f32: c_is_f32 != 0, planes, plane_stride }
+            ]
+        }
+    };
+}
+pub(crate) use planned_kernel;
+
+/// [`PLANNED_ARGUMENTS`](crate::PLANNED_ARGUMENTS).
+#[derive(Clone, Copy)]
+pub(crate) struct Planned {
+    pub a_stride: u64,
+    pub b_stride: u64,
+    pub c_stride: u64,
+    pub c_is_f32: bool,
+    pub planes: u32,
+    pub plane_stride: u64,
+}
+
+impl Planned {
+    /// Elements of C before those of the block's problem and plane.
+    #[inline(always)]
+    pub fn offset_of_c(self, block: PlannedBlock) -> u64 {
+        u64::from(block.problem) * self.c_stride + u64::from(block.plane) * self.plane_stride
+    }
+}
+
 /// A block's place: z is `(problem * planes + plane) * cluster + rank`.
 #[derive(Clone, Copy)]
 pub(crate) struct PlannedBlock {

@@ -34,19 +34,6 @@ macro_rules! gemm_kernels {
 }
 pub(crate) use gemm_kernels;
 
-/// Declares a kernel whose only entry point is fused: a step's [`kernel`](crate::Step::kernel) and its [`fused`](crate::Step::fused) one.
-/// `$body` gets a [`Fused`] after the operands.
-macro_rules! fused_kernel {
-    ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {
-        $crate::gemm::entry_point! {
-            [] $kernel, [$($bound),+], $input => $output,
-            [$($extra: $type,)* bias: *const $output, bias_per: u32, activation: u32],
-            $body, [$crate::epilogue::fused::Fused { bias, bias_per, activation } $(, $extra)*]
-        }
-    };
-}
-pub(crate) use fused_kernel;
-
 /// What an entry point does beside alpha and beta: nothing, or what is [`Fused`]. Stores are methods, not branches of one function: even
 /// a branch that is never taken can change what LLVM makes of the other.
 pub(crate) trait Fusion<O>: Copy {

@@ -48,20 +48,20 @@ impl Target<'_> {
 
 /// C or a bias from an element on: of f32, or of O.
 #[derive(Clone, Copy)]
-struct Elements<O> {
+pub(crate) struct Elements<O> {
     first: *mut O,
     is_f32: bool,
 }
 
 impl<O: Output> Elements<O> {
     #[inline(always)]
-    fn new(first: *mut O, is_f32: bool) -> Self {
+    pub fn new(first: *mut O, is_f32: bool) -> Self {
         Self { first, is_f32: is_f32 || !O::IS_NARROW }
     }
 
     /// Those from that index on.
     #[inline(always)]
-    fn from(self, index: usize) -> Self {
+    pub fn from(self, index: usize) -> Self {
         let bytes = if self.is_f32 { size_of::<f32>() } else { size_of::<O>() };
         Self { first: self.first.wrapping_byte_add(index * bytes), ..self }
     }
@@ -78,7 +78,7 @@ impl<O: Output> Elements<O> {
     /// # Safety
     /// It is in bounds.
     #[inline(always)]
-    unsafe fn get(self) -> f32 {
+    pub unsafe fn get(self) -> f32 {
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe { if self.is_f32 { *self.first.cast::<f32>() } else { (*self.first).get() } }
     }
@@ -88,7 +88,7 @@ impl<O: Output> Elements<O> {
     /// # Safety
     /// It is in bounds, and no other thread accesses it.
     #[inline(always)]
-    unsafe fn set(self, value: f32) {
+    pub unsafe fn set(self, value: f32) {
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
             match self.is_f32 {

@@ -38,10 +38,9 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::epilogue::fusion::fused_kernel! {
+            crate::planned::planned_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), f32 => f32, <$shape>::run,
-                a_transposed: u32, b_transposed: u32, a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32,
-                planes: u32, plane_stride: u64
+                a_transposed: u32, b_transposed: u32
             }
         )*
     };
@@ -69,7 +68,7 @@ pub mod kernel {
     use crate::gemm::Gemm;
     use crate::mainloop::any_layout::PAD;
     use crate::mainloop::operand_copy::Source;
-    use crate::planned::PlannedBlock;
+    use crate::planned::{Planned, PlannedBlock};
     use crate::ptx::{compiler, f32x4};
     use cuda_std::prelude::*;
 
@@ -86,29 +85,17 @@ pub mod kernel {
     {
         /// # Safety
         /// As of the kernels.
-        #[allow(clippy::too_many_arguments)] // those of the kernels
         #[inline(always)]
-        pub(super) unsafe fn run(
-            g: Gemm,
-            fused: Fused<f32>,
-            a_transposed: u32,
-            b_transposed: u32,
-            a_stride: u64,
-            b_stride: u64,
-            c_stride: u64,
-            _c_is_f32: u32,
-            planes: u32,
-            plane_stride: u64,
-        ) {
+        pub(super) unsafe fn run(g: Gemm, fused: Fused<f32>, a_transposed: u32, b_transposed: u32, planned: Planned) {
             // tile coordinates
-            let block = PlannedBlock::new(planes);
+            let block = PlannedBlock::new(planned.planes);
             let (bm, bn) = if TURNED { (BN, BM) } else { (BM, BN) };
             let tile = Coord { row: thread::block_idx_y() * bm, col: thread::block_idx_x() * bn };
             let k_tiles = block.k_tiles(g.k.div_ceil(BK));
             let k = k_tiles.start * BK;
 
             // mainloop
-            let [a, b] = [a_stride, b_stride].map(|stride| u64::from(block.problem) * stride);
+            let [a, b] = [planned.a_stride, planned.b_stride].map(|stride| u64::from(block.problem) * stride);
             let (a, b) = (g.a.wrapping_add(a as usize), g.b.wrapping_add(b as usize));
             let source = |matrix, ld, is_k_contiguous, rows, row| Source { matrix, ld, is_k_contiguous, rows, row, k };
             let a = source(a, g.lda, a_transposed == 0, g.m, tile.row);
@@ -120,8 +107,8 @@ pub mod kernel {
                 Self::mainloop(operands, g.k.saturating_sub(k), k_tiles.end - k_tiles.start, &mut acc);
 
                 // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
-                let block = PlannedBlock::new(compiler::opaque(planes));
-                let offset = u64::from(block.problem) * c_stride + u64::from(block.plane) * plane_stride;
+                let block = PlannedBlock::new(compiler::opaque(planned.planes));
+                let offset = planned.offset_of_c(block);
                 let target = partial_tile::Target { g: &g, tile, offset, is_f32: true };
                 if TURNED {
                     Self::epilogue::<BN, BM>(&acc, block, target, fused);

@@ -40,12 +40,11 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::epilogue::fusion::fused_kernel! {
+            crate::planned::planned_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), $input => $input,
                 <$shape>::split_k::<$input>,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap,
-                a_transposed: u32, b_transposed: u32,
-                a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32, plane_stride: u64
+                a_transposed: u32, b_transposed: u32
             }
         )*
     };
@@ -78,7 +77,7 @@ pub mod kernel {
     use crate::gemm::Gemm;
     use crate::mainloop::half_tile::BK;
     use crate::mainloop::warp_specialized::producer_warp::Mapped;
-    use crate::planned::PlannedBlock;
+    use crate::planned::{Planned, PlannedBlock};
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::Input;
     use crate::{Ab, Coord};
@@ -87,7 +86,6 @@ pub mod kernel {
     impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
         /// # Safety
         /// As of the kernels.
-        #[allow(clippy::too_many_arguments)] // those of the kernels
         #[inline(always)]
         pub(super) unsafe fn split_k<I: Input + Output>(
             g: Gemm,
@@ -96,12 +94,7 @@ pub mod kernel {
             b_map: *const TensorMap,
             a_transposed: u32,
             b_transposed: u32,
-            a_stride: u64,
-            b_stride: u64,
-            c_stride: u64,
-            c_is_f32: u32,
-            planes: u32,
-            plane_stride: u64,
+            planned: Planned,
         ) {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps; the grid covers C.
             unsafe {
@@ -110,16 +103,15 @@ pub mod kernel {
                 let partial = Self::partial_tile();
 
                 // tile coordinates
-                let block = PlannedBlock::new(planes);
+                let block = PlannedBlock::new(planned.planes);
                 let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
                 let k_tiles = block.k_tiles(g.k.div_ceil(BK));
                 let is_transposed = Ab { a: a_transposed != 0, b: b_transposed != 0 };
 
                 if Self::is_producer() {
                     // global to shared (producer)
-                    let index = |stride| if stride == 0 { 0 } else { block.problem };
-                    let a = Mapped { map: a_map, index: index(a_stride), is_transposed: is_transposed.a };
-                    let b = Mapped { map: b_map, index: index(b_stride), is_transposed: is_transposed.b };
+                    let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a);
+                    let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b);
                     Self::produce(&mut ring, tile, k_tiles, Ab { a, b });
                 } else {
                     // mainloop
@@ -128,8 +120,8 @@ pub mod kernel {
                 }
 
                 // epilogue
-                let offset = u64::from(block.problem) * c_stride + u64::from(block.plane) * plane_stride;
-                let target = partial_tile::Target { g: &g, tile, offset, is_f32: c_is_f32 != 0 };
+                let offset = planned.offset_of_c(block);
+                let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
                 partial.reduce::<I>(block, target, fused);
             }
         }

@@ -78,10 +78,9 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::epilogue::fusion::fused_kernel! {
+            crate::planned::planned_kernel! {
                 $kernel, launch_bounds(THREADS, $blocks), $input => $input, <$shape>::run::<$input>,
-                a_transposed: u32, b_transposed: u32, a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32,
-                plane_stride: u64
+                a_transposed: u32, b_transposed: u32
             }
         )*
     };
@@ -102,29 +101,24 @@ pub mod kernel {
     use super::*;
     use crate::Coord;
     use crate::epilogue::fused::Fused;
+    use crate::epilogue::partial_tile::Target;
     use crate::gemm::Gemm;
     use crate::mainloop::gemv::{Fragments, Load, Share, Strided, reduction};
-    use crate::planned::PlannedBlock;
+    use crate::planned::{Planned, PlannedBlock};
     use cuda_std::prelude::*;
 
     impl<const FEW: usize> Gemv<FEW> {
         /// # Safety
         /// As of the kernels.
-        #[allow(clippy::too_many_arguments)]
         #[inline(always)]
         pub(super) unsafe fn run<I: Load>(
             g: Gemm,
             fused: Fused<I>,
             a_transposed: u32,
             b_transposed: u32,
-            a_stride: u64,
-            b_stride: u64,
-            c_stride: u64,
-            c_is_f32: u32,
-            planes: u32,
-            plane_stride: u64,
+            planned: Planned,
         ) {
-            let block = PlannedBlock::new(planes);
+            let block = PlannedBlock::new(planned.planes);
             reduction::begin(block);
 
             // tile coordinates
@@ -141,8 +135,8 @@ pub mod kernel {
                 along_k,
                 across,
             };
-            let a = operand(g.a, a_stride, row, strides(a_transposed != 0, g.lda));
-            let b = operand(g.b, b_stride, col, strides(b_transposed == 0, g.ldb));
+            let a = operand(g.a, planned.a_stride, row, strides(a_transposed != 0, g.lda));
+            let b = operand(g.b, planned.b_stride, col, strides(b_transposed == 0, g.ldb));
             let (m, n) = (g.m - row, g.n - col);
             let ((matrix, rows), (vectors, few)) = if are_columns { ((a, m), (b, n)) } else { ((b, n), (a, m)) };
             let k_tiles = block.k_tiles(g.k.div_ceil(BK));
@@ -159,18 +153,12 @@ pub mod kernel {
                 let acc = fragments.sums::<FEW>(smem);
 
                 // epilogue
-                let is_f32 = !I::IS_NARROW || c_is_f32 != 0;
-                let first = problem * c_stride as usize + block.plane as usize * plane_stride as usize;
-                let bytes = if is_f32 { size_of::<f32>() } else { size_of::<I>() };
-                let g = Gemm { c: g.c.wrapping_byte_add(first * bytes), ..g };
+                let (offset, tile) = (planned.offset_of_c(block), Coord { row, col });
+                let target = Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
                 reduction::reduce::<I, FEW>(block, &fragments, smem, &acc, |i, f, sum| {
                     if i < rows && f < few {
-                        let at = if are_columns {
-                            Coord { row: row + i, col: col + f }
-                        } else {
-                            Coord { row: row + f, col: col + i }
-                        };
-                        reduction::store(&g, fused, is_f32, at, sum);
+                        let at = if are_columns { Coord { row: i, col: f } } else { Coord { row: f, col: i } };
+                        reduction::store(target, fused, at, sum);
                     }
                 });
             }

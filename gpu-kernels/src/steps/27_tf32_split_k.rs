@@ -36,12 +36,11 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::epilogue::fusion::fused_kernel! {
+            crate::planned::planned_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), f32 => f32,
                 <$shape>::split_k,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap,
-                a_transposed: u32, b_transposed: u32,
-                a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32, plane_stride: u64
+                a_transposed: u32, b_transposed: u32
             }
         )*
     };
@@ -65,7 +64,7 @@ pub mod kernel {
     use crate::gemm::Gemm;
     use crate::mainloop::tf32_tile::BK;
     use crate::mainloop::warp_specialized::producer_warp::Mapped;
-    use crate::planned::PlannedBlock;
+    use crate::planned::{Planned, PlannedBlock};
     use crate::ptx::tensor::TensorMap;
     use crate::{Ab, Coord};
     use cuda_std::prelude::*;
@@ -73,7 +72,6 @@ pub mod kernel {
     impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile<BM, BN, ACC, STAGES> {
         /// # Safety
         /// As of the kernels.
-        #[allow(clippy::too_many_arguments)] // those of the kernels
         #[inline(always)]
         pub(super) unsafe fn split_k(
             g: Gemm,
@@ -82,12 +80,7 @@ pub mod kernel {
             b_map: *const TensorMap,
             _a_transposed: u32,
             b_transposed: u32,
-            a_stride: u64,
-            b_stride: u64,
-            c_stride: u64,
-            _c_is_f32: u32,
-            planes: u32,
-            plane_stride: u64,
+            planned: Planned,
         ) {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps; the grid covers C.
             unsafe {
@@ -96,16 +89,15 @@ pub mod kernel {
                 let partial = Self::partial_tile();
 
                 // tile coordinates
-                let block = PlannedBlock::new(planes);
+                let block = PlannedBlock::new(planned.planes);
                 let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
                 let k_tiles = block.k_tiles(g.k.div_ceil(BK));
                 let b_is_transposed = b_transposed != 0;
 
                 if Self::is_producer() {
                     // global to shared (producer)
-                    let index = |stride| if stride == 0 { 0 } else { block.problem };
-                    let a = Mapped { map: a_map, index: index(a_stride), is_transposed: false };
-                    let b = Mapped { map: b_map, index: index(b_stride), is_transposed: b_is_transposed };
+                    let a = Mapped::new(a_map, block, planned.a_stride, false);
+                    let b = Mapped::new(b_map, block, planned.b_stride, b_is_transposed);
                     Self::produce(&mut ring, tile, k_tiles, Ab { a, b });
                 } else {
                     // mainloop
@@ -114,7 +106,7 @@ pub mod kernel {
                 }
 
                 // epilogue
-                let offset = u64::from(block.problem) * c_stride + u64::from(block.plane) * plane_stride;
+                let offset = planned.offset_of_c(block);
                 let target = partial_tile::Target { g: &g, tile, offset, is_f32: true };
                 partial.reduce::<f32>(block, target, fused);
             }

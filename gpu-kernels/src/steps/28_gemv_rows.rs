@@ -16,15 +16,17 @@
 //!
 //! Source: none of the seeds; cuBLAS's `gemvNSP`, which has a warp for each row.
 
+use crate::hardware::WARP;
+use crate::mainloop::gemv::SIDE;
 use crate::{Element, Precision, Schedule, Step, Target, Tile};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
 /// Rows of a block, each a warp's.
 const ROWS: u32 = 8;
-const THREADS: u32 = ROWS * 32;
+const THREADS: u32 = ROWS * WARP;
 /// What a split's k is a multiple of: elements that a warp loads at once.
-const BK: u32 = 128;
+const BK: u32 = WARP * SIDE;
 
 /// A step, without its names.
 const fn step(precision: Precision, element: Element) -> Step {
@@ -58,9 +60,8 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::epilogue::fusion::fused_kernel! {
-                $kernel, launch_bounds(THREADS, 4), $input => $input, kernel::run::<$input>,
-                a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32, plane_stride: u64
+            crate::planned::planned_kernel! {
+                $kernel, launch_bounds(THREADS, 4), $input => $input, kernel::run::<$input>
             }
         )*
     };
@@ -78,37 +79,27 @@ pub mod kernel {
     use super::*;
     use crate::Coord;
     use crate::epilogue::fused::Fused;
+    use crate::epilogue::partial_tile::Target;
     use crate::gemm::Gemm;
-    use crate::hardware::WARP;
     use crate::mainloop::gemv::{Load, Strided, reduction, warp_row};
-    use crate::planned::PlannedBlock;
+    use crate::planned::{Planned, PlannedBlock};
     use crate::ptx::cluster;
     use cuda_std::prelude::*;
     use cuda_std::warp;
 
     /// # Safety
     /// As of the kernels.
-    #[allow(clippy::too_many_arguments)] // those of the kernels
     #[inline(always)]
-    pub(super) unsafe fn run<I: Load>(
-        g: Gemm,
-        fused: Fused<I>,
-        a_stride: u64,
-        b_stride: u64,
-        c_stride: u64,
-        c_is_f32: u32,
-        planes: u32,
-        plane_stride: u64,
-    ) {
-        let block = PlannedBlock::new(planes);
+    pub(super) unsafe fn run<I: Load>(g: Gemm, fused: Fused<I>, planned: Planned) {
+        let block = PlannedBlock::new(planned.planes);
         reduction::begin(block);
 
         // tile coordinates
         let warp = thread::thread_idx_x() / WARP;
         let (row, col) = (thread::block_idx_y() * ROWS + warp, thread::block_idx_x());
         let problem = block.problem as usize;
-        let a = g.a.cast::<I>().wrapping_add(problem * a_stride as usize + row as usize * g.lda); // (1, k)
-        let b = g.b.cast::<I>().wrapping_add(problem * b_stride as usize + col as usize);
+        let a = g.a.cast::<I>().wrapping_add(problem * planned.a_stride as usize + row as usize * g.lda); // (1, k)
+        let b = g.b.cast::<I>().wrapping_add(problem * planned.b_stride as usize + col as usize);
         let vector = Strided { start: b, along_k: g.ldb as u32, across: 1 };
         let k_tiles = block.k_tiles(g.k.div_ceil(BK));
         let k = (k_tiles.start * BK).min(g.k)..(k_tiles.end * BK).min(g.k);
@@ -137,11 +128,9 @@ pub mod kernel {
                 }
             }
             if row < g.m && warp::lane_id() == 0 {
-                let is_f32 = size_of::<I>() == size_of::<f32>() || c_is_f32 != 0;
-                let first = problem * c_stride as usize + block.plane as usize * plane_stride as usize;
-                let bytes = if is_f32 { size_of::<f32>() } else { size_of::<I>() };
-                let g = Gemm { c: g.c.wrapping_byte_add(first * bytes), ..g };
-                reduction::store(&g, fused, is_f32, Coord { row, col }, sum);
+                let (offset, tile) = (planned.offset_of_c(block), Coord { row, col });
+                let target = Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
+                reduction::store(target, fused, Coord { row: 0, col: 0 }, sum);
             }
         }
     }

@@ -18,7 +18,7 @@ pub(crate) const fn smem_bytes(few: u32) -> u32 {
 }
 
 #[cfg(feature = "device")]
-pub(crate) use kernel::{begin, reduce, store};
+pub(crate) use kernel::{begin, reduce, store, sum_of_lanes};
 
 /// What runs on the device.
 #[cfg(feature = "device")]
@@ -27,7 +27,7 @@ mod kernel {
     use crate::Coord;
     use crate::epilogue::direct::Output;
     use crate::epilogue::fused::{Fused, NOTHING};
-    use crate::gemm::Gemm;
+    use crate::epilogue::partial_tile::{Elements, Target};
     use crate::hardware::WARP;
     use crate::mainloop::gemv::fragments::{Accumulators, Fragments};
     use crate::mainloop::gemv::load::Load;
@@ -36,37 +36,38 @@ mod kernel {
     use cuda_std::prelude::*;
     use cuda_std::warp;
 
-    /// C = activation(alpha\*sum + beta\*C + bias) for one element, where C and the bias are of f32, or else of `O`.
+    /// C = activation(alpha\*sum + beta\*C + bias) for one element, counted from where the target's tile begins.
     ///
     /// # Safety
-    /// It is in bounds of C and of the bias, and no other thread touches it.
+    /// It is in bounds of C and of the bias, which are of f32 or of `O`, as the target says, and no other thread touches it.
     #[inline(always)]
-    pub(crate) unsafe fn store<O: Output>(
-        g: &Gemm,
-        fused: Fused<O>,
-        is_f32: bool,
-        Coord { row, col }: Coord,
-        sum: f32,
-    ) {
-        let index = row as usize * g.ldc + col as usize;
+    pub(crate) unsafe fn store<O: Output>(target: Target, fused: Fused<O>, Coord { row, col }: Coord, sum: f32) {
+        let Target { g, tile, is_f32, .. } = target;
+        let c = Elements::new(g.c.cast::<O>(), is_f32).from(target.first() + row as usize * g.ldc + col as usize);
         // SAFETY: in bounds, upheld by the caller.
         unsafe {
-            let get = |from: *const O, index: usize| {
-                if is_f32 { *from.cast::<f32>().add(index) } else { (*from.add(index)).get() }
-            };
-            let old = if g.beta == 0.0 { 0.0 } else { get(g.c.cast(), index) };
-            let bias = if fused.bias.is_null() {
-                NOTHING
-            } else {
-                get(fused.bias, if fused.is_per_row() { row } else { col } as usize)
-            };
+            let old = if g.beta == 0.0 { 0.0 } else { c.get() };
+            let index = if fused.is_per_row() { tile.row + row } else { tile.col + col };
+            let bias = Elements::new(fused.bias.cast_mut(), is_f32).from(index as usize);
+            let bias = if fused.bias.is_null() { NOTHING } else { bias.get() };
             let [[value]] = fused.apply(g, &[[sum]], &[[old]], &[[bias]]);
-            if is_f32 {
-                *g.c.add(index) = value;
-            } else {
-                *g.c.cast::<O>().add(index) = O::new(value);
-            }
+            c.set(value);
         }
+    }
+
+    /// The sum of the values of so many adjacent lanes, a power of two: the same in all of them.
+    ///
+    /// # Safety
+    /// Every lane of the warp calls it.
+    #[inline(always)]
+    pub(crate) unsafe fn sum_of_lanes(mut sum: f32, lanes: u32) -> f32 {
+        let mut distance = lanes / 2;
+        while distance > 0 {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            sum += unsafe { warp::warp_shuffle_xor(u32::MAX, sum, distance, WARP).0 };
+            distance /= 2;
+        }
+        sum
     }
 
     /// At the start of the kernel: tells the cluster that this block has begun.
@@ -127,11 +128,7 @@ mod kernel {
                     sum += *partials.add(fragments.place_of(bundle, group) as usize);
                     group += lanes;
                 }
-                let mut distance = lanes / 2;
-                while distance > 0 {
-                    sum += warp::warp_shuffle_xor(u32::MAX, sum, distance, WARP).0;
-                    distance /= 2;
-                }
+                sum = sum_of_lanes(sum, lanes);
                 if lane == 0 {
                     let owner = index / share;
                     let place = received.add(((index - owner * share) * blocks + block.rank) as usize);

@@ -6,6 +6,7 @@ use cuda_std::GpuFloat;
 use cuda_std::warp;
 
 use super::load::{Load, Raw};
+use super::reduction::sum_of_lanes;
 use super::{SIDE, Strided};
 use crate::hardware::WARP;
 use crate::ptx::compiler;
@@ -78,12 +79,6 @@ pub(crate) unsafe fn sum<I: Load>(row: *const I, vector: Strided<I>, k: Range<u3
             first = compiler::opaque(first); // or LLVM would unroll the loop further
         }
     }
-    let mut sum = (acc[0] + acc[1]) + (acc[2] + acc[3]);
-    let mut distance = WARP / 2;
-    while distance > 0 {
-        // SAFETY: every lane is here.
-        sum += unsafe { warp::warp_shuffle_xor(u32::MAX, sum, distance, WARP).0 };
-        distance /= 2;
-    }
-    sum
+    // SAFETY: every lane is here.
+    unsafe { sum_of_lanes((acc[0] + acc[1]) + (acc[2] + acc[3]), WARP) }
 }

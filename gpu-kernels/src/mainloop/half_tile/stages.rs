@@ -6,8 +6,8 @@ use crate::epilogue::partial_tile::PartialTile;
 use crate::hardware::{SWIZZLE_BYTES, WARPGROUP, WGMMA_M};
 use crate::mainloop::warp_specialized::producer_warp::{self, Mapped};
 use crate::mainloop::warp_specialized::{Ring, Stage};
+use crate::ptx::tensor;
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
-use crate::ptx::{compiler, tensor};
 use crate::{Ab, Coord};
 use core::ops::Range;
 use cuda_std::prelude::*;
@@ -107,11 +107,9 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         k_tiles: u32,
         acc: &mut [f32; ACC],
     ) {
-        // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
+        // SAFETY: upheld by the caller; the stage is full while the MMAs read it.
         unsafe {
-            let (mut is_first, mut left) = (true, k_tiles);
-            while left > 0 {
-                let stage = ring.consumer_wait();
+            producer_warp::consume(ring, k_tiles, |stage, has_begun| {
                 // A warpgroup's rows, or its panel.
                 let a_smem = stage.address + Self::warpgroup() * WGMMA_M * SWIZZLE_BYTES;
                 let b_smem = stage.address + Self::A_BYTES;
@@ -126,20 +124,10 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
                     }
                     _ => (Descriptor::mn_major(b_smem, BK * SWIZZLE_BYTES), DEPTH * SWIZZLE_BYTES),
                 };
-                wgmma::fence();
                 for i in 0..BK / DEPTH {
-                    let accumulate = !is_first || i > 0;
-                    I::mma::<ACC, A_MAJOR, B_MAJOR>(acc, a.add(i * a_step), b.add(i * b_step), accumulate);
+                    I::mma::<ACC, A_MAJOR, B_MAJOR>(acc, a.add(i * a_step), b.add(i * b_step), has_begun || i > 0);
                 }
-                wgmma::commit_group();
-                wgmma::wait_group::<1>();
-                if !is_first {
-                    ring.consumer_release_before_last();
-                }
-                is_first = false;
-                left = compiler::opaque(left - 1); // or LLVM would unroll the loop
-            }
-            wgmma::wait_group::<0>(); // before the loops' ends meet, or ptxas would serialise the MMAs
+            });
         }
     }
 

@@ -94,26 +94,15 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     /// acc += (A*B)^T with B k-major in shared memory. The MMAs of a k-tile are issued before those of the one before it complete.
     #[inline(always)]
     unsafe fn k_major(ring: &mut Ring<1>, k_tiles: u32, acc: &mut [f32; ACC]) {
-        // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
+        // SAFETY: upheld by the caller; the stage is full while the MMAs read it.
         unsafe {
-            let (mut is_first, mut left) = (true, k_tiles);
-            while left > 0 {
-                let stage = ring.consumer_wait();
+            producer_warp::consume(ring, k_tiles, |stage, has_begun| {
                 let b_smem = stage.address + Self::A_BYTES + Self::first_column() * SWIZZLE_BYTES;
                 let (b, a) = (Descriptor::k_major(b_smem), Descriptor::k_major(stage.address)); // (BN, BK), (BM, BK)
-                wgmma::fence();
                 for i in 0..MMAS as u32 {
-                    wgmma::tf32(acc, b.add(i * WGMMA_K_BYTES), a.add(i * WGMMA_K_BYTES), !is_first || i > 0);
+                    wgmma::tf32(acc, b.add(i * WGMMA_K_BYTES), a.add(i * WGMMA_K_BYTES), has_begun || i > 0);
                 }
-                wgmma::commit_group();
-                wgmma::wait_group::<1>();
-                if !is_first {
-                    ring.consumer_release_before_last();
-                }
-                is_first = false;
-                left = compiler::opaque(left - 1); // or LLVM would unroll the loop
-            }
-            wgmma::wait_group::<0>(); // before the loops' ends meet, or ptxas would serialise the MMAs
+            });
         }
     }
 

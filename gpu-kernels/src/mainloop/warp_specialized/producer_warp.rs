@@ -1,8 +1,9 @@
 //! Blocks of one tile each, whose producer is one warp, behind the consumers.
 
 use super::{Ring, Stage};
+use crate::planned::PlannedBlock;
 use crate::ptx::tensor::TensorMap;
-use crate::ptx::{barrier, compiler};
+use crate::ptx::{barrier, compiler, wgmma};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
@@ -16,6 +17,14 @@ pub(crate) struct Mapped {
     /// Its index along the third dimension of the map.
     pub index: u32,
     pub is_transposed: bool,
+}
+
+impl Mapped {
+    /// Of the block's problem, where there are so many elements from one problem's to the next one's; 0 where all share it.
+    #[inline(always)]
+    pub fn new(map: *const TensorMap, block: PlannedBlock, stride: u64, is_transposed: bool) -> Self {
+        Self { map, index: if stride == 0 { 0 } else { block.problem }, is_transposed }
+    }
 }
 
 /// Fills a stage with each of these k-tiles, as soon as the stage is empty: `load` issues the TMA loads. So many threads consume.
@@ -37,6 +46,32 @@ pub(crate) unsafe fn produce(
     }
     // SAFETY: the whole warp is here.
     unsafe { warp::sync_warp(u32::MAX) }; // barriers want it converged
+}
+
+/// Has `issue` issue the MMAs of each stage of so many k-tiles, which is told whether there were some before, and waits for all of them.
+/// Those of a k-tile are issued before those of the one before it complete.
+///
+/// # Safety
+/// Every consumer thread calls it, and as many k-tiles are produced; `issue` neither commits nor waits.
+#[inline(always)]
+pub(crate) unsafe fn consume(ring: &mut Ring<1>, k_tiles: u32, mut issue: impl FnMut(Stage, bool)) {
+    let (mut is_first, mut left) = (true, k_tiles);
+    while left > 0 {
+        // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
+        unsafe {
+            let stage = ring.consumer_wait();
+            wgmma::fence();
+            issue(stage, !is_first);
+            wgmma::commit_group();
+            wgmma::wait_group::<1>();
+            if !is_first {
+                ring.consumer_release_before_last();
+            }
+        }
+        is_first = false;
+        left = compiler::opaque(left - 1); // or LLVM would unroll the loop
+    }
+    wgmma::wait_group::<0>(); // before loops' ends meet, or ptxas would serialise the MMAs
 }
 
 /// Waits until all consumers are here, which are so many threads.
