@@ -132,7 +132,10 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
         const {
             assert!(ROWS.is_multiple_of(Self::ROWS_AT_ONCE) && BK.is_multiple_of(DEPTH), "equal shares");
             assert!(ROWS.is_multiple_of(Self::LANES) && BK.is_multiple_of(Self::K_AT_ONCE), "equal shares");
-            assert!(THREADS.is_multiple_of(Self::WIDE_LANES) && BK.is_multiple_of(Self::WIDE_K_AT_ONCE), "equal shares");
+            assert!(
+                THREADS.is_multiple_of(Self::WIDE_LANES) && BK.is_multiple_of(Self::WIDE_K_AT_ONCE),
+                "equal shares"
+            );
         }
         let tid = thread::thread_idx_x();
         let Source { matrix, ld, is_k_contiguous, .. } = from;
