@@ -61,11 +61,12 @@ mod kernel {
         let (vector_smem, rows_smem) = (smem, smem.wrapping_add((BYTES / LEAST_ROWS / 2) as usize).cast::<I>());
 
         // Rows at once, a power of two, and the threads of each.
-        let (mut at_once, mut lanes) = (ROWS, THREADS / ROWS);
+        let (mut at_once, mut lanes_log2) = (ROWS, (THREADS / ROWS).ilog2());
         while at_once * k * size > BYTES {
-            (at_once, lanes) = (at_once / 2, lanes * 2);
+            (at_once, lanes_log2) = (at_once / 2, lanes_log2 + 1);
         }
-        let (row, lane) = (tid / lanes, tid % lanes);
+        let lanes = 1 << lanes_log2;
+        let (row, lane) = (tid >> lanes_log2, tid & (lanes - 1));
 
         let mut first = 0;
         while first < rows {
