@@ -56,7 +56,7 @@ kernels! {
     sgemm_any_layout_128x64 "any-layout/128x64" AnyLayout<128, 64, 8, 8, 128, 16, 2, false>, 3;
     sgemm_any_layout_128x32 "any-layout/128x32" AnyLayout<128, 32, 8, 8, 64, 16, 2, false>, 5;
     sgemm_any_layout_32x128 "any-layout/32x128" AnyLayout<128, 32, 8, 8, 64, 16, 2, true>, 5;
-    sgemm_any_layout_128x16 "any-layout/128x16" AnyLayout<128, 16, 4, 4, 128, 32, 1, false>, 3;
+    sgemm_any_layout_128x16 "any-layout/128x16" AnyLayout<128, 16, 8, 4, 64, 16, 2, false>, 7;
     sgemm_any_layout_16x128 "any-layout/16x128" AnyLayout<128, 16, 4, 4, 128, 32, 1, true>, 3;
 }
 
