@@ -1,5 +1,5 @@
-//! The epilogue of a block that shares its tile with no other and fuses nothing, where rows of C are not aligned or end in the tile:
-//! the tile goes through shared memory, from where adjacent lanes store adjacent elements of a row.
+//! The epilogue of a block that shares its tile with no other, fuses nothing and needs no C, where rows of C are not aligned or end in the
+//! tile: the tile goes through shared memory, from where adjacent lanes store adjacent elements of a row.
 
 use super::partial_tile::{PartialTile, Target};
 use crate::Coord;
@@ -9,7 +9,7 @@ use cuda_std::prelude::*;
 /// Elements that a thread loads and stores together.
 const TOGETHER: usize = 8;
 
-/// C = alpha\*tile + beta\*C, where C is not loaded if beta is 0.
+/// C = alpha\*tile.
 ///
 /// # Safety
 /// All THREADS of the block are here, and have published their accumulators: all of (BM, BN) is. C is of f32, and no other block has the
@@ -41,13 +41,9 @@ pub(crate) unsafe fn store<const BM: u32, const BN: u32, const PAD: u32, const T
             let acc: [f32; TOGETHER] = core::array::from_fn(|i| {
                 *at.add((place(i).0 * PartialTile::<BM, BN, PAD>::PITCH + place(i).1) as usize)
             });
-            let mut old = [0.0; TOGETHER];
-            if g.beta != 0.0 {
-                old = core::array::from_fn(|i| if is_in_bounds(i) { *c_at(i) } else { 0.0 });
-            }
             for i in 0..TOGETHER {
                 if is_in_bounds(i) {
-                    *c_at(i) = g.axpby(acc[i], old[i]);
+                    *c_at(i) = g.alpha * acc[i];
                 }
             }
         }

@@ -46,7 +46,7 @@ impl<
     const WN: u32 = LANES_N * TN as u32;
     /// Threads that have a tile together, and how often there are as many.
     const SLICE: u32 = BM * BN / (TM * TN) as u32;
-    const SLICES: u32 = THREADS / Self::SLICE;
+    pub const SLICES: u32 = THREADS / Self::SLICE;
     /// Floats from one row of a_smem and of b_smem to the next.
     const A_PITCH: u32 = BM + PAD;
     const B_PITCH: u32 = BN + PAD;
@@ -191,8 +191,8 @@ mod device {
             }
         }
 
-        /// Adds the accumulators of the other slices to those of the first one, in their order. The partial tile's shared memory is free
-        /// from then on.
+        /// Adds the accumulators of the other slices to those of the first one, in their order. Where there are others, the partial tile's
+        /// shared memory is free from then on.
         ///
         /// # Safety
         /// Every thread of the block calls it.

@@ -148,11 +148,13 @@ pub mod kernel {
                     });
                     return;
                 }
-                thread::sync_threads(); // every warp has read the last stage
+                if Self::SLICES == 1 {
+                    thread::sync_threads(); // every warp has read the last stage, as `add_slices` makes sure of where it adds any
+                }
                 if Self::is_first_slice() {
                     Self::for_each_vector(acc, |at, values| f32x4::store(partial.at(at), values));
                 }
-                if fused.changes_nothing() & (block.cluster == 1) {
+                if fused.changes_nothing() & (block.cluster == 1) & (target.g.beta == 0.0) {
                     tile_rows::store::<M, N, PAD, THREADS>(partial, target);
                     return;
                 }

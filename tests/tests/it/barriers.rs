@@ -11,16 +11,18 @@ const BARRIERS: [&str; 2] = ["bar.sync \t0", "barrier.cluster.arrive.aligned; ba
 
 /// A tile inside and others on the edges, and three slices, the last of which is not complete: with rows that 128-bit
 /// loads can read, and with others. And a part of one slice: it is where a partial tile comes to lie.
-/// Where the plan splits k: one more, long enough for a cluster of two.
+/// Where the plan splits k: two more, one that needs C, and one that is long enough for a cluster of two.
 fn problems(step: &'static Step) -> Vec<Problem> {
     let tile = step.tile;
-    let size = |(more, k)| Problem::new(tile.bm + more, tile.bn + more, k + more).unwrap();
-    let long = match step.schedule {
-        Schedule::PlannedSplitK { least_k, .. } if step.may_be_split() => Some((3, 2 * least_k)),
-        _ => None,
-    };
-    let sizes = [(4, 2 * tile.bk), (3, 2 * tile.bk), (3, 0)].into_iter().chain(long);
-    sizes.map(|it| size(it).for_kernel(Kernel::Step(step)).unwrap()).collect()
+    let size = |more, k| Problem::new(tile.bm + more, tile.bn + more, k + more).unwrap();
+    let mut problems = vec![size(4, 2 * tile.bk), size(3, 2 * tile.bk), size(3, 0)];
+    if let Schedule::PlannedSplitK { least_k, .. } = step.schedule {
+        problems.push(size(3, 0).with_scalars(1.0, 1.0).unwrap());
+        if step.may_be_split() {
+            problems.push(size(3, 2 * least_k));
+        }
+    }
+    problems.into_iter().map(|problem| problem.for_kernel(Kernel::Step(step)).unwrap()).collect()
 }
 
 /// What the emulator says first about the step in this PTX.
