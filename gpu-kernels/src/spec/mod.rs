@@ -280,6 +280,12 @@ impl Step {
         matches!(self.schedule, Schedule::PlannedSplitK { .. })
     }
 
+    /// Whether that is so, and the plan may split k.
+    #[must_use]
+    pub const fn may_be_split(&self) -> bool {
+        matches!(self.schedule, Schedule::PlannedSplitK { least_k: 0..MAX_SIZE, .. })
+    }
+
     /// The splits of k for m x n results of `problems` problems on a device of `sm_count` SMs where the schedule is
     /// [`Schedule::PlannedSplitK`]: as many as find a CTA slot at once and are worth it; planes only where a cluster is not enough, and
     /// of one problem.

@@ -5,8 +5,9 @@ use gpu_kernels::{Schedule, Step, runnable};
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, PtxSource};
 
-/// Of a block, and of a cluster: where one arrives and waits at once.
-const BARRIERS: [&str; 2] = ["bar.sync", "barrier.cluster.arrive.aligned; barrier.cluster.wait"];
+/// Of a block, and of a cluster: where one arrives and waits at once. A named one waits for the MMAs of other warps, which are complete
+/// for the emulator as soon as one of their warpgroup's warps has waited.
+const BARRIERS: [&str; 2] = ["bar.sync \t0", "barrier.cluster.arrive.aligned; barrier.cluster.wait"];
 
 /// A tile inside and others on the edges, and three slices, the last of which is not complete: with rows that 128-bit
 /// loads can read, and with others. And a part of one slice: it is where a partial tile comes to lie.
@@ -15,7 +16,7 @@ fn problems(step: &'static Step) -> Vec<Problem> {
     let tile = step.tile;
     let size = |(more, k)| Problem::new(tile.bm + more, tile.bn + more, k + more).unwrap();
     let long = match step.schedule {
-        Schedule::PlannedSplitK { least_k, .. } => Some((3, 2 * least_k)),
+        Schedule::PlannedSplitK { least_k, .. } if step.may_be_split() => Some((3, 2 * least_k)),
         _ => None,
     };
     let sizes = [(4, 2 * tile.bk), (3, 2 * tile.bk), (3, 0)].into_iter().chain(long);
