@@ -40,6 +40,12 @@ pub(crate) struct Target<'g> {
 }
 
 impl Target<'_> {
+    /// Whether the block needs no others' partial tiles and no C, nothing is fused, and C is not of f32.
+    #[inline(always)]
+    pub fn is_plain<O: Output>(&self, block: PlannedBlock, fused: Fused<O>) -> bool {
+        (block.cluster == 1) & !self.is_f32 & (self.g.beta == 0.0) & fused.changes_nothing()
+    }
+
     /// Elements of C before the tile's first.
     #[inline(always)]
     pub fn first(&self) -> usize {

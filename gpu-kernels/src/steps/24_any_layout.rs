@@ -87,6 +87,8 @@ pub mod kernel {
         /// As of the kernels.
         #[inline(always)]
         pub(super) unsafe fn run(g: Gemm, fused: Fused<f32>, a_transposed: u32, b_transposed: u32, planned: Planned) {
+            planned.wait();
+
             // tile coordinates
             let block = PlannedBlock::new(planned.planes);
             let (bm, bn) = if TURNED { (BN, BM) } else { (BM, BN) };

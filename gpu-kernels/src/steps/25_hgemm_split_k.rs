@@ -99,8 +99,9 @@ pub mod kernel {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps; the grid covers C.
             unsafe {
                 // shared memory
-                let mut ring = Self::ring();
+                let mut ring = Self::ring(Ab { a: a_map, b: b_map });
                 let partial = Self::partial_tile();
+                planned.wait();
 
                 // tile coordinates
                 let block = PlannedBlock::new(planned.planes);
@@ -108,6 +109,9 @@ pub mod kernel {
                 let k_tiles = block.k_tiles(g.k.div_ceil(BK));
                 let is_transposed = Ab { a: a_transposed != 0, b: b_transposed != 0 };
 
+                let offset = planned.offset_of_c(block);
+                let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
+                let is_stored_directly = target.is_plain(block, fused);
                 if Self::is_producer() {
                     // global to shared (producer)
                     let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a);
@@ -116,13 +120,17 @@ pub mod kernel {
                 } else {
                     // mainloop
                     let acc = Self::consume::<I>(&mut ring, k_tiles.end - k_tiles.start, is_transposed);
-                    Self::publish(partial, &acc);
-                }
 
-                // epilogue
-                let offset = planned.offset_of_c(block);
-                let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
-                partial.reduce::<I>(block, target, fused);
+                    // epilogue
+                    if is_stored_directly {
+                        Self::store::<I>(target, &acc);
+                    } else {
+                        Self::publish(partial, &acc);
+                    }
+                }
+                if !is_stored_directly {
+                    partial.reduce::<I>(block, target, fused);
+                }
             }
         }
     }

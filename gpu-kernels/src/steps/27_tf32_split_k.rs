@@ -85,8 +85,9 @@ pub mod kernel {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps; the grid covers C.
             unsafe {
                 // shared memory
-                let mut ring = Self::ring();
+                let mut ring = Self::ring(Ab { a: a_map, b: b_map });
                 let partial = Self::partial_tile();
+                planned.wait();
 
                 // tile coordinates
                 let block = PlannedBlock::new(planned.planes);

@@ -91,6 +91,7 @@ pub mod kernel {
     /// As of the kernels.
     #[inline(always)]
     pub(super) unsafe fn run<I: Load>(g: Gemm, fused: Fused<I>, planned: Planned) {
+        planned.wait();
         let block = PlannedBlock::new(planned.planes);
         reduction::begin(block);
 
