@@ -71,6 +71,14 @@ pub(crate) fn fence() {
     unsafe { core::arch::asm!("wgmma.fence.sync.aligned;") }
 }
 
+/// Orders what this thread wrote to shared memory before the MMAs of those whom it meets at a barrier behind: `fence.proxy.async`.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn fence_operands() {
+    // SAFETY: orders accesses to memory.
+    unsafe { core::arch::asm!("fence.proxy.async.shared::cta;") }
+}
+
 /// Commits the MMAs issued so far as a group: `wgmma.commit_group`.
 #[gpu_only]
 #[inline(always)]

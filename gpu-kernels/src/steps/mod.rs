@@ -20,6 +20,8 @@ pub mod gemv;
 pub mod gemv_rows;
 #[path = "20_hgemm.rs"]
 pub mod hgemm;
+#[path = "29_hgemm_any_layout.rs"]
+pub mod hgemm_any_layout;
 #[path = "25_hgemm_split_k.rs"]
 pub mod hgemm_split_k;
 #[path = "14_ilp.rs"]
@@ -89,4 +91,5 @@ pub const STEPS: &[Step] = &[
     gemv::STEP,
     tf32_split_k::STEP,
     gemv_rows::STEP,
+    hgemm_any_layout::STEP,
 ];

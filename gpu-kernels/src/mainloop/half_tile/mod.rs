@@ -16,7 +16,13 @@ use crate::prepass::align::align;
 use crate::{Ab, Element, Extent, Operand, Precision, Schedule, Step, Target, Tile, TmaBox, Transposed};
 
 #[cfg(feature = "device")]
+mod copies;
+#[cfg(feature = "device")]
+mod multistage;
+#[cfg(feature = "device")]
 mod stages;
+#[cfg(feature = "device")]
+pub(crate) use copies::Source;
 
 /// Elements in a row of shared memory.
 const ROW: u32 = SWIZZLE_BYTES / 2;
@@ -30,12 +36,26 @@ const PAD: u32 = 8;
 pub(crate) struct HalfTile<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32>;
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
-    const CONSUMER_THREADS: u32 = BM / WGMMA_M * WARPGROUP;
+    pub const CONSUMER_THREADS: u32 = BM / WGMMA_M * WARPGROUP;
     pub const THREADS: u32 = Self::CONSUMER_THREADS + WARP;
     const A_BYTES: u32 = BM * SWIZZLE_BYTES;
     /// Columns of a panel of an n-major B.
     const PANEL: u32 = if BN < ROW { BN } else { ROW };
     const STAGE_BYTES: u32 = Self::A_BYTES + BN * SWIZZLE_BYTES;
+
+    /// The same without a producer: all threads copy operands, whatever their order and alignment, and then multiply.
+    pub const fn multistage(precision: Precision, blocks_per_sm: u32, least_k: u32) -> Step {
+        let smem_bytes = STAGES * Self::STAGE_BYTES;
+        assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
+        Step {
+            block: [Self::CONSUMER_THREADS, 1, 1],
+            prepasses: &[],
+            maps: None,
+            transposed: Transposed::Read,
+            dynamic_smem_bytes: smem_bytes,
+            ..Self::step(precision, blocks_per_sm, least_k)
+        }
+    }
 
     /// A step of this shape, of which an SM holds so many blocks, without its names.
     pub const fn step(precision: Precision, blocks_per_sm: u32, least_k: u32) -> Step {

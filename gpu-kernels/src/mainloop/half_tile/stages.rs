@@ -18,7 +18,7 @@ use cuda_std::prelude::*;
 /// Rows of a warp's accumulators.
 const WARP_ROWS: u32 = WGMMA_M / (WARPGROUP / WARP);
 /// Depth of an MMA.
-const DEPTH: u32 = WGMMA_K_BYTES / 2;
+pub(super) const DEPTH: u32 = WGMMA_K_BYTES / 2;
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
     const PANEL_ROW_BYTES: u32 = Self::PANEL * 2;
@@ -107,6 +107,26 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         acc
     }
 
+    /// The operands of this warpgroup's first MMA of a stage, in those orders, and bytes from there to those of the next one.
+    #[inline(always)]
+    pub(super) fn descriptors<const A_MAJOR: u32, const B_MAJOR: u32>(stage: u32) -> Ab<(Descriptor, u32)> {
+        // A warpgroup's rows, or its panel.
+        let a_smem = stage + Self::warpgroup() * WGMMA_M * SWIZZLE_BYTES;
+        let b_smem = stage + Self::A_BYTES;
+        let a = match A_MAJOR {
+            0 => (Descriptor::k_major(a_smem), WGMMA_K_BYTES),
+            _ => (Descriptor::mn_major(a_smem, 0), DEPTH * SWIZZLE_BYTES),
+        };
+        let b = match B_MAJOR {
+            0 => (Descriptor::k_major(b_smem), WGMMA_K_BYTES),
+            _ if Self::PANEL < ROW => {
+                (Descriptor::narrow_mn_major(b_smem, Self::PANEL_ROW_BYTES), DEPTH * Self::PANEL_ROW_BYTES)
+            }
+            _ => (Descriptor::mn_major(b_smem, BK * SWIZZLE_BYTES), DEPTH * SWIZZLE_BYTES),
+        };
+        Ab { a, b }
+    }
+
     /// acc += A*B, with A m-major or k-major and B n-major or k-major: [`Input::mma`]. The MMAs of a k-tile are issued before those of
     /// the one before it complete.
     #[inline(always)]
@@ -118,20 +138,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         // SAFETY: upheld by the caller; the stage is full while the MMAs read it.
         unsafe {
             producer_warp::consume(ring, k_tiles, |stage, has_begun| {
-                // A warpgroup's rows, or its panel.
-                let a_smem = stage.address + Self::warpgroup() * WGMMA_M * SWIZZLE_BYTES;
-                let b_smem = stage.address + Self::A_BYTES;
-                let (a, a_step) = match A_MAJOR {
-                    0 => (Descriptor::k_major(a_smem), WGMMA_K_BYTES),
-                    _ => (Descriptor::mn_major(a_smem, 0), DEPTH * SWIZZLE_BYTES),
-                };
-                let (b, b_step) = match B_MAJOR {
-                    0 => (Descriptor::k_major(b_smem), WGMMA_K_BYTES),
-                    _ if Self::PANEL < ROW => {
-                        (Descriptor::narrow_mn_major(b_smem, Self::PANEL_ROW_BYTES), DEPTH * Self::PANEL_ROW_BYTES)
-                    }
-                    _ => (Descriptor::mn_major(b_smem, BK * SWIZZLE_BYTES), DEPTH * SWIZZLE_BYTES),
-                };
+                let Ab { a: (a, a_step), b: (b, b_step) } = Self::descriptors::<A_MAJOR, B_MAJOR>(stage.address);
                 for i in 0..BK / DEPTH {
                     I::mma::<ACC, A_MAJOR, B_MAJOR>(acc, a.add(i * a_step), b.add(i * b_step), has_begun || i > 0);
                 }

@@ -1,0 +1,118 @@
+//! hgemm-any-layout: f16 or bf16 on the tensor cores, in any order and at any alignment, without a pre-pass.
+//!
+//! ```text
+//!   A (m, k) or (k, m)   ┐ 16 or 4 bytes: cp.async       ┌ a stage, swizzled ┐           z: problems x planes x ranks of a cluster
+//!                        ├                               ┤                   ├─ wgmma ─► acc ─► C
+//!   B (k, n) or (n, k)   ┘ 2 bytes: through registers    └ a stage, swizzled ┘
+//! ```
+//!
+//! Changed since hgemm-split-k: no TMA, which wants rows at multiples of 16 bytes. A pre-pass that aligns an operand costs a launch, as
+//! long as most of these problems take. Here all threads copy the k-tiles themselves (`mainloop/half_tile/copies.rs`): what is aligned to
+//! 4 bytes asynchronously, into as many stages as there are, and what is not through registers. Of a thin k, no more is copied and
+//! multiplied than there is, in multiples of 16. Stages, MMAs of either order and epilogue are those of the base.
+//!
+//! Source: CUTLASS, `MainloopSm90CpAsyncGmmaWarpSpecialized`, for operands that TMA cannot load; none of the seeds.
+
+use crate::mainloop::half_tile::HalfTile;
+use crate::{Precision, Step};
+#[cfg(feature = "device")]
+use half::{bf16, f16};
+
+/// The least k that is worth a block of its own: four k-tiles.
+const LEAST_K: u32 = 256;
+
+/// This step's entry in the registry: f16.
+pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
+
+/// Declares a kernel and a [`Step`] for each element type and shape.
+macro_rules! kernels {
+    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $precision:ident $input:ident;)*) => {
+        const ALL: &[Step] = &[$(Step {
+            slug: $slug,
+            kernel: stringify!($kernel),
+            fused: Some(stringify!($kernel)),
+            base: Some("hgemm-split-k"),
+            summary: "f16 or bf16 on the tensor cores in any order and at any alignment, thin k included: no pre-pass",
+            source: "CUTLASS, cp.async and wgmma for operands that TMA cannot load",
+            ..<$shape>::multistage(Precision::$precision, $blocks, LEAST_K)
+        }),*];
+
+        $(
+            #[cfg(feature = "device")]
+            crate::planned::planned_kernel! {
+                $kernel, launch_bounds(<$shape>::CONSUMER_THREADS, $blocks), $input => $input,
+                <$shape>::any_layout::<$input>,
+                a_transposed: u32, b_transposed: u32
+            }
+        )*
+    };
+}
+
+kernels! {
+    hgemm_any_layout_f16 "hgemm-any-layout" HalfTile<64, 64, 32, 4>, 3 F16 f16;
+    hgemm_any_layout_f16_thin "hgemm-any-layout/thin" HalfTile<64, 64, 32, 2>, 6 F16 f16;
+    hgemm_any_layout_f16_64x32 "hgemm-any-layout/64x32" HalfTile<64, 32, 16, 4>, 4 F16 f16;
+    hgemm_any_layout_f16_128x64 "hgemm-any-layout/128x64" HalfTile<128, 64, 32, 3>, 3 F16 f16;
+    hgemm_any_layout_f16_128x128 "hgemm-any-layout/128x128" HalfTile<128, 128, 64, 3>, 2 F16 f16;
+    hgemm_any_layout_bf16 "hgemm-any-layout/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
+    hgemm_any_layout_bf16_thin "hgemm-any-layout/bf16-thin" HalfTile<64, 64, 32, 2>, 6 Bf16 bf16;
+    hgemm_any_layout_bf16_64x32 "hgemm-any-layout/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16;
+    hgemm_any_layout_bf16_128x64 "hgemm-any-layout/bf16-128x64" HalfTile<128, 64, 32, 3>, 3 Bf16 bf16;
+    hgemm_any_layout_bf16_128x128 "hgemm-any-layout/bf16-128x128" HalfTile<128, 128, 64, 3>, 2 Bf16 bf16;
+}
+
+/// What runs on the device.
+#[cfg(feature = "device")]
+pub mod kernel {
+    use super::*;
+    use crate::epilogue::direct::Output;
+    use crate::epilogue::fused::Fused;
+    use crate::epilogue::partial_tile;
+    use crate::gemm::Gemm;
+    use crate::mainloop::half_tile::{BK, Source};
+    use crate::planned::{Planned, PlannedBlock};
+    use crate::ptx::compiler;
+    use crate::ptx::wgmma::Input;
+    use crate::{Ab, Coord};
+    use cuda_std::prelude::*;
+
+    impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
+        /// # Safety
+        /// As of the kernels.
+        #[inline(always)]
+        pub(super) unsafe fn any_layout<I: Input + Output>(
+            g: Gemm,
+            fused: Fused<I>,
+            a_transposed: u32,
+            b_transposed: u32,
+            planned: Planned,
+        ) {
+            // tile coordinates
+            let block = PlannedBlock::new(planned.planes);
+            let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
+            let k_tiles = block.k_tiles(g.k.div_ceil(BK));
+            let k = k_tiles.start * BK;
+
+            // mainloop
+            let source = |matrix: *const f32, stride: u64, ld, is_k_contiguous, tile_rows, rows: u32, row| {
+                let matrix = matrix.cast::<u16>().wrapping_add((u64::from(block.problem) * stride) as usize);
+                Source { matrix, ld, is_k_contiguous, tile_rows, row, rows: rows - row }
+            };
+            let a = source(g.a, planned.a_stride, g.lda, a_transposed == 0, BM, g.m, tile.row);
+            let b = source(g.b, planned.b_stride, g.ldb, b_transposed != 0, BN, g.n, tile.col);
+            // SAFETY: every thread of the block is here, with this step's shared memory; the grid covers C.
+            unsafe {
+                let left = g.k.saturating_sub(k);
+                let acc = Self::multiply::<I>(Ab { a, b }, k, left, k_tiles.end - k_tiles.start);
+                let partial = Self::partial_tile();
+                Self::publish(partial, &acc);
+
+                // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
+                let block = PlannedBlock::new(compiler::opaque(planned.planes));
+                let offset = planned.offset_of_c(block);
+                let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
+                partial.reduce::<I>(block, target, fused);
+            }
+        }
+    }
+}
