@@ -19,8 +19,8 @@ use crate::{Precision, Step};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
-/// The least k that is worth a block of its own: four k-tiles.
-const LEAST_K: u32 = 256;
+/// What a reduction takes: four k-tiles.
+const REDUCTION_K: u32 = 256;
 
 /// This step's entry in the registry: f16.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
@@ -35,7 +35,7 @@ macro_rules! kernels {
             base: Some("hgemm"),
             summary: "f16 or bf16 on the tensor cores: small tiles, k in as many splits as the plan says, operands as they are",
             source: "CUTLASS, split-K for few tiles; cuBLAS's tiles for small problems",
-            ..<$shape>::step(Precision::$precision, $blocks, LEAST_K)
+            ..<$shape>::step(Precision::$precision, $blocks, REDUCTION_K)
         }),*];
 
         $(

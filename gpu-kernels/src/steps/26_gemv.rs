@@ -46,7 +46,7 @@ impl<const FEW: usize> Gemv<FEW> {
             target: Target::Sm90a,
             tile,
             block: [THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, least_k: 2 * BK },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 2 * BK },
             transposed: Transposed::Read,
             dynamic_smem_bytes: smem_bytes(FEW as u32),
             ..Step::PLAIN

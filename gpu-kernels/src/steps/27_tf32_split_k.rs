@@ -15,8 +15,8 @@
 use crate::Step;
 use crate::mainloop::tf32_tile::Tf32Tile;
 
-/// The least k that is worth a block of its own: six k-tiles.
-const LEAST_K: u32 = 192;
+/// What a reduction takes: six k-tiles.
+const REDUCTION_K: u32 = 192;
 
 /// This step's entry in the registry.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
@@ -31,7 +31,7 @@ macro_rules! kernels {
             base: Some("tf32"),
             summary: "TF32 in small tiles: k in as many splits as the plan says, B as it is",
             source: "CUTLASS, split-K for few tiles; cuBLAS's tiles for small problems",
-            ..<$shape>::step($blocks, LEAST_K)
+            ..<$shape>::step($blocks, REDUCTION_K)
         }),*];
 
         $(

@@ -39,7 +39,7 @@ const fn step(precision: Precision, element: Element) -> Step {
         target: Target::Sm90a,
         tile: Tile { bm: ROWS, bn: 1, bk: BK, tm: 1, tn: 1 },
         block: [THREADS, 1, 1],
-        schedule: Schedule::PlannedSplitK { blocks_per_sm: 4, least_k: 1024 },
+        schedule: Schedule::PlannedSplitK { blocks_per_sm: 4, reduction_k: 1024 },
         dynamic_smem_bytes: crate::Splits::MAX_CLUSTER * ROWS * 4,
         ..Step::PLAIN
     }

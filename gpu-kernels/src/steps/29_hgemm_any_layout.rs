@@ -18,8 +18,8 @@ use crate::{Precision, Step};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
-/// The least k that is worth a block of its own: four k-tiles.
-const LEAST_K: u32 = 256;
+/// What a reduction takes: four k-tiles.
+const REDUCTION_K: u32 = 256;
 
 /// This step's entry in the registry: f16.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
@@ -34,7 +34,7 @@ macro_rules! kernels {
             base: Some("hgemm-split-k"),
             summary: "f16 or bf16 on the tensor cores in any order and at any alignment, thin k included: no pre-pass",
             source: "CUTLASS, cp.async and wgmma for operands that TMA cannot load",
-            ..<$shape>::multistage(Precision::$precision, $blocks, LEAST_K)
+            ..<$shape>::multistage(Precision::$precision, $blocks, REDUCTION_K)
         }),*];
 
         $(

@@ -29,7 +29,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
             maps.map(tensor::prefetch);
         }
         // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-        unsafe { Ring::of_block(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
+        unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
     }
 
     /// Whether this thread is of the producer warp.
