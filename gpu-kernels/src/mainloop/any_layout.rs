@@ -15,6 +15,9 @@ pub(crate) const PAD: u32 = VEC;
 
 /// Tiles of BM x BN with TM x TN elements per thread, BK deep. While one k-tile is computed, AHEAD are in flight, and one more is
 /// issued. If TURNED, such a tile of C^T, the product of B^T and A^T.
+///
+/// Where there are more threads than a tile has thread tiles, they are slices: each computes all of the tile from its part of every
+/// k-tile, and the first one adds the accumulators of the others to its own.
 pub(crate) struct AnyLayout<
     const BM: u32,
     const BN: u32,
@@ -41,6 +44,9 @@ impl<
     /// Rows and columns of a warp tile.
     const WM: u32 = LANES_M * TM as u32;
     const WN: u32 = LANES_N * TN as u32;
+    /// Threads that have a tile together, and how often there are as many.
+    const SLICE: u32 = BM * BN / (TM * TN) as u32;
+    const SLICES: u32 = THREADS / Self::SLICE;
     /// Floats from one row of a_smem and of b_smem to the next.
     const A_PITCH: u32 = BM + PAD;
     const B_PITCH: u32 = BN + PAD;
@@ -50,13 +56,14 @@ impl<
     /// A step of this shape, without its names.
     pub const fn step(blocks_per_sm: u32) -> Step {
         assert!(BM.is_multiple_of(Self::WM) && BN.is_multiple_of(Self::WN), "warp tiles fill the block tile");
-        assert!(BM * BN == THREADS * TM as u32 * TN as u32, "and threads fill them");
+        assert!(THREADS == Self::SLICES * Self::SLICE, "and threads fill them");
         let (tm, tn) = (TM as u32, TN as u32);
         let tile = match TURNED {
             false => Tile { bm: BM, bn: BN, bk: BK, tm, tn },
             true => Tile { bm: BN, bn: BM, bk: BK, tm: tn, tn: tm },
         };
-        let (stages, partial_tile) = (Self::STAGES * Self::STAGE, tile.bm * (tile.bn + PAD));
+        let stages = Self::STAGES * Self::STAGE;
+        let partial_tile = tile.bm * (tile.bn + PAD) + (Self::SLICES - 1) * BM * BN;
         Step {
             tile,
             block: [Self::THREADS, 1, 1],
@@ -73,7 +80,7 @@ mod device {
     use crate::Coord;
     use crate::mainloop::operand_copy::{OperandCopy, Source};
     use crate::mainloop::warp_tile::{for_each, for_each_down, fragment, outer_product, thread_coord_in_quads};
-    use crate::ptx::{compiler, cp_async};
+    use crate::ptx::{compiler, cp_async, f32x4};
     use cuda_std::prelude::*;
 
     /// Outer products that are unrolled.
@@ -90,10 +97,17 @@ mod device {
         const TURNED: bool,
     > AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED>
     {
-        /// The first element of this thread's tile in (BM, BN).
+        /// The first element of this thread's tile in (BM, BN), and its slice.
         #[inline(always)]
-        fn thread() -> Coord {
-            thread_coord_in_quads(BN / Self::WN, TM as u32, TN as u32)
+        fn thread() -> (Coord, u32) {
+            let Coord { row, col } = thread_coord_in_quads(BN / Self::WN, TM as u32, TN as u32);
+            (Coord { row: row % BM, col }, row / BM)
+        }
+
+        /// Whether this thread has the block's accumulators, after [`Self::add_slices`].
+        #[inline(always)]
+        pub fn is_first_slice() -> bool {
+            thread::thread_idx_x() < Self::SLICE
         }
 
         /// acc += A (BM, k) * B (k, BN), of so many k-tiles, which begin where the operands do. Zeros replace what is out of bounds.
@@ -103,7 +117,7 @@ mod device {
         #[inline(always)]
         pub unsafe fn mainloop([a, b]: [Source; 2], mut k: u32, k_tiles: u32, acc: &mut [[f32; TN]; TM]) {
             // tile coordinates
-            let thread = Self::thread();
+            let (thread, slice) = Self::thread();
 
             // shared memory
             let smem = shared::dynamic_shared_mem::<f32>(); // (STAGES, STAGE)
@@ -138,7 +152,7 @@ mod device {
 
                 if is_full {
                     // SAFETY: upheld by the caller (see `# Safety`).
-                    unsafe { Self::compute(smem.wrapping_add((stage * Self::STAGE) as usize), thread, acc) }
+                    unsafe { Self::compute(smem.wrapping_add((stage * Self::STAGE) as usize), thread, slice, acc) }
                 }
                 step += 1;
                 if step >= k_tiles + Self::STAGES - 1 {
@@ -147,15 +161,18 @@ mod device {
             }
         }
 
-        /// acc += A (BM, BK) * B (BK, BN), from a stage.
+        /// acc += A (BM, BK) * B (BK, BN), from a stage, of the slice's part of BK.
         ///
         /// # Safety
         /// The stage is complete.
         #[inline(always)]
-        unsafe fn compute(stage: *const f32, thread: Coord, acc: &mut [[f32; TN]; TM]) {
-            let mut a_smem = stage.wrapping_add(thread.row as usize); // (BK, A_PITCH)
-            let mut b_smem = stage.wrapping_add((BK * Self::A_PITCH + thread.col) as usize); // (BK, B_PITCH)
-            for _ in 0..compiler::opaque(BK / DEPTH) {
+        unsafe fn compute(stage: *const f32, thread: Coord, slice: u32, acc: &mut [[f32; TN]; TM]) {
+            const { assert!((BK / Self::SLICES).is_multiple_of(DEPTH), "slices are as deep as what is unrolled") }
+            let first = slice * (BK / Self::SLICES);
+            let mut a_smem = stage.wrapping_add((first * Self::A_PITCH + thread.row) as usize); // (BK, A_PITCH)
+            let b_first = BK * Self::A_PITCH + first * Self::B_PITCH;
+            let mut b_smem = stage.wrapping_add((b_first + thread.col) as usize); // (BK, B_PITCH)
+            for _ in 0..compiler::opaque(BK / Self::SLICES / DEPTH) {
                 for d in 0..DEPTH {
                     // SAFETY: fragments lie in BM and BN.
                     unsafe {
@@ -169,10 +186,56 @@ mod device {
             }
         }
 
+        /// Adds the accumulators of the other slices to those of the first one, in their order. The partial tile's shared memory is free
+        /// from then on.
+        ///
+        /// # Safety
+        /// Every thread of the block calls it.
+        #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
+        #[inline(always)]
+        pub unsafe fn add_slices(acc: &mut [[f32; TN]; TM]) {
+            if Self::SLICES == 1 {
+                return;
+            }
+            // (SLICES - 1, TM * TN / VEC, SLICE, VEC), behind the partial tile
+            let (rows, cols) = if TURNED { (BN, BM) } else { (BM, BN) };
+            let smem = shared::dynamic_shared_mem::<f32>().wrapping_add((rows * (cols + PAD)) as usize);
+            let (slice, tid) = (thread::thread_idx_x() / Self::SLICE, thread::thread_idx_x() % Self::SLICE);
+            let at = |slice: u32, vector: usize| {
+                let vectors = slice * (TM * TN) as u32 / VEC + vector as u32;
+                smem.wrapping_add(((vectors * Self::SLICE + tid) * VEC) as usize)
+            };
+            thread::sync_threads(); // every warp has read the last stage
+            // SAFETY: in bounds; a thread's own, or complete.
+            unsafe {
+                if slice > 0 {
+                    for i in 0..TM {
+                        for j in (0..TN).step_by(VEC as usize) {
+                            let values = core::array::from_fn(|v| acc[i][j + v]);
+                            f32x4::store(at(slice - 1, (i * TN + j) / VEC as usize), values);
+                        }
+                    }
+                }
+                thread::sync_threads();
+                if slice == 0 {
+                    for slice in 0..Self::SLICES - 1 {
+                        for i in 0..TM {
+                            for j in (0..TN).step_by(VEC as usize) {
+                                let values = f32x4::load(at(slice, (i * TN + j) / VEC as usize));
+                                for v in 0..VEC as usize {
+                                    acc[i][j + v] += values[v];
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
         /// Calls `f` with each VEC accumulators of this thread that are adjacent in a row of C, and where they belong in its tile.
         #[inline(always)]
         pub fn for_each_vector(acc: &[[f32; TN]; TM], mut f: impl FnMut(Coord, [f32; VEC as usize])) {
-            let thread = Self::thread();
+            let (thread, _) = Self::thread();
             if TURNED {
                 for_each_down(thread, acc, |row, col, values| f(Coord { row: col, col: row }, values));
             } else {

@@ -8,13 +8,17 @@
 //!
 //! "Rows" are those of A or the columns of B: whatever is not k. A warp's copies of 4 bytes go to 32 banks: PITCH is ROWS + PAD, where
 //! PAD is VEC.
+//!
+//! A thread copies along lines, which are contiguous in memory: from one copy to the next there, both addresses change by a constant,
+//! which is part of the instruction. Only from a line to the next one is there an address to compute.
 
 use crate::hardware::{VEC, WARP};
 use crate::ptx::{compiler, cp_async, f32x4};
 use cuda_std::prelude::*;
 
-/// Values along k that a warp copies at once where k is contiguous.
+/// Values along k that a warp copies at once where k is contiguous, and rows of these.
 const DEPTH: u32 = 8;
+const ACROSS: u32 = WARP / DEPTH;
 
 /// An operand, and where in it a block begins.
 #[derive(Clone, Copy)]
@@ -29,40 +33,109 @@ pub(crate) struct Source {
     pub k: u32,
 }
 
+/// A thread's copies of a k-tile: `lines`, and in each `copies` of W adjacent values.
+struct Lines<const W: u32> {
+    lines: u32,
+    copies: u32,
+    /// Between lines: what is counted by the bound of lines, and bytes of shared memory.
+    line_step: u32,
+    line_bytes: u32,
+    /// Between the copies of a line: elements in memory, and bytes of shared memory.
+    copy_step: u32,
+    copy_bytes: u32,
+}
+
+impl<const W: u32> Lines<W> {
+    /// Issues the copies, zeros where a bound is reached: so much is left of lines, and in each line, from the first copy on. Lines are
+    /// `ld` elements apart. Where the line behind the last one begins.
+    ///
+    /// # Safety
+    /// As of [`OperandCopy::issue`].
+    #[inline(always)]
+    unsafe fn issue(self, mut source: *const f32, ld: usize, target: u32, lines_left: u32, left: u32) -> *const f32 {
+        // The bound of lines, for each copy of a line. If it were not opaque, LLVM would test both bounds for each copy.
+        const COPIES: u32 = 4;
+        let bound: [u32; COPIES as usize] = core::array::from_fn(|copy| {
+            let is_in_bounds = (copy as u32) * self.copy_step < left;
+            compiler::opaque(if is_in_bounds { lines_left } else { 0 })
+        });
+        for line in 0..self.lines {
+            for copy in 0..self.copies {
+                // SAFETY: upheld by the caller (see `# Safety`).
+                unsafe {
+                    let source = source.wrapping_add((copy * self.copy_step) as usize);
+                    let target = target + line * self.line_bytes + copy * self.copy_bytes;
+                    cp_async::copy_or_zero::<W>(target, source, line * self.line_step < bound[copy as usize]);
+                }
+            }
+            source = source.wrapping_add(ld);
+        }
+        source
+    }
+}
+
 /// The copies of this thread: each [`issue`](Self::issue) is the next k-tile's.
 pub(crate) struct OperandCopy<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> {
-    /// The first element of this thread's next copy, and elements from there to the copy's after it.
+    /// The first element of this thread's next copy, and elements from a line to its next one.
     source: *const f32,
     step: usize,
-    /// The shared address of the first copy in stage 0, and bytes from a copy to the next.
+    /// The shared address of the first copy in stage 0.
     target: u32,
-    target_step: u32,
-    /// The k in the k-tile of the first copy, and copies whose rows are in bounds.
+    /// The k in the k-tile of the first copy, and rows in bounds from its row on.
     k: u32,
-    copies: u32,
+    rows: u32,
     is_k_contiguous: bool,
     is_vectorized: bool,
 }
 
 impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> OperandCopy<ROWS, BK, PAD, THREADS> {
     const PITCH: u32 = ROWS + PAD;
-    /// Copies of this thread per k-tile, of 4 bytes and of 16.
-    const COPIES: u32 = ROWS * BK / THREADS;
-    const WIDE_COPIES: u32 = Self::COPIES / VEC;
-    /// Rows between copies along these, and k between copies along k, of 4 bytes and of 16.
-    const ROW_STEP: u32 = THREADS / BK;
-    const K_STEP: u32 = THREADS / ROWS;
-    const WIDE_K_STEP: u32 = THREADS * VEC / ROWS;
+    /// Rows that all threads copy at once where k is contiguous; the others copy along k.
+    const ROWS_AT_ONCE: u32 = THREADS / DEPTH;
+    /// Lanes along the rows where these are contiguous, and the k that all threads copy at once, by 4 bytes and by 16.
+    const LANES: u32 = if ROWS < WARP { ROWS } else { WARP };
+    const K_AT_ONCE: u32 = THREADS / Self::LANES;
+    const WIDE_LANES: u32 = ROWS / VEC;
+    const WIDE_K_AT_ONCE: u32 = THREADS / Self::WIDE_LANES;
+
+    /// Where k is contiguous.
+    const ALONG_K: Lines<1> = Lines {
+        lines: ROWS / Self::ROWS_AT_ONCE,
+        copies: BK / DEPTH,
+        line_step: Self::ROWS_AT_ONCE,
+        line_bytes: Self::ROWS_AT_ONCE * 4,
+        copy_step: DEPTH,
+        copy_bytes: DEPTH * Self::PITCH * 4,
+    };
+    /// Where rows are.
+    const ALONG_ROWS: Lines<1> = Lines {
+        lines: BK / Self::K_AT_ONCE,
+        copies: ROWS / Self::LANES,
+        line_step: Self::K_AT_ONCE,
+        line_bytes: Self::K_AT_ONCE * Self::PITCH * 4,
+        copy_step: Self::LANES,
+        copy_bytes: Self::LANES * 4,
+    };
+    /// Where rows are, and aligned.
+    const WIDE: Lines<VEC> = Lines {
+        lines: BK / Self::WIDE_K_AT_ONCE,
+        copies: 1,
+        line_step: Self::WIDE_K_AT_ONCE,
+        line_bytes: Self::WIDE_K_AT_ONCE * Self::PITCH * 4,
+        copy_step: ROWS,
+        copy_bytes: ROWS * 4,
+    };
 
     /// Before the first k-tile, for stages at that shared address.
     #[inline(always)]
     pub fn new(from: Source, stages: u32) -> Self {
         const {
+            assert!(ROWS.is_multiple_of(Self::ROWS_AT_ONCE) && BK.is_multiple_of(DEPTH), "equal shares");
+            assert!(ROWS.is_multiple_of(Self::LANES) && BK.is_multiple_of(Self::K_AT_ONCE), "equal shares");
             assert!(
-                (THREADS / WARP).is_multiple_of(BK / DEPTH) && THREADS.is_multiple_of(ROWS),
-                "copies go along one side"
+                THREADS.is_multiple_of(Self::WIDE_LANES) && BK.is_multiple_of(Self::WIDE_K_AT_ONCE),
+                "equal shares"
             );
-            assert!((ROWS * BK).is_multiple_of(THREADS * VEC), "equal shares");
         }
         let tid = thread::thread_idx_x();
         let Source { matrix, ld, is_k_contiguous, .. } = from;
@@ -70,27 +143,21 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
         let is_whole = (left >= ROWS) | left.is_multiple_of(VEC);
         // A tile begins at a multiple of VEC rows.
         let is_vectorized = !is_k_contiguous & is_whole & f32x4::aligned(matrix, ld);
-        let (row, k) = if is_k_contiguous {
+        let (row, k, lines) = if is_k_contiguous {
             let (warp, lane) = (tid / WARP, tid % WARP);
-            let group = warp / (BK / DEPTH) * (WARP / DEPTH);
-            (group + lane / DEPTH, warp % (BK / DEPTH) * DEPTH + lane % DEPTH)
+            (warp * ACROSS + lane / DEPTH, lane % DEPTH, Self::ROWS_AT_ONCE)
         } else if is_vectorized {
-            (tid % (ROWS / VEC) * VEC, tid / (ROWS / VEC))
+            (tid % Self::WIDE_LANES * VEC, tid / Self::WIDE_LANES, Self::WIDE_K_AT_ONCE)
         } else {
-            (tid % ROWS, tid / ROWS)
+            (tid % Self::LANES, tid / Self::LANES, Self::K_AT_ONCE)
         };
-        let left = left.saturating_sub(row);
-        let along_rows = left.min(ROWS).div_ceil(Self::ROW_STEP);
-        let along_k = if left > 0 { Self::COPIES } else { 0 };
-        let (row_step, k_step) = if is_k_contiguous { (Self::ROW_STEP, 0) } else { (0, Self::K_STEP) };
         let (outer, inner) = if is_k_contiguous { (from.row + row, from.k + k) } else { (from.k + k, from.row + row) };
         Self {
             source: matrix.wrapping_add(outer as usize * ld + inner as usize),
-            step: ld * if is_vectorized { Self::WIDE_K_STEP } else { row_step + k_step } as usize,
+            step: ld * lines as usize,
             target: stages + (k * Self::PITCH + row) * 4,
-            target_step: (k_step * Self::PITCH + row_step) * 4,
             k,
-            copies: if is_k_contiguous { along_rows } else { along_k },
+            rows: left.saturating_sub(row),
             is_k_contiguous,
             is_vectorized,
         }
@@ -103,50 +170,19 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
     /// No thread accesses the stage before the copies are waited for.
     #[inline(always)]
     pub unsafe fn issue(&mut self, k_left: u32, stage: u32) {
-        let (source, target) = (self.source, self.target + stage);
-        let k_left = k_left.min(BK).saturating_sub(self.k);
+        let Self { source, step, rows, .. } = *self;
+        let target = self.target + stage;
+        let k_left = k_left.saturating_sub(self.k);
         // SAFETY: the stage is free, upheld by the caller; a source is read only if it is in bounds.
-        let end = unsafe {
-            if self.is_vectorized {
-                let in_bounds = k_left.div_ceil(Self::WIDE_K_STEP).min(self.copies);
-                let target_step = Self::WIDE_K_STEP * Self::PITCH * 4;
-                Self::copy::<VEC>(source, self.step, target, target_step, Self::WIDE_COPIES, in_bounds)
+        self.source = unsafe {
+            if self.is_k_contiguous {
+                Self::ALONG_K.issue(source, step, target, rows, k_left);
+                source.wrapping_add(BK as usize)
+            } else if self.is_vectorized {
+                Self::WIDE.issue(source, step, target, k_left, rows)
             } else {
-                let along_k = k_left.div_ceil(Self::K_STEP);
-                let along_rows = if k_left > 0 { Self::COPIES } else { 0 };
-                let in_bounds = self.copies.min(if self.is_k_contiguous { along_rows } else { along_k });
-                Self::copy::<1>(source, self.step, target, self.target_step, Self::COPIES, in_bounds)
+                Self::ALONG_ROWS.issue(source, step, target, k_left, rows)
             }
         };
-        self.source = if self.is_k_contiguous { source.wrapping_add(BK as usize) } else { end };
-    }
-
-    /// Copies W adjacent values each time, zeros from the first that is not in bounds on. Where the next copy would begin.
-    ///
-    /// # Safety
-    /// As of [`issue`](Self::issue).
-    #[inline(always)]
-    unsafe fn copy<const W: u32>(
-        mut source: *const f32,
-        step: usize,
-        mut target: u32,
-        target_step: u32,
-        copies: u32,
-        in_bounds: u32,
-    ) -> *const f32 {
-        /// Copies whose distances from the first one are in registers.
-        const GROUP: u32 = 4;
-        for first in (0..copies).step_by(GROUP as usize) {
-            for i in 0..GROUP.min(copies - first) {
-                // SAFETY: upheld by the caller (see `# Safety`).
-                unsafe {
-                    let source = source.wrapping_add(i as usize * step);
-                    cp_async::copy_or_zero::<W>(target + i * target_step, source, first + i < in_bounds);
-                }
-            }
-            source = source.wrapping_add(GROUP.min(copies - first) as usize * step);
-            target = compiler::opaque(target + GROUP * target_step);
-        }
-        source
     }
 }

@@ -47,13 +47,15 @@ macro_rules! kernels {
 }
 
 kernels! {
-    sgemm_any_layout "any-layout" AnyLayout<64, 64, 8, 4, 128, 16, 2, false>, 4;
+    sgemm_any_layout "any-layout" AnyLayout<64, 64, 8, 8, 64, 16, 2, false>, 6;
     sgemm_any_layout_32x32 "any-layout/32x32" AnyLayout<32, 32, 4, 4, 64, 16, 3, false>, 8;
+    sgemm_any_layout_32x32x4 "any-layout/32x32x4" AnyLayout<32, 32, 4, 8, 128, 32, 1, false>, 5;
     sgemm_any_layout_32x64 "any-layout/32x64" AnyLayout<32, 64, 4, 8, 64, 16, 2, false>, 8;
     sgemm_any_layout_64x32 "any-layout/64x32" AnyLayout<64, 32, 8, 4, 64, 16, 2, false>, 8;
     sgemm_any_layout_64x128 "any-layout/64x128" AnyLayout<64, 128, 8, 8, 128, 16, 2, false>, 3;
     sgemm_any_layout_128x64 "any-layout/128x64" AnyLayout<128, 64, 8, 8, 128, 16, 2, false>, 3;
-    sgemm_any_layout_128x128 "any-layout/128x128" AnyLayout<128, 128, 8, 8, 256, 16, 2, false>, 2;
+    sgemm_any_layout_128x32 "any-layout/128x32" AnyLayout<128, 32, 8, 8, 64, 16, 2, false>, 5;
+    sgemm_any_layout_32x128 "any-layout/32x128" AnyLayout<128, 32, 8, 8, 64, 16, 2, true>, 5;
     sgemm_any_layout_128x16 "any-layout/128x16" AnyLayout<128, 16, 4, 4, 128, 32, 1, false>, 3;
     sgemm_any_layout_16x128 "any-layout/16x128" AnyLayout<128, 16, 4, 4, 128, 32, 1, true>, 3;
 }
@@ -107,6 +109,7 @@ pub mod kernel {
             // SAFETY: every thread of the block is here; a thread's elements are in the tile.
             unsafe {
                 Self::mainloop(operands, g.k.saturating_sub(k), k_tiles.end - k_tiles.start, &mut acc);
+                Self::add_slices(&mut acc);
 
                 // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
                 let block = PlannedBlock::new(compiler::opaque(planned.planes));
@@ -135,6 +138,9 @@ pub mod kernel {
             // SAFETY: a thread's elements are in the tile. The partial tile is where the stages were, which every warp has read.
             unsafe {
                 if fused.changes_nothing() && partial.is_stored_directly(block, target) {
+                    if !Self::is_first_slice() {
+                        return;
+                    }
                     let g = target.g;
                     let tile = g.c.wrapping_add(target.first()); // (M, N)
                     Self::for_each_vector(acc, |Coord { row, col }, values| {
@@ -144,7 +150,9 @@ pub mod kernel {
                     return;
                 }
                 thread::sync_threads(); // every warp has read the last stage
-                Self::for_each_vector(acc, |at, values| f32x4::store(partial.at(at), values));
+                if Self::is_first_slice() {
+                    Self::for_each_vector(acc, |at, values| f32x4::store(partial.at(at), values));
+                }
                 partial.reduce(block, target, fused);
             }
         }

@@ -1,4 +1,4 @@
-//! gemv-rows: a warp for each row of the matrix.
+//! gemv-rows: threads of one warp, or of one block, for each row of the matrix.
 //!
 //! ```text
 //!        k                        B (k, 1)
@@ -9,68 +9,98 @@
 //!     └────────────────────┘       └─┘
 //! ```
 //!
-//! Changed since gemv: no thread waits for another warp. Where a row is short, a product takes little more than the latency of its
-//! loads, and barriers, shared memory and sums of other warps would be most of the rest. A warp has one row, whose elements are adjacent,
-//! and reads the vector itself: it is in the L1 cache after the first. Blocks are small, so that a few hundred rows are enough for all
-//! SMs. A long k may still be divided over a cluster.
+//! Changed since gemv: a row is read by threads that are adjacent, each of which reads the vector itself: it is in the L1 cache after the
+//! first. Where a row is short, a product takes little more than the latency of its loads, and barriers, shared memory and sums of other
+//! warps would be most of the rest. So the threads of a row are as many as there is to load:
+//!
+//! - a warp, which waits for no other;
+//! - a block, where rows are few or long: all SMs have some, before k is divided over a cluster;
+//! - two lanes at least, where rows are many and short. A block copies its rows to shared memory, as the one array that they are.
 //!
 //! Source: none of the seeds; cuBLAS's `gemvNSP`, which has a warp for each row.
 
 use crate::hardware::WARP;
-use crate::mainloop::gemv::SIDE;
-use crate::{Element, Precision, Schedule, Step, Target, Tile};
+use crate::mainloop::gemv::{SIDE, staged_rows};
+use crate::{Element, Precision, Schedule, Splits, Step, Target, Tile};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
-/// Rows of a block, each a warp's.
-const ROWS: u32 = 8;
-const THREADS: u32 = ROWS * WARP;
-/// What a split's k is a multiple of: elements that a warp loads at once.
-const BK: u32 = WARP * SIDE;
+/// So many threads have a row.
+struct Rows<const LANES: u32>;
 
-/// A step, without its names.
-const fn step(precision: Precision, element: Element) -> Step {
-    Step {
-        base: Some("gemv"),
-        summary: "a matrix times a vector, a warp for each row: short rows take little more than the latency of their loads",
-        source: "cuBLAS, gemv; none of the seeds",
-        precision,
-        output: element,
-        target: Target::Sm90a,
-        tile: Tile { bm: ROWS, bn: 1, bk: BK, tm: 1, tn: 1 },
-        block: [THREADS, 1, 1],
-        schedule: Schedule::PlannedSplitK { blocks_per_sm: 4, reduction_k: 1024 },
-        dynamic_smem_bytes: crate::Splits::MAX_CLUSTER * ROWS * 4,
-        ..Step::PLAIN
+/// As many as have a row of a block that stages its rows.
+const STAGED: u32 = 2;
+
+impl<const LANES: u32> Rows<LANES> {
+    const THREADS: u32 = if LANES == STAGED { 128 } else { 256 };
+    /// Blocks of an SM: as many as have shared memory there, or 64 registers for each thread.
+    const BLOCKS_PER_SM: u32 = if LANES == STAGED { 7 } else { 4 };
+    /// Rows of a block.
+    const ROWS: u32 = Self::THREADS / LANES;
+    /// What a split's k is a multiple of: elements that the threads of a row load at once.
+    const BK: u32 = LANES * SIDE;
+    /// Values of shared memory: sums of the blocks of a cluster, then of a block's warps or rows, and the rows.
+    const CLUSTER_VALUES: u32 = Splits::MAX_CLUSTER * Self::ROWS;
+    const BLOCK_VALUES: u32 = if LANES == STAGED { Self::ROWS } else { Self::THREADS / WARP };
+    const STAGED_VALUES: u32 = if LANES == STAGED { staged_rows::VALUES } else { 0 };
+
+    /// A step, without its names.
+    const fn step(precision: Precision, element: Element) -> Step {
+        // A thread of a block has 64 bytes of a row, before it pays to divide the row.
+        let reduction_k = match LANES {
+            STAGED | WARP => 1024,
+            _ => LANES * 64 / element.bytes(),
+        };
+        Step {
+            base: Some("gemv"),
+            summary: "a matrix times a vector, a warp or a block for each row: short rows take little more than the latency of their loads",
+            source: "cuBLAS, gemv; none of the seeds",
+            precision,
+            output: element,
+            target: Target::Sm90a,
+            tile: Tile { bm: Self::ROWS, bn: 1, bk: Self::BK, tm: 1, tn: 1 },
+            block: [Self::THREADS, 1, 1],
+            schedule: Schedule::PlannedSplitK { blocks_per_sm: Self::BLOCKS_PER_SM, reduction_k },
+            dynamic_smem_bytes: (Self::CLUSTER_VALUES + Self::BLOCK_VALUES + Self::STAGED_VALUES) * 4,
+            ..Step::PLAIN
+        }
     }
 }
 
-/// This step's entry in the registry: f32.
+/// This step's entry in the registry: f32, a warp for each row.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
-/// Declares a kernel and a [`Step`] for each element type.
+/// Declares a kernel and a [`Step`] for each number of threads and element type.
 macro_rules! kernels {
-    ($($kernel:ident $slug:literal $precision:ident $input:ident $element:ident;)*) => {
+    ($($kernel:ident $slug:literal $lanes:ident, $precision:ident $input:ident $element:ident;)*) => {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
             fused: Some(stringify!($kernel)),
-            ..step(Precision::$precision, Element::$element)
+            ..Rows::<$lanes>::step(Precision::$precision, Element::$element)
         }),*];
 
         $(
             #[cfg(feature = "device")]
             crate::planned::planned_kernel! {
-                $kernel, launch_bounds(THREADS, 4), $input => $input, kernel::run::<$input>
+                $kernel, launch_bounds(Rows::<$lanes>::THREADS, Rows::<$lanes>::BLOCKS_PER_SM), $input => $input, Rows::<$lanes>::run::<$input>
             }
         )*
     };
 }
 
+const BLOCK: u32 = 256;
+
 kernels! {
-    sgemm_gemv_rows "gemv-rows" Fp32 f32 F32;
-    gemv_rows_f16 "gemv-rows/f16" F16 f16 F16;
-    gemv_rows_bf16 "gemv-rows/bf16" Bf16 bf16 Bf16;
+    sgemm_gemv_rows "gemv-rows" WARP, Fp32 f32 F32;
+    sgemm_gemv_rows_block "gemv-rows/block" BLOCK, Fp32 f32 F32;
+    sgemm_gemv_rows_staged "gemv-rows/staged" STAGED, Fp32 f32 F32;
+    gemv_rows_f16 "gemv-rows/f16" WARP, F16 f16 F16;
+    gemv_rows_f16_block "gemv-rows/f16-block" BLOCK, F16 f16 F16;
+    gemv_rows_f16_staged "gemv-rows/f16-staged" STAGED, F16 f16 F16;
+    gemv_rows_bf16 "gemv-rows/bf16" WARP, Bf16 bf16 Bf16;
+    gemv_rows_bf16_block "gemv-rows/bf16-block" BLOCK, Bf16 bf16 Bf16;
+    gemv_rows_bf16_staged "gemv-rows/bf16-staged" STAGED, Bf16 bf16 Bf16;
 }
 
 /// What runs on the device.
@@ -81,57 +111,85 @@ pub mod kernel {
     use crate::epilogue::fused::Fused;
     use crate::epilogue::partial_tile::Target;
     use crate::gemm::Gemm;
-    use crate::mainloop::gemv::{Load, Strided, reduction, warp_row};
+    use crate::mainloop::gemv::{Load, Strided, reduction, row};
     use crate::planned::{Planned, PlannedBlock};
     use crate::ptx::cluster;
     use cuda_std::prelude::*;
-    use cuda_std::warp;
 
-    /// # Safety
-    /// As of the kernels.
-    #[inline(always)]
-    pub(super) unsafe fn run<I: Load>(g: Gemm, fused: Fused<I>, planned: Planned) {
-        planned.wait();
-        let block = PlannedBlock::new(planned.planes);
-        reduction::begin(block);
+    impl<const LANES: u32> Rows<LANES> {
+        /// # Safety
+        /// As of the kernels.
+        #[inline(always)]
+        pub(super) unsafe fn run<I: Load>(g: Gemm, fused: Fused<I>, planned: Planned) {
+            const { assert!(Self::BK.is_multiple_of(row::ALIGNED)) }
+            planned.wait();
+            let block = PlannedBlock::new(planned.planes);
+            reduction::begin(block);
 
-        // tile coordinates
-        let warp = thread::thread_idx_x() / WARP;
-        let (row, col) = (thread::block_idx_y() * ROWS + warp, thread::block_idx_x());
-        let problem = block.problem as usize;
-        let a = g.a.cast::<I>().wrapping_add(problem * planned.a_stride as usize + row as usize * g.lda); // (1, k)
-        let b = g.b.cast::<I>().wrapping_add(problem * planned.b_stride as usize + col as usize);
-        let vector = Strided { start: b, along_k: g.ldb as u32, across: 1 };
-        let k_tiles = block.k_tiles(g.k.div_ceil(BK));
-        let k = (k_tiles.start * BK).min(g.k)..(k_tiles.end * BK).min(g.k);
+            // tile coordinates
+            let tid = thread::thread_idx_x();
+            let (first, col) = (thread::block_idx_y() * Self::ROWS, thread::block_idx_x());
+            let (mut row, mut is_first_lane) = (tid / LANES, tid % LANES == 0); // of the block
+            let rows = (g.m - first).min(Self::ROWS);
+            let problem = block.problem as usize;
+            let a = g.a.cast::<I>().wrapping_add(problem * planned.a_stride as usize + first as usize * g.lda); // (rows, k)
+            let b = g.b.cast::<I>().wrapping_add(problem * planned.b_stride as usize + col as usize);
+            let vector = Strided { start: b, along_k: g.ldb as u32, across: 1 };
+            let k_tiles = block.k_tiles(g.k.div_ceil(Self::BK));
+            let k = (k_tiles.start * Self::BK).min(g.k)..(k_tiles.end * Self::BK).min(g.k);
 
-        // SAFETY: every lane of a warp has the same row, in bounds or with nothing to load; the column is in bounds.
-        unsafe {
-            // mainloop
-            let k = if row < g.m { k } else { 0..0 };
-            let mut sum = warp_row::sum(a, vector, k);
+            // shared memory
+            let cluster_sums = shared::dynamic_shared_mem::<f32>(); // (cluster, ROWS), of the first block
+            let block_sums = cluster_sums.wrapping_add(Self::CLUSTER_VALUES as usize);
+            let staged = block_sums.wrapping_add(Self::BLOCK_VALUES as usize);
 
-            // epilogue
-            if block.cluster > 1 {
-                let sums = shared::dynamic_shared_mem::<f32>(); // (cluster, ROWS), of the first block
-                cluster::wait(); // that block has begun
-                if warp::lane_id() == 0 {
-                    let place = sums.add((block.rank * ROWS + warp) as usize);
-                    cluster::store(shared::address(place), 0, sum);
+            // SAFETY: every thread is here, with this step's shared memory; rows are in bounds, or have nothing to load; the column is
+            // in bounds.
+            unsafe {
+                // mainloop
+                let mut sum;
+                if LANES == STAGED && k.len() == g.k as usize && staged_rows::is_possible::<I>(g.k, g.lda) {
+                    staged_rows::sums::<I, { Rows::<STAGED>::ROWS }, { Rows::<STAGED>::THREADS }>(
+                        a, vector, rows, g.k, staged, block_sums,
+                    );
+                    (row, is_first_lane) = (tid, tid < rows);
+                    sum = if is_first_lane { *block_sums.add(tid as usize) } else { 0.0 };
+                } else {
+                    let k = if row < rows { k } else { 0..0 };
+                    let of_thread = row::sum::<I, LANES>(a.wrapping_add(row as usize * g.lda), vector, k);
+                    sum = reduction::sum_of_lanes(of_thread, LANES.min(WARP));
+                    if LANES > WARP {
+                        if tid.is_multiple_of(WARP) {
+                            *block_sums.add((tid / WARP) as usize) = sum;
+                        }
+                        thread::sync_threads(); // the sums of all warps are there
+                        sum = (0..Self::BLOCK_VALUES as usize).map(|warp| *block_sums.add(warp)).sum();
+                    }
                 }
-                cluster::sync(); // all sums are there
-                if block.rank > 0 {
-                    return;
+
+                // epilogue
+                if block.cluster > 1 {
+                    cluster::wait(); // the first block has begun
+                    if is_first_lane {
+                        let place = cluster_sums.add((block.rank * Self::ROWS + row) as usize);
+                        cluster::store(shared::address(place), 0, sum);
+                    }
+                    cluster::sync(); // all sums are there
+                    if block.rank > 0 {
+                        return;
+                    }
+                    sum = 0.0;
+                    if is_first_lane {
+                        for rank in 0..block.cluster {
+                            sum += *cluster_sums.add((rank * Self::ROWS + row) as usize);
+                        }
+                    }
                 }
-                sum = 0.0;
-                for rank in 0..block.cluster {
-                    sum += *sums.add((rank * ROWS + warp) as usize);
+                if is_first_lane && row < rows {
+                    let (offset, tile) = (planned.offset_of_c(block), Coord { row: first + row, col });
+                    let target = Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
+                    reduction::store(target, fused, Coord { row: 0, col: 0 }, sum);
                 }
-            }
-            if row < g.m && warp::lane_id() == 0 {
-                let (offset, tile) = (planned.offset_of_c(block), Coord { row, col });
-                let target = Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
-                reduction::store(target, fused, Coord { row: 0, col: 0 }, sum);
             }
         }
     }

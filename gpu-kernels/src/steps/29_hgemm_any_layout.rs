@@ -87,6 +87,8 @@ pub mod kernel {
             b_transposed: u32,
             planned: Planned,
         ) {
+            planned.wait();
+
             // tile coordinates
             let block = PlannedBlock::new(planned.planes);
             let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
@@ -104,14 +106,18 @@ pub mod kernel {
             unsafe {
                 let left = g.k.saturating_sub(k);
                 let acc = Self::multiply::<I>(Ab { a, b }, k, left, k_tiles.end - k_tiles.start);
-                let partial = Self::partial_tile();
-                Self::publish(partial, &acc);
 
                 // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
                 let block = PlannedBlock::new(compiler::opaque(planned.planes));
                 let offset = planned.offset_of_c(block);
                 let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
-                partial.reduce::<I>(block, target, fused);
+                if target.is_plain(block, fused) {
+                    Self::store::<I>(target, &acc);
+                } else {
+                    let partial = Self::partial_tile();
+                    Self::publish(partial, &acc);
+                    partial.reduce::<I>(block, target, fused);
+                }
             }
         }
     }

@@ -13,6 +13,8 @@ pub(crate) type Raw = [u32; SIDE as usize];
 pub(crate) trait Load: Output {
     /// Fours of elements that fit into a [`Raw`].
     const AT_ONCE: u32 = SIDE * size_of::<u32>() as u32 / (SIDE * size_of::<Self>() as u32);
+    /// Elements of a word of 32 bits.
+    const PER_WORD: u32 = (size_of::<u32>() / size_of::<Self>()) as u32;
 
     /// An element if `index` is below `end`, and zero otherwise.
     ///
@@ -26,7 +28,21 @@ pub(crate) trait Load: Output {
     /// As of [`load_below`](Self::load_below) for each of them, each four at a multiple of their size.
     unsafe fn load_fours_below(source: *const Self, apart: usize, index: u32, further: u32, end: u32) -> Raw;
 
-    /// The number that was loaded alone.
+    /// A word of elements that are `along` elements apart, each as of [`load_below`](Self::load_below).
+    ///
+    /// # Safety
+    /// As of [`load_below`](Self::load_below) for each of them.
+    #[inline(always)]
+    unsafe fn gather_below(source: *const Self, along: usize, index: u32, end: u32) -> u32 {
+        let mut word = 0;
+        for i in 0..Self::PER_WORD {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            word |= unsafe { Self::load_below(source.wrapping_add(i as usize * along), index + i, end) } << (16 * i);
+        }
+        word
+    }
+
+    /// The number that was loaded alone, or the first of a word.
     fn number(raw: u32) -> f32;
 
     /// The first four numbers of those that were loaded in fours.

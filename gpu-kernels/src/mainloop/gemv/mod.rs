@@ -18,7 +18,8 @@ mod fragments;
 mod load;
 pub(crate) mod reduction;
 #[cfg(feature = "device")]
-pub(crate) mod warp_row;
+pub(crate) mod row;
+pub(crate) mod staged_rows;
 
 #[cfg(feature = "device")]
 pub(crate) use fragments::Fragments;
