@@ -5,8 +5,8 @@ use core::ops::Range;
 use crate::ptx::{cluster, griddepcontrol};
 
 /// Declares a kernel of that schedule, whose only entry point is fused: a step's [`kernel`](crate::Step::kernel) and its
-/// [`fused`](crate::Step::fused) one. `$body` gets a [`Fused`](crate::epilogue::fused::Fused) after the operands, and [`Planned`] last, by
-/// which it waits for the launch before it.
+/// [`fused`](crate::Step::fused) one. `$body` gets a [`Fused`](crate::epilogue::fused::Fused) after the operands, and [`Planned`] last, which
+/// it [begins](Planned::begin) with.
 macro_rules! planned_kernel {
     ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {
         $crate::gemm::entry_point! {
@@ -37,10 +37,12 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// Waits for the launch before this one, and lets the one behind it begin. Every thread calls it, before any accesses global memory.
+    /// Waits for the launch before this one, lets the one behind it begin, and says what this block computes. Every thread calls it, before
+    /// any accesses global memory.
     #[inline(always)]
-    pub fn wait(self) {
+    pub fn begin(self) -> PlannedBlock {
         griddepcontrol::wait_then_launch_dependents();
+        PlannedBlock::new(self.planes)
     }
 
     /// Elements of C before those of the block's problem and plane.

@@ -80,6 +80,13 @@ impl<O: Output> Elements<O> {
         self.first.addr().is_multiple_of(VEC as usize * bytes)
     }
 
+    /// Elements before the first that is at a multiple of 16 bytes.
+    #[inline(always)]
+    pub fn before_boundary(self) -> u32 {
+        let bytes = self.first.addr().wrapping_neg() as u32 % 16;
+        if self.is_f32 { bytes / size_of::<f32>() as u32 } else { bytes / size_of::<O>() as u32 }
+    }
+
     /// The first one.
     ///
     /// # Safety
@@ -126,6 +133,28 @@ impl<O: Output> Elements<O> {
             match self.is_f32 {
                 true => f32::store(self.first.cast(), values),
                 false => O::store(self.first, values),
+            }
+        }
+    }
+}
+
+impl<O: Output> Elements<O> {
+    /// Stores the first eight, which are narrow or of f32.
+    ///
+    /// # Safety
+    /// They are in bounds and at a multiple of 16 bytes, and no other thread accesses them.
+    #[inline(always)]
+    pub unsafe fn store_8(self, values: [f32; 8]) {
+        let [x0, x1, x2, x3, x4, x5, x6, x7] = values;
+        let c = self.first.cast::<f32>();
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            if self.is_f32 {
+                f32x4::store(c, [x0, x1, x2, x3]);
+                f32x4::store(c.add(VEC as usize), [x4, x5, x6, x7]);
+            } else {
+                let words = [O::pair(x0, x1), O::pair(x2, x3), O::pair(x4, x5), O::pair(x6, x7)];
+                f32x4::store(c, words.map(f32::from_bits));
             }
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod gmem;
 pub(crate) mod half_tile;
 #[cfg(feature = "device")]
 pub(crate) mod operand_copy;
+pub(crate) mod outer_product;
 pub(crate) mod simt_tma;
 pub(crate) mod split_mma;
 pub(crate) mod tf32_tile;

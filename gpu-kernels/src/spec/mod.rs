@@ -291,6 +291,12 @@ impl Step {
         matches!(self.schedule, Schedule::PlannedSplitK { .. })
     }
 
+    /// Whether that is so, and the plan may split k.
+    #[must_use]
+    pub const fn may_be_split(&self) -> bool {
+        matches!(self.schedule, Schedule::PlannedSplitK { reduction_k: 0..MAX_SIZE, .. })
+    }
+
     /// Into how many splits a plan divides k, for so many problems in one launch: so many that the longest k of a block, and what the
     /// reduction takes, are least. Planes, which a launch adds, are for what is too long for a cluster.
     #[must_use]

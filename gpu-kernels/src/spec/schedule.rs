@@ -33,7 +33,8 @@ pub enum Schedule {
     PlannedSplitK {
         /// CTA slots of an SM.
         blocks_per_sm: u32,
-        /// The k that a block multiplies in the time in which two blocks reduce their partial tiles.
+        /// The k that a block multiplies in the time in which two blocks reduce their partial tiles; [`crate::MAX_SIZE`] where k is never
+        /// split.
         reduction_k: u32,
     },
     /// Persistent: one block per SM, in whole clusters along x, computes the tile at [`persistent_tile`] of its index, then

@@ -118,8 +118,7 @@ pub mod kernel {
             b_transposed: u32,
             planned: Planned,
         ) {
-            planned.wait();
-            let block = PlannedBlock::new(planned.planes);
+            let block = planned.begin();
             reduction::begin(block);
 
             // tile coordinates

@@ -87,10 +87,8 @@ pub mod kernel {
                 // shared memory
                 let mut ring = Self::ring(Ab { a: a_map, b: b_map });
                 let partial = Self::partial_tile();
-                planned.wait();
-
                 // tile coordinates
-                let block = PlannedBlock::new(planned.planes);
+                let block = planned.begin();
                 let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
                 let k_tiles = block.k_tiles(g.k.div_ceil(BK));
                 let b_is_transposed = b_transposed != 0;

@@ -122,8 +122,7 @@ pub mod kernel {
         #[inline(always)]
         pub(super) unsafe fn run<I: Load>(g: Gemm, fused: Fused<I>, planned: Planned) {
             const { assert!(Self::BK.is_multiple_of(row::ALIGNED)) }
-            planned.wait();
-            let block = PlannedBlock::new(planned.planes);
+            let block = planned.begin();
             reduction::begin(block);
 
             // tile coordinates

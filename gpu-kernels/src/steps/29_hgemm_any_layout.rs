@@ -14,6 +14,7 @@
 //! Source: CUTLASS, `MainloopSm90CpAsyncGmmaWarpSpecialized`, for operands that TMA cannot load; none of the seeds.
 
 use crate::mainloop::half_tile::HalfTile;
+use crate::mainloop::outer_product::OuterProduct;
 use crate::{Precision, Step};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
@@ -34,13 +35,13 @@ macro_rules! kernels {
             base: Some("hgemm-split-k"),
             summary: "f16 or bf16 on the tensor cores in any order and at any alignment, thin k included: no pre-pass",
             source: "CUTLASS, cp.async and wgmma for operands that TMA cannot load",
-            ..<$shape>::multistage(Precision::$precision, $blocks, REDUCTION_K)
+            ..<$shape>::any_layout_step(Precision::$precision, $blocks, REDUCTION_K)
         }),*];
 
         $(
             #[cfg(feature = "device")]
             crate::planned::planned_kernel! {
-                $kernel, launch_bounds(<$shape>::CONSUMER_THREADS, $blocks), $input => $input,
+                $kernel, launch_bounds(<$shape>::ANY_LAYOUT_THREADS, $blocks), $input => $input,
                 <$shape>::any_layout::<$input>,
                 a_transposed: u32, b_transposed: u32
             }
@@ -54,11 +55,17 @@ kernels! {
     hgemm_any_layout_f16_64x32 "hgemm-any-layout/64x32" HalfTile<64, 32, 16, 4>, 4 F16 f16;
     hgemm_any_layout_f16_128x64 "hgemm-any-layout/128x64" HalfTile<128, 64, 32, 3>, 3 F16 f16;
     hgemm_any_layout_f16_128x128 "hgemm-any-layout/128x128" HalfTile<128, 128, 64, 3>, 2 F16 f16;
+    hgemm_any_layout_f16_outer_2 "hgemm-any-layout/outer-2" OuterProduct<2, 16>, 4 F16 f16;
+    hgemm_any_layout_f16_outer_2_low "hgemm-any-layout/outer-2-low" OuterProduct<2, 4>, 4 F16 f16;
+    hgemm_any_layout_f16_outer_8 "hgemm-any-layout/outer-8" OuterProduct<8, 4>, 2 F16 f16;
     hgemm_any_layout_bf16 "hgemm-any-layout/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
     hgemm_any_layout_bf16_thin "hgemm-any-layout/bf16-thin" HalfTile<64, 64, 32, 2>, 6 Bf16 bf16;
     hgemm_any_layout_bf16_64x32 "hgemm-any-layout/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16;
     hgemm_any_layout_bf16_128x64 "hgemm-any-layout/bf16-128x64" HalfTile<128, 64, 32, 3>, 3 Bf16 bf16;
     hgemm_any_layout_bf16_128x128 "hgemm-any-layout/bf16-128x128" HalfTile<128, 128, 64, 3>, 2 Bf16 bf16;
+    hgemm_any_layout_bf16_outer_2 "hgemm-any-layout/bf16-outer-2" OuterProduct<2, 16>, 4 Bf16 bf16;
+    hgemm_any_layout_bf16_outer_2_low "hgemm-any-layout/bf16-outer-2-low" OuterProduct<2, 4>, 4 Bf16 bf16;
+    hgemm_any_layout_bf16_outer_8 "hgemm-any-layout/bf16-outer-8" OuterProduct<8, 4>, 2 Bf16 bf16;
 }
 
 /// What runs on the device.
@@ -87,10 +94,8 @@ pub mod kernel {
             b_transposed: u32,
             planned: Planned,
         ) {
-            planned.wait();
-
             // tile coordinates
-            let block = PlannedBlock::new(planned.planes);
+            let block = planned.begin();
             let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
             let k_tiles = block.k_tiles(g.k.div_ceil(BK));
             let k = k_tiles.start * BK;

@@ -13,7 +13,7 @@ pub fn trials() -> impl Iterator<Item = Trial> {
         let emulated = Emulated::for_step(step)?;
         Some(Trial::test(format!("layouts::{}", step.slug), move || run(step, number, &emulated).map_err(Into::into)))
     });
-    let planned = gpu_kernels::runnable().filter(|step| step.is_planned()).filter_map(|step| {
+    let planned = gpu_kernels::runnable().filter(|step| step.may_be_split()).filter_map(|step| {
         // Enough of them for several clusters that share a tile.
         let emulated = Emulated::with_sms(step, 132)?;
         Some(Trial::test(format!("planned::{}", step.slug), move || planned::run(step, &emulated).map_err(Into::into)))

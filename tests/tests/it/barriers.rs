@@ -5,8 +5,9 @@ use gpu_kernels::{Step, runnable};
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, PtxSource};
 
-/// Of a block, and of a cluster: where one arrives and waits at once.
-const BARRIERS: [&str; 2] = ["bar.sync", "barrier.cluster.arrive.aligned; barrier.cluster.wait"];
+/// Of a block, and of a cluster: where one arrives and waits at once. A named one waits for the MMAs of other warps, which are complete
+/// for the emulator as soon as one of their warpgroup's warps has waited.
+const BARRIERS: [&str; 2] = ["bar.sync \t0", "barrier.cluster.arrive.aligned; barrier.cluster.wait"];
 
 /// SMs for which k is split.
 const SM_COUNT: u32 = 132;
@@ -18,7 +19,7 @@ fn problems(step: &'static Step) -> Vec<Problem> {
     let tile = step.tile;
     let size = |(more, k)| Problem::new(tile.bm + more, tile.bn + more, k + more).unwrap();
     let is_split = |k: &u32| step.splits(tile.bm + 3, tile.bn + 3, *k, 1, SM_COUNT).cluster > 1;
-    let long = step.is_planned().then(|| (1..).map(|k_tiles| k_tiles * tile.bk).find(is_split)).flatten();
+    let long = step.may_be_split().then(|| (1..).map(|k_tiles| k_tiles * tile.bk).find(is_split)).flatten();
     let long = long.map(|k| (3, k));
     let sizes = [(4, 2 * tile.bk), (3, 2 * tile.bk), (3, 0)].into_iter().chain(long);
     sizes.map(|it| size(it).for_kernel(Kernel::Step(step)).unwrap()).collect()

@@ -70,10 +70,10 @@ impl<const W: u32> Lines<W> {
         let Source { matrix, ld, is_k_contiguous, tile_rows, row, rows } = from;
         let depth = depth.min(BK);
         let filled = depth.next_multiple_of(DEPTH);
-        // Copies of a line, a power of two.
+        // Copies of a line: a power of two, as all sizes of tiles.
         let copies = if is_k_contiguous { filled.next_power_of_two() } else { tile_rows } / (2 * W);
         let shift = copies.trailing_zeros();
-        let (place, line) = (thread::thread_idx_x() % copies * (2 * W), thread::thread_idx_x() >> shift);
+        let (place, line) = ((thread::thread_idx_x() & (copies - 1)) * (2 * W), thread::thread_idx_x() >> shift);
         let (outer, inner) = if is_k_contiguous { (row, k) } else { (k, row) };
         let (count, in_bounds, left) = if is_k_contiguous { (tile_rows, rows, depth) } else { (filled, depth, rows) };
         let panel = tile_rows.min(ROW);
@@ -86,7 +86,7 @@ impl<const W: u32> Lines<W> {
             count,
             in_bounds,
             left: left.saturating_sub(place),
-            target: place / panel * (BK * pitch) + place % panel * 2,
+            target: (place >> panel.trailing_zeros()) * (BK * pitch) + (place & (panel - 1)) * 2,
             pitch,
             swizzled: pitch - 16,
         }

@@ -36,19 +36,21 @@ const PAD: u32 = 8;
 pub(crate) struct HalfTile<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32>;
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
-    pub const CONSUMER_THREADS: u32 = BM / WGMMA_M * WARPGROUP;
+    const CONSUMER_THREADS: u32 = BM / WGMMA_M * WARPGROUP;
     pub const THREADS: u32 = Self::CONSUMER_THREADS + WARP;
+    /// Threads without a producer.
+    pub const ANY_LAYOUT_THREADS: u32 = Self::CONSUMER_THREADS;
     const A_BYTES: u32 = BM * SWIZZLE_BYTES;
     /// Columns of a panel of an n-major B.
     const PANEL: u32 = if BN < ROW { BN } else { ROW };
     const STAGE_BYTES: u32 = Self::A_BYTES + BN * SWIZZLE_BYTES;
 
     /// The same without a producer: all threads copy operands, whatever their order and alignment, and then multiply.
-    pub const fn multistage(precision: Precision, blocks_per_sm: u32, reduction_k: u32) -> Step {
+    pub const fn any_layout_step(precision: Precision, blocks_per_sm: u32, reduction_k: u32) -> Step {
         let smem_bytes = STAGES * Self::STAGE_BYTES;
         assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
         Step {
-            block: [Self::CONSUMER_THREADS, 1, 1],
+            block: [Self::ANY_LAYOUT_THREADS, 1, 1],
             prepasses: &[],
             maps: None,
             transposed: Transposed::Read,
