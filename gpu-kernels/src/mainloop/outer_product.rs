@@ -60,7 +60,7 @@ mod device {
     use crate::epilogue::partial_tile::{Elements, Target};
     use crate::gemm::Gemm;
     use crate::mainloop::gemv::Load;
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use crate::ptx::compiler;
     use cuda_std::GpuFloat;
     use cuda_std::prelude::*;

@@ -77,7 +77,7 @@ pub mod kernel {
     use crate::gemm::Gemm;
     use crate::mainloop::half_tile::BK;
     use crate::mainloop::warp_specialized::producer_warp::Mapped;
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::Input;
     use crate::{Ab, Coord};

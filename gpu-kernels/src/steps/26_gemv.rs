@@ -104,7 +104,7 @@ pub mod kernel {
     use crate::epilogue::partial_tile::Target;
     use crate::gemm::Gemm;
     use crate::mainloop::gemv::{Fragments, Load, Share, Strided, reduction};
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use cuda_std::prelude::*;
 
     impl<const FEW: usize> Gemv<FEW> {

@@ -64,7 +64,7 @@ pub mod kernel {
     use crate::gemm::Gemm;
     use crate::mainloop::tf32_tile::BK;
     use crate::mainloop::warp_specialized::producer_warp::Mapped;
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use crate::ptx::tensor::TensorMap;
     use crate::{Ab, Coord};
     use cuda_std::prelude::*;

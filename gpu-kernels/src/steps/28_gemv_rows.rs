@@ -112,7 +112,7 @@ pub mod kernel {
     use crate::epilogue::partial_tile::Target;
     use crate::gemm::Gemm;
     use crate::mainloop::gemv::{Load, Strided, reduction, row};
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use crate::ptx::cluster;
     use cuda_std::prelude::*;
 
