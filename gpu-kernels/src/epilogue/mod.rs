@@ -20,6 +20,8 @@ pub(crate) mod partial_tile;
 pub(crate) mod simt;
 #[cfg(feature = "device")]
 pub(crate) mod staged;
+#[cfg(feature = "device")]
+pub(crate) mod tile_rows;
 
 /// Lines of a warp's staging buffer, words of a line, and bytes of the buffer.
 const LINES: u32 = 16;

@@ -128,6 +128,7 @@ mod device {
             let mut a_copy = OperandCopy::<BM, BK, PAD, THREADS>::new(a, stages);
             let mut b_copy = OperandCopy::<BN, BK, PAD, THREADS>::new(b, stages + BK * Self::A_PITCH * 4);
             let mut stage = 0;
+            let mut left = k; // of the k-tile to compute on
 
             // mainloop
             let mut step = 0;
@@ -152,7 +153,10 @@ mod device {
 
                 if is_full {
                     // SAFETY: upheld by the caller (see `# Safety`).
-                    unsafe { Self::compute(smem.wrapping_add((stage * Self::STAGE) as usize), thread, slice, acc) }
+                    unsafe {
+                        Self::compute(smem.wrapping_add((stage * Self::STAGE) as usize), thread, slice, left, acc)
+                    }
+                    left = left.saturating_sub(BK);
                 }
                 step += 1;
                 if step >= k_tiles + Self::STAGES - 1 {
@@ -161,18 +165,19 @@ mod device {
             }
         }
 
-        /// acc += A (BM, BK) * B (BK, BN), from a stage, of the slice's part of BK.
+        /// acc += A (BM, BK) * B (BK, BN), from a stage, of the slice's part of BK. Behind what is left of k there are zeros.
         ///
         /// # Safety
         /// The stage is complete.
         #[inline(always)]
-        unsafe fn compute(stage: *const f32, thread: Coord, slice: u32, acc: &mut [[f32; TN]; TM]) {
+        unsafe fn compute(stage: *const f32, thread: Coord, slice: u32, left: u32, acc: &mut [[f32; TN]; TM]) {
             const { assert!((BK / Self::SLICES).is_multiple_of(DEPTH), "slices are as deep as what is unrolled") }
             let first = slice * (BK / Self::SLICES);
             let mut a_smem = stage.wrapping_add((first * Self::A_PITCH + thread.row) as usize); // (BK, A_PITCH)
             let b_first = BK * Self::A_PITCH + first * Self::B_PITCH;
             let mut b_smem = stage.wrapping_add((b_first + thread.col) as usize); // (BK, B_PITCH)
-            for _ in 0..compiler::opaque(BK / Self::SLICES / DEPTH) {
+            let depth = left.saturating_sub(first).min(BK / Self::SLICES);
+            for _ in 0..compiler::opaque(depth.div_ceil(DEPTH)) {
                 for d in 0..DEPTH {
                     // SAFETY: fragments lie in BM and BN.
                     unsafe {

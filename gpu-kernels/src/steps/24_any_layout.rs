@@ -67,6 +67,7 @@ pub mod kernel {
     use crate::Coord;
     use crate::epilogue::fused::Fused;
     use crate::epilogue::partial_tile::{self, PartialTile};
+    use crate::epilogue::tile_rows;
     use crate::gemm::Gemm;
     use crate::mainloop::any_layout::PAD;
     use crate::mainloop::operand_copy::Source;
@@ -150,6 +151,10 @@ pub mod kernel {
                 thread::sync_threads(); // every warp has read the last stage
                 if Self::is_first_slice() {
                     Self::for_each_vector(acc, |at, values| f32x4::store(partial.at(at), values));
+                }
+                if fused.changes_nothing() & (block.cluster == 1) {
+                    tile_rows::store::<M, N, PAD, THREADS>(partial, target);
+                    return;
                 }
                 partial.reduce(block, target, fused);
             }
