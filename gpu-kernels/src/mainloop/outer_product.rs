@@ -43,7 +43,7 @@ impl<const K: usize, const ROWS: u32> OuterProduct<K, ROWS> {
             target: Target::Sm90a,
             tile: Tile { bm: Self::BM, bn: COLS, bk: K as u32, tm: ROWS, tn: VECTOR },
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, least_k: MAX_SIZE },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: MAX_SIZE },
             transposed: Transposed::Read,
             dynamic_smem_bytes: (Self::A_WORDS + K as u32 * Self::B_ROW) * 4,
             ..Step::PLAIN
@@ -60,7 +60,7 @@ mod device {
     use crate::epilogue::partial_tile::{Elements, Target};
     use crate::gemm::Gemm;
     use crate::mainloop::gemv::Load;
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use crate::ptx::compiler;
     use cuda_std::GpuFloat;
     use cuda_std::prelude::*;
@@ -148,7 +148,7 @@ mod device {
             planned: Planned,
         ) {
             // tile coordinates
-            let block = PlannedBlock::new(planned.planes);
+            let block = planned.begin();
             let tile = Coord { row: thread::block_idx_y() * Self::BM, col: thread::block_idx_x() * COLS };
             let target = Target { g: &g, tile, offset: planned.offset_of_c(block), is_f32: planned.c_is_f32 };
             let c = Elements::new(g.c.cast::<I>(), target.is_f32).from(target.first());
