@@ -10,17 +10,21 @@ use cuda_std::GpuFloat;
 /// ```
 macro_rules! gemm_kernel {
     ($kernel:ident, launch_bounds($($bound:expr),+), $body:expr $(, $extra:ident: $type:ty)*) => {
-        $crate::gemm::entry_point! { [] $kernel, [$($bound),+], f32 => f32, [$($extra: $type),*], $body, [$($extra),*] }
+        $crate::gemm::entry_point! {
+            [] $kernel, [$($bound),+], f32 => f32,
+            [$($extra: $type),*],
+            $crate::ptx::griddepcontrol::wait_then_launch_dependents(), $body, [$($extra),*]
+        }
     };
 }
 pub(crate) use gemm_kernel;
 
 /// Declares an entry point, of that name or with that suffix: its launch bounds, its element types, its parameters after the eleven,
-/// and what its body gets after the operands.
+/// what it does before its body, which may be to wait for the launch before it, and what its body gets after the operands.
 macro_rules! entry_point {
     (
         [$($suffix:ident)?] $kernel:ident, [$($bound:expr),+], $input:ty => $output:ty,
-        [$($extra:ident: $type:ty),*], $body:expr, [$($argument:expr),*]
+        [$($extra:ident: $type:ty),*], $begin:expr, $body:expr, [$($argument:expr),*]
     ) => {
         /// C = alpha*A*B + beta*C, or of that, what the epilogue makes: [`Step::arguments`](crate::Step::arguments) of its step.
         ///
@@ -44,7 +48,7 @@ macro_rules! entry_point {
             ldc: u32
             $(, $extra: $type)*
         ) {
-            $crate::ptx::griddepcontrol::wait_then_launch_dependents();
+            $begin;
             let g = $crate::gemm::Gemm::new(m, n, k, alpha, a.cast(), lda, b.cast(), ldb, beta, c.cast(), ldc);
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe { ($body)(g $(, $argument)*) }

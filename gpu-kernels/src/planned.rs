@@ -2,10 +2,11 @@
 
 use core::ops::Range;
 
-use crate::ptx::cluster;
+use crate::ptx::{cluster, griddepcontrol};
 
 /// Declares a kernel of that schedule, whose only entry point is fused: a step's [`kernel`](crate::Step::kernel) and its
-/// [`fused`](crate::Step::fused) one. `$body` gets a [`Fused`](crate::epilogue::fused::Fused) after the operands, and [`Planned`] last.
+/// [`fused`](crate::Step::fused) one. `$body` gets a [`Fused`](crate::epilogue::fused::Fused) after the operands, and [`Planned`] last, which
+/// it [begins](Planned::begin) with.
 macro_rules! planned_kernel {
     ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {
         $crate::gemm::entry_point! {
@@ -15,7 +16,7 @@ macro_rules! planned_kernel {
                 a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32, plane_stride: u64,
                 bias: *const $output, bias_per: u32, activation: u32
             ],
-            $body, [
+            (), $body, [
                 $crate::epilogue::fused::Fused { bias, bias_per, activation } $(, $extra)*,
                 $crate::planned::Planned { a_stride, b_stride, c_stride, c_is_f32: c_is_f32 != 0, planes, plane_stride }
             ]
@@ -36,6 +37,14 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
+    /// Waits for the launch before this one, lets the one behind it begin, and says what this block computes. Every thread calls it, before
+    /// any accesses global memory.
+    #[inline(always)]
+    pub fn begin(self) -> PlannedBlock {
+        griddepcontrol::wait_then_launch_dependents();
+        PlannedBlock::new(self.planes)
+    }
+
     /// Elements of C before those of the block's problem and plane.
     #[inline(always)]
     pub fn offset_of_c(self, block: PlannedBlock) -> u64 {

@@ -20,11 +20,13 @@ macro_rules! gemm_kernels {
         $crate::gemm::entry_point! {
             [] $kernel, [$($bound),+], $input => $output,
             [$($extra: $type),*],
+            $crate::ptx::griddepcontrol::wait_then_launch_dependents(),
             $body, [$crate::epilogue::fusion::Plain $(, $extra)*]
         }
         $crate::gemm::entry_point! {
             [fused] $kernel, [$($bound),+], $input => $output,
             [$($extra: $type,)* bias: *const $output, bias_per: u32, activation: u32],
+            $crate::ptx::griddepcontrol::wait_then_launch_dependents(),
             $body, [$crate::epilogue::fused::Fused { bias, bias_per, activation } $(, $extra)*]
         }
     };

@@ -15,6 +15,8 @@ pub(crate) mod fused;
 #[cfg(feature = "device")]
 pub(crate) mod fusion;
 #[cfg(feature = "device")]
+pub(crate) mod narrow;
+#[cfg(feature = "device")]
 pub(crate) mod partial_tile;
 #[cfg(feature = "device")]
 pub(crate) mod simt;
@@ -23,12 +25,12 @@ pub(crate) mod staged;
 #[cfg(feature = "device")]
 pub(crate) mod tile_rows;
 
-/// Lines of a warp's staging buffer, words of a line, and bytes of the buffer.
+/// Lines of a warp's staging buffer, words of a line, and of the buffer.
 const LINES: u32 = 16;
 const LINE: u32 = 32;
-const WARP_BYTES: u32 = LINES * LINE * 4;
+pub(crate) const WARP_WORDS: u32 = LINES * LINE;
 
 /// Dynamic shared memory of a ring of `ring_bytes` and, behind it, the staging buffers of so many consumer warpgroups.
 pub(crate) const fn staged_smem_bytes(ring_bytes: u32, consumers: u32) -> u32 {
-    ring_bytes.next_multiple_of(LINE * 4) + consumers * WARPGROUP / WARP * WARP_BYTES
+    ring_bytes.next_multiple_of(LINE * 4) + consumers * WARPGROUP / WARP * WARP_WORDS * 4
 }

@@ -15,16 +15,17 @@
 
 use super::direct::Output;
 use super::fused::{Fused, NOTHING};
-use super::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{VEC, WARP};
 use crate::planned::PlannedBlock;
 use crate::ptx::{cluster, compiler, f32x4};
-use crate::{Coord, Splits};
+use crate::{Coord, Extent, Splits};
 use cuda_std::prelude::*;
 
 /// Elements of a chunk.
 const CHUNK: u32 = WARP * VEC;
+/// Chunks that a warp loads before it stores the first.
+const AHEAD: usize = 4;
 
 /// Where a tile of C is.
 #[derive(Clone, Copy)]
@@ -39,6 +40,12 @@ pub(crate) struct Target<'g> {
 }
 
 impl Target<'_> {
+    /// Whether the block needs no others' partial tiles and no C, nothing is fused, and C is not of f32.
+    #[inline(always)]
+    pub fn is_plain<O: Output>(&self, block: PlannedBlock, fused: Fused<O>) -> bool {
+        (block.cluster == 1) & !self.is_f32 & (self.g.beta == 0.0) & fused.changes_nothing()
+    }
+
     /// Elements of C before the tile's first.
     #[inline(always)]
     pub fn first(&self) -> usize {
@@ -192,14 +199,14 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
     /// Every thread of the block is here, and has published its accumulators: all of (BM, BN) is. C is of f32 or of O, as the target
     /// says, and no other cluster has the tile.
     #[inline(always)]
-    pub unsafe fn reduce<O: Output>(self, block: PlannedBlock, target: Target, fusion: impl Fusion<O>) {
+    pub unsafe fn reduce<O: Output>(self, block: PlannedBlock, target: Target, fused: Fused<O>) {
         if block.cluster > 1 {
             cluster::sync(); // every block has published its partial tile
         } else {
             thread::sync_threads(); // every warp has
         }
         // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { self.store::<O>(block, target, fusion.get()) }
+        unsafe { self.store::<O>(block, target, fused) }
         if compiler::opaque(block.cluster) > 1 {
             // No block loads from this one any more. What was stored need not be known to the others.
             cluster::arrive_relaxed();
@@ -211,49 +218,124 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
     ///
     /// # Safety
     /// As of [`reduce`](Self::reduce).
-    #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
     #[inline(always)]
-    unsafe fn store<O: Output>(self, block: PlannedBlock, target: Target, fused: Option<Fused<O>>) {
+    unsafe fn store<O: Output>(self, block: PlannedBlock, target: Target, fused: Fused<O>) {
         let Target { g, tile, is_f32, .. } = target;
-        let (m, n) = (g.m - tile.row, g.n - tile.col);
-        let c = Elements::new(g.c.cast::<O>(), is_f32).from(target.first()); // (m, n)
-        let is_wide = c.is_aligned() && g.ldc.is_multiple_of(VEC as usize) && (n >= BN || n.is_multiple_of(VEC));
+        let bounds = Extent { rows: (g.m - tile.row).min(BM), cols: (g.n - tile.col).min(BN) };
+        let c = Elements::new(g.c.cast::<O>(), is_f32).from(target.first()); // (BM, BN)
+        let is_wide = c.is_aligned() && g.ldc.is_multiple_of(VEC as usize) && bounds.cols.is_multiple_of(VEC);
+        let chunks = Chunks::new(block, bounds.rows * BN);
+        // SAFETY: upheld by the caller (see `# Safety`): the chunks are this warp's, and in (BM, BN).
+        unsafe {
+            if block.cluster > 1 {
+                self.sum(chunks, compiler::opaque(block.cluster));
+                warp::sync_warp(u32::MAX); // the warp's elements are there
+            }
+            match (g.beta == 0.0 && fused.changes_nothing(), is_wide, c.is_f32) {
+                (false, ..) => self.store_fused(chunks, target, bounds, c, is_wide, fused),
+                (true, true, false) => self.store_wide(chunks, g, bounds, c.first),
+                (true, true, true) => self.store_wide(chunks, g, bounds, c.first.cast::<f32>()),
+                (true, false, false) => self.store_narrow(chunks, g, bounds, c.first),
+                (true, false, true) => self.store_narrow(chunks, g, bounds, c.first.cast::<f32>()),
+            }
+        }
+    }
 
-        let (warp, lane) = (thread::thread_idx_x() / WARP, thread::thread_idx_x() % WARP);
-        let chunks = (m.min(BM) * BN).div_ceil(CHUNK);
-        let mut chunk = warp * block.cluster + block.rank;
-        while chunk < chunks {
+    /// Adds the other blocks' partial tiles to these chunks of this block's, in the order of rank.
+    ///
+    /// # Safety
+    /// All blocks' partial tiles are there.
+    #[inline(always)]
+    unsafe fn sum(self, chunks: Chunks, blocks: u32) {
+        chunks.for_each(|index| {
+            let vector = self.at(Self::element(index + warp::lane_id() * VEC)); // (1, VEC)
+            // SAFETY: in (BM, BN) of every block, upheld by the caller; no other block reads these elements of this one.
+            unsafe {
+                let of_rank: [[f32; VEC as usize]; Splits::MAX_CLUSTER as usize] =
+                    core::array::from_fn(|rank| cluster::load_4(shared::address(vector), rank as u32, blocks));
+                let mut acc = of_rank[0];
+                for partial in &of_rank[1..] {
+                    acc = core::array::from_fn(|v| acc[v] + partial[v]);
+                }
+                f32x4::store(vector, acc);
+            }
+        });
+    }
+
+    /// C = alpha\*acc, VEC adjacent elements at once, [`AHEAD`] of a lane in flight.
+    ///
+    /// # Safety
+    /// As of [`store`](Self::store), and rows of C are aligned.
+    #[inline(always)]
+    unsafe fn store_wide<T: Output>(self, mut chunks: Chunks, g: &Gemm, bounds: Extent, c: *mut T) {
+        while !chunks.is_empty() {
+            let at: [Coord; AHEAD] = core::array::from_fn(|i| Self::element(chunks.first(i) + warp::lane_id() * VEC));
+            // SAFETY: in (BM, BN); in bounds of C, just checked.
+            unsafe {
+                let acc: [[f32; VEC as usize]; AHEAD] =
+                    core::array::from_fn(
+                        |i| if chunks.has(i) { f32x4::load(self.at(at[i])) } else { [0.0; VEC as usize] },
+                    );
+                for i in 0..AHEAD {
+                    let Coord { row, col } = at[i];
+                    if chunks.has(i) && row < bounds.rows && col < bounds.cols {
+                        T::store(c.wrapping_add(row as usize * g.ldc + col as usize), acc[i].map(|acc| g.alpha * acc));
+                    }
+                }
+            }
+            chunks.skip(AHEAD);
+        }
+    }
+
+    /// C = alpha\*acc, one element of each lane after the other.
+    ///
+    /// # Safety
+    /// As of [`store`](Self::store).
+    #[inline(always)]
+    unsafe fn store_narrow<T: Output>(self, chunks: Chunks, g: &Gemm, bounds: Extent, c: *mut T) {
+        chunks.for_each(|index| {
+            let at: [Coord; VEC as usize] =
+                core::array::from_fn(|v| Self::element(index + v as u32 * WARP + warp::lane_id()));
+            // SAFETY: in (BM, BN); in bounds of C, just checked.
+            unsafe {
+                let acc = at.map(|at| *self.at(at));
+                for v in 0..VEC as usize {
+                    let Coord { row, col } = at[v];
+                    if row < bounds.rows && col < bounds.cols {
+                        *c.wrapping_add(row as usize * g.ldc + col as usize) = T::new(g.alpha * acc[v]);
+                    }
+                }
+            }
+        });
+    }
+
+    /// What the epilogue makes of these chunks.
+    ///
+    /// # Safety
+    /// As of [`store`](Self::store), and rows of C are aligned if `is_wide`.
+    #[inline(always)]
+    unsafe fn store_fused<O: Output>(
+        self,
+        chunks: Chunks,
+        target: Target,
+        bounds: Extent,
+        c: Elements<O>,
+        is_wide: bool,
+        fused: Fused<O>,
+    ) {
+        let Target { g, tile, is_f32, .. } = target;
+        chunks.for_each(|index| {
             // Or there would be a loop for each way to go through it.
-            let (is_wide, blocks) = (compiler::opaque(is_wide.into()) != 0, compiler::opaque(block.cluster));
-            let element = |index: u32| Coord { row: index / BN, col: index % BN };
-            let of_lane = chunk * CHUNK + if is_wide { lane * VEC } else { lane };
-            let step = if is_wide { 1 } else { WARP };
-            let coord: [Coord; VEC as usize] = core::array::from_fn(|v| element(of_lane + v as u32 * step));
-            let is_in_bounds = |v: usize| coord[v].row < m && coord[v].col < n;
+            let is_wide = compiler::opaque(is_wide.into()) != 0;
+            let (of_lane, step) = if is_wide { (VEC, 1) } else { (1, WARP) };
+            let coord: [Coord; VEC as usize] =
+                core::array::from_fn(|v| Self::element(index + warp::lane_id() * of_lane + v as u32 * step));
+            let is_in_bounds = |v: usize| coord[v].row < bounds.rows && coord[v].col < bounds.cols;
             let c = |v: usize| c.from(coord[v].row as usize * g.ldc + coord[v].col as usize);
 
-            // SAFETY: chunks are in (BM, BN); in bounds of C, just checked, and of the bias, or clamped to it.
+            // SAFETY: in (BM, BN); in bounds of C, just checked, and of the bias, or clamped to it.
             unsafe {
-                let mut acc = [0.0; VEC as usize];
-                if blocks > 1 {
-                    let vector = self.at(element(chunk * CHUNK + lane * VEC)); // (1, VEC)
-                    let of_rank: [[f32; VEC as usize]; Splits::MAX_CLUSTER as usize] =
-                        core::array::from_fn(|rank| cluster::load_4(shared::address(vector), rank as u32, blocks));
-                    acc = of_rank[0];
-                    for partial in &of_rank[1..] {
-                        acc = core::array::from_fn(|v| acc[v] + partial[v]);
-                    }
-                    if !is_wide {
-                        f32x4::store(vector, acc);
-                        warp::sync_warp(u32::MAX); // the warp's elements are there
-                    }
-                } else if is_wide {
-                    acc = f32x4::load(self.at(coord[0]));
-                }
-                if !is_wide {
-                    acc = core::array::from_fn(|v| *self.at(coord[v]));
-                }
-
+                let acc = if is_wide { f32x4::load(self.at(coord[0])) } else { coord.map(|at| *self.at(at)) };
                 let mut old = [0.0; VEC as usize];
                 if g.beta != 0.0 && is_wide {
                     if is_in_bounds(0) {
@@ -262,19 +344,13 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
                 } else if g.beta != 0.0 {
                     old = core::array::from_fn(|v| if is_in_bounds(v) { c(v).get() } else { 0.0 });
                 }
-                let values = match fused {
-                    None => core::array::from_fn(|v| g.axpby(acc[v], old[v])),
-                    Some(fused) => {
-                        let elements = Elements::new(fused.bias.cast_mut(), is_f32);
-                        let bias = core::array::from_fn(|v| {
-                            let (row, col) = (tile.row + coord[v].row, tile.col + coord[v].col);
-                            let index = if fused.is_per_row() { row.min(g.m - 1) } else { col.min(g.n - 1) };
-                            if fused.bias.is_null() { NOTHING } else { elements.from(index as usize).get() }
-                        });
-                        let [values] = fused.apply(g, &[acc], &[old], &[bias]);
-                        values
-                    }
-                };
+                let elements = Elements::new(fused.bias.cast_mut(), is_f32);
+                let bias = core::array::from_fn(|v| {
+                    let (row, col) = (tile.row + coord[v].row, tile.col + coord[v].col);
+                    let index = if fused.is_per_row() { row.min(g.m - 1) } else { col.min(g.n - 1) };
+                    if fused.bias.is_null() { NOTHING } else { elements.from(index as usize).get() }
+                });
+                let [values] = fused.apply(g, &[acc], &[old], &[bias]);
                 if is_wide {
                     if is_in_bounds(0) {
                         c(0).store(values);
@@ -287,7 +363,62 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
                     }
                 }
             }
-            chunk += thread::block_dim_x() / WARP * block.cluster;
+        });
+    }
+
+    /// The place of an element of that index, row by row.
+    #[inline(always)]
+    fn element(index: u32) -> Coord {
+        Coord { row: index / BN, col: index % BN }
+    }
+}
+
+/// The chunks of a warp: those of its block, one for each warp in turn.
+#[derive(Clone, Copy)]
+struct Chunks {
+    /// The first element of the next chunk, and of the one behind the last.
+    next: u32,
+    end: u32,
+    step: u32,
+}
+
+impl Chunks {
+    /// Of so many elements.
+    #[inline(always)]
+    fn new(block: PlannedBlock, elements: u32) -> Self {
+        let (warp, warps) = (thread::thread_idx_x() / WARP, thread::block_dim_x() / WARP);
+        let next = (warp * block.cluster + block.rank) * CHUNK;
+        Self { next, end: elements, step: warps * block.cluster * CHUNK }
+    }
+
+    #[inline(always)]
+    fn is_empty(self) -> bool {
+        self.next >= self.end
+    }
+
+    /// The first element of the chunk that comes after so many.
+    #[inline(always)]
+    fn first(self, after: usize) -> u32 {
+        self.next + after as u32 * self.step
+    }
+
+    /// Whether there are more chunks than so many.
+    #[inline(always)]
+    fn has(self, more_than: usize) -> bool {
+        self.first(more_than) < self.end
+    }
+
+    #[inline(always)]
+    fn skip(&mut self, chunks: usize) {
+        self.next = compiler::opaque(self.first(chunks)); // or LLVM would unroll the loop
+    }
+
+    /// Hands over the first element of each.
+    #[inline(always)]
+    fn for_each(mut self, mut body: impl FnMut(u32)) {
+        while !self.is_empty() {
+            body(self.next);
+            self.skip(1);
         }
     }
 }

@@ -9,10 +9,11 @@
 
 use crate::epilogue::direct::{OCTET, Output};
 use crate::epilogue::fused::Fused;
-use crate::epilogue::{LINE, LINES, WARP_BYTES};
+use crate::epilogue::narrow::{self, Window};
+use crate::epilogue::{LINE, LINES, WARP_WORDS};
 use crate::gemm::Gemm;
 use crate::hardware::{WARP, WARPGROUP};
-use crate::ptx::{compiler, f32x4, matrix};
+use crate::ptx::{compiler, f32x4};
 use crate::{Coord, Extent};
 use cuda_std::prelude::*;
 
@@ -21,7 +22,6 @@ pub(crate) const PIECE: u32 = 4;
 const AT_ONCE: u32 = WARP * PIECE / LINE;
 /// Accumulators per thread that fill the buffer: as f32, or two in a word.
 pub(crate) const ROUND: usize = (LINES * LINE / WARP) as usize;
-const NARROW_ROUND: usize = 2 * ROUND;
 /// Loads of C in flight at once where a lane has one element of each line.
 const TOGETHER: usize = 4;
 
@@ -112,7 +112,7 @@ impl StagingBuffer {
     #[inline(always)]
     pub fn behind(ring: u32) -> Self {
         let warp = thread::thread_idx_x() / WARP - WARPGROUP / WARP;
-        let bytes = ring.next_multiple_of(LINE * 4) + warp * WARP_BYTES;
+        let bytes = ring.next_multiple_of(LINE * 4) + warp * WARP_WORDS * 4;
         Self(shared::dynamic_shared_mem::<f32>().wrapping_add(bytes as usize / 4))
     }
 
@@ -141,43 +141,17 @@ impl StagingBuffer {
                 let left = Extent { rows: g.m.saturating_sub(row), cols: g.n.saturating_sub(col) };
                 self.axpby::<L, O, ACC>(g, c, lane, left, in_bounds && is_aligned, acc);
             } else if O::IS_NARROW {
-                self.narrow(g, c, lane, acc);
+                let window = Window { c, bounds: extent, is_wide: true };
+                for round in 0..ACC / narrow::ROUND {
+                    narrow::put::<O, ACC>(self.0, g, acc, round);
+                    warp::sync_warp(u32::MAX); // the lines are written
+                    narrow::store(self.0, g, window.round(round as u32, narrow::columns(ACC)), narrow::columns(ACC));
+                }
             } else {
                 for round in 0..ACC / ROUND {
                     L::put(self.0, lane, acc, round);
                     warp::sync_warp(u32::MAX); // the lines are written
                     self.pieces::<L, O, false>(g, L::round(g, c, round as u32), lane);
-                }
-            }
-        }
-    }
-
-    /// C = alpha*acc in elements of 16 bits: lines of 64 columns.
-    #[inline(always)]
-    unsafe fn narrow<O: Output, const ACC: usize>(self, g: &Gemm, c: *mut O, lane: u32, acc: &[f32; ACC]) {
-        let (line, piece) = (lane / 8, lane % 8);
-        // 8 x 8 matrices of `stmatrix`: the upper and lower eight rows of one octet of columns, then of the next.
-        let (row, octet) = (lane % 16, lane / 16);
-        // SAFETY: in bounds of C, upheld by the caller, and inside this warp's buffer.
-        unsafe {
-            let to = shared::address(self.0) + (row * LINE + (octet ^ (row % 8)) * PIECE) * 4;
-            let c = c.add(line as usize * g.ldc + (piece * 8) as usize);
-            for round in 0..ACC / NARROW_ROUND {
-                for two in 0..NARROW_ROUND / (2 * OCTET) {
-                    let word = |i: usize| {
-                        let i = round * NARROW_ROUND + two * 2 * OCTET + i * 2;
-                        O::pair(g.alpha * acc[i], g.alpha * acc[i + 1])
-                    };
-                    matrix::store(to ^ (two as u32 * 2 * PIECE * 4), [word(0), word(1), word(2), word(3)]);
-                }
-                warp::sync_warp(u32::MAX); // the lines are written
-                let pieces: [_; (LINES / AT_ONCE) as usize] = core::array::from_fn(|i| {
-                    let line = line + i as u32 * AT_ONCE;
-                    f32x4::load(self.0.add((line * LINE + (piece ^ (line % 8)) * PIECE) as usize))
-                });
-                warp::sync_warp(u32::MAX); // every lane has read them
-                for (i, piece) in pieces.into_iter().enumerate() {
-                    f32x4::store(c.add(i * AT_ONCE as usize * g.ldc + round * 2 * LINE as usize).cast(), piece);
                 }
             }
         }

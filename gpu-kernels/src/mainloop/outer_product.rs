@@ -43,7 +43,7 @@ impl<const K: usize, const ROWS: u32> OuterProduct<K, ROWS> {
             target: Target::Sm90a,
             tile: Tile { bm: Self::BM, bn: COLS, bk: K as u32, tm: ROWS, tn: VECTOR },
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, least_k: MAX_SIZE },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: MAX_SIZE },
             transposed: Transposed::Read,
             dynamic_smem_bytes: (Self::A_WORDS + K as u32 * Self::B_ROW) * 4,
             ..Step::PLAIN
@@ -60,7 +60,7 @@ mod device {
     use crate::epilogue::partial_tile::{Elements, Target};
     use crate::gemm::Gemm;
     use crate::mainloop::gemv::Load;
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use crate::ptx::compiler;
     use cuda_std::GpuFloat;
     use cuda_std::prelude::*;
@@ -76,24 +76,30 @@ mod device {
     }
 
     impl<I: Load> Source<I> {
-        /// The row and the k of the copy of that index, of (rows, K) or (K, rows), such that adjacent ones are contiguous.
+        /// The row and the k of this thread's first copy of (rows, K) or (K, rows), whichever has adjacent ones contiguous.
         #[inline(always)]
-        fn place<const K: usize>(self, index: u32, rows: u32) -> (u32, u32) {
-            let depth = K as u32;
-            if self.is_k_contiguous { (index / depth, index % depth) } else { (index % rows, index / rows) }
+        fn place(self, tid: u32, rows: u32, depth: u32) -> (u32, u32) {
+            if self.is_k_contiguous { (tid / depth, tid % depth) } else { (tid % rows, tid / rows) }
         }
 
-        /// An element, or zero where it is out of bounds.
+        /// N elements, zeros where they are out of bounds: of a row and a k, and of others that are `step` rows or one k further on.
         ///
         /// # Safety
         /// The matrix has as many rows as this says, and so much of k.
         #[inline(always)]
-        unsafe fn load(self, row: u32, p: u32, k: u32) -> u32 {
+        unsafe fn load<const N: usize>(self, row: u32, p: u32, k: u32, step: u32) -> [u32; N] {
             let row = self.row + row;
             let (outer, inner) = if self.is_k_contiguous { (row, p) } else { (p, row) };
-            let end = if row < self.rows { k } else { 0 };
-            // SAFETY: in bounds, or not loaded.
-            unsafe { I::load_below(self.matrix.wrapping_add(outer as usize * self.ld + inner as usize), p, end) }
+            let first = self.matrix.wrapping_add(outer as usize * self.ld + inner as usize);
+            let (step, along_k) = if self.is_k_contiguous { (step, 0) } else { (0, 1) };
+            core::array::from_fn(|i| {
+                let i = i as u32;
+                let end = if row + i * step < self.rows { k } else { 0 };
+                // SAFETY: in bounds, or not loaded.
+                unsafe {
+                    I::load_below(first.wrapping_add((i * (step + along_k)) as usize * self.ld), p + i * along_k, end)
+                }
+            })
         }
     }
 
@@ -142,7 +148,7 @@ mod device {
             planned: Planned,
         ) {
             // tile coordinates
-            let block = PlannedBlock::new(planned.planes);
+            let block = planned.begin();
             let tile = Coord { row: thread::block_idx_y() * Self::BM, col: thread::block_idx_x() * COLS };
             let target = Target { g: &g, tile, offset: planned.offset_of_c(block), is_f32: planned.c_is_f32 };
             let c = Elements::new(g.c.cast::<I>(), target.is_f32).from(target.first());
@@ -236,17 +242,20 @@ mod device {
                 Columns { first: compiler::opaque(columns.first), single: compiler::opaque(columns.single), ..columns };
             // SAFETY: in bounds, or not loaded; all of both tiles is stored.
             unsafe {
-                let (a_row, a_p) = a.place::<K>(tid, Self::BM);
-                let a_raw = a.load(a_row, p + a_p, if tid < Self::A_WORDS { k } else { 0 });
-                let places: [(u32, u32); K] =
-                    core::array::from_fn(|i| b.place::<K>(tid + i as u32 * Self::ANY_LAYOUT_THREADS, COLS));
-                let b_raw = places.map(|(col, b_p)| b.load(col, p + b_p, k));
+                const { assert!(COLS == Self::ANY_LAYOUT_THREADS, "a thread's elements of B are of a column or of a k") }
+                let step = Self::ANY_LAYOUT_THREADS / K as u32;
+                let (a_row, a_p) = a.place(tid, Self::BM, K as u32);
+                let [a_raw] = a.load::<1>(a_row, p + a_p, if tid < Self::A_WORDS { k } else { 0 }, 0);
+                let (b_col, b_p) = b.place(tid, COLS, K as u32);
+                let b_raw = b.load::<K>(b_col, p + b_p, k, step);
 
                 if tid < Self::A_WORDS {
                     *Self::a_smem().add((a_row * K as u32 + a_p) as usize) = I::number(a_raw);
                 }
-                for (i, (col, b_p)) in places.into_iter().enumerate() {
-                    *Self::b_smem(b_p, col) = I::number(b_raw[i]);
+                let target = Self::b_smem(b_p, b_col);
+                let target_step = if b.is_k_contiguous { step / VECTOR } else { Self::B_ROW };
+                for (i, raw) in b_raw.into_iter().enumerate() {
+                    *target.add(i * target_step as usize) = I::number(raw);
                 }
                 thread::sync_threads(); // the tiles are complete
 

@@ -14,5 +14,6 @@ pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod packed;
 pub(crate) mod read_only;
+pub(crate) mod smem;
 pub(crate) mod tensor;
 pub(crate) mod wgmma;

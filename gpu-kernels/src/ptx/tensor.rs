@@ -8,6 +8,14 @@ use cuda_std::gpu_only;
 #[repr(C, align(64))]
 pub struct TensorMap([u8; TENSOR_MAP_BYTES]);
 
+/// Fetches a tensor map ahead of its use: `prefetch.tensormap`. It may be done before the kernel waits for another one.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn prefetch(map: *const TensorMap) {
+    // SAFETY: a hint.
+    unsafe { core::arch::asm!("prefetch.tensormap [{}];", in(reg64) map) }
+}
+
 /// Issues a load of the box at (`row`, `column`) to the shared address `target`; the barrier counts the bytes. Elements out
 /// of bounds are zero.
 ///

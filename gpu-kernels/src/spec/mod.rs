@@ -54,8 +54,10 @@ pub struct Step {
     pub transposed: Transposed,
     /// Static shared memory per block, in bytes.
     pub smem_bytes: u32,
-    /// Dynamic shared memory per block, in bytes, which the launch must ask for.
+    /// Dynamic shared memory per block, in bytes, which the launch must ask for, at least.
     pub dynamic_smem_bytes: u32,
+    /// Bytes of a stage of the ring of a kernel that makes as many as it is given dynamic shared memory for; 0 where their number is fixed.
+    pub stage_bytes: u32,
     /// Whether the kernel has 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
     pub vector_loads: bool,
     /// Whether each element of C adds its products, or those of a split of k, in the order of k.
@@ -114,6 +116,14 @@ pub const STREAM_ARGUMENTS: [(&str, &str); 3] =
 /// What [`Step::fused`] takes last, as a [`Postpass`] does: a bias of C's type, which may be null, and an [`Activation`].
 pub const FUSION_ARGUMENTS: [(&str, &str); 3] = [("bias", "*const f32"), ("bias_per", "u32"), ("activation", "u32")];
 
+/// Shared memory of an SM that can run every step, and what each block takes of it beside its own, in bytes.
+pub const SM_SMEM_BYTES: u32 = 228 << 10;
+/// See [`SM_SMEM_BYTES`].
+pub const BLOCK_SMEM_BYTES: u32 = 1 << 10;
+
+/// The most planes that a plan divides k into.
+const MAX_PLANES: u32 = 64;
+
 /// The largest m, n, k or leading dimension, as in BLAS with its signed 32-bit integers: kernels count in 32 bits, and
 /// the end of a tile beyond the end of a matrix must not wrap around.
 pub const MAX_SIZE: u32 = i32::MAX as u32;
@@ -154,6 +164,7 @@ impl Step {
         transposed: Transposed::ByPrepass,
         smem_bytes: 0,
         dynamic_smem_bytes: 0,
+        stage_bytes: 0,
         vector_loads: false,
         adds_in_order: true,
         variants: &[],
@@ -283,24 +294,60 @@ impl Step {
     /// Whether that is so, and the plan may split k.
     #[must_use]
     pub const fn may_be_split(&self) -> bool {
-        matches!(self.schedule, Schedule::PlannedSplitK { least_k: 0..MAX_SIZE, .. })
+        matches!(self.schedule, Schedule::PlannedSplitK { reduction_k: 0..MAX_SIZE, .. })
     }
 
-    /// The splits of k for m x n results of `problems` problems on a device of `sm_count` SMs where the schedule is
-    /// [`Schedule::PlannedSplitK`]: as many as find a CTA slot at once and are worth it; planes only where a cluster is not enough, and
-    /// of one problem.
+    /// Into how many splits a plan divides k, for so many problems in one launch: so many that the longest k of a block, and what the
+    /// reduction takes, are least. Planes, which a launch adds, are for what is too long for a cluster.
     #[must_use]
     pub const fn splits(&self, m: u32, n: u32, k: u32, problems: u32, sm_count: u32) -> Splits {
-        let Schedule::PlannedSplitK { blocks_per_sm, least_k } = self.schedule else { return Splits::NONE };
-        let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems));
-        let slots = sm_count * blocks_per_sm / blocks;
-        let cluster = at_least_1(least(least(slots, k / least_k), Splits::MAX_CLUSTER));
-        let planes = if cluster < Splits::MAX_CLUSTER || problems > 1 {
-            1
+        let Schedule::PlannedSplitK { blocks_per_sm, reduction_k } = self.schedule else { return Splits::NONE };
+        let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems)) as u64;
+        // With more stages, a block needs no others beside it.
+        let slots = (sm_count * if self.stage_bytes > 0 { 1 } else { blocks_per_sm }) as u64;
+        let (k, reduction_k) = (k as u64, reduction_k as u64);
+        let (mut best, mut least) = (Splits::NONE, u64::MAX);
+        let mut cluster = 1;
+        while cluster <= Splits::MAX_CLUSTER {
+            let mut planes = 1;
+            while planes == 1 || (cluster == Splits::MAX_CLUSTER && problems == 1 && planes <= MAX_PLANES) {
+                let splits = Splits { cluster, planes };
+                let count = splits.count() as u64;
+                let reduction = if cluster > 1 { reduction_k * (4 + cluster as u64) / 4 } else { 0 };
+                let addition = if planes > 1 { reduction_k * (4 + planes as u64 / 4) } else { 0 };
+                let time = (blocks * count).div_ceil(slots) * k.div_ceil(count) + reduction + addition;
+                if time < least {
+                    (best, least) = (splits, time);
+                }
+                planes += 1;
+            }
+            cluster += 1;
+        }
+        best
+    }
+
+    /// Dynamic shared memory of each of so many blocks of a launch, in bytes: stages for so many k-tiles, as long as as many blocks share
+    /// an SM as there are.
+    #[must_use]
+    pub const fn launch_smem_bytes(&self, blocks: u64, k_tiles: u32, sm_count: u32) -> u32 {
+        let Schedule::PlannedSplitK { blocks_per_sm, .. } = self.schedule else { return self.dynamic_smem_bytes };
+        let of_sm = at_least_1(if blocks < (sm_count * blocks_per_sm) as u64 {
+            (blocks as u32).div_ceil(at_least_1(sm_count))
         } else {
-            at_least_1(least(slots / cluster, k / (cluster * least_k * 4)))
+            blocks_per_sm
+        });
+        let stages = match self.stage_bytes {
+            0 => 0,
+            bytes => least((SM_SMEM_BYTES / of_sm - BLOCK_SMEM_BYTES) / bytes, k_tiles),
         };
-        Splits { cluster, planes }
+        let bytes = stages * self.stage_bytes;
+        if bytes > self.dynamic_smem_bytes { bytes } else { self.dynamic_smem_bytes }
+    }
+
+    /// The most that [`launch_smem_bytes`](Self::launch_smem_bytes) asks for.
+    #[must_use]
+    pub const fn most_smem_bytes(&self) -> u32 {
+        self.launch_smem_bytes(1, u32::MAX, 1)
     }
 
     /// The tile of C that a block computes, alone or with the other blocks along z. `None` for a block of the stream-K tiles.

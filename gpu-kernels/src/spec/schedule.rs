@@ -33,8 +33,9 @@ pub enum Schedule {
     PlannedSplitK {
         /// CTA slots of an SM.
         blocks_per_sm: u32,
-        /// The least k of a split that is worth a block of a cluster; of a plane, four times that. [`crate::MAX_SIZE`] where k is never split.
-        least_k: u32,
+        /// The k that a block multiplies in the time in which two blocks reduce their partial tiles; [`crate::MAX_SIZE`] where k is never
+        /// split.
+        reduction_k: u32,
     },
     /// Persistent: one block per SM, in whole clusters along x, computes the tile at [`persistent_tile`] of its index, then
     /// of each index that is a grid further on.

@@ -53,12 +53,7 @@ macro_rules! kernels {
 kernels! {
     sgemm_autotuned "autotuned" Pipeline<4, 2, 8, 16, 48, 3, false>, 1;
     sgemm_autotuned_256x128x32 "autotuned/256x128x32" Pipeline<4, 2, 8, 16, 32, 4, false>, 1;
-    sgemm_autotuned_256x128t "autotuned/256x128t" Pipeline<4, 2, 8, 16, 32, 3, true>, 1;
-    sgemm_autotuned_256x128_16x8 "autotuned/256x128-16x8" Pipeline<2, 4, 16, 8, 48, 3, false>, 1;
-    sgemm_autotuned_128x256 "autotuned/128x256" Pipeline<2, 4, 8, 16, 24, 4, false>, 1;
     sgemm_autotuned_128x128 "autotuned/128x128" Pipeline<2, 4, 8, 8, 24, 4, false>, 2;
-    sgemm_autotuned_128x128_8x16 "autotuned/128x128-8x16" Pipeline<2, 2, 8, 16, 24, 4, false>, 2;
-    sgemm_autotuned_128x128t "autotuned/128x128t" Pipeline<2, 4, 8, 8, 16, 4, true>, 1;
     sgemm_autotuned_128x64t "autotuned/128x64t" Pipeline<2, 2, 8, 8, 16, 4, true>, 3;
     sgemm_autotuned_64x128t "autotuned/64x128t" Pipeline<1, 4, 8, 8, 16, 4, true>, 3;
     sgemm_autotuned_64x64t "autotuned/64x64t" Pipeline<1, 2, 8, 8, 16, 4, true>, 4;

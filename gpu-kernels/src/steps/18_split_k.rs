@@ -69,25 +69,14 @@ macro_rules! kernels {
 
 kernels! {
     sgemm_split_k "split-k" Pipeline<1, 2, 8, 8, 16, 5, true>, 6 parallel 4;
-    sgemm_split_k_64x128x7 "split-k/64x128x7" Pipeline<1, 4, 8, 8, 16, 4, true>, 3 parallel 7;
-    sgemm_split_k_128x64x7 "split-k/128x64x7" Pipeline<2, 2, 8, 8, 16, 4, true>, 3 parallel 7;
-    sgemm_split_k_256x64x7 "split-k/256x64x7" Pipeline<4, 1, 8, 16, 16, 3, true>, 2 parallel 7;
-    sgemm_split_k_64x256x7 "split-k/64x256x7" Pipeline<1, 4, 8, 16, 16, 4, true>, 2 parallel 7;
     sgemm_split_k_32x64x7 "split-k/32x64x7" Pipeline<1, 2, 4, 8, 16, 5, true>, 4 parallel 7;
-    sgemm_split_k_32x128x7 "split-k/32x128x7" Pipeline<1, 4, 4, 8, 16, 5, true>, 3 parallel 7;
-    sgemm_split_k_64x64x2 "split-k/64x64x2" Pipeline<1, 2, 8, 8, 16, 5, true>, 6 parallel 2;
-    sgemm_split_k_64x64x8 "split-k/64x64x8" Pipeline<1, 2, 8, 8, 16, 5, true>, 6 parallel 8;
     sgemm_split_k_32x32x8 "split-k/32x32x8" Pipeline<1, 2, 4, 4, 16, 5, true>, 6 parallel 8;
     sgemm_split_k_32x32x4 "split-k/32x32x4" Pipeline<1, 2, 4, 4, 16, 5, true>, 6 parallel 4;
     sgemm_split_k_32x64x8 "split-k/32x64x8" Pipeline<1, 2, 4, 8, 16, 5, true>, 4 parallel 8;
     sgemm_split_k_32x128x8 "split-k/32x128x8" Pipeline<1, 4, 4, 8, 16, 5, true>, 3 parallel 8;
     sgemm_split_k_64x128x4 "split-k/64x128x4" Pipeline<1, 4, 8, 8, 16, 4, true>, 3 parallel 4;
-    sgemm_split_k_64x256x4 "split-k/64x256x4" Pipeline<1, 4, 8, 16, 16, 4, true>, 2 parallel 4;
-    sgemm_split_k_64x256x8 "split-k/64x256x8" Pipeline<1, 4, 8, 16, 16, 4, true>, 2 parallel 8;
-    sgemm_split_k_256x64x8 "split-k/256x64x8" Pipeline<4, 1, 8, 16, 16, 3, true>, 2 parallel 8;
     sgemm_split_k_128x64x4 "split-k/128x64x4" Pipeline<2, 2, 8, 8, 16, 4, true>, 3 parallel 4;
     sgemm_split_k_128x128x2 "split-k/128x128x2" Pipeline<2, 4, 8, 8, 16, 4, true>, 1 parallel 2;
-    sgemm_split_k_128x128x4 "split-k/128x128x4" Pipeline<2, 4, 8, 8, 16, 4, true>, 1 parallel 4;
     sgemm_split_k_128x128x7_serial "split-k/128x128x7-serial" Pipeline<2, 2, 8, 16, 16, 3, false>, 2 serial 7;
 }
 

@@ -91,7 +91,7 @@ pub mod kernel {
         #[inline(always)]
         pub(super) unsafe fn run(g: Gemm, fused: Fused<f32>, a_transposed: u32, b_transposed: u32, planned: Planned) {
             // tile coordinates
-            let block = PlannedBlock::new(planned.planes);
+            let block = planned.begin();
             let (bm, bn) = if TURNED { (BN, BM) } else { (BM, BN) };
             let tile = Coord { row: thread::block_idx_y() * bm, col: thread::block_idx_x() * bn };
             let k_tiles = block.k_tiles(g.k.div_ceil(BK));

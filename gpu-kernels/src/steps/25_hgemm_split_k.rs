@@ -19,8 +19,8 @@ use crate::{Precision, Step};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
-/// The least k that is worth a block of its own: four k-tiles.
-const LEAST_K: u32 = 256;
+/// What a reduction takes: four k-tiles.
+const REDUCTION_K: u32 = 256;
 
 /// This step's entry in the registry: f16.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
@@ -35,7 +35,7 @@ macro_rules! kernels {
             base: Some("hgemm"),
             summary: "f16 or bf16 on the tensor cores: small tiles, k in as many splits as the plan says, operands as they are",
             source: "CUTLASS, split-K for few tiles; cuBLAS's tiles for small problems",
-            ..<$shape>::step(Precision::$precision, $blocks, LEAST_K)
+            ..<$shape>::step(Precision::$precision, $blocks, REDUCTION_K)
         }),*];
 
         $(
@@ -77,7 +77,7 @@ pub mod kernel {
     use crate::gemm::Gemm;
     use crate::mainloop::half_tile::BK;
     use crate::mainloop::warp_specialized::producer_warp::Mapped;
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::Input;
     use crate::{Ab, Coord};
@@ -99,15 +99,17 @@ pub mod kernel {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps; the grid covers C.
             unsafe {
                 // shared memory
-                let mut ring = Self::ring();
+                let mut ring = Self::ring(Ab { a: a_map, b: b_map });
                 let partial = Self::partial_tile();
-
                 // tile coordinates
-                let block = PlannedBlock::new(planned.planes);
+                let block = planned.begin();
                 let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
                 let k_tiles = block.k_tiles(g.k.div_ceil(BK));
                 let is_transposed = Ab { a: a_transposed != 0, b: b_transposed != 0 };
 
+                let offset = planned.offset_of_c(block);
+                let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
+                let is_stored_directly = target.is_plain(block, fused);
                 if Self::is_producer() {
                     // global to shared (producer)
                     let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a);
@@ -116,13 +118,17 @@ pub mod kernel {
                 } else {
                     // mainloop
                     let acc = Self::consume::<I>(&mut ring, k_tiles.end - k_tiles.start, is_transposed);
-                    Self::publish(partial, &acc);
-                }
 
-                // epilogue
-                let offset = planned.offset_of_c(block);
-                let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
-                partial.reduce::<I>(block, target, fused);
+                    // epilogue
+                    if is_stored_directly {
+                        Self::store::<I>(target, &acc);
+                    } else {
+                        Self::publish(partial, &acc);
+                    }
+                }
+                if !is_stored_directly {
+                    partial.reduce::<I>(block, target, fused);
+                }
             }
         }
     }

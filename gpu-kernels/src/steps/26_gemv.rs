@@ -46,7 +46,7 @@ impl<const FEW: usize> Gemv<FEW> {
             target: Target::Sm90a,
             tile,
             block: [THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, least_k: 2 * BK },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 2 * BK },
             transposed: Transposed::Read,
             dynamic_smem_bytes: smem_bytes(FEW as u32),
             ..Step::PLAIN
@@ -104,7 +104,7 @@ pub mod kernel {
     use crate::epilogue::partial_tile::Target;
     use crate::gemm::Gemm;
     use crate::mainloop::gemv::{Fragments, Load, Share, Strided, reduction};
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use cuda_std::prelude::*;
 
     impl<const FEW: usize> Gemv<FEW> {
@@ -118,7 +118,7 @@ pub mod kernel {
             b_transposed: u32,
             planned: Planned,
         ) {
-            let block = PlannedBlock::new(planned.planes);
+            let block = planned.begin();
             reduction::begin(block);
 
             // tile coordinates

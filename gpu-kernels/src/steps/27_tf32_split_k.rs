@@ -15,8 +15,8 @@
 use crate::Step;
 use crate::mainloop::tf32_tile::Tf32Tile;
 
-/// The least k that is worth a block of its own: six k-tiles.
-const LEAST_K: u32 = 192;
+/// What a reduction takes: six k-tiles.
+const REDUCTION_K: u32 = 192;
 
 /// This step's entry in the registry.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
@@ -31,7 +31,7 @@ macro_rules! kernels {
             base: Some("tf32"),
             summary: "TF32 in small tiles: k in as many splits as the plan says, B as it is",
             source: "CUTLASS, split-K for few tiles; cuBLAS's tiles for small problems",
-            ..<$shape>::step($blocks, LEAST_K)
+            ..<$shape>::step($blocks, REDUCTION_K)
         }),*];
 
         $(
@@ -64,7 +64,7 @@ pub mod kernel {
     use crate::gemm::Gemm;
     use crate::mainloop::tf32_tile::BK;
     use crate::mainloop::warp_specialized::producer_warp::Mapped;
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use crate::ptx::tensor::TensorMap;
     use crate::{Ab, Coord};
     use cuda_std::prelude::*;
@@ -85,11 +85,10 @@ pub mod kernel {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps; the grid covers C.
             unsafe {
                 // shared memory
-                let mut ring = Self::ring();
+                let mut ring = Self::ring(Ab { a: a_map, b: b_map });
                 let partial = Self::partial_tile();
-
                 // tile coordinates
-                let block = PlannedBlock::new(planned.planes);
+                let block = planned.begin();
                 let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
                 let k_tiles = block.k_tiles(g.k.div_ceil(BK));
                 let b_is_transposed = b_transposed != 0;

@@ -47,7 +47,7 @@ impl<const LANES: u32> Rows<LANES> {
     /// A step, without its names.
     const fn step(precision: Precision, element: Element) -> Step {
         // A thread of a block has 64 bytes of a row, before it pays to divide the row.
-        let least_k = match LANES {
+        let reduction_k = match LANES {
             STAGED | WARP => 1024,
             _ => LANES * 64 / element.bytes(),
         };
@@ -60,7 +60,7 @@ impl<const LANES: u32> Rows<LANES> {
             target: Target::Sm90a,
             tile: Tile { bm: Self::ROWS, bn: 1, bk: Self::BK, tm: 1, tn: 1 },
             block: [Self::THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm: Self::BLOCKS_PER_SM, least_k },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm: Self::BLOCKS_PER_SM, reduction_k },
             dynamic_smem_bytes: (Self::CLUSTER_VALUES + Self::BLOCK_VALUES + Self::STAGED_VALUES) * 4,
             ..Step::PLAIN
         }
@@ -112,7 +112,7 @@ pub mod kernel {
     use crate::epilogue::partial_tile::Target;
     use crate::gemm::Gemm;
     use crate::mainloop::gemv::{Load, Strided, reduction, row};
-    use crate::planned::{Planned, PlannedBlock};
+    use crate::planned::Planned;
     use crate::ptx::cluster;
     use cuda_std::prelude::*;
 
@@ -122,7 +122,7 @@ pub mod kernel {
         #[inline(always)]
         pub(super) unsafe fn run<I: Load>(g: Gemm, fused: Fused<I>, planned: Planned) {
             const { assert!(Self::BK.is_multiple_of(row::ALIGNED)) }
-            let block = PlannedBlock::new(planned.planes);
+            let block = planned.begin();
             reduction::begin(block);
 
             // tile coordinates

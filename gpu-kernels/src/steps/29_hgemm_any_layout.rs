@@ -19,8 +19,8 @@ use crate::{Precision, Step};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
-/// The least k that is worth a block of its own: four k-tiles.
-const LEAST_K: u32 = 256;
+/// What a reduction takes: four k-tiles.
+const REDUCTION_K: u32 = 256;
 
 /// This step's entry in the registry: f16.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
@@ -35,7 +35,7 @@ macro_rules! kernels {
             base: Some("hgemm-split-k"),
             summary: "f16 or bf16 on the tensor cores in any order and at any alignment, thin k included: no pre-pass",
             source: "CUTLASS, cp.async and wgmma for operands that TMA cannot load",
-            ..<$shape>::any_layout_step(Precision::$precision, $blocks, LEAST_K)
+            ..<$shape>::any_layout_step(Precision::$precision, $blocks, REDUCTION_K)
         }),*];
 
         $(
@@ -95,7 +95,7 @@ pub mod kernel {
             planned: Planned,
         ) {
             // tile coordinates
-            let block = PlannedBlock::new(planned.planes);
+            let block = planned.begin();
             let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
             let k_tiles = block.k_tiles(g.k.div_ceil(BK));
             let k = k_tiles.start * BK;
@@ -111,14 +111,18 @@ pub mod kernel {
             unsafe {
                 let left = g.k.saturating_sub(k);
                 let acc = Self::multiply::<I>(Ab { a, b }, k, left, k_tiles.end - k_tiles.start);
-                let partial = Self::partial_tile();
-                Self::publish(partial, &acc);
 
                 // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
                 let block = PlannedBlock::new(compiler::opaque(planned.planes));
                 let offset = planned.offset_of_c(block);
                 let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
-                partial.reduce::<I>(block, target, fused);
+                if target.is_plain(block, fused) {
+                    Self::store::<I>(target, &acc);
+                } else {
+                    let partial = Self::partial_tile();
+                    Self::publish(partial, &acc);
+                    partial.reduce::<I>(block, target, fused);
+                }
             }
         }
     }

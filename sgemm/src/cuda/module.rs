@@ -214,7 +214,7 @@ fn allow(step: &Step, function: Function<'_>) -> Result<(), Error> {
         let status = unsafe { sys::cuFuncSetAttribute(function.raw.handle, attribute, value as i32) };
         checked(status, || format!("give {} {}", step.slug, what()))
     };
-    let bytes = step.dynamic_smem_bytes;
+    let bytes = step.most_smem_bytes();
     if bytes > DEFAULT_DYNAMIC_SMEM_BYTES {
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         set(attribute, bytes, &|| format!("its {bytes} bytes of shared memory"))?;

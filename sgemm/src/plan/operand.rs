@@ -50,6 +50,7 @@ impl Passes {
     /// A step reads rows of A and B as they are, or aligned for TMA; or A transposed, or either of them; or both split. Whatever the
     /// caller has is transposed or aligned for that, at most once before the step's own pre-pass.
     pub(crate) fn new(step: &Step, operand: Operand, source: Stored, alignment: u64) -> Self {
+        let source = for_step(step, operand, source);
         let wanted = step.prepasses.iter().find(|prepass| prepass.operand == operand);
         let transposes = wanted.is_some_and(|prepass| prepass.transposes && prepass.split.is_none());
         let is_split = wanted.is_some_and(|prepass| prepass.split.is_some());
@@ -67,6 +68,16 @@ impl Passes {
     }
 }
 
+/// An operand as a step reads it, where that needs no pass: one row, transposed, is a column with its elements side by side.
+fn for_step(step: &Step, operand: Operand, source: Stored) -> Stored {
+    let reads_rows = !step.transposed.reads(operand) && step.maps.is_none() && step.prepasses.is_empty();
+    if reads_rows && source.transposed && source.rows == 1 {
+        Stored { rows: source.columns, columns: 1, ld: 1, transposed: false, ..source }
+    } else {
+        source
+    }
+}
+
 /// What is done to an operand, in order, and what the kernel reads then.
 #[derive(Debug, Clone)]
 pub(super) struct Pipeline {
@@ -80,6 +91,7 @@ pub(super) struct Pipeline {
 impl Pipeline {
     /// For an operand as the caller has it, at an address that is a multiple of `alignment` bytes.
     pub(super) fn new(step: &Step, operand: Operand, source: Stored, alignment: u64) -> Self {
+        let source = for_step(step, operand, source);
         let passes = Passes::new(step, operand, source, alignment);
         let wanted = step.prepasses.iter().find(|prepass| prepass.operand == operand);
         let buffer = match (operand, passes.splits) {

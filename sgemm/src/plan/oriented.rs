@@ -8,6 +8,8 @@ use crate::Error;
 use crate::problem::{Order, Problem, View};
 
 /// D = A\*B with D row-major. Where the caller's D is column-major, this is the transpose of his problem: A and B change places.
+///
+/// A vector is both. Then D is a column if that makes A row-major: a product of contiguous rows and a vector has one form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Oriented {
     pub(crate) m: u32,
@@ -27,7 +29,14 @@ impl Oriented {
     pub(crate) fn new(problem: &Problem) -> Result<Self, Error> {
         let [a, b, c, d] = problem.views();
         let (order, ldd) = d.layout.order(d.name, d.rows, d.columns)?;
-        let is_swapped = order == Order::ColumnMajor;
+        let is_stored = |view: View, order| Ok((view.layout.order(view.name, view.rows, view.columns)?.0) == order);
+        let (is_swapped, ldd) = if d.columns == 1 && is_stored(a, Order::RowMajor)? {
+            (false, d.layout.row_stride)
+        } else if d.rows == 1 && is_stored(b, Order::ColumnMajor)? {
+            (true, d.layout.column_stride)
+        } else {
+            (order == Order::ColumnMajor, ldd)
+        };
         let (a_alignment, b_alignment) = (problem.alignment.a, problem.alignment.b);
         let sources = [(a, Buffer::A, a_alignment), (b, Buffer::B, b_alignment)];
         let [first, second] = if is_swapped { [sources[1], sources[0]] } else { sources };
@@ -45,7 +54,7 @@ impl Oriented {
             operands: Ab { a: stored(first.0, first.1, is_swapped)?, b: stored(second.0, second.1, is_swapped)? },
             alignments: Ab { a: alignment(first.0, first.2, count), b: alignment(second.0, second.2, count) },
             c_strides: if is_swapped { [c_strides[1], c_strides[0]] } else { c_strides },
-            ldd: ldd as u64,
+            ldd: ldd.max(1) as u64,
             bias: problem.epilogue.bias.map(|per| if is_swapped { turned(per) } else { per }),
         })
     }

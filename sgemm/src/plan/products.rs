@@ -49,15 +49,18 @@ impl Plan {
                 let arguments = self.product_arguments(oriented, inputs, target, splits, problems, slab, sm_count);
                 let [x, y, z] = step.grid(slab.rows, oriented.n, sm_count);
                 let [cluster_x, cluster_y, cluster_z] = step.cluster;
+                let grid = [x, y, z * splits.count() * problems.count];
+                let blocks = grid.map(u64::from).iter().product();
+                let k_tiles = oriented.k.div_ceil(step.tile.bk).div_ceil(splits.count());
                 self.launches.push(Launch {
                     role: Role::Product,
                     kernel: self.kernel,
                     module: ModuleKind::Step,
                     shape: LaunchShape {
-                        grid: [x, y, z * splits.count() * problems.count],
+                        grid,
                         block: step.block,
                         cluster: [cluster_x, cluster_y, cluster_z * splits.cluster],
-                        dynamic_smem_bytes: step.dynamic_smem_bytes,
+                        dynamic_smem_bytes: step.launch_smem_bytes(blocks, k_tiles, sm_count),
                     },
                     arguments,
                     slab,

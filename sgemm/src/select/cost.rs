@@ -9,10 +9,13 @@
 //! k-tile takes `k_tile` and the rest of a tile `tile`; all of them share the memory, which operands pass once, and the L2 cache, which
 //! they pass with each block. What is longest decides, and where two are about as long, both do.
 
-use gpu_kernels::{Ab, Operand, Schedule, Step};
+use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, Operand, SM_SMEM_BYTES, Schedule, Step};
 
 use crate::plan::{Oriented, Passes};
 use crate::{Error, Problem};
+
+/// Blocks beyond which an SM's number of them makes no difference.
+const MOST_SLOTS: u32 = 16;
 
 /// A kernel's constants on a device, times in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,6 +59,8 @@ pub struct Work {
     pub blocks: f64,
     /// k-tiles of a block.
     pub k_tiles: f64,
+    /// The least shared memory of the step over that of this launch: where it has more stages in flight, a k-tile is waited for less.
+    pub smem: f64,
     /// Whether all blocks begin at once and share the k-tiles evenly, whatever their number.
     pub is_even: bool,
     /// Partial tiles that are added one after the other.
@@ -116,6 +121,10 @@ impl Work {
                 }
             }
         };
+        let smem = match step.launch_smem_bytes(blocks as u64, k_tiles as u32, sm_count) {
+            0 => 1.0,
+            of_launch => f64::from(step.dynamic_smem_bytes) / f64::from(of_launch),
+        };
         let bytes = |elements: f64, size: u32| elements * f64::from(size);
         let (m, n, k) = (f64::from(m), f64::from(n), f64::from(k));
         let [of_a, of_b] = [m * k, k * n].map(|elements| bytes(elements, problem.input.bytes()));
@@ -128,6 +137,7 @@ impl Work {
         Self {
             blocks: blocks * rounds,
             k_tiles,
+            smem,
             is_even,
             partials,
             loads: blocks * k_tiles * k_tile * rounds,
@@ -146,6 +156,13 @@ impl Cost {
         super::guess::cost(step)
     }
 
+    /// The most blocks of a step that an SM with so many threads runs at once, as far as shared memory and threads go.
+    #[must_use]
+    pub fn most_slots(step: &Step, sm_threads: u32) -> u32 {
+        let of_smem = SM_SMEM_BYTES / (step.smem_bytes + step.dynamic_smem_bytes + BLOCK_SMEM_BYTES);
+        of_smem.min(sm_threads / step.threads()).clamp(1, MOST_SLOTS)
+    }
+
     /// Microseconds of that work on a device of so many SMs.
     #[must_use]
     pub fn time(&self, work: &Work, memory: &Memory, sm_count: u32) -> f64 {
@@ -157,7 +174,7 @@ impl Cost {
             rounds if rounds <= 4.0 => (rounds.ceil(), per_sm.ceil()),
             rounds => (rounds + 0.5, per_sm + 0.5 * slots),
         };
-        let latency = rounds * (self.round + work.k_tiles * self.latency);
+        let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem);
         let throughput = load * (work.k_tiles * self.k_tile + self.tile);
         let traffic = (work.bytes / memory.gbps).max(work.loads / self.gbps) / work.launches * 1e-3;
         let busy = larger(larger(latency, throughput), traffic);

@@ -7,8 +7,7 @@ use super::{Cost, Memory};
 /// A clock, in cycles per microsecond.
 const CLOCK: f64 = 1500.0;
 
-/// Shared memory and threads of an SM, and threads of one whose kernels use 128 registers each.
-const SM_SMEM_BYTES: u32 = 227 << 10;
+/// Threads of an SM whose kernels use 128 registers each.
 const SM_THREADS: u32 = 512;
 
 /// Bytes that an SM stores in a cycle.
@@ -33,13 +32,11 @@ pub fn cost(step: &Step) -> Cost {
         Precision::F16 | Precision::Bf16 => 1024.0,
     };
     let area = f64::from(step.tile.bm * step.tile.bn);
-    let of_smem = SM_SMEM_BYTES / (step.smem_bytes + step.dynamic_smem_bytes + 1024);
-    let slots = of_smem.min(SM_THREADS / step.threads()).clamp(1, 16);
     let k_tile = area * f64::from(step.tile.bk) / rate / CLOCK;
     // A thread's own multiply-adds follow each other, and each k-tile a barrier or two.
     let latency = k_tile.max(f64::from(step.tile.tm * step.tile.tn * step.tile.bk) / 256.0 / CLOCK * 4.0) + 0.2;
     Cost {
-        slots,
+        slots: Cost::most_slots(step, SM_THREADS),
         start: 2.5,
         round: 0.5,
         latency,

@@ -1,7 +1,7 @@
 //! Every barrier is needed, and the emulator knows it: each barrier of each step and of its pre-passes is left out in turn,
 //! and the race that then is there is found, with both of its lines.
 
-use gpu_kernels::{Schedule, Step, runnable};
+use gpu_kernels::{Step, runnable};
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, PtxSource};
 
@@ -9,19 +9,22 @@ use host::{Error, Operands, Problem, PtxSource};
 /// for the emulator as soon as one of their warpgroup's warps has waited.
 const BARRIERS: [&str; 2] = ["bar.sync \t0", "barrier.cluster.arrive.aligned; barrier.cluster.wait"];
 
+/// SMs for which k is split.
+const SM_COUNT: u32 = 132;
+
 /// A tile inside and others on the edges, and three slices, the last of which is not complete: with rows that 128-bit
 /// loads can read, and with others. And a part of one slice: it is where a partial tile comes to lie.
-/// Where the plan splits k: two more, one that needs C, and one that is long enough for a cluster of two.
+/// Where the plan splits k: two more, one that needs C, and one that is long enough for a cluster.
 fn problems(step: &'static Step) -> Vec<Problem> {
     let tile = step.tile;
     let size = |more, k| Problem::new(tile.bm + more, tile.bn + more, k + more).unwrap();
     let mut problems = vec![size(4, 2 * tile.bk), size(3, 2 * tile.bk), size(3, 0)];
-    if let Schedule::PlannedSplitK { least_k, .. } = step.schedule {
+    if step.is_planned() {
         problems.push(size(3, 0).with_scalars(1.0, 1.0).unwrap());
-        if step.may_be_split() {
-            problems.push(size(3, 2 * least_k));
-        }
     }
+    let is_split = |k: &u32| step.splits(tile.bm + 3, tile.bn + 3, *k, 1, SM_COUNT).cluster > 1;
+    let long = step.may_be_split().then(|| (1..).map(|k_tiles| k_tiles * tile.bk).find(is_split)).flatten();
+    problems.extend(long.map(|k| size(3, k)));
     problems.into_iter().map(|problem| problem.for_kernel(Kernel::Step(step)).unwrap()).collect()
 }
 

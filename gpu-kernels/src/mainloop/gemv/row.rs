@@ -19,7 +19,7 @@ pub(crate) const ALIGNED: u32 = 8;
 /// A thread's share of the sum of the products over k of a row, whose elements are adjacent, and a vector. `THREADS` adjacent threads have
 /// the row.
 ///
-/// Rows are loaded in words of 32 bits: four at once where they are aligned, or else those of adjacent threads side by side. Of an element
+/// Both are loaded in words of 32 bits: four at once where both are aligned, or else those of adjacent threads side by side. Of an element
 /// of 16 bits that has half a word in k, one at each end, it is loaded alone.
 ///
 /// # Safety
@@ -29,9 +29,8 @@ pub(crate) unsafe fn sum<I: Load, const THREADS: u32>(row: *const I, vector: Str
     const { assert!(SIDE * I::PER_WORD <= ALIGNED) }
     let thread = thread::thread_idx_x() % THREADS;
     let is_aligned = |start: *const I, words: u32| start.addr().is_multiple_of((words * 4) as usize);
-    let is_wide = THREADS >= WARP && is_aligned(row, SIDE);
     let is_dense = vector.along_k == 1;
-    let is_vector_wide = is_wide && is_dense && is_aligned(vector.start, SIDE);
+    let is_wide = THREADS >= WARP && is_dense && is_aligned(row, SIDE) && is_aligned(vector.start, SIDE);
 
     // Whole units are from `first` to `end`; what is before and behind, each of the first threads has an element of.
     let unit = if is_wide { SIDE * I::PER_WORD } else { I::PER_WORD };
@@ -51,39 +50,43 @@ pub(crate) unsafe fn sum<I: Load, const THREADS: u32>(row: *const I, vector: Str
             let (row, left) = (row.wrapping_add(at as usize), end.saturating_sub(at));
             // Both count from `at`.
             let load = |i: usize| i as u32 * of_load;
-            let word = |i: usize, v: usize| load(i) + v as u32 * I::PER_WORD * if is_wide { 1 } else { THREADS };
-            let wide = |of: *const I| -> [Raw; UNROLLED] {
-                core::array::from_fn(|i| {
-                    read_only::load_4_below(of.wrapping_add(load(i) as usize).cast(), load(i), left).map(f32::to_bits)
-                })
+            let word = |i: usize, v: usize| load(i) + v as u32 * THREADS * I::PER_WORD;
+            // What the row does not reach to is skipped: of a short row that is most.
+            let is_beyond = |i: usize| i > 0 && first + load(i) >= end;
+            let wide = |of: *const I| {
+                let mut fours: [Raw; UNROLLED] = [[0; SIDE as usize]; UNROLLED];
+                for i in 0..UNROLLED {
+                    if is_beyond(i) {
+                        break;
+                    }
+                    let at = of.wrapping_add(load(i) as usize).cast();
+                    fours[i] = read_only::load_4_below(at, load(i), left).map(f32::to_bits);
+                }
+                fours
             };
-            let factors: [Raw; UNROLLED] = if is_vector_wide {
-                wide(vector_at(at))
-            } else {
+            let words = |load_word: &dyn Fn(u32) -> u32| {
+                let mut words: [Raw; UNROLLED] = [[0; SIDE as usize]; UNROLLED];
+                for i in 0..UNROLLED {
+                    if is_beyond(i) {
+                        break;
+                    }
+                    words[i] = core::array::from_fn(|v| load_word(word(i, v)));
+                }
+                words
+            };
+            let gathered = |along_k: usize| {
                 let of = vector_at(at);
-                let words = |along_k: usize| -> [Raw; UNROLLED] {
-                    core::array::from_fn(|i| {
-                        core::array::from_fn(|v| {
-                            let p = word(i, v);
-                            I::gather_below(of.wrapping_add(p as usize * along_k), along_k, p, left)
-                        })
-                    })
-                };
-                if is_dense { words(1) } else { words(compiler::opaque(vector.along_k) as usize) }
+                words(&|p| I::gather_below(of.wrapping_add(p as usize * along_k), along_k, p, left))
             };
-            let matrix: [Raw; UNROLLED] = if is_wide {
-                wide(row)
+            let (factors, matrix) = if is_wide {
+                (wide(vector_at(at)), wide(row))
             } else {
-                core::array::from_fn(|i| {
-                    core::array::from_fn(|v| {
-                        let p = word(i, v);
-                        read_only::load_below(row.wrapping_add(p as usize).cast(), p, left).to_bits()
-                    })
-                })
+                let factors = if is_dense { gathered(1) } else { gathered(compiler::opaque(vector.along_k) as usize) };
+                (factors, words(&|p| read_only::load_below(row.wrapping_add(p as usize).cast(), p, left).to_bits()))
             };
             for i in 0..UNROLLED {
-                if i > 0 && first + load(i) >= end {
-                    break; // zeros
+                if is_beyond(i) {
+                    break;
                 }
                 for v in 0..SIDE as usize {
                     for half in 0..I::PER_WORD {

@@ -34,7 +34,7 @@ mod kernel {
     use crate::mainloop::gemv::load::Load;
     use crate::mainloop::gemv::reduction::sum_of_lanes;
     use crate::mainloop::gemv::{SIDE, Strided};
-    use crate::ptx::cp_async;
+    use crate::ptx::{compiler, cp_async};
 
     /// Whether rows of k elements that are `ld` apart can be staged.
     #[inline(always)]
@@ -102,18 +102,25 @@ mod kernel {
                 cp_async::wait_group::<0>();
                 thread::sync_threads(); // rows and vector are complete
 
-                let mut acc = [0.0; SIDE as usize];
+                // Adjacent elements of a row are a lane's, so that their offsets are constants.
+                let of_lane = (k + lanes - 1) >> lanes_log2;
+                let mut p = (lane * of_lane).min(k);
+                let end = if row < count { (p + of_lane).min(k) } else { p };
                 let of_row = target.wrapping_add((row * k) as usize);
-                let mut p = if row < count { lane } else { k };
-                while p < k {
+                let mut acc = [0.0; SIDE as usize];
+                let products = |p: u32, acc: &mut [f32]| {
+                    let (of_row, factors) = (of_row.add(p as usize), vector_smem.add(p as usize));
                     for (i, acc) in acc.iter_mut().enumerate() {
-                        let p = p + i as u32 * lanes;
-                        if p < k {
-                            let (element, factor) = (*of_row.add(p as usize), *vector_smem.add(p as usize));
-                            *acc = GpuFloat::mul_add(element.get(), factor, *acc);
-                        }
+                        *acc = GpuFloat::mul_add((*of_row.add(i)).get(), *factors.add(i), *acc);
                     }
-                    p += SIDE * lanes;
+                };
+                while p + SIDE <= end {
+                    products(p, &mut acc);
+                    p = compiler::opaque(p + SIDE); // or LLVM would unroll the loop further
+                }
+                while p < end {
+                    products(p, &mut acc[..1]);
+                    p = compiler::opaque(p + 1);
                 }
                 let sum = sum_of_lanes((acc[0] + acc[1]) + (acc[2] + acc[3]), lanes);
                 if row < count && lane == 0 {

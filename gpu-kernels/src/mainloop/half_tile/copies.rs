@@ -20,7 +20,9 @@ use crate::ptx::{compiler, cp_async, read_only};
 use cuda_std::prelude::*;
 
 /// Lines whose copies a thread issues before it stores what came through registers.
-const AT_ONCE: u32 = 8;
+const AT_ONCE: usize = 8;
+/// Asynchronous copies in an iteration of their loop.
+const UNROLLED: usize = 4;
 
 /// An operand, and where in it a block begins.
 #[derive(Clone, Copy)]
@@ -36,6 +38,12 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// Whether `cp.async` copies it.
+    #[inline(always)]
+    pub(super) fn is_asynchronous(self) -> bool {
+        self.is_aligned(4)
+    }
+
     /// Whether all lines begin at multiples of so many bytes.
     #[inline(always)]
     fn is_aligned(self, bytes: u32) -> bool {
@@ -99,16 +107,16 @@ impl<const W: u32> Lines<W> {
         byte ^ (byte >> 3 & self.swizzled)
     }
 
-    /// This thread's next copies, those of the next [`AT_ONCE`] lines.
+    /// This thread's copies after so many.
     #[inline(always)]
-    fn advance(&mut self) {
-        self.source = self.source.wrapping_add((self.step * AT_ONCE) as usize * self.ld);
-        self.line = compiler::opaque(self.line + self.step * AT_ONCE); // or LLVM would unroll the loop
+    fn advance(&mut self, copies: u32) {
+        self.source = self.source.wrapping_add((self.step * copies) as usize * self.ld);
+        self.line = compiler::opaque(self.line + self.step * copies); // or LLVM would unroll the loop
     }
 
-    /// The sources of the copies of [`AT_ONCE`] lines, these lines, and elements of them.
+    /// The sources of the next N copies, their lines, and elements from there on.
     #[inline(always)]
-    fn copies(&self) -> [(*const u16, u32, u32); AT_ONCE as usize] {
+    fn copies<const N: usize>(&self) -> [(*const u16, u32, u32); N] {
         core::array::from_fn(|i| {
             let line = self.line + i as u32 * self.step;
             let elements = if line < self.in_bounds { self.left } else { 0 };
@@ -123,12 +131,12 @@ impl<const W: u32> Lines<W> {
     #[inline(always)]
     unsafe fn issue(mut self, stage: u32) {
         while self.line < self.count {
-            for (source, line, elements) in self.copies() {
+            for (source, line, elements) in self.copies::<UNROLLED>() {
                 let bytes = (elements * 2).min(W * 4);
                 // SAFETY: upheld by the caller (see `# Safety`).
                 unsafe { cp_async::copy_first::<W>(stage + self.target(line), source, bytes, line < self.count) }
             }
-            self.advance();
+            self.advance(UNROLLED as u32);
         }
     }
 }
@@ -144,7 +152,7 @@ impl Lines<1> {
         while self.line < self.count {
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe {
-                let words = self.copies().map(|(source, line, elements)| {
+                let words = self.copies::<AT_ONCE>().map(|(source, line, elements)| {
                     let low = read_only::load_16_below(source, 0, elements);
                     (line, low, read_only::load_16_below(source.wrapping_add(1), 1, elements))
                 });
@@ -154,7 +162,7 @@ impl Lines<1> {
                     }
                 }
             }
-            self.advance();
+            self.advance(AT_ONCE as u32);
         }
     }
 }
@@ -171,7 +179,7 @@ pub(super) unsafe fn copy(from: Source, k: u32, depth: u32, stage: u32, threads:
         let address = shared::address(shared::dynamic_shared_mem::<u8>()) + stage;
         if from.is_aligned(16) {
             Lines::<4>::new(from, k, depth, threads).issue(address);
-        } else if from.is_aligned(4) {
+        } else if from.is_asynchronous() {
             Lines::<1>::new(from, k, depth, threads).issue(address);
         } else {
             Lines::<1>::new(from, k, depth, threads).move_elements(compiler::opaque(stage));

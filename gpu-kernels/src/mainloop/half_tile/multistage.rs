@@ -32,12 +32,14 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
 
             // global to shared
             if step < k_tiles {
+                // An operand that goes through registers comes last: its loads are waited for.
+                let b_comes_first = !operands.a.is_asynchronous();
                 let mut operand = 0;
                 while operand < 2 {
-                    let (from, stage) =
-                        if operand == 0 { (operands.a, copied) } else { (operands.b, copied + Self::A_BYTES) };
+                    let is_b = (operand == 0) == b_comes_first;
+                    let (from, stage) = if is_b { (operands.b, copied + Self::A_BYTES) } else { (operands.a, copied) };
                     // SAFETY: the stage is free.
-                    unsafe { copies::copy(from, k, left_to_copy, stage, Self::CONSUMER_THREADS) }
+                    unsafe { copies::copy(from, k, left_to_copy, stage, Self::ANY_LAYOUT_THREADS) }
                     operand = compiler::opaque(operand + 1); // or LLVM would write the copies twice
                 }
                 copied = Self::next(copied);

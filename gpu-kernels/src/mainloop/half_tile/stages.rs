@@ -1,31 +1,39 @@
 //! What the roles of a block do with the stages.
 
 use super::{BK, HalfTile, PAD, ROW};
+use crate::epilogue::WARP_WORDS;
 use crate::epilogue::direct::{OCTET, Output};
-use crate::epilogue::partial_tile::PartialTile;
-use crate::hardware::{SWIZZLE_BYTES, WARPGROUP, WGMMA_M};
+use crate::epilogue::narrow::{self, Window};
+use crate::epilogue::partial_tile::{PartialTile, Target};
+use crate::hardware::{SWIZZLE_BYTES, WARP, WARPGROUP, WGMMA_M};
 use crate::mainloop::warp_specialized::producer_warp::{self, Mapped};
 use crate::mainloop::warp_specialized::{Ring, Stage};
-use crate::ptx::tensor;
+use crate::ptx::compiler;
+use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
-use crate::{Ab, Coord};
+use crate::{Ab, Coord, Extent};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
+/// Rows of a warp's accumulators.
+const WARP_ROWS: u32 = WGMMA_M / (WARPGROUP / WARP);
 /// Depth of an MMA.
 pub(super) const DEPTH: u32 = WGMMA_K_BYTES / 2;
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
     const PANEL_ROW_BYTES: u32 = Self::PANEL * 2;
 
-    /// The ring, whose barriers are initialised.
+    /// The ring, whose barriers are initialised, and whose tensor maps the block will need.
     ///
     /// # Safety
     /// Every thread of the block calls it once.
     #[inline(always)]
-    pub unsafe fn ring() -> Ring<1> {
+    pub unsafe fn ring(maps: Ab<*const TensorMap>) -> Ring<1> {
+        if thread::thread_idx_x() == Self::CONSUMER_THREADS {
+            maps.map(tensor::prefetch);
+        }
         // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-        unsafe { Ring::of_block(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
+        unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
     }
 
     /// Whether this thread is of the producer warp.
@@ -154,6 +162,37 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
                     let i = octet * OCTET + half * 2;
                     f32::store_adjacent(to.add(octet * 8), [acc[i], acc[i + 1]]);
                 }
+            }
+        }
+    }
+
+    /// C = alpha\*acc: the accumulators of a block that needs no others' and no C.
+    ///
+    /// # Safety
+    /// As of [`publish`](Self::publish); C is of O, and no other block has the tile.
+    #[inline(always)]
+    pub unsafe fn store<O: Output>(target: Target, acc: &[f32; ACC]) {
+        let Target { g, tile, .. } = target;
+        let row = thread::thread_idx_x() / WARP * WARP_ROWS;
+        // SAFETY: each warp has a part of its own of the shared memory where the stages were, and of C.
+        unsafe {
+            producer_warp::sync_consumers(Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete
+            let c = g.c.cast::<O>().wrapping_add(target.first() + row as usize * g.ldc);
+            let bounds = Extent { rows: (g.m - tile.row).saturating_sub(row), cols: g.n - tile.col };
+            let is_wide = c.addr().is_multiple_of(16) && (g.ldc as u32 | bounds.cols).is_multiple_of(8);
+            let window = Window { c, bounds, is_wide };
+            let rounds = const { ACC.div_ceil(narrow::ROUND) as u32 };
+            let buffers =
+                shared::dynamic_shared_mem::<f32>().wrapping_add((row / WARP_ROWS * rounds * WARP_WORDS) as usize);
+            let buffer = |round: u32| buffers.wrapping_add((round * WARP_WORDS) as usize);
+            for round in 0..rounds {
+                narrow::put::<O, ACC>(buffer(round), g, acc, round as usize);
+            }
+            warp::sync_warp(u32::MAX); // the lines are written
+            let mut round = 0;
+            while round < rounds {
+                narrow::store(buffer(round), g, window.round(round, narrow::columns(ACC)), narrow::columns(ACC));
+                round = compiler::opaque(round + 1); // or LLVM would unroll the loop
             }
         }
     }

@@ -8,8 +8,9 @@ use crate::epilogue::partial_tile::PartialTile;
 use crate::hardware::{SWIZZLE_BYTES, WARPGROUP, WGMMA_M};
 use crate::mainloop::warp_specialized::producer_warp::{self, Mapped};
 use crate::mainloop::warp_specialized::{Ring, Stage};
+use crate::ptx::compiler;
+use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Descriptor, WGMMA_K_BYTES};
-use crate::ptx::{compiler, tensor};
 use crate::{Ab, Coord};
 use core::ops::Range;
 use cuda_std::prelude::*;
@@ -18,14 +19,17 @@ use cuda_std::prelude::*;
 const PANEL_BYTES: u32 = BK * SWIZZLE_BYTES;
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile<BM, BN, ACC, STAGES> {
-    /// The ring, whose barriers are initialised.
+    /// The ring, whose barriers are initialised, and whose tensor maps the block will need.
     ///
     /// # Safety
     /// Every thread of the block calls it once.
     #[inline(always)]
-    pub unsafe fn ring() -> Ring<1> {
+    pub unsafe fn ring(maps: Ab<*const TensorMap>) -> Ring<1> {
+        if thread::thread_idx_x() == Self::CONSUMER_THREADS {
+            maps.map(tensor::prefetch);
+        }
         // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-        unsafe { Ring::of_block(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
+        unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
     }
 
     /// Whether this thread is of the producer warp.

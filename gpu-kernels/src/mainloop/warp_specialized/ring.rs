@@ -1,8 +1,9 @@
 //! The ring of stages: CUTLASS's `PipelineTmaAsync`.
 
+use super::smem_bytes;
 use crate::hardware::WARP;
 use crate::ptx::mbarrier::Mbarrier;
-use crate::ptx::{cluster, compiler};
+use crate::ptx::{cluster, compiler, smem};
 use cuda_std::prelude::*;
 
 /// A ring of stages, in a cluster of CLUSTER blocks.
@@ -20,12 +21,13 @@ pub(crate) struct Ring<const CLUSTER: u32> {
 
 impl Ring<1> {
     /// As [`new`](Ring::new), for a block that shares no stages with the others of its cluster, if it is in one, and does not wait for
-    /// them.
+    /// them: as many stages as there is dynamic shared memory for.
     ///
     /// # Safety
-    /// Every thread of the block calls it once, with [`smem_bytes`](super::smem_bytes) of dynamic shared memory.
+    /// Every thread of the block calls it once, with at least [`smem_bytes`](super::smem_bytes) of one stage of dynamic shared memory.
     #[inline(always)]
-    pub unsafe fn of_block(stages: u32, stage_bytes: u32, consumer_threads: u32) -> Self {
+    pub unsafe fn of_block(stage_bytes: u32, consumer_threads: u32) -> Self {
+        let stages = smem::dynamic_bytes() / smem_bytes(1, stage_bytes);
         // SAFETY: upheld by the caller (see `# Safety`); all threads wait for the one that initialises the barriers.
         let ring = unsafe { Self::init(stages, stage_bytes, consumer_threads) };
         thread::sync_threads(); // the barriers are initialised

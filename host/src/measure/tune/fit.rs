@@ -37,10 +37,8 @@ const DISPENSABLE: f64 = 0.002;
 /// How far a constant of the memory moves in a step of the search.
 const MEMORY_STEPS: [f64; 3] = [1.5, 1.2, 1.07];
 
-/// Shared memory and threads that an SM has for blocks.
-const SM_SMEM_BYTES: u32 = 227 << 10;
+/// Threads of an SM.
 const SM_THREADS: u32 = 2048;
-const MOST_SLOTS: u32 = 16;
 
 /// The constants of the memory and of all kernels with enough samples, on a device of so many SMs.
 #[must_use]
@@ -142,10 +140,8 @@ fn regret(samples: &[Sample], costs: &[(&'static Step, Cost)], memory: &Memory, 
 
 /// The best constants of a kernel over the numbers of blocks that may fit on an SM.
 fn kernel(step: &'static Step, samples: &[Sample], memory: &Memory, sm_count: u32) -> Option<Cost> {
-    let of_smem = SM_SMEM_BYTES / (step.smem_bytes + step.dynamic_smem_bytes + 1024);
-    let most = of_smem.min(SM_THREADS / step.threads()).clamp(1, MOST_SLOTS);
-    let fits =
-        (1..=most).map(|slots| levenberg_marquardt(Cost { slots, ..Cost::guess(step) }, samples, memory, sm_count));
+    let fits = (1..=Cost::most_slots(step, SM_THREADS))
+        .map(|slots| levenberg_marquardt(Cost { slots, ..Cost::guess(step) }, samples, memory, sm_count));
     fits.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, cost)| cost)
 }
 
@@ -251,7 +247,7 @@ mod tests {
 
     #[test]
     fn constants_are_found_again() {
-        let step = gpu_kernels::find("split-k/64x64x8").or(gpu_kernels::STEPS.last()).unwrap();
+        let step = gpu_kernels::find("split-k/64x128x4").unwrap();
         let memory = Memory { launch: 1.0, pass_gbps: 2500.0, gbps: 4300.0 };
         let guess = Cost::guess(step);
         let truth =

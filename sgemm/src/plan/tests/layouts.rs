@@ -50,6 +50,27 @@ fn columns_of_d_change_the_operands_places() {
 }
 
 #[test]
+fn contiguous_rows_times_a_vector_have_one_form() {
+    let (rows, columns) = (Layout::row_major, Layout::column_major);
+    // A is (17, 33), x (33, 1), y (17, 1); then the same as y^T = x^T A^T.
+    let upright =
+        [(rows(33), rows(1), rows(1)), (rows(33), columns(33), columns(17)), (rows(33), rows(1), columns(17))];
+    let lying = [(rows(33), columns(33), rows(17)), (columns(1), columns(33), columns(1))];
+    let upright = upright.map(|layouts| (problem(&PLAIN, 17, 1, 33), layouts, [A, B]));
+    let lying = lying.map(|layouts| (problem(&PLAIN, 1, 17, 33), layouts, [B, A]));
+    for (problem, (a, b, c), [matrix, vector]) in upright.into_iter().chain(lying) {
+        let plan = Plan::new(&PLAIN, &problem.with_layouts(a, b, c), 3).unwrap();
+        let [launch] = plan.launches() else { panic!("{a:?} {b:?} {c:?}: {} launches", plan.launches().len()) };
+        for (name, value) in [("m", 17), ("n", 1), ("k", 33), ("lda", 33), ("ldb", 1), ("ldc", 1)] {
+            assert_eq!(argument(launch, name), Value::U32(value), "{name}, {a:?} {b:?} {c:?}");
+        }
+        for (name, address) in [("a", matrix), ("b", vector), ("c", C)] {
+            assert_eq!(argument(launch, name), Value::Address(address), "{name}");
+        }
+    }
+}
+
+#[test]
 fn pointers_that_are_not_aligned_are_read_by_a_copy_where_tma_loads_them() {
     let plain = problem(&PLAIN, 9, 16, 8).with_alignment(4, 8);
     assert_eq!(Plan::new(&PLAIN, &plain, 3).unwrap().launches().len(), 1);

@@ -35,7 +35,7 @@ fn plans(device: &Device) -> Result<Vec<Plan>, Failed> {
         // Tiles of a partial wave and a full one; any number of splits of each tile; clusters of 7 and of 2 blocks; persistent blocks.
         ("stream-k", Problem::new(2560, 2560, 1000)),
         ("stream-k/128x128-8x16-many", Problem::new(512, 512, 2048)),
-        ("split-k/64x128x7", Problem::new(300, 512, 2048)),
+        ("split-k/64x128x4", Problem::new(300, 512, 2048)),
         ("tma-multicast", Problem::new(1024, 1024, 512)),
         ("fp16x3", Problem::new(1024, 1024, 1024)),
     ];

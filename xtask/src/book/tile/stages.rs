@@ -136,7 +136,6 @@ mod tests {
             ("autotuned", 3),
             ("autotuned/128x64t", 4),
             ("split-k", 5),
-            ("split-k/256x64x7", 3),
             ("stream-k", 3),
             ("hgemm", 4),
             ("tf32", 4),
