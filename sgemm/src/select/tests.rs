@@ -75,6 +75,7 @@ fn the_least_predicted_time_is_chosen() {
         tile: 0.1,
         partial: 0.0,
         gbps: 1e9,
+        uneven: 0.25,
         is_candidate: true,
         slots: 2,
     };
@@ -137,6 +138,7 @@ fn passes_before_and_after_a_kernel_count() {
                 tile: 0.0,
                 partial: 0.0,
                 gbps: 1e9,
+                uneven: 0.25,
                 is_candidate: true,
                 slots: 1,
             };

@@ -81,6 +81,7 @@ fn what_is_written_is_read() {
         tile: 7.0,
         partial: 0.5,
         gbps: 2500.0,
+        uneven: 0.25,
         is_candidate: false,
     };
     assert_eq!((step.slug, cost), ("2d-tiling", expected));
