@@ -4,27 +4,6 @@ use core::ops::Range;
 
 use crate::ptx::{cluster, griddepcontrol};
 
-/// Declares a kernel of that schedule, whose only entry point is fused: a step's [`kernel`](crate::Step::kernel) and its
-/// [`fused`](crate::Step::fused) one. `$body` gets a [`Fused`](crate::epilogue::fused::Fused) after the operands, and [`Planned`] last, which
-/// it [begins](Planned::begin) with.
-macro_rules! planned_kernel {
-    ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {
-        $crate::gemm::entry_point! {
-            [] $kernel, [$($bound),+], $input => $output,
-            [
-                $($extra: $type,)*
-                a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32, plane_stride: u64,
-                bias: *const $output, bias_per: u32, activation: u32
-            ],
-            (), $body, [
-                $crate::epilogue::fused::Fused { bias, bias_per, activation } $(, $extra)*,
-                $crate::planned::Planned { a_stride, b_stride, c_stride, c_is_f32: c_is_f32 != 0, planes, plane_stride }
-            ]
-        }
-    };
-}
-pub(crate) use planned_kernel;
-
 /// [`PLANNED_ARGUMENTS`](crate::PLANNED_ARGUMENTS).
 #[derive(Clone, Copy)]
 pub(crate) struct Planned {

@@ -1,4 +1,4 @@
-//! The two entry points of a kernel: one stores alpha\*acc + beta\*C, the other one what is fused with it.
+//! Entry points with a fused epilogue: of most kernels one beside that which stores alpha\*acc + beta\*C, of planned ones the only one.
 
 use super::direct::{self, Output};
 use super::fused::Fused;
@@ -35,6 +35,27 @@ macro_rules! gemm_kernels {
     };
 }
 pub(crate) use gemm_kernels;
+
+/// Declares a kernel of [`Schedule::PlannedSplitK`](crate::Schedule::PlannedSplitK), whose only entry point is fused: a step's
+/// [`kernel`](crate::Step::kernel) and its [`fused`](crate::Step::fused) one. `$body` gets a [`Fused`] after the operands, and
+/// [`Planned`](crate::planned::Planned) last, which it [begins](crate::planned::Planned::begin) with.
+macro_rules! planned_kernel {
+    ($kernel:ident, launch_bounds($($bound:expr),+), $input:ty => $output:ty, $body:expr $(, $extra:ident: $type:ty)*) => {
+        $crate::gemm::entry_point! {
+            [] $kernel, [$($bound),+], $input => $output,
+            [
+                $($extra: $type,)*
+                a_stride: u64, b_stride: u64, c_stride: u64, c_is_f32: u32, planes: u32, plane_stride: u64,
+                bias: *const $output, bias_per: u32, activation: u32
+            ],
+            (), $body, [
+                $crate::epilogue::fused::Fused { bias, bias_per, activation } $(, $extra)*,
+                $crate::planned::Planned { a_stride, b_stride, c_stride, c_is_f32: c_is_f32 != 0, planes, plane_stride }
+            ]
+        }
+    };
+}
+pub(crate) use planned_kernel;
 
 /// What an entry point does beside alpha and beta: nothing, or what is [`Fused`]. Stores are methods, not branches of one function: even
 /// a branch that is never taken can change what LLVM makes of the other.

@@ -9,6 +9,8 @@ pub(crate) mod columns;
 #[cfg(feature = "device")]
 pub(crate) mod direct;
 #[cfg(feature = "device")]
+pub(crate) mod elements;
+#[cfg(feature = "device")]
 pub(crate) mod fixup;
 #[cfg(feature = "device")]
 pub(crate) mod fused;

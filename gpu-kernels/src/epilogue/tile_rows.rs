@@ -14,6 +14,7 @@ const TOGETHER: usize = 8;
 /// # Safety
 /// All THREADS of the block are here, and have published their accumulators: all of (BM, BN) is. C is of f32, and no other block has the
 /// tile.
+#[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
 #[inline(always)]
 pub(crate) unsafe fn store<const BM: u32, const BN: u32, const PAD: u32, const THREADS: u32>(
     partial: PartialTile<BM, BN, PAD>,

@@ -56,8 +56,9 @@ mod device {
     use super::*;
     use crate::Coord;
     use crate::epilogue::direct::Output;
+    use crate::epilogue::elements::Elements;
     use crate::epilogue::fused::{Fused, NOTHING};
-    use crate::epilogue::partial_tile::{Elements, Target};
+    use crate::epilogue::partial_tile::Target;
     use crate::gemm::Gemm;
     use crate::mainloop::gemv::Load;
     use crate::planned::Planned;

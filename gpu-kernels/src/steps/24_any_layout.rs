@@ -38,7 +38,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::planned::planned_kernel! {
+            crate::epilogue::fusion::planned_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), f32 => f32, <$shape>::run,
                 a_transposed: u32, b_transposed: u32
             }

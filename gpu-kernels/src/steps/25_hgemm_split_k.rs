@@ -40,7 +40,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::planned::planned_kernel! {
+            crate::epilogue::fusion::planned_kernel! {
                 $kernel, launch_bounds(<$shape>::THREADS, $blocks), $input => $input,
                 <$shape>::split_k::<$input>,
                 a_map: &crate::ptx::tensor::TensorMap, b_map: &crate::ptx::tensor::TensorMap,

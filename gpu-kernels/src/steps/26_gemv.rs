@@ -78,7 +78,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::planned::planned_kernel! {
+            crate::epilogue::fusion::planned_kernel! {
                 $kernel, launch_bounds(THREADS, $blocks), $input => $input, <$shape>::run::<$input>,
                 a_transposed: u32, b_transposed: u32
             }

@@ -82,7 +82,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::planned::planned_kernel! {
+            crate::epilogue::fusion::planned_kernel! {
                 $kernel, launch_bounds(Rows::<$lanes>::THREADS, Rows::<$lanes>::BLOCKS_PER_SM), $input => $input, Rows::<$lanes>::run::<$input>
             }
         )*
@@ -128,7 +128,7 @@ pub mod kernel {
             // tile coordinates
             let tid = thread::thread_idx_x();
             let (first, col) = (thread::block_idx_y() * Self::ROWS, thread::block_idx_x());
-            let (mut row, mut is_first_lane) = (tid / LANES, tid % LANES == 0); // of the block
+            let (mut row, mut is_first_lane) = (tid / LANES, tid.is_multiple_of(LANES)); // of the block
             let rows = (g.m - first).min(Self::ROWS);
             let problem = block.problem as usize;
             let a = g.a.cast::<I>().wrapping_add(problem * planned.a_stride as usize + first as usize * g.lda); // (rows, k)

@@ -40,7 +40,7 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::planned::planned_kernel! {
+            crate::epilogue::fusion::planned_kernel! {
                 $kernel, launch_bounds(<$shape>::ANY_LAYOUT_THREADS, $blocks), $input => $input,
                 <$shape>::any_layout::<$input>,
                 a_transposed: u32, b_transposed: u32

@@ -26,8 +26,9 @@ mod kernel {
     use super::*;
     use crate::Coord;
     use crate::epilogue::direct::Output;
+    use crate::epilogue::elements::Elements;
     use crate::epilogue::fused::{Fused, NOTHING};
-    use crate::epilogue::partial_tile::{Elements, Target};
+    use crate::epilogue::partial_tile::Target;
     use crate::hardware::WARP;
     use crate::mainloop::gemv::fragments::{Accumulators, Fragments};
     use crate::mainloop::gemv::load::Load;

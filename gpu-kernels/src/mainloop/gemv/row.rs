@@ -24,6 +24,7 @@ pub(crate) const ALIGNED: u32 = 8;
 ///
 /// # Safety
 /// What is in bounds of k may be read, from a multiple of [`ALIGNED`] on.
+#[allow(clippy::needless_range_loop)] // with an iterator, LLVM makes another loop of it
 #[inline(always)]
 pub(crate) unsafe fn sum<I: Load, const THREADS: u32>(row: *const I, vector: Strided<I>, k: Range<u32>) -> f32 {
     const { assert!(SIDE * I::PER_WORD <= ALIGNED) }
