@@ -17,8 +17,9 @@ use crate::{Error, Problem};
 /// The alignment of rows from which on it makes no difference, in bytes.
 const EVEN: u64 = 16;
 
-/// What is loaded at once, in bytes.
+/// What is loaded at once, in bytes: by a warp, and as a row of a box.
 const SECTOR_BYTES: u64 = 32;
+const SWIZZLE_BYTES: u64 = 128;
 
 /// Blocks beyond which an SM's number of them makes no difference.
 const MOST_SLOTS: u32 = 16;
@@ -151,7 +152,12 @@ impl Work {
         let Tile { bm, bn, bk, .. } = step.tile;
         let of_block = Ab { a: [bm, bk], b: [bk, bn] }.zip(oriented.operands).map(|([rows, columns], stored)| {
             let adjacent = if stored.transposed { rows } else { columns };
-            f64::from(rows * columns) * size as f64 * waste(adjacent, stored.ld, size)
+            let waste = match step.maps {
+                // A row of a box is asked for as often as it takes a line of a wider one.
+                Some(_) => (SWIZZLE_BYTES as f64 / (stored.ld * size) as f64).max(1.0),
+                None => waste(adjacent, stored.ld, size),
+            };
+            f64::from(rows * columns) * size as f64 * waste
         });
         let k_tile = of_block.a + of_block.b;
         let pass_bytes = f64::from(passes.a.count()) * 2.0 * of_a + f64::from(passes.b.count()) * 2.0 * of_b;
