@@ -188,6 +188,12 @@ impl Kernel {
         self.program.registers
     }
 
+    /// The registers that some path through the kernel reads before it writes them, whether or not a launch takes it; a write
+    /// under a predicate is none. All of them, where a kernel is too large to tell.
+    pub fn undefined_registers(&self) -> impl Iterator<Item = &str> {
+        self.program.undefined.iter().map(|name| &**name)
+    }
+
     /// Runs the kernel.
     ///
     /// # Errors

@@ -112,6 +112,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
         dynamic_shared_offset: variables.dynamic_shared_offset,
         local_bytes: variables.local_bytes,
         registers: slots.live,
+        undefined: slots.undefined,
         watched: in_flight.names,
         image,
     })

@@ -21,12 +21,15 @@ pub(super) struct Slots {
     pub predicates: u32,
     /// Peak of live 32-bit registers in this order of instructions.
     pub live: u32,
+    /// Names of the registers that some path reads before it writes them.
+    pub undefined: Vec<Box<str>>,
 }
 
 /// Assigns a location to each register of the body.
 pub(super) fn assign(body: &Body, flow: &Flow<'_>) -> Slots {
     let ranges = Ranges::new(body, flow);
-    let mut slots = Slots { locations: vec![], rows: 0, predicates: 0, live: ranges.most_live };
+    let undefined = ranges.undefined.iter().map(|&register| body.registers[register].name.as_str().into()).collect();
+    let mut slots = Slots { locations: vec![], rows: 0, predicates: 0, live: ranges.most_live, undefined };
     slots.locations = vec![Location::Predicate(PredSlot(0)); body.registers.len()];
     let mut by_start: Vec<usize> = (0..body.registers.len()).collect();
     by_start.sort_by_key(|&register| ranges.of[register].0);
@@ -60,6 +63,8 @@ pub(super) fn assign(body: &Body, flow: &Flow<'_>) -> Slots {
 struct Ranges {
     of: Vec<(Pc, Pc)>,
     most_live: u32,
+    /// The registers that are live at the start.
+    undefined: Vec<usize>,
 }
 
 impl Ranges {
@@ -67,10 +72,15 @@ impl Ranges {
         let count = body.registers.len();
         let words = count.div_ceil(64);
         if words * 64 * flow.blocks.len() * 2 > MAX_LIVENESS_BITS {
-            return Self { of: vec![(0, flow.code.len()); count], most_live: u32::MAX };
+            return Self {
+                of: vec![(0, flow.code.len()); count],
+                most_live: u32::MAX,
+                undefined: (0..count).collect(),
+            };
         }
         let live_in = live_in(flow, words);
-        let mut ranges = Self { of: vec![(Pc::MAX, 0); count], most_live: 0 };
+        let mut ranges = Self { of: vec![(Pc::MAX, 0); count], most_live: 0, undefined: vec![] };
+        live_in[0].each(|register| ranges.undefined.push(register));
         for block in &flow.blocks {
             let mut live = Bits::new(words);
             for &next in &block.successors {
@@ -256,5 +266,40 @@ impl Bits {
             weight += if ty == Type::Pred { 0 } else { rows(ty.bits()) };
         });
         weight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Module;
+
+    #[test]
+    fn what_some_path_reads_before_it_is_written_is_undefined() {
+        let undefined = |body: &str| {
+            let text = format!(
+                ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n.reg .pred %p;\n\
+                 .reg .b32 %r<3>;\n.reg .b64 %a;\nld.param.u64 %a, [a];\nsetp.eq.u64 %p, %a, 0;\n{body}\nret;\n}}"
+            );
+            let kernel = Module::parse(&text).and_then(|module| module.kernel("k")).unwrap();
+            kernel.undefined_registers().collect::<Vec<_>>().join(" ")
+        };
+        let store = "st.global.u32 [%a], %r1;";
+        for defined in [
+            format!("mov.b32 %r1, 0;\n{store}"),
+            format!("@%p bra $one;\nmov.b32 %r1, 0;\nbra $all;\n$one:\nmov.b32 %r1, 1;\n$all:\n{store}"),
+            format!("@%p ret;\nmov.b32 %r1, 0;\n@%p mov.b32 %r1, 1;\n{store}"),
+            format!("@%p bra $none;\nmov.b32 %r1, 0;\n{store}\n$none:"),
+        ] {
+            assert_eq!(undefined(&defined), "", "{defined}");
+        }
+        for maybe in [
+            store.to_owned(),
+            format!("@%p bra $all;\nmov.b32 %r1, 0;\n$all:\n{store}"),
+            format!("@%p mov.b32 %r1, 0;\n{store}"),
+            format!("$loop:\n{store}\nmov.b32 %r1, 0;\n@%p bra $loop;"),
+            "$loop:\nmov.b32 %r2, %r1;\nmov.b32 %r1, 0;\n@%p bra $loop;\nst.global.u32 [%a], %r2;".to_owned(),
+        ] {
+            assert_eq!(undefined(&maybe), "%r1", "{maybe}");
+        }
     }
 }

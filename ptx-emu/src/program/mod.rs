@@ -47,6 +47,8 @@ pub(crate) struct Program {
     pub local_bytes: u32,
     /// Registers of a thread, estimated: see `lower::slots`.
     pub registers: u32,
+    /// Names of the registers that some path reads before it writes them.
+    pub undefined: Vec<Box<str>>,
     /// Names of the registers that MMAs in flight may use.
     pub watched: Vec<Box<str>>,
     /// log2 of the bytes of the narrowest access to shared and to global memory, at most a word.

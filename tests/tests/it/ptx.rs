@@ -3,9 +3,9 @@
 use cuda_builder::tools;
 use gpu_kernels::{
     Element, Operand, POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, SPLIT_ARGUMENTS, STEPS,
-    SUPPORT_KERNELS, Schedule, Step, TENSOR_MAP_BYTES, Target, align, finish, runnable, targets, transpose,
+    SUPPORT_KERNELS, Schedule, Step, TENSOR_MAP_BYTES, align, finish, runnable, targets, transpose,
 };
-use sgemm::{ModuleSource, modules};
+use sgemm::ModuleSource;
 use std::collections::{HashMap, HashSet};
 use std::iter;
 use std::process::Command;
@@ -120,27 +120,6 @@ fn memory_is_global_or_shared_and_never_local() {
 
 fn first_part(opcode: &str) -> &str {
     opcode.split('.').next().unwrap_or_default()
-}
-
-/// A kernel that may be launched before the one ahead of it has ended must wait before it touches what that one does.
-#[test]
-fn kernels_wait_for_the_launch_before_them_at_once_where_the_target_can() {
-    for target in targets() {
-        let module = modules::built_in(target).unwrap_or_else(|error| panic!("{error}"));
-        for name in gpu_kernels::kernels(target) {
-            let (_, body) = entry_of(module, name);
-            let dependencies: Vec<_> = opcodes(&body).filter(|opcode| opcode.starts_with("griddepcontrol")).collect();
-            let waits = ["griddepcontrol.wait;", "griddepcontrol.launch_dependents;"];
-            assert_eq!(dependencies, if target == Target::Sm80 { &[][..] } else { &waits }, "{name}");
-            // What every thread executes first: no branch, no label, and nothing but parameters.
-            let before = body.split(waits[0]).next().filter(|_| target != Target::Sm80).unwrap_or_default();
-            assert!(!before.contains("$L_") && !before.contains('@'), "{name}: {before}");
-            for opcode in opcodes(before) {
-                let is_of_parameters = ["ld.param", "cvta", "mov"].iter().any(|prefix| opcode.starts_with(prefix));
-                assert!(is_of_parameters, "{name}: `{opcode}` before the wait");
-            }
-        }
-    }
 }
 
 #[test]

@@ -1,0 +1,193 @@
+//! What must be true of every path through a kernel.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
+
+use gpu_kernels::{Target, targets};
+use ptx_emu::syntax::{self, Body, Instruction, LabelId, Operand, Statement};
+use sgemm::modules;
+
+const WAIT: &str = "griddepcontrol.wait";
+const LAUNCH: &str = "griddepcontrol.launch_dependents";
+
+/// The instructions that some path reaches without a wait for the launch before, and whether one leads to the end.
+struct Unwaited<'a> {
+    instructions: Vec<&'a Instruction>,
+    ends: bool,
+}
+
+impl<'a> Unwaited<'a> {
+    fn new(body: &'a Body) -> Self {
+        let statements = &body.statements;
+        let mut reached = Self { instructions: vec![], ends: false };
+        let mut seen = vec![false; statements.len()];
+        let mut next = vec![0];
+        while let Some(index) = next.pop() {
+            let Some(statement) = statements.get(index) else {
+                reached.ends = true;
+                continue;
+            };
+            if std::mem::replace(&mut seen[index], true) {
+                continue;
+            }
+            let Statement::Instruction(instruction) = statement else {
+                next.push(index + 1);
+                continue;
+            };
+            // One under a predicate does not wait on every path.
+            if instruction.mnemonic() == WAIT && instruction.guard.is_none() {
+                continue;
+            }
+            reached.instructions.push(instruction);
+            let opcode = instruction.opcode[0].as_str();
+            next.extend(instruction.operands.iter().flat_map(|operand| targets_of(statements, operand)));
+            reached.ends |= ["ret", "exit"].contains(&opcode);
+            if instruction.guard.is_some() || !["bra", "brx", "ret", "exit"].contains(&opcode) {
+                next.push(index + 1);
+            }
+        }
+        reached
+    }
+}
+
+/// The statements to which a branch goes that has this operand.
+fn targets_of(statements: &[Statement], operand: &Operand) -> Vec<usize> {
+    let at = |label: &LabelId| {
+        statements.iter().position(|statement| *statement == Statement::Label(*label)).expect("the label")
+    };
+    let Operand::Label(label) = operand else { return vec![] };
+    let list = statements.iter().find_map(|statement| match statement {
+        Statement::BranchTargets { name, targets } if name == label => Some(targets),
+        _ => None,
+    });
+    list.map_or_else(|| vec![at(label)], |targets| targets.iter().map(at).collect())
+}
+
+/// Whether it may access global memory, or lets the next launch begin, which may.
+fn must_wait(instruction: &Instruction) -> bool {
+    let parts: Vec<&str> = instruction.opcode.iter().map(String::as_str).collect();
+    match parts[..] {
+        ["ld" | "st" | "atom" | "red", ..] => !parts.iter().any(|part| *part == "param" || part.starts_with("shared")),
+        // The descriptor is a parameter.
+        ["prefetch", "tensormap"] => false,
+        [name, ..] => [
+            "cp",
+            "ldu",
+            "prefetch",
+            "prefetchu",
+            "discard",
+            "applypriority",
+            "multimem",
+            "tensormap",
+            "griddepcontrol",
+        ]
+        .contains(&name),
+        [] => false,
+    }
+}
+
+/// Why a kernel may not be launched before the one ahead of it has ended.
+fn complaint(body: &Body) -> Option<String> {
+    let instructions = body.statements.iter().filter_map(|statement| match statement {
+        Statement::Instruction(instruction) => Some(instruction.mnemonic()),
+        _ => None,
+    });
+    let dependencies: Vec<_> = instructions.filter(|mnemonic| mnemonic.starts_with("griddepcontrol")).collect();
+    if dependencies != [WAIT, LAUNCH] {
+        return Some(format!("{dependencies:?}"));
+    }
+    let unwaited = Unwaited::new(body);
+    let early = unwaited.instructions.iter().find(|instruction| must_wait(instruction));
+    let early = early.map(|early| format!("line {}: `{}` before the wait", early.line, early.mnemonic()));
+    early.or_else(|| unwaited.ends.then(|| "a way around the wait".to_owned()))
+}
+
+/// The bodies of a module's kernels, by name.
+fn bodies(module: &syntax::Module) -> impl Iterator<Item = (&str, &Body)> {
+    module.functions.iter().filter_map(|function| Some((function.name.as_str(), function.body.as_ref()?)))
+}
+
+/// A kernel that may be launched before the one ahead of it has ended must wait before it touches what that one does, and must not
+/// end before: the launch behind it waits for its end, and so for that of the one ahead.
+#[test]
+fn kernels_wait_for_the_launch_before_them_on_every_path_to_global_memory_and_to_the_end() {
+    for target in targets() {
+        let module = modules::built_in(target).unwrap_or_else(|error| panic!("{error}"));
+        let module = syntax::parse(module).unwrap_or_else(|error| panic!("{error}"));
+        let names: Vec<_> = bodies(&module).map(|(name, _)| name).collect();
+        assert!(gpu_kernels::kernels(target).all(|kernel| names.contains(&kernel)), "{}", target.name());
+        for (name, body) in bodies(&module) {
+            let complaint = complaint(body);
+            let expected = (target == Target::Sm80).then_some("[]");
+            assert_eq!(complaint.as_deref(), expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_kernel_that_does_not_wait_is_found() {
+    let complaint = |body: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n\
+             .reg .pred %p;\n.reg .b32 %r;\n.reg .b64 %a;\nld.param.u64 %a, [a];\nsetp.eq.u64 %p, %a, 0;\n{body}\nret;\n}}"
+        );
+        let module = syntax::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        complaint(bodies(&module).next().expect("a kernel").1)
+    };
+    let (both, load) = (format!("{WAIT};\n{LAUNCH};"), "ld.global.u32 %r, [%a];");
+    for right in [
+        format!("{both}\n{load}"),
+        format!("@%p bra $one;\nmov.u32 %r, 1;\n$one:\n{both}\n{load}"),
+        format!("prefetch.tensormap [%a];\nbar.sync 0;\n$loop:\nld.shared.u32 %r, [%a];\n@%p bra $loop;\n{both}"),
+    ] {
+        assert_eq!(complaint(&right), None, "{right}");
+    }
+    for (wrong, why) in [
+        (String::new(), "[]"),
+        (format!("{LAUNCH};\n{WAIT};"), "[\"griddepcontrol.launch"),
+        (format!("{both}\n{WAIT};"), "[\"griddepcontrol.wait"),
+        (format!("{load}\n{both}"), "`ld.global.u32` before"),
+        (format!("@%p {load}\n{both}"), "`ld.global.u32` before"),
+        (format!("ld.u32 %r, [%a];\n{both}"), "`ld.u32` before"),
+        (format!("red.global.add.u32 [%a], 1;\n{both}"), "`red.global.add.u32` before"),
+        (format!("prefetch.global.L2 [%a];\n{both}"), "`prefetch.global.L2` before"),
+        (format!("cp.async.ca.shared.global [%a], [%a], 4;\n{both}"), "`cp.async.ca.shared.global` before"),
+        (format!("@%p bra $no;\n{both}\n$no:\n{load}"), "`ld.global.u32` before"),
+        (format!("@%p bra $no;\n{WAIT};\n$no:\n{LAUNCH};"), "`griddepcontrol.launch_dependents` before"),
+        (format!("@%p {WAIT};\n{LAUNCH};"), "before the wait"),
+        (format!("@%p ret;\n{both}"), "a way around"),
+        (format!("@%p bra $no;\n{both}\n$no:\n"), "a way around"),
+    ] {
+        let found = complaint(&wrong).unwrap_or_default();
+        assert!(found.contains(why), "{wrong}: {found}");
+    }
+}
+
+/// Steps whose kernels, and those of their variants, carry the stage of the k-tile before from one iteration to the next: there is none
+/// in the first one, and nothing but copies reads it there.
+const CARRY_THE_STAGE_BEFORE: [&str; 2] = ["hgemm", "tf32"];
+
+/// What may be undefined may be anything to ptxas, which once took the index of the wrong iteration then: a hang, on a device only.
+#[test]
+fn no_path_reads_a_register_before_it_is_written() {
+    let steps = CARRY_THE_STAGE_BEFORE.map(|slug| gpu_kernels::find(slug).expect("a step"));
+    let steps = steps.into_iter().flat_map(|step| iter::once(step).chain(step.variants));
+    let known: BTreeSet<_> =
+        steps.flat_map(|step| iter::once(step.kernel).chain(step.fused)).map(str::to_owned).collect();
+    let mut found = BTreeMap::new();
+    for target in targets() {
+        let module = modules::built_in(target).unwrap_or_else(|error| panic!("{error}"));
+        let module = ptx_emu::Module::parse(module).unwrap_or_else(|error| panic!("{error}"));
+        for name in module.kernels() {
+            let kernel = module.kernel(name).unwrap_or_else(|error| panic!("{error}"));
+            // Inline assembly's own registers have names without a `%`: there, write and read are under one predicate.
+            let undefined = kernel.undefined_registers().filter(|register| register.starts_with('%'));
+            let undefined: Vec<_> = undefined.map(str::to_owned).collect();
+            if !undefined.is_empty() {
+                found.insert(name.to_owned(), undefined);
+            }
+        }
+    }
+    assert_eq!(found.keys().cloned().collect::<BTreeSet<_>>(), known, "{found:?}");
+    assert!(found.values().all(|undefined| undefined.len() == 1), "{found:?}");
+}
