@@ -31,9 +31,6 @@ const OUTLIER: f64 = 0.15;
 
 const ITERATIONS: u32 = 40;
 
-/// The mean share of the time that giving up kernels may cost.
-const DISPENSABLE: f64 = 0.002;
-
 /// How far a constant of the memory moves in a step of the search.
 const MEMORY_STEPS: [f64; 3] = [1.5, 1.2, 1.07];
 
@@ -69,10 +66,11 @@ pub fn fit(samples: &[Sample], sm_count: u32) -> (Memory, Vec<(&'static Step, Co
             (least, memory) = (error, better);
         }
     }
-    let candidates = candidates(samples);
+    let costs = of(memory);
+    let candidates = candidates(samples, &costs, &memory, sm_count);
     let candidate = |step: &Step| candidates.contains(&step.slug);
     let finished = |(step, cost)| (step, Cost { is_candidate: candidate(step), ..rounded(cost) });
-    let costs = of(memory).into_iter().map(finished).collect();
+    let costs = costs.into_iter().map(finished).collect();
     let Memory { launch, pass_gbps, gbps } = memory;
     (Memory { launch: digits(launch), pass_gbps: digits(pass_gbps), gbps: digits(gbps) }, costs)
 }
@@ -85,35 +83,50 @@ pub fn error(samples: &[Sample], step: &Step, cost: &Cost, memory: &Memory, sm_c
     (squares.sum::<f64>() / own.len().max(1) as f64).sqrt()
 }
 
-/// The kernels without which the fastest of the others would be slower: what is given up one by one, the least needed first, costs a
-/// share of [`DISPENSABLE`] of the time in all.
-fn candidates(samples: &[Sample]) -> Vec<&'static str> {
+/// The kernels to choose among: as long as choosing by predictions costs no more without one, the one is given up without which it
+/// costs least. What is predicted of a kernel that is hardly ever the fastest can only mislead.
+fn candidates(
+    samples: &[Sample],
+    costs: &[(&'static Step, Cost)],
+    memory: &Memory,
+    sm_count: u32,
+) -> Vec<&'static str> {
+    struct Timed {
+        slug: &'static str,
+        predicted: f64,
+        behind: f64,
+    }
     let problems = samples.iter().map(|sample| sample.problem + 1).max().unwrap_or(0);
     // Once for all kernels that ran, and once for those of fp32, which the strictest class is left with.
-    let mut of_problem = vec![Vec::new(); 2 * problems];
+    let mut of_problem: Vec<Vec<Timed>> = (0..2 * problems).map(|_| Vec::new()).collect();
     for sample in samples {
-        let timed = (sample.step.slug, sample.behind.ln());
-        of_problem[sample.problem].push(timed);
-        if sample.step.precision == Precision::Fp32 {
-            of_problem[problems + sample.problem].push(timed);
+        let Some((step, cost)) = costs.iter().find(|(step, _)| *step == sample.step) else { continue };
+        let timed = || Timed {
+            slug: step.slug,
+            predicted: cost.time(&sample.work, memory, sm_count),
+            behind: sample.behind.ln(),
+        };
+        of_problem[sample.problem].push(timed());
+        if step.precision == Precision::Fp32 {
+            of_problem[problems + sample.problem].push(timed());
         }
     }
     of_problem.retain(|times| !times.is_empty());
-    let mut left: Vec<_> = gpu_kernels::runnable().map(|step| step.slug).collect();
-    left.retain(|slug| samples.iter().any(|sample| sample.step.slug == *slug));
     let lost = |left: &[&str]| {
-        let of_left = |times: &Vec<(&str, f64)>| {
-            let behind = times.iter().filter(|(slug, _)| left.contains(slug)).map(|(_, behind)| *behind);
-            behind.fold(f64::INFINITY, f64::min)
+        let of_left = |times: &Vec<Timed>| {
+            let left = times.iter().filter(|timed| left.contains(&timed.slug));
+            let chosen = left.min_by(|one, other| one.predicted.total_cmp(&other.predicted));
+            chosen.map_or(f64::INFINITY, |chosen| chosen.behind)
         };
         of_problem.iter().map(of_left).sum::<f64>()
     };
-    let allowed = lost(&left) + DISPENSABLE * of_problem.len() as f64;
+    let mut left: Vec<_> = costs.iter().map(|(step, _)| step.slug).collect();
+    let mut now = lost(&left);
     loop {
         let without = |slug: &str| left.iter().copied().filter(|other| *other != slug).collect::<Vec<_>>();
         let tried = left.iter().map(|slug| (lost(&without(slug)), *slug));
         match tried.min_by(|(one, _), (other, _)| one.total_cmp(other)) {
-            Some((lost, slug)) if lost <= allowed => left = without(slug),
+            Some((lost, slug)) if lost <= now => (left, now) = (without(slug), lost),
             _ => return left,
         }
     }
