@@ -20,7 +20,7 @@ pub(crate) struct Oriented {
     pub(crate) alignments: Ab<u64>,
     /// Of C: elements from a row to the next, and from a column to the next.
     pub(super) c_strides: [u64; 2],
-    pub(super) ldd: u64,
+    pub(crate) ldd: u64,
     pub(super) bias: Option<BiasPer>,
 }
 

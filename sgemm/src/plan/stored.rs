@@ -22,10 +22,10 @@ pub(crate) struct Stored {
     pub(super) place: Place,
     pub(super) rows: u32,
     pub(super) columns: u32,
-    pub(super) ld: u64,
+    pub(crate) ld: u64,
     pub(super) element: Element,
     /// Whether it is an operand transposed.
-    pub(super) transposed: bool,
+    pub(crate) transposed: bool,
 }
 
 impl Stored {

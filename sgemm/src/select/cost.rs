@@ -9,10 +9,17 @@
 //! k-tile takes `k_tile` and the rest of a tile `tile`; all of them share the memory, which operands pass once, and the L2 cache, which
 //! they pass with each block. What is longest decides, and where two are about as long, both do.
 
-use gpu_kernels::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES, Schedule, Step};
+use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, SM_SMEM_BYTES, Schedule, Step, Tile};
 
 use crate::plan::Oriented;
 use crate::{Error, Problem};
+
+/// The alignment of rows from which on it makes no difference, in bytes.
+const EVEN: u64 = 16;
+
+/// What is loaded at once, in bytes: by a warp, and as a row of a box.
+const SECTOR_BYTES: u64 = 32;
+const SWIZZLE_BYTES: u64 = 128;
 
 /// Blocks beyond which an SM's number of them makes no difference.
 const MOST_SLOTS: u32 = 16;
@@ -36,6 +43,8 @@ pub struct Cost {
     pub partial: f64,
     /// Gigabytes of k-tiles per second that all SMs together load.
     pub gbps: f64,
+    /// By which share of itself a k-tile takes longer, and a tile, where rows are at multiples of 4 bytes instead of 16: [`Work::uneven`].
+    pub uneven: f64,
     /// Whether it may be chosen among all kernels. Those that are hardly ever the fastest are not: what is predicted of them can only
     /// mislead.
     pub is_candidate: bool,
@@ -69,6 +78,9 @@ pub struct Work {
     pub launches: f64,
     /// Bytes of A, B and C.
     pub bytes: f64,
+    /// How uneven the rows of the operands are, on average over their bytes, and those of C: 0 where they begin at multiples of 16 bytes,
+    /// 1 of 4 bytes, and so on with the logarithm.
+    pub uneven: [f64; 2],
     /// Bytes of the k-tiles of all blocks: an operand counts as often as one is loaded.
     pub loads: f64,
     /// Launches before and after it.
@@ -121,12 +133,28 @@ impl Work {
         };
         let bytes = |elements: f64, size: u32| elements * f64::from(size);
         let (m, n, k) = (f64::from(m), f64::from(n), f64::from(k));
+        let size = u64::from(problem.input.bytes());
         let [of_a, of_b] = [m * k, k * n].map(|elements| bytes(elements, problem.input.bytes()));
         let of_c = bytes(m * n, problem.output.bytes());
+        let operands =
+            oriented.operands.zip(oriented.alignments).map(|(stored, bytes)| unevenness(bytes, stored.ld * size));
+        let uneven = (operands.a * of_a + operands.b * of_b) / (of_a + of_b).max(1.0);
+        let of_output = u64::from(problem.output.bytes());
+        let uneven = [uneven, unevenness(EVEN, oriented.ldd * of_output)];
         let has_postpass = !oriented.is_direct(problem, step) || splits.planes > 1;
         let sums = if has_postpass { m * n * 4.0 * f64::from(splits.planes) } else { 0.0 };
         let rounds = rounds as f64;
-        let k_tile = f64::from((step.tile.bm + step.tile.bn) * step.tile.bk * problem.input.bytes());
+        let Tile { bm, bn, bk, .. } = step.tile;
+        let of_block = Ab { a: [bm, bk], b: [bk, bn] }.zip(oriented.operands).map(|([rows, columns], stored)| {
+            let adjacent = if stored.transposed { rows } else { columns };
+            let waste = match step.maps {
+                // A row of a box is asked for as often as it takes a line of a wider one.
+                Some(_) => (SWIZZLE_BYTES as f64 / (stored.ld * size) as f64).max(1.0),
+                None => waste(adjacent, stored.ld, size),
+            };
+            f64::from(rows * columns) * size as f64 * waste
+        });
+        let k_tile = of_block.a + of_block.b;
         let prepasses = oriented.passes(step).zip(oriented.matrices(problem));
         let prepasses = prepasses.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64);
         let (postpasses, of_postpass) = if has_postpass { (rounds, (sums + of_c) * rounds) } else { (0.0, 0.0) };
@@ -139,6 +167,7 @@ impl Work {
             loads: blocks * k_tiles * k_tile * rounds,
             launches: rounds,
             bytes: (of_a + of_b + of_c) * f64::from(problems) * rounds + sums * rounds,
+            uneven,
             passes: prepasses.a + prepasses.b + postpasses,
             pass_bytes: 2.0 * (prepasses.a * of_a + prepasses.b * of_b) + of_postpass,
         }
@@ -170,13 +199,24 @@ impl Cost {
             rounds if rounds <= 4.0 => (rounds.ceil(), per_sm.ceil()),
             rounds => (rounds + 0.5, per_sm + 0.5 * slots),
         };
-        let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem);
-        let throughput = load * (work.k_tiles * self.k_tile + self.tile);
+        let [k_tile, tile] = work.uneven.map(|uneven| 1.0 + uneven * self.uneven);
+        let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem * k_tile);
+        let throughput = load * (work.k_tiles * self.k_tile * k_tile + self.tile * tile);
         let traffic = (work.bytes / memory.gbps).max(work.loads / self.gbps) / work.launches * 1e-3;
         let busy = larger(larger(latency, throughput), traffic);
         let kernel = self.start + busy + work.partials * self.partial;
         kernel * work.launches + work.passes * memory.launch + work.pass_bytes / memory.pass_gbps * 1e-3
     }
+}
+
+/// How many times as much as asked for is loaded where so many elements of a row are, and rows are so far apart: whole sectors are.
+fn waste(adjacent: u32, ld: u64, element_bytes: u64) -> f64 {
+    (ld.min(SECTOR_BYTES / element_bytes) as f64 / f64::from(adjacent)).max(1.0)
+}
+
+/// Of rows so many bytes apart, the first of which begins at a multiple of so many.
+fn unevenness(alignment: u64, ld: u64) -> f64 {
+    f64::from(EVEN.trailing_zeros().saturating_sub(alignment.trailing_zeros().min(ld.trailing_zeros()))) / 2.0
 }
 
 /// About the larger of the two, and up to a fifth more where they are alike.

@@ -44,6 +44,7 @@ pub fn cost(step: &Step) -> Cost {
         tile: area * 4.0 / STORE_BYTES / CLOCK,
         partial: 1.0,
         gbps: 5000.0,
+        uneven: 0.2,
         is_candidate: true,
     }
 }

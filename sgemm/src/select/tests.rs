@@ -47,14 +47,15 @@ fn every_class_has_a_kernel_for_every_shape_where_the_device_runs_one() {
     }
 }
 
-/// Whatever a kernel's constants are, sixteen times of anything never takes less time; but where tiles are shared by fewer blocks then.
+/// Whatever a kernel's constants are, sixteen times of anything never takes less time; but where tiles are shared by fewer blocks then, and
+/// where rows are shorter than what is loaded at once.
 #[test]
 fn more_work_takes_more_time() {
     for step in gpu_kernels::runnable().filter(|step| !step.has_many_splits()) {
         let cost = Cost::guess(step);
         let class = AccuracyClass::of(step.precision);
         let of = |shape| time(&cost, step, &problem(class, shape));
-        for [m, n, k] in [[64; 3], [104, 3000, 200], [4096; 3], [8, 8, 50_000]] {
+        for [m, n, k] in [[64; 3], [104, 3000, 200], [4096; 3], [8, 64, 50_000]] {
             let once = of([m, n, k]);
             assert!(once.is_finite() && once >= cost.start, "{}", step.slug);
             for more in [[16 * m, n, k], [m, 16 * n, k], [m, n, 16 * k]] {
@@ -75,6 +76,7 @@ fn the_least_predicted_time_is_chosen() {
         tile: 0.1,
         partial: 0.0,
         gbps: 1e9,
+        uneven: 0.25,
         is_candidate: true,
         slots: 2,
     };
@@ -145,6 +147,7 @@ fn passes_before_and_after_a_kernel_count() {
                 tile: 0.0,
                 partial: 0.0,
                 gbps: 1e9,
+                uneven: 0.25,
                 is_candidate: true,
                 slots: 1,
             };

@@ -29,7 +29,7 @@ struct Ranked {
 const LEAST_SAMPLES: usize = 8;
 
 /// What can be told apart: constants, and how far from a guess they are drawn where nothing else decides.
-const CONSTANTS: usize = 7;
+const CONSTANTS: usize = 8;
 const PRIOR: f64 = 0.03;
 
 /// A residual beyond this counts less than its square: launches now and then, and what the model does not know.
@@ -246,21 +246,21 @@ fn solve(mut matrix: [[f64; CONSTANTS]; CONSTANTS], mut right: [f64; CONSTANTS])
 }
 
 fn logarithms(cost: Cost) -> [f64; CONSTANTS] {
-    let Cost { start, round, latency, k_tile, tile, partial, gbps, .. } = cost;
-    [start, round, latency, k_tile, tile, partial, gbps].map(|constant| constant.max(1e-4).ln())
+    let Cost { start, round, latency, k_tile, tile, partial, gbps, uneven, .. } = cost;
+    [start, round, latency, k_tile, tile, partial, gbps, uneven].map(|constant| constant.max(1e-4).ln())
 }
 
 fn exponentials(at: &[f64; CONSTANTS], cost: Cost) -> Cost {
-    let [start, round, latency, k_tile, tile, partial, gbps] = at.map(f64::exp);
-    Cost { start, round, latency, k_tile, tile, partial, gbps, ..cost }
+    let [start, round, latency, k_tile, tile, partial, gbps, uneven] = at.map(f64::exp);
+    Cost { start, round, latency, k_tile, tile, partial, gbps, uneven, ..cost }
 }
 
 /// Four digits of each.
 fn rounded(cost: Cost) -> Cost {
-    let Cost { start, round, latency, k_tile, tile, partial, gbps, .. } = cost;
+    let Cost { start, round, latency, k_tile, tile, partial, gbps, uneven, .. } = cost;
     let [start, round, latency] = [start, round, latency].map(digits);
-    let [k_tile, tile, partial, gbps] = [k_tile, tile, partial, gbps].map(digits);
-    Cost { start, round, latency, k_tile, tile, partial, gbps, ..cost }
+    let [k_tile, tile, partial, gbps, uneven] = [k_tile, tile, partial, gbps, uneven].map(digits);
+    Cost { start, round, latency, k_tile, tile, partial, gbps, uneven, ..cost }
 }
 
 fn digits(value: f64) -> f64 {

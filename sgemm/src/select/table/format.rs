@@ -1,4 +1,4 @@
-//! The text of a table: `key = value` lines, a line of ten words for each kernel, and one of five for each shape and class.
+//! The text of a table: `key = value` lines, a line of eleven words for each kernel, and one of five for each shape and class.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ const TITLE: &str = "# What kernels cost on a device, by which `auto` chooses. W
 
 /// What the words of the lines are. Times are in microseconds.
 const MEMORY: &str = "# memory: a launch before or after the kernel, us; GB/s of these; GB/s of a kernel";
-const COSTS: &str = "# kernel slots start round latency k_tile tile partial gbps candidate";
+const COSTS: &str = "# kernel slots start round latency k_tile tile partial gbps uneven candidate";
 const ENTRIES: &str = "# m n k class kernel";
 
 /// Whether a kernel is a candidate.
@@ -65,9 +65,9 @@ pub(super) fn parse(text: &str) -> Result<Table, Error> {
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
-            [slug, slots, times @ ..] if times.len() == 8 => costs.push(cost(slug, slots, times).map_err(bad)?),
+            [slug, slots, times @ ..] if times.len() == 9 => costs.push(cost(slug, slots, times).map_err(bad)?),
             [m, n, k, class, slug] => entries.push(entry([m, n, k], class, slug).map_err(bad)?),
-            words => return Err(bad(format!("{} words instead of 10, {COSTS}, or 5, {ENTRIES}", words.len()))),
+            words => return Err(bad(format!("{} words instead of 11, {COSTS}, or 5, {ENTRIES}", words.len()))),
         }
     }
     let missing = KEYS.iter().zip(is_missing).find(|(_, is_missing)| *is_missing).map(|((key, _), _)| *key);
@@ -92,12 +92,13 @@ fn cost(slug: &str, slots: &str, times: &[&str]) -> Result<(&'static Step, Cost)
     let [start, round, latency] = [time(0)?, time(1)?, time(2)?];
     let [k_tile, tile, partial] = [time(3)?, time(4)?, time(5)?];
     let gbps = positive(times[6]).map_err(|reason| format!("{slug}: {reason}"))?;
-    let is_candidate = match times[7] {
+    let uneven = time(7)?;
+    let is_candidate = match times[8] {
         YES => true,
         NO => false,
         word => return Err(format!("{slug}: {word} is neither {YES} nor {NO}")),
     };
-    Ok((step, Cost { slots, start, round, latency, k_tile, tile, partial, gbps, is_candidate }))
+    Ok((step, Cost { slots, start, round, latency, k_tile, tile, partial, gbps, uneven, is_candidate }))
 }
 
 fn entry(sizes: [&str; 3], class: &str, slug: &str) -> Result<Entry, String> {
@@ -137,9 +138,10 @@ pub(super) fn write(table: &Table) -> String {
     let Memory { launch, pass_gbps, gbps } = memory;
     let _ = writeln!(text, "{MEMORY}\n{MEMORY_KEY} = {launch} {pass_gbps} {gbps}\n{COSTS}");
     for (step, cost) in costs {
-        let Cost { slots, start, round, latency, k_tile, tile, partial, gbps, is_candidate } = cost;
+        let Cost { slots, start, round, latency, k_tile, tile, partial, gbps, uneven, is_candidate } = cost;
         let is_candidate = if *is_candidate { YES } else { NO };
-        let times = [start, round, latency, k_tile, tile, partial, gbps].map(|value| format!("{value:8}")).join(" ");
+        let times =
+            [start, round, latency, k_tile, tile, partial, gbps, uneven].map(|value| format!("{value:8}")).join(" ");
         let _ = writeln!(text, "{:26} {slots:2} {times} {is_candidate}", step.slug);
     }
     let _ = writeln!(text, "{ENTRIES}");
