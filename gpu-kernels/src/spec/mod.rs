@@ -297,8 +297,8 @@ impl Step {
         matches!(self.schedule, Schedule::PlannedSplitK { reduction_k: 0..MAX_SIZE, .. })
     }
 
-    /// Into how many splits a plan divides k, for so many problems in one launch: so many that the longest k of a block, and what the
-    /// reduction takes, are least. Planes, which a launch adds, are for what is too long for a cluster.
+    /// Into how many splits a plan divides k, for so many problems in one launch: of those for which there are slots, so many that the
+    /// longest k of a block, and what the reduction takes, are least. Planes, which a launch adds, are for what is too long for a cluster.
     #[must_use]
     pub const fn splits(&self, m: u32, n: u32, k: u32, problems: u32, sm_count: u32) -> Splits {
         let Schedule::PlannedSplitK { blocks_per_sm, reduction_k } = self.schedule else { return Splits::NONE };
@@ -316,7 +316,10 @@ impl Step {
                 let reduction = if cluster > 1 { reduction_k * (4 + cluster as u64) / 4 } else { 0 };
                 let addition = if planes > 1 { reduction_k * (4 + planes as u64 / 4) } else { 0 };
                 let time = (blocks * count).div_ceil(slots) * k.div_ceil(count) + reduction + addition;
-                if time < least {
+                // A cluster is in one GPC, and larger ones leave SMs over there.
+                let slots = if cluster > 2 && self.stage_bytes > 0 { slots * 10 / 11 } else { slots };
+                let has_slots = count == 1 || blocks * count <= slots;
+                if has_slots && time < least {
                     (best, least) = (splits, time);
                 }
                 planes += 1;

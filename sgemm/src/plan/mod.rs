@@ -15,8 +15,7 @@ use gpu_kernels::{Ab, Element, Extent, Operand, Split, Step};
 
 pub use buffer::{Buffer, Buffers, Place, WORKSPACE_ALIGNMENT};
 pub use launch::{Address, Argument, Bindings, Launch, LaunchShape, ModuleKind, Role, TensorMap, Value};
-pub(crate) use operand::Passes;
-use operand::{Pipeline, Rewrite};
+use operand::{Passes, Pipeline, Rewrite};
 pub(crate) use oriented::Oriented;
 use products::Target;
 pub use slabs::Slab;
@@ -102,7 +101,7 @@ impl Plan {
                 return Err(Error::TooLarge { name: "k", value: oriented.k as usize, most: most as usize });
             }
         }
-        let is_direct = problem.is_direct(step) && oriented.ldd <= gpu_kernels::MAX_SIZE.into();
+        let is_direct = oriented.is_direct(problem, step);
         let takes = [step.precision.input(), if is_direct { problem.output } else { step.output }];
         if !problem.can_use(step) || !is_direct && step.output != Element::F32 && !step.is_planned() {
             return Err(Error::Elements { kernel: step.slug, takes, found: [problem.input, problem.output] });
@@ -123,19 +122,20 @@ impl Plan {
         let pipeline = |operand, stored, alignment| Pipeline::new(step, operand, stored, alignment);
         let inputs =
             Ab { a: pipeline(Operand::A, operands.a, alignments.a), b: pipeline(Operand::B, operands.b, alignments.b) };
-        for (operand, pipeline, source) in [(Operand::A, &inputs.a, operands.a), (Operand::B, &inputs.b, operands.b)] {
+        let matrices = oriented.matrices(problem);
+        for (operand, pipeline, source, matrices) in
+            [(Operand::A, &inputs.a, operands.a, matrices.a), (Operand::B, &inputs.b, operands.b, matrices.b)]
+        {
             let (source_buffer, rewrites) = (source.place.buffer, pipeline.rewrites.clone());
             plan.preparations.push(Preparation { source: source_buffer, operand, rewrites });
-            let batch_stride = if source.place.buffer == Buffer::A { problem.batch.a } else { problem.batch.b };
             for rewrite in &pipeline.rewrites {
                 plan.bytes[rewrite.target.place.buffer] = rewrite.bytes();
-                if k > 0 {
-                    plan.push_rewrite(rewrite, batch_stride > 0);
+                if matrices > 0 {
+                    plan.push_rewrite(rewrite, matrices > 1);
                 }
             }
         }
-        plan.has_batch_in_launch =
-            step.is_planned() && is_direct && plan.launches.iter().all(|rewrite| !rewrite.is_repeated);
+        plan.has_batch_in_launch = oriented.has_batch_in_launch(problem, step);
         let problems = if plan.has_batch_in_launch { plan.batch() } else { 1 };
         let splits = step.splits(m, n, k, u32::try_from(problems).unwrap_or(u32::MAX), sm_count);
         let ld_sums = n.next_multiple_of(SUMS_ALIGNMENT);

@@ -1,9 +1,9 @@
 //! A problem as kernels see it: with a row-major D.
 
-use gpu_kernels::{Ab, BiasPer};
+use gpu_kernels::{Ab, BiasPer, MAX_SIZE, Operand, Step};
 
 use super::stored::Stored;
-use super::{Buffer, Place};
+use super::{Buffer, Passes, Place};
 use crate::Error;
 use crate::problem::{Order, Problem, View};
 
@@ -56,6 +56,36 @@ impl Oriented {
             c_strides: if is_swapped { [c_strides[1], c_strides[0]] } else { c_strides },
             ldd: ldd.max(1) as u64,
             bias: problem.epilogue.bias.map(|per| if is_swapped { turned(per) } else { per }),
+        })
+    }
+
+    /// What each operand needs before a step's kernel reads it.
+    pub(crate) fn passes(&self, step: &Step) -> Ab<Passes> {
+        let operands = Ab { a: (Operand::A, self.operands.a), b: (Operand::B, self.operands.b) };
+        operands
+            .zip(self.alignments)
+            .map(|((operand, stored), alignment)| Passes::new(step, operand, stored, alignment))
+    }
+
+    /// Whether a step's kernel stores D itself, in rows that it can count.
+    pub(crate) fn is_direct(&self, problem: &Problem, step: &Step) -> bool {
+        problem.is_direct(step) && self.ldd <= MAX_SIZE.into()
+    }
+
+    /// Whether one launch of a step's kernel has all problems of the batch: it takes several, stores D itself, and reads no operand that is
+    /// rewritten for each of them.
+    pub(crate) fn has_batch_in_launch(&self, problem: &Problem, step: &Step) -> bool {
+        let is_once =
+            self.passes(step).zip(self.matrices(problem)).map(|(passes, count)| passes.count() == 0 || count <= 1);
+        step.is_planned() && self.is_direct(problem, step) && is_once.a && is_once.b
+    }
+
+    /// How many matrices of the batch each operand is: one where all problems share it, none where k is 0 and none is read.
+    pub(crate) fn matrices(&self, problem: &Problem) -> Ab<usize> {
+        self.batch_strides(problem).map(|stride| match stride {
+            _ if self.k == 0 => 0,
+            0 => 1,
+            _ => problem.batch.count,
         })
     }
 

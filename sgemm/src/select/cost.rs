@@ -9,9 +9,9 @@
 //! k-tile takes `k_tile` and the rest of a tile `tile`; all of them share the memory, which operands pass once, and the L2 cache, which
 //! they pass with each block. What is longest decides, and where two are about as long, both do.
 
-use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, Operand, SM_SMEM_BYTES, Schedule, Step, Tile};
+use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, SM_SMEM_BYTES, Schedule, Step, Tile};
 
-use crate::plan::{Oriented, Passes};
+use crate::plan::Oriented;
 use crate::{Error, Problem};
 
 /// The alignment of rows from which on it makes no difference, in bytes.
@@ -101,14 +101,8 @@ impl Work {
 
     pub(super) fn new(step: &Step, problem: &Problem, oriented: &Oriented, sm_count: u32) -> Self {
         let (m, n, k) = (oriented.m, oriented.n, oriented.k);
-        let is_direct = problem.is_direct(step);
-        let passes = Ab { a: (Operand::A, oriented.operands.a), b: (Operand::B, oriented.operands.b) };
-        let alignments = oriented.alignments;
-        let passes =
-            passes.zip(alignments).map(|((operand, stored), alignment)| Passes::new(step, operand, stored, alignment));
         let count = problem.batch.count.max(1);
-        let is_in_launch = step.is_planned() && is_direct && passes.into_array().iter().all(|it| it.count() == 0);
-        let (problems, rounds) = if is_in_launch { (count, 1) } else { (1, count) };
+        let (problems, rounds) = if oriented.has_batch_in_launch(problem, step) { (count, 1) } else { (1, count) };
         let problems = u32::try_from(problems).unwrap_or(u32::MAX);
         let tiles = f64::from(m.div_ceil(step.tile.bm)) * f64::from(n.div_ceil(step.tile.bn)) * f64::from(problems);
         let k_tiles = f64::from(k.div_ceil(step.tile.bk));
@@ -142,11 +136,12 @@ impl Work {
         let size = u64::from(problem.input.bytes());
         let [of_a, of_b] = [m * k, k * n].map(|elements| bytes(elements, problem.input.bytes()));
         let of_c = bytes(m * n, problem.output.bytes());
-        let operands = oriented.operands.zip(alignments).map(|(stored, bytes)| unevenness(bytes, stored.ld * size));
+        let operands =
+            oriented.operands.zip(oriented.alignments).map(|(stored, bytes)| unevenness(bytes, stored.ld * size));
         let uneven = (operands.a * of_a + operands.b * of_b) / (of_a + of_b).max(1.0);
         let of_output = u64::from(problem.output.bytes());
         let uneven = [uneven, unevenness(EVEN, oriented.ldd * of_output)];
-        let has_postpass = !is_direct || splits.planes > 1;
+        let has_postpass = !oriented.is_direct(problem, step) || splits.planes > 1;
         let sums = if has_postpass { m * n * 4.0 * f64::from(splits.planes) } else { 0.0 };
         let rounds = rounds as f64;
         let Tile { bm, bn, bk, .. } = step.tile;
@@ -160,7 +155,9 @@ impl Work {
             f64::from(rows * columns) * size as f64 * waste
         });
         let k_tile = of_block.a + of_block.b;
-        let pass_bytes = f64::from(passes.a.count()) * 2.0 * of_a + f64::from(passes.b.count()) * 2.0 * of_b;
+        let prepasses = oriented.passes(step).zip(oriented.matrices(problem));
+        let prepasses = prepasses.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64);
+        let (postpasses, of_postpass) = if has_postpass { (rounds, (sums + of_c) * rounds) } else { (0.0, 0.0) };
         Self {
             blocks: blocks * rounds,
             k_tiles,
@@ -171,8 +168,8 @@ impl Work {
             launches: rounds,
             bytes: (of_a + of_b + of_c) * f64::from(problems) * rounds + sums * rounds,
             uneven,
-            passes: f64::from(passes.a.count() + passes.b.count() + u32::from(has_postpass)) * rounds,
-            pass_bytes: (pass_bytes + if has_postpass { sums + of_c } else { 0.0 }) * rounds,
+            passes: prepasses.a + prepasses.b + postpasses,
+            pass_bytes: 2.0 * (prepasses.a * of_a + prepasses.b * of_b) + of_postpass,
         }
     }
 }

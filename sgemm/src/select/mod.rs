@@ -100,18 +100,21 @@ impl<'a> Prediction<'a> {
         cost.time(&work, &self.table.memory, self.device.sm_count)
     }
 
+    /// Those that suit, each with its time in microseconds.
+    fn timed(&self, suits: impl Fn(&Step, &Cost) -> bool) -> impl Iterator<Item = (&'static Step, f64)> {
+        let suiting = self.table.costs.iter().filter(move |(step, cost)| suits(step, cost));
+        suiting.map(|(step, cost)| (*step, self.time(step, cost)))
+    }
+
     /// The one with the least time of those that suit.
     fn least(&self, suits: impl Fn(&Step, &Cost) -> bool) -> Option<Choice> {
-        let suiting = self.table.costs.iter().filter(|(step, cost)| suits(step, cost));
-        let timed = suiting.map(|(step, cost)| (*step, self.time(step, cost)));
-        let (step, time) = timed.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        let (step, time) = self.timed(suits).min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         Some(Choice { step, reason: Reason::Predicted(time) })
     }
 
     /// All that suit, the fastest first.
     fn ranked(&self, suits: impl Fn(&Step) -> bool) -> Vec<&'static Step> {
-        let suiting = self.table.costs.iter().filter(|(step, _)| suits(step));
-        let mut timed: Vec<_> = suiting.map(|(step, cost)| (*step, self.time(step, cost))).collect();
+        let mut timed: Vec<_> = self.timed(|step, _| suits(step)).collect();
         timed.sort_by(|(_, one), (_, other)| one.total_cmp(other));
         timed.into_iter().map(|(step, _)| step).collect()
     }

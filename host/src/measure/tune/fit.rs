@@ -1,6 +1,8 @@
 //! Constants of kernels that predict the times which were measured: least squares of the logarithms, by the method of Levenberg and
 //! Marquardt.
 
+use std::collections::BTreeMap;
+
 use gpu_kernels::{Precision, Step};
 use sgemm::select::{Cost, Memory, Work};
 
@@ -15,8 +17,12 @@ pub struct Sample {
     pub work: Work,
     /// How long that took, in microseconds.
     pub us: f64,
-    /// That time over that of the fastest kernel for the same problem.
-    pub behind: f64,
+}
+
+/// A sample, and its time over that of the fastest kernel for the same problem.
+struct Ranked {
+    sample: Sample,
+    behind: f64,
 }
 
 /// Fewer samples say nothing of a kernel.
@@ -40,14 +46,15 @@ const SM_THREADS: u32 = 2048;
 /// The constants of the memory and of all kernels with enough samples, on a device of so many SMs.
 #[must_use]
 pub fn fit(samples: &[Sample], sm_count: u32) -> (Memory, Vec<(&'static Step, Cost)>) {
+    let problems = by_problem(samples);
     let steps: Vec<_> = gpu_kernels::runnable()
-        .map(|step| (step, samples.iter().filter(|sample| sample.step == step).copied().collect::<Vec<_>>()))
+        .map(|step| (step, ranked(&problems).filter(|ranked| ranked.sample.step == step).collect::<Vec<_>>()))
         .filter(|(_, samples)| samples.len() >= LEAST_SAMPLES)
         .collect();
     let of = |memory: Memory| -> Vec<(&'static Step, Cost)> {
         steps.iter().filter_map(|(step, samples)| Some((*step, kernel(step, samples, &memory, sm_count)?))).collect()
     };
-    let error = |memory: Memory| regret(samples, &of(memory), &memory, sm_count);
+    let error = |memory: Memory| regret(&problems, &of(memory), &memory, sm_count);
     let mut memory = Memory { launch: 1.3, pass_gbps: 3600.0, gbps: 4300.0 };
     let mut least = error(memory);
     for factor in MEMORY_STEPS {
@@ -67,7 +74,7 @@ pub fn fit(samples: &[Sample], sm_count: u32) -> (Memory, Vec<(&'static Step, Co
         }
     }
     let costs = of(memory);
-    let candidates = candidates(samples, &costs, &memory, sm_count);
+    let candidates = candidates(&problems, &costs, &memory, sm_count);
     let candidate = |step: &Step| candidates.contains(&step.slug);
     let finished = |(step, cost)| (step, Cost { is_candidate: candidate(step), ..rounded(cost) });
     let costs = costs.into_iter().map(finished).collect();
@@ -83,40 +90,62 @@ pub fn error(samples: &[Sample], step: &Step, cost: &Cost, memory: &Memory, sm_c
     (squares.sum::<f64>() / own.len().max(1) as f64).sqrt()
 }
 
+/// The samples of each problem that has some.
+fn by_problem(samples: &[Sample]) -> Vec<Vec<Sample>> {
+    let mut problems = BTreeMap::<_, Vec<_>>::new();
+    for sample in samples {
+        problems.entry(sample.problem).or_default().push(*sample);
+    }
+    problems.into_values().collect()
+}
+
+/// The time of the fastest kernel for a problem, in microseconds.
+fn fastest(samples: &[Sample]) -> f64 {
+    samples.iter().map(|sample| sample.us).fold(f64::INFINITY, f64::min)
+}
+
+/// All samples, ranked in their problem.
+fn ranked(problems: &[Vec<Sample>]) -> impl Iterator<Item = Ranked> {
+    problems.iter().flat_map(|samples| {
+        let fastest = fastest(samples);
+        samples.iter().map(move |sample| Ranked { sample: *sample, behind: sample.us / fastest })
+    })
+}
+
+/// The sample of the kernel that is predicted to be the fastest of those for a problem that are candidates.
+#[must_use]
+pub fn chosen(samples: &[Sample], costs: &[(&'static Step, Cost)], memory: &Memory, sm_count: u32) -> Option<Sample> {
+    let predicted = |sample: &Sample| {
+        let (_, cost) = costs.iter().find(|(step, cost)| cost.is_candidate && *step == sample.step)?;
+        Some((cost.time(&sample.work, memory, sm_count), *sample))
+    };
+    let predicted = samples.iter().filter_map(predicted);
+    predicted.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, sample)| sample)
+}
+
 /// The kernels to choose among: as long as choosing by predictions costs no more without one, the one is given up without which it
 /// costs least. What is predicted of a kernel that is hardly ever the fastest can only mislead.
 fn candidates(
-    samples: &[Sample],
+    problems: &[Vec<Sample>],
     costs: &[(&'static Step, Cost)],
     memory: &Memory,
     sm_count: u32,
 ) -> Vec<&'static str> {
-    struct Timed {
-        slug: &'static str,
-        predicted: f64,
-        behind: f64,
-    }
-    let problems = samples.iter().map(|sample| sample.problem + 1).max().unwrap_or(0);
+    // Of each kernel for a problem: what is predicted, and the logarithm of what it took.
+    let timed = |sample: &Sample| {
+        let (step, cost) = costs.iter().find(|(step, _)| *step == sample.step)?;
+        Some((step.slug, cost.time(&sample.work, memory, sm_count), sample.us.ln()))
+    };
     // Once for all kernels that ran, and once for those of fp32, which the strictest class is left with.
-    let mut of_problem: Vec<Vec<Timed>> = (0..2 * problems).map(|_| Vec::new()).collect();
-    for sample in samples {
-        let Some((step, cost)) = costs.iter().find(|(step, _)| *step == sample.step) else { continue };
-        let timed = || Timed {
-            slug: step.slug,
-            predicted: cost.time(&sample.work, memory, sm_count),
-            behind: sample.behind.ln(),
-        };
-        of_problem[sample.problem].push(timed());
-        if step.precision == Precision::Fp32 {
-            of_problem[problems + sample.problem].push(timed());
-        }
-    }
-    of_problem.retain(|times| !times.is_empty());
+    let of_all = problems.iter().map(|samples| samples.iter().filter_map(timed).collect::<Vec<_>>());
+    let is_fp32 = |sample: &&Sample| sample.step.precision == Precision::Fp32;
+    let of_fp32 = problems.iter().map(|samples| samples.iter().filter(is_fp32).filter_map(timed).collect());
+    let of_problem: Vec<_> = of_all.chain(of_fp32).filter(|times| !times.is_empty()).collect();
     let lost = |left: &[&str]| {
-        let of_left = |times: &Vec<Timed>| {
-            let left = times.iter().filter(|timed| left.contains(&timed.slug));
-            let chosen = left.min_by(|one, other| one.predicted.total_cmp(&other.predicted));
-            chosen.map_or(f64::INFINITY, |chosen| chosen.behind)
+        let of_left = |times: &Vec<(&str, f64, f64)>| {
+            let left = times.iter().filter(|(slug, ..)| left.contains(slug));
+            let chosen = left.min_by(|(_, one, _), (_, other, _)| one.total_cmp(other));
+            chosen.map_or(f64::INFINITY, |(.., logarithm)| *logarithm)
         };
         of_problem.iter().map(of_left).sum::<f64>()
     };
@@ -134,39 +163,31 @@ fn candidates(
 
 /// The mean logarithm of what choosing by predictions costs. The memory's constants are chosen by it: they are the same for all kernels,
 /// most of which are never chosen.
-fn regret(samples: &[Sample], costs: &[(&'static Step, Cost)], memory: &Memory, sm_count: u32) -> f64 {
-    let mut chosen: Vec<Option<(f64, f64)>> = Vec::new();
-    for sample in samples {
-        let Some((_, cost)) = costs.iter().find(|(step, _)| *step == sample.step) else { continue };
-        let predicted = cost.time(&sample.work, memory, sm_count);
-        if chosen.len() <= sample.problem {
-            chosen.resize(sample.problem + 1, None);
-        }
-        let least = &mut chosen[sample.problem];
-        if least.is_none_or(|(time, _)| predicted < time) {
-            *least = Some((predicted, sample.behind));
-        }
-    }
-    let factors: Vec<_> = chosen.into_iter().flatten().map(|(_, behind)| behind.ln()).collect();
-    factors.iter().sum::<f64>() / factors.len().max(1) as f64
+fn regret(problems: &[Vec<Sample>], costs: &[(&'static Step, Cost)], memory: &Memory, sm_count: u32) -> f64 {
+    let of_problem = |samples: &Vec<Sample>| {
+        let chosen = chosen(samples, costs, memory, sm_count)?;
+        Some((chosen.us / fastest(samples)).ln())
+    };
+    let logarithms: Vec<_> = problems.iter().filter_map(of_problem).collect();
+    logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64
 }
 
 /// The best constants of a kernel over the numbers of blocks that may fit on an SM.
-fn kernel(step: &'static Step, samples: &[Sample], memory: &Memory, sm_count: u32) -> Option<Cost> {
+fn kernel(step: &'static Step, samples: &[Ranked], memory: &Memory, sm_count: u32) -> Option<Cost> {
     let fits = (1..=Cost::most_slots(step, SM_THREADS))
         .map(|slots| levenberg_marquardt(Cost { slots, ..Cost::guess(step) }, samples, memory, sm_count));
     fits.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, cost)| cost)
 }
 
 /// The constants near `guess` with the least error, and that error.
-fn levenberg_marquardt(guess: Cost, samples: &[Sample], memory: &Memory, sm_count: u32) -> (f64, Cost) {
+fn levenberg_marquardt(guess: Cost, samples: &[Ranked], memory: &Memory, sm_count: u32) -> (f64, Cost) {
     let guessed = logarithms(guess);
     let residuals = |at: &[f64; CONSTANTS]| -> Vec<f64> {
         let cost = exponentials(at, guess);
-        let of_sample = |sample: &Sample| {
+        let of_sample = |Ranked { sample, behind }: &Ranked| {
             let residual = (cost.time(&sample.work, memory, sm_count) / sample.us).ln();
             // What is far behind is not chosen, unless its time is predicted to be far shorter than it is.
-            let weight = if residual > 0.0 { 1.0 / (sample.behind * sample.behind) } else { 1.0 };
+            let weight = if residual > 0.0 { 1.0 / (behind * behind) } else { 1.0 };
             weight * damped(residual)
         };
         let drawn = at.iter().zip(guessed).map(|(at, guessed)| PRIOR * (at - guessed));
@@ -272,7 +293,7 @@ mod tests {
             .map(|(number, [m, n, k])| {
                 let problem = Problem::new(m, n, k).with_accuracy(AccuracyClass::Fp32);
                 let work = Work::of(step, &problem, 132).unwrap();
-                Sample { problem: number, step, work, us: truth.time(&work, &memory, 132), behind: 1.0 }
+                Sample { problem: number, step, work, us: truth.time(&work, &memory, 132) }
             })
             .collect();
         let (found, costs) = fit(&samples, 132);

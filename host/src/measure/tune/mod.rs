@@ -8,7 +8,7 @@ use std::{fmt, fs};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use results::ShapeTiming;
-use sgemm::select::{Cost, Entry, Header, Table, Work};
+use sgemm::select::{Entry, Header, Table, Work};
 
 use self::fit::Sample;
 use crate::backend::emulator::{EmulatorBackend, Estimator, Model};
@@ -63,9 +63,6 @@ const HOW: &str = "medians of sequences beyond L2, as CUDA graphs, of all kernel
                    least squares of the logarithms";
 
 /// What kernels are timed on.
-///
-/// # Panics
-/// Never: the random set's name is one.
 #[must_use]
 pub fn set() -> Set {
     let mut rng = StdRng::seed_from_u64(SEED);
@@ -143,17 +140,11 @@ pub fn modelled(model: &'static Model, watch: &mut dyn FnMut(&str)) -> Result<Ta
             if let Ok(work) = Work::of(step, &problem, device.sm_count) {
                 let number =
                     CLASSES * problem_number + AccuracyClass::ALL.iter().position(|one| *one == class).unwrap_or(0);
-                samples.push((class, [m, n, k], Sample { problem: number, step, work, us: ms * 1e3, behind: 1.0 }));
+                samples.push(Sample { problem: number, step, work, us: ms * 1e3 });
             }
         }
     }
-    let least = |class, shape| {
-        let alike = samples.iter().filter(|(other, of, _)| (*other, *of) == (class, shape));
-        alike.map(|(.., sample)| sample.us).fold(f64::INFINITY, f64::min)
-    };
-    let ranked =
-        samples.iter().map(|(class, shape, sample)| Sample { behind: sample.us / least(*class, *shape), ..*sample });
-    let (memory, costs) = fit::fit(&ranked.collect::<Vec<_>>(), device.sm_count);
+    let (memory, costs) = fit::fit(&samples, device.sm_count);
     let header = Header {
         device: device.name.clone(),
         date: now(),
@@ -171,11 +162,10 @@ fn samples_of(rows: &[ShapeTiming]) -> Vec<Sample> {
 /// What is known of each kernel from the row of that number.
 fn samples(problem: usize, row: &ShapeTiming) -> Vec<Sample> {
     let Some((case, class)) = case(row) else { return Vec::new() };
-    let least = row.kernels.iter().map(|kernel| kernel.time_ms).fold(f64::INFINITY, f64::min);
     let sample = |kernel: &results::KernelTime| {
         let step = gpu_kernels::find(&kernel.kernel)?;
         let work = Work::of(step, &case.problem(class), row.sm_count).ok()?;
-        Some(Sample { problem, step, work, us: kernel.time_ms * 1e3, behind: kernel.time_ms / least })
+        Some(Sample { problem, step, work, us: kernel.time_ms * 1e3 })
     };
     row.kernels.iter().filter_map(sample).collect()
 }
@@ -223,30 +213,21 @@ pub struct Fit {
 pub struct Regret {
     /// The shape, and its class.
     pub name: String,
-    /// The kernel that is predicted to be the fastest.
+    /// The kernel that is predicted to be the fastest, of those that were timed.
     pub chosen: &'static str,
     /// The one that is.
-    pub best: String,
+    pub best: &'static str,
     /// The time of the first over that of the second.
     pub factor: f64,
 }
 
 impl Regret {
     fn of(table: &Table, row: &ShapeTiming) -> Option<Self> {
-        let (case, class) = case(row)?;
-        let problem = case.problem(class);
-        let predicted = |(step, cost): &(&'static gpu_kernels::Step, Cost)| {
-            let is_one = class.meets(step) && cost.is_candidate;
-            let work = is_one.then(|| Work::of(step, &problem, row.sm_count).ok()).flatten()?;
-            Some((*step, cost.time(&work, &table.memory, row.sm_count)))
-        };
-        let (chosen, _) =
-            table.costs.iter().filter_map(predicted).min_by(|(_, one), (_, other)| one.total_cmp(other))?;
-        let best = row.kernels.iter().min_by(|one, other| one.time_ms.total_cmp(&other.time_ms))?;
-        let time = row.kernels.iter().find(|kernel| kernel.kernel == chosen.slug)?;
-        let factor = time.time_ms / best.time_ms;
-        let name = format!("{} in {}", row.name(), class.name());
-        Some(Self { name, chosen: chosen.slug, best: best.kernel.clone(), factor })
+        let samples = samples(0, row);
+        let chosen = fit::chosen(&samples, &table.costs, &table.memory, row.sm_count)?;
+        let best = samples.iter().min_by(|one, other| one.us.total_cmp(&other.us))?;
+        let name = format!("{} in {}", row.name(), row.class);
+        Some(Self { name, chosen: chosen.step.slug, best: best.step.slug, factor: chosen.us / best.us })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The text of a table: `key = value` lines, a line of ten words for each kernel, and one of five for each shape and class.
+//! The text of a table: `key = value` lines, a line of eleven words for each kernel, and one of five for each shape and class.
 
 use std::fmt::Write as _;
 
