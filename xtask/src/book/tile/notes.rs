@@ -208,7 +208,7 @@ fn copies(step: &Step) -> Option<Note> {
     let share = |name: &str, share: Share| {
         let count = share.accesses(step);
         let times = if count == 1 { String::new() } else { format!("{count} x ") };
-        format!("{times}{} bits of {name}", 32 * share.width)
+        format!("{times}{} bits of {name}", 8 * step.precision.input().bytes() * share.width)
     };
     let how = match step.dynamic_smem_bytes {
         0 => "copies",

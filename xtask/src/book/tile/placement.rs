@@ -38,12 +38,15 @@ enum Order {
     Rows,
     /// The same, where a warpgroup has 64 columns.
     Columns,
+    /// A warp is a row, TN adjacent columns each; its rows are as many apart as there are warps.
+    Interleaved,
 }
 
 impl Order {
     fn of(step: &Step) -> Self {
         match step.slug.split('/').next().unwrap_or_default() {
             _ if shares_k(step) => Self::Along,
+            _ if step.is_planned() && !step.may_be_split() => Self::Interleaved,
             _ if step.precision == Precision::Tf32 => Self::Columns,
             _ if step.precision != Precision::Fp32 => Self::Rows,
             _ if transposes_itself(step) => Self::SpreadDiagonals,
@@ -79,6 +82,7 @@ pub fn computing(step: &Step) -> std::ops::Range<u32> {
     match step.precision {
         Precision::Fp32 => 0..results(step),
         _ if shares_k(step) => 0..results(step),
+        _ if step.maps.is_none() => 0..step.threads(),
         _ if step.threads().is_multiple_of(WARPGROUP) => WARPGROUP..step.threads(),
         _ => 0..step.threads() - WARP,
     }
@@ -123,6 +127,10 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
             let (group, warp) = ((thread - computing(step).start) / WARPGROUP, thread % WARPGROUP / WARP);
             let col = group * 64 + warp / 2 * 32 + warp % 2 * 8 + lane / 16 * 16 + lane / 4 % 4;
             products(tile.bm).map(|[half, row]| [row + lane % 4 * 2, col + half * 4]).collect()
+        }
+        Order::Interleaved => {
+            let (warp, warps) = (thread / WARP, step.threads() / WARP);
+            grid(tile.tm, tile.tn).map(|[i, j]| [warp + i * warps, lane * tile.tn + j]).collect()
         }
     }
 }
@@ -192,7 +200,7 @@ impl Share {
     /// How an operand's slice is copied, if threads copy it.
     pub fn of(step: &Step, operand: Operand) -> Option<Self> {
         let tile = step.tile;
-        if tile.bk == 1 || step.maps.is_some() || shares_k(step) {
+        if tile.bk == 1 || step.maps.is_some() || shares_k(step) || Order::of(step) == Order::Interleaved {
             return None;
         }
         let is_transposed = operand == Operand::A && step.prepasses.iter().any(|prepass| prepass.transposes);
@@ -203,6 +211,8 @@ impl Share {
         };
         let is_async = step.dynamic_smem_bytes > 0;
         let (width, columns) = match operand {
+            // Rows are aligned, and copied by 16 bytes.
+            _ if step.precision != Precision::Fp32 => (16 / step.precision.input().bytes(), shape[1]),
             Operand::A if is_async => (1, 8),
             Operand::B if is_async => (VEC, (WARP * VEC).min(tile.bn)),
             _ if step.vector_loads => (VEC, shape[1]),
