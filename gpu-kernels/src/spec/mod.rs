@@ -304,25 +304,32 @@ impl Step {
         let Schedule::PlannedSplitK { blocks_per_sm, reduction_k } = self.schedule else { return Splits::NONE };
         let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems)) as u64;
         // With more stages, a block needs no others beside it.
-        let slots = (sm_count * if self.stage_bytes > 0 { 1 } else { blocks_per_sm }) as u64;
+        let slots = at_least_1(sm_count * if self.stage_bytes > 0 { 1 } else { blocks_per_sm }) as u64;
         let (k, reduction_k) = (k as u64, reduction_k as u64);
-        let (mut best, mut least) = (Splits::NONE, u64::MAX);
-        let mut cluster = 1;
+        let (mut best, mut least) = (Splits::NONE, blocks.div_ceil(slots) * k);
+        let mut cluster = 2;
         while cluster <= Splits::MAX_CLUSTER {
+            // A cluster is in one GPC, and larger ones leave SMs over there.
+            let slots = if cluster > 2 && self.stage_bytes > 0 { slots * 10 / 11 } else { slots };
+            let reduction = reduction_k * (4 + cluster as u64) / 4;
+            let most = if cluster == Splits::MAX_CLUSTER && problems == 1 { MAX_PLANES } else { 1 };
             let mut planes = 1;
-            while planes == 1 || (cluster == Splits::MAX_CLUSTER && problems == 1 && planes <= MAX_PLANES) {
+            while planes <= most {
                 let splits = Splits { cluster, planes };
-                let count = splits.count() as u64;
-                let reduction = if cluster > 1 { reduction_k * (4 + cluster as u64) / 4 } else { 0 };
                 let addition = if planes > 1 { reduction_k * (4 + planes as u64 / 4) } else { 0 };
-                let time = (blocks * count).div_ceil(slots) * k.div_ceil(count) + reduction + addition;
-                // A cluster is in one GPC, and larger ones leave SMs over there.
-                let slots = if cluster > 2 && self.stage_bytes > 0 { slots * 10 / 11 } else { slots };
-                let has_slots = count == 1 || blocks * count <= slots;
-                if has_slots && time < least {
+                let passes = reduction + addition;
+                let count = splits.count() as u64;
+                if blocks * count > slots || passes >= least {
+                    break; // as for all that are more
+                }
+                let time = k.div_ceil(count) + passes;
+                if time < least {
                     (best, least) = (splits, time);
                 }
                 planes += 1;
+            }
+            if planes == 1 {
+                break;
             }
             cluster += 1;
         }
