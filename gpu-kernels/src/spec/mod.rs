@@ -2,12 +2,14 @@
 
 mod arithmetic;
 mod geometry;
+mod launch;
 mod operand;
 mod postpass;
 mod schedule;
 
 pub use arithmetic::{Element, Precision, Target};
 pub use geometry::{Ab, Coord, Extent};
+pub use launch::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES};
 pub use operand::{
     NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed,
 };
@@ -115,14 +117,6 @@ pub const STREAM_ARGUMENTS: [(&str, &str); 3] =
 
 /// What [`Step::fused`] takes last, as a [`Postpass`] does: a bias of C's type, which may be null, and an [`Activation`].
 pub const FUSION_ARGUMENTS: [(&str, &str); 3] = [("bias", "*const f32"), ("bias_per", "u32"), ("activation", "u32")];
-
-/// Shared memory of an SM that can run every step, and what each block takes of it beside its own, in bytes.
-pub const SM_SMEM_BYTES: u32 = 228 << 10;
-/// See [`SM_SMEM_BYTES`].
-pub const BLOCK_SMEM_BYTES: u32 = 1 << 10;
-
-/// The most planes that a plan divides k into.
-const MAX_PLANES: u32 = 64;
 
 /// The largest m, n, k or leading dimension, as in BLAS with its signed 32-bit integers: kernels count in 32 bits, and
 /// the end of a tile beyond the end of a matrix must not wrap around.
@@ -295,69 +289,6 @@ impl Step {
     #[must_use]
     pub const fn may_be_split(&self) -> bool {
         matches!(self.schedule, Schedule::PlannedSplitK { reduction_k: 0..MAX_SIZE, .. })
-    }
-
-    /// Into how many splits a plan divides k, for so many problems in one launch: of those for which there are slots, so many that the
-    /// longest k of a block, and what the reduction takes, are least. Planes, which a launch adds, are for what is too long for a cluster.
-    #[must_use]
-    pub const fn splits(&self, m: u32, n: u32, k: u32, problems: u32, sm_count: u32) -> Splits {
-        let Schedule::PlannedSplitK { blocks_per_sm, reduction_k } = self.schedule else { return Splits::NONE };
-        let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems)) as u64;
-        // With more stages, a block needs no others beside it.
-        let slots = at_least_1(sm_count * if self.stage_bytes > 0 { 1 } else { blocks_per_sm }) as u64;
-        let (k, reduction_k) = (k as u64, reduction_k as u64);
-        let (mut best, mut least) = (Splits::NONE, blocks.div_ceil(slots) * k);
-        let mut cluster = 2;
-        while cluster <= Splits::MAX_CLUSTER {
-            // A cluster is in one GPC, and larger ones leave SMs over there.
-            let slots = if cluster > 2 && self.stage_bytes > 0 { slots * 10 / 11 } else { slots };
-            let reduction = reduction_k * (4 + cluster as u64) / 4;
-            let most = if cluster == Splits::MAX_CLUSTER && problems == 1 { MAX_PLANES } else { 1 };
-            let mut planes = 1;
-            while planes <= most {
-                let splits = Splits { cluster, planes };
-                let addition = if planes > 1 { reduction_k * (4 + planes as u64 / 4) } else { 0 };
-                let passes = reduction + addition;
-                let count = splits.count() as u64;
-                if blocks * count > slots || passes >= least {
-                    break; // as for all that are more
-                }
-                let time = k.div_ceil(count) + passes;
-                if time < least {
-                    (best, least) = (splits, time);
-                }
-                planes += 1;
-            }
-            if planes == 1 {
-                break;
-            }
-            cluster += 1;
-        }
-        best
-    }
-
-    /// Dynamic shared memory of each of so many blocks of a launch, in bytes: stages for so many k-tiles, as long as as many blocks share
-    /// an SM as there are.
-    #[must_use]
-    pub const fn launch_smem_bytes(&self, blocks: u64, k_tiles: u32, sm_count: u32) -> u32 {
-        let Schedule::PlannedSplitK { blocks_per_sm, .. } = self.schedule else { return self.dynamic_smem_bytes };
-        let of_sm = at_least_1(if blocks < (sm_count * blocks_per_sm) as u64 {
-            (blocks as u32).div_ceil(at_least_1(sm_count))
-        } else {
-            blocks_per_sm
-        });
-        let stages = match self.stage_bytes {
-            0 => 0,
-            bytes => least((SM_SMEM_BYTES / of_sm - BLOCK_SMEM_BYTES) / bytes, k_tiles),
-        };
-        let bytes = stages * self.stage_bytes;
-        if bytes > self.dynamic_smem_bytes { bytes } else { self.dynamic_smem_bytes }
-    }
-
-    /// The most that [`launch_smem_bytes`](Self::launch_smem_bytes) asks for.
-    #[must_use]
-    pub const fn most_smem_bytes(&self) -> u32 {
-        self.launch_smem_bytes(1, u32::MAX, 1)
     }
 
     /// The tile of C that a block computes, alone or with the other blocks along z. `None` for a block of the stream-K tiles.
