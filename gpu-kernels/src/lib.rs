@@ -19,6 +19,7 @@ mod ptx;
 pub mod spec;
 pub mod steps;
 
+pub use hardware::{SECTOR_BYTES, SWIZZLE_BYTES};
 pub use postpass::finish;
 pub use prepass::align::align;
 pub use prepass::transpose::transpose;

@@ -41,10 +41,10 @@ pub(crate) struct Target<'g> {
 }
 
 impl Target<'_> {
-    /// Whether the block needs no others' partial tiles and no C, nothing is fused, and C is not of f32.
+    /// Whether the block needs no others' partial tiles and no C, and nothing is fused.
     #[inline(always)]
     pub fn is_plain<O: Output>(&self, block: PlannedBlock, fused: Fused<O>) -> bool {
-        (block.cluster == 1) & !self.is_f32 & (self.g.beta == 0.0) & fused.changes_nothing()
+        (block.cluster == 1) & (self.g.beta == 0.0) & fused.changes_nothing()
     }
 
     /// Elements of C before the tile's first.
@@ -77,14 +77,13 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
         self.smem.wrapping_add((row * Self::PITCH + col) as usize)
     }
 
-    /// Whether a block needs no others' partial tiles and no C, and may store VEC adjacent f32 of its own at once, all of them in bounds:
-    /// then the way through shared memory, which takes longer, gains nothing.
+    /// Whether VEC adjacent f32 of the tile may be stored at once, all of them in bounds: then, where the block needs nothing else, the way
+    /// through shared memory, which takes longer, gains nothing.
     #[inline(always)]
-    pub fn is_stored_directly(self, block: PlannedBlock, target: Target) -> bool {
+    pub fn is_full_and_aligned(self, target: Target) -> bool {
         let Target { g, tile, .. } = target;
         let is_full_tile = (g.m - tile.row >= BM) & (g.n - tile.col >= BN);
-        let c = g.c.wrapping_add(target.first());
-        is_full_tile & (block.cluster == 1) & (g.beta == 0.0) & f32x4::aligned(c, g.ldc)
+        is_full_tile & f32x4::aligned(g.c.wrapping_add(target.first()), g.ldc)
     }
 
     /// Reduces the partial tiles of the cluster, and stores what the epilogue makes of them.

@@ -35,7 +35,7 @@ impl<const K: usize, const ROWS: u32> OuterProduct<K, ROWS> {
     const B_ROW: u32 = VECTOR * PITCH;
 
     /// A step of this shape, without its names. k is not split.
-    pub const fn any_layout_step(precision: Precision, blocks_per_sm: u32, _: u32) -> Step {
+    pub const fn any_layout_step(precision: Precision, blocks_per_sm: u32) -> Step {
         assert!(Self::A_WORDS <= Self::ANY_LAYOUT_THREADS, "a thread copies one element of A at most");
         Step {
             precision,

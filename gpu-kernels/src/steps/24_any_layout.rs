@@ -136,7 +136,8 @@ pub mod kernel {
             let partial = PartialTile::<M, N, PAD>::new(shared::dynamic_shared_mem());
             // SAFETY: a thread's elements are in the tile. The partial tile is where the stages were, which every warp has read.
             unsafe {
-                if fused.changes_nothing() && partial.is_stored_directly(block, target) {
+                let is_plain = target.is_plain(block, fused);
+                if is_plain && partial.is_full_and_aligned(target) {
                     if !Self::is_first_slice() {
                         return;
                     }
@@ -154,7 +155,7 @@ pub mod kernel {
                 if Self::is_first_slice() {
                     Self::for_each_vector(acc, |at, values| f32x4::store(partial.at(at), values));
                 }
-                if fused.changes_nothing() & (block.cluster == 1) & (target.g.beta == 0.0) {
+                if is_plain {
                     tile_rows::store::<M, N, PAD, THREADS>(partial, target);
                     return;
                 }

@@ -19,9 +19,6 @@ use crate::{Precision, Step};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
-/// What a reduction takes: four k-tiles.
-const REDUCTION_K: u32 = 256;
-
 /// This step's entry in the registry: f16.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
@@ -35,7 +32,7 @@ macro_rules! kernels {
             base: Some("hgemm"),
             summary: "f16 or bf16 on the tensor cores: small tiles, k in as many splits as the plan says, operands as they are",
             source: "CUTLASS, split-K for few tiles; cuBLAS's tiles for small problems",
-            ..<$shape>::step(Precision::$precision, $blocks, REDUCTION_K)
+            ..<$shape>::step(Precision::$precision, $blocks)
         }),*];
 
         $(
@@ -101,6 +98,7 @@ pub mod kernel {
                 // shared memory
                 let mut ring = Self::ring(Ab { a: a_map, b: b_map });
                 let partial = Self::partial_tile();
+
                 // tile coordinates
                 let block = planned.begin();
                 let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
@@ -109,7 +107,7 @@ pub mod kernel {
 
                 let offset = planned.offset_of_c(block);
                 let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
-                let is_stored_directly = target.is_plain(block, fused);
+                let is_stored_directly = !target.is_f32 & target.is_plain(block, fused);
                 if Self::is_producer() {
                     // global to shared (producer)
                     let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a);

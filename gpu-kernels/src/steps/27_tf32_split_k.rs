@@ -87,6 +87,7 @@ pub mod kernel {
                 // shared memory
                 let mut ring = Self::ring(Ab { a: a_map, b: b_map });
                 let partial = Self::partial_tile();
+
                 // tile coordinates
                 let block = planned.begin();
                 let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };

@@ -28,11 +28,12 @@ use half::{bf16, f16};
 /// So many threads have a row.
 struct Rows<const LANES: u32>;
 
-/// As many as have a row of a block that stages its rows.
+/// As many as have a row of a block that stages its rows, and a whole block.
 const STAGED: u32 = 2;
+const BLOCK: u32 = 256;
 
 impl<const LANES: u32> Rows<LANES> {
-    const THREADS: u32 = if LANES == STAGED { 128 } else { 256 };
+    const THREADS: u32 = if LANES == STAGED { 128 } else { BLOCK };
     /// Blocks of an SM: as many as have shared memory there, or 64 registers for each thread.
     const BLOCKS_PER_SM: u32 = if LANES == STAGED { 7 } else { 4 };
     /// Rows of a block.
@@ -88,8 +89,6 @@ macro_rules! kernels {
         )*
     };
 }
-
-const BLOCK: u32 = 256;
 
 kernels! {
     sgemm_gemv_rows "gemv-rows" WARP, Fp32 f32 F32;

@@ -19,9 +19,6 @@ use crate::{Precision, Step};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
-/// What a reduction takes: four k-tiles.
-const REDUCTION_K: u32 = 256;
-
 /// This step's entry in the registry: f16.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
@@ -35,7 +32,7 @@ macro_rules! kernels {
             base: Some("hgemm-split-k"),
             summary: "f16 or bf16 on the tensor cores in any order and at any alignment, thin k included: no pre-pass",
             source: "CUTLASS, cp.async and wgmma for operands that TMA cannot load",
-            ..<$shape>::any_layout_step(Precision::$precision, $blocks, REDUCTION_K)
+            ..<$shape>::any_layout_step(Precision::$precision, $blocks)
         }),*];
 
         $(
@@ -116,7 +113,7 @@ pub mod kernel {
                 let block = PlannedBlock::new(compiler::opaque(planned.planes));
                 let offset = planned.offset_of_c(block);
                 let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
-                if target.is_plain(block, fused) {
+                if !target.is_f32 & target.is_plain(block, fused) {
                     Self::store::<I>(target, &acc);
                 } else {
                     let partial = Self::partial_tile();

@@ -75,9 +75,11 @@ impl Oriented {
     /// Whether one launch of a step's kernel has all problems of the batch: it takes several, stores D itself, and reads no operand that is
     /// rewritten for each of them.
     pub(crate) fn has_batch_in_launch(&self, problem: &Problem, step: &Step) -> bool {
-        let is_once =
-            self.passes(step).zip(self.matrices(problem)).map(|(passes, count)| passes.count() == 0 || count <= 1);
-        step.is_planned() && self.is_direct(problem, step) && is_once.a && is_once.b
+        let is_read_as_it_is = || {
+            let operands = self.passes(step).zip(self.matrices(problem));
+            operands.into_array().iter().all(|(passes, count)| passes.count() == 0 || *count <= 1)
+        };
+        step.is_planned() && self.is_direct(problem, step) && is_read_as_it_is()
     }
 
     /// How many matrices of the batch each operand is: one where all problems share it, none where k is 0 and none is read.

@@ -9,17 +9,13 @@
 //! k-tile takes `k_tile` and the rest of a tile `tile`; all of them share the memory, which operands pass once, and the L2 cache, which
 //! they pass with each block. What is longest decides, and where two are about as long, both do.
 
-use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, SM_SMEM_BYTES, Schedule, Step, Tile};
+use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, SECTOR_BYTES, SM_SMEM_BYTES, SWIZZLE_BYTES, Schedule, Step, Tile};
 
 use crate::plan::Oriented;
 use crate::{Error, Problem};
 
 /// The alignment of rows from which on it makes no difference, in bytes.
 const EVEN: u64 = 16;
-
-/// What is loaded at once, in bytes: by a warp, and as a row of a box.
-const SECTOR_BYTES: u64 = 32;
-const SWIZZLE_BYTES: u64 = 128;
 
 /// Blocks beyond which an SM's number of them makes no difference.
 const MOST_SLOTS: u32 = 16;
@@ -149,7 +145,7 @@ impl Work {
             let adjacent = if stored.transposed { rows } else { columns };
             let waste = match step.maps {
                 // A row of a box is asked for as often as it takes a line of a wider one.
-                Some(_) => (SWIZZLE_BYTES as f64 / (stored.ld * size) as f64).max(1.0),
+                Some(_) => (f64::from(SWIZZLE_BYTES) / (stored.ld * size) as f64).max(1.0),
                 None => waste(adjacent, stored.ld, size),
             };
             f64::from(rows * columns) * size as f64 * waste
@@ -211,7 +207,7 @@ impl Cost {
 
 /// How many times as much as asked for is loaded where so many elements of a row are, and rows are so far apart: whole sectors are.
 fn waste(adjacent: u32, ld: u64, element_bytes: u64) -> f64 {
-    (ld.min(SECTOR_BYTES / element_bytes) as f64 / f64::from(adjacent)).max(1.0)
+    (ld.min(u64::from(SECTOR_BYTES) / element_bytes) as f64 / f64::from(adjacent)).max(1.0)
 }
 
 /// Of rows so many bytes apart, the first of which begins at a multiple of so many.

@@ -29,6 +29,9 @@ const ROW: u32 = SWIZZLE_BYTES / 2;
 /// Depth of a k-tile.
 pub(crate) const BK: u32 = ROW;
 
+/// What a reduction takes: four k-tiles.
+const REDUCTION_K: u32 = 4 * BK;
+
 /// Words between the rows of a partial tile in shared memory: those of four rows that a warp stores at once lie in different banks.
 const PAD: u32 = 8;
 
@@ -46,7 +49,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     const STAGE_BYTES: u32 = Self::A_BYTES + BN * SWIZZLE_BYTES;
 
     /// The same without a producer: all threads copy operands, whatever their order and alignment, and then multiply.
-    pub const fn any_layout_step(precision: Precision, blocks_per_sm: u32, reduction_k: u32) -> Step {
+    pub const fn any_layout_step(precision: Precision, blocks_per_sm: u32) -> Step {
         let smem_bytes = STAGES * Self::STAGE_BYTES;
         assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
         Step {
@@ -56,12 +59,12 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
             transposed: Transposed::Read,
             dynamic_smem_bytes: smem_bytes,
             stage_bytes: 0,
-            ..Self::step(precision, blocks_per_sm, reduction_k)
+            ..Self::step(precision, blocks_per_sm)
         }
     }
 
     /// A step of this shape, of which an SM holds so many blocks, without its names.
-    pub const fn step(precision: Precision, blocks_per_sm: u32, reduction_k: u32) -> Step {
+    pub const fn step(precision: Precision, blocks_per_sm: u32) -> Step {
         assert!(BM.is_multiple_of(WGMMA_M) && BN == 2 * ACC as u32, "accumulators fill the tile");
         let smem_bytes = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES);
         assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
@@ -72,7 +75,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
             target: Target::Sm90a,
             tile: Tile { bm: BM, bn: BN, bk: BK, tm: 2, tn: ACC as u32 / 2 },
             block: [Self::THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K },
             prepasses: const { &[align(Operand::A, Element::F16), align(Operand::B, Element::F16)] },
             maps: Some(Ab { a: swizzled(element, BM, ROW), b: swizzled(element, BK, Self::PANEL) }),
             transposed: Transposed::Mapped(Ab { a: swizzled(element, BK, ROW), b: swizzled(element, BN, ROW) }),
