@@ -150,7 +150,9 @@ impl Work {
             };
             f64::from(rows * columns) * size as f64 * waste
         });
-        let k_tile = of_block.a + of_block.b;
+        let row_bytes = oriented.operands.map(|stored| stored.ld * size);
+        let group = step.group(oriented.m, oriented.n, oriented.k, problems, splits, sm_count, row_bytes);
+        let k_tile = of_block.a / f64::from(group.columns) + of_block.b / f64::from(group.rows);
         let prepasses = oriented.passes(step).zip(oriented.matrices(problem));
         let prepasses = prepasses.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64);
         let (postpasses, of_postpass) = if has_postpass { (rounds, (sums + of_c) * rounds) } else { (0.0, 0.0) };
