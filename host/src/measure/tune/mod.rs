@@ -59,7 +59,7 @@ const SEED: u64 = 0x7e57;
 const LONGEST: u32 = 60_000;
 
 const HOW: &str = "medians of sequences beyond L2, as CUDA graphs, of all kernels that are not far slower than the fastest; constants by \
-                   least squares of the logarithms";
+                   least squares of the logarithms, then by what choosing costs";
 
 /// What kernels are timed on.
 #[must_use]
@@ -116,7 +116,8 @@ pub fn table(rows: &[ShapeTiming]) -> Result<Table, Error> {
 }
 
 const CLASSES: usize = AccuracyClass::ALL.len();
-const MODELLED: &str = "the emulator's model; constants by least squares of the logarithms";
+const MODELLED: &str = "the emulator's model; constants by least squares of the logarithms, then by what choosing \
+                        costs";
 
 /// The table of a device that was never measured: of the times that the emulator models. `watch` is told what it is at.
 ///
