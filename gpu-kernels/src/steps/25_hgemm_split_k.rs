@@ -1,8 +1,8 @@
 //! hgemm-split-k: f16 or bf16 on the tensor cores, in small tiles, several blocks of which share an SM or the k of a tile.
 //!
 //! ```text
-//!   a block: 64 or 128 rows                 a cluster: so many blocks, of one tile, as the plan says
-//!     one or two consumer warpgroups          ┌─────┐ ┌─────┐ ┌─────┐
+//!   a block: 64 to 192 rows                 a cluster: so many blocks, of one tile, as the plan says
+//!     one to three consumer warpgroups        ┌─────┐ ┌─────┐ ┌─────┐
 //!     one producer warp                       │part.│ │part.│ │part.│ ──► each block reduces a share of the tile from all,
 //!     a ring of stages                        └─────┘ └─────┘ └─────┘     and stores it
 //! ```
@@ -10,7 +10,8 @@
 //! Changed since hgemm: a block computes one tile and ends; the next block's prologue overlaps its epilogue, because several are
 //! resident on an SM. The tiles are small, so that a small C has blocks for all SMs; where it has not, k is divided into as many splits
 //! as the plan says, a number of the launch. All four combinations of transposed operands are read as they are: `wgmma` takes elements of
-//! 16 bits k-major or MN-major, at no cost. The problems of a batch are the third dimension of the tensor maps, and one launch.
+//! 16 bits k-major or MN-major, at no cost. Blocks of adjacent tiles may be a cluster, too: each loads a part of the k-tiles that they share,
+//! and multicasts it. The problems of a batch are the third dimension of the tensor maps, and one launch.
 //!
 //! Source: CUTLASS, split-K and stream-K for few tiles; NVIDIA's cuBLAS, whose kernels for small problems have such tiles.
 

@@ -1,7 +1,7 @@
 //! A mainloop of `wgmma` for small tiles of 16-bit operands, each of which may be stored transposed.
 //!
 //! ```text
-//!   one thread of the last warp ── TMA loads ──► ring of stages ──► one or two consumer warpgroups, 64 x BN of C each
+//!   one thread of the last warp ── TMA loads ──► ring of stages ──► one to three consumer warpgroups, 64 x BN of C each
 //!
 //!   in a stage:   A            (BM, 64) k-major, or panels of (64, 64) m-major where it is stored transposed
 //!                 B            panels of (64, 64) n-major, or (BN, 64) k-major where it is stored transposed
