@@ -61,7 +61,7 @@ pub(crate) unsafe fn put<O: Output, const ACC: usize>(buffer: *mut f32, g: &Gemm
     // SAFETY: inside the warp's buffer.
     unsafe {
         let to = shared::address(buffer) + (row * LINE + (octet ^ (row % 8)) * PIECE) * 4;
-        for two in 0..ROUND.min(ACC) / (2 * OCTET) {
+        for two in 0..ROUND.min(ACC - round * ROUND) / (2 * OCTET) {
             let word = |i: usize| {
                 let i = round * ROUND + two * 2 * OCTET + i * 2;
                 O::pair(g.alpha * acc[i], g.alpha * acc[i + 1])
