@@ -7,8 +7,9 @@ pub const SM_SMEM_BYTES: u32 = 228 << 10;
 /// See [`SM_SMEM_BYTES`].
 pub const BLOCK_SMEM_BYTES: u32 = 1 << 10;
 
-/// Bytes of a cache line, and of a cache that an operand finds room in.
-const LINE_BYTES: u64 = 128;
+/// Bytes of a cache line.
+pub const LINE_BYTES: u64 = 128;
+/// Bytes of an operand that finds room in the L2 cache.
 const CACHE_BYTES: u64 = 32 << 20;
 
 /// How often a block's lines of an operand pass the cache: the row of a box is one line where rows are aligned to them, and part of two

@@ -131,14 +131,15 @@ impl Group {
             let padded = Extent { rows: tiles.rows.next_multiple_of(rows), cols: tiles.cols.next_multiple_of(columns) };
             let padded = padded.count().saturating_mul(splits.count());
             let is_divisible = tile.bm / columns >= SWIZZLED_ROWS && tile.bn / rows >= SWIZZLED_ROWS;
-            let has_room = is_divisible
-                && columns <= tiles.cols
-                && rows <= tiles.rows
-                && group.count() * splits.cluster <= Splits::MAX_CLUSTER;
+            let cluster = group.count() * splits.cluster;
+            let has_room =
+                is_divisible && columns <= tiles.cols && rows <= tiles.rows && cluster <= Splits::MAX_CLUSTER;
+            // A cluster is in one GPC, and larger ones leave SMs over there.
+            let most = if cluster > 2 { slots * 10 / 11 } else { slots };
+            let has_slots = blocks > slots || padded <= most;
             let loaded = lines.a / columns + lines.b / rows;
             let loaded = if loaded > least { loaded } else { least };
             // What is loaded for blocks beyond C is lost; a tenth less would not pay for waiting for each other.
-            let has_slots = if blocks <= slots { padded <= slots } else { true };
             let lost = (loaded as u64 * padded as u64).div_ceil(if blocks > 0 { blocks as u64 } else { 1 }) as u32;
             if has_room && has_slots && lost + lost / 10 < fewest {
                 (best, fewest) = (group, lost);

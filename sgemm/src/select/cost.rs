@@ -9,7 +9,7 @@
 //! k-tile takes `k_tile` and the rest of a tile `tile`; all of them share the memory, which operands pass once, and the L2 cache, which
 //! they pass with each block. What is longest decides, and where two are about as long, both do.
 
-use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, SECTOR_BYTES, SM_SMEM_BYTES, SWIZZLE_BYTES, Schedule, Step, Tile};
+use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, LINE_BYTES, SECTOR_BYTES, SM_SMEM_BYTES, SWIZZLE_BYTES, Schedule, Step, Tile};
 
 use crate::plan::Oriented;
 use crate::{Error, Problem};
@@ -146,7 +146,12 @@ impl Work {
             let adjacent = if stored.transposed { rows } else { columns };
             let waste = match step.maps {
                 // A row of a box is asked for as often as it takes a line of a wider one.
-                Some(_) => (f64::from(SWIZZLE_BYTES) / (stored.ld * size) as f64).max(1.0),
+                // Where rows do not begin with lines of the cache, it is part of two.
+                Some(_) => {
+                    let row = stored.ld * size;
+                    let lines = if row.is_multiple_of(LINE_BYTES) { 1.0 } else { 2.0 };
+                    lines * (f64::from(SWIZZLE_BYTES) / row as f64).max(1.0)
+                }
                 None => waste(adjacent, stored.ld, size),
             };
             f64::from(rows * columns) * size as f64 * waste
