@@ -14,7 +14,6 @@ use super::staged::{Layout, Region, Rows, StagingBuffer};
 use crate::Coord;
 use crate::gemm::Gemm;
 use crate::ptx::compiler;
-use cuda_std::prelude::*;
 
 /// Words of the most accumulators, and of a round.
 const WORDS: usize = 64;
@@ -50,6 +49,7 @@ impl<O: Output, const ACC: usize> Deferred<O, ACC> {
 
     /// Takes alpha\*acc over, the first of this warpgroup's at (`row`, `col`), if that is all of C, in whole pieces. Nothing is left of
     /// what it took before.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
     #[inline(always)]
     pub fn take(&mut self, g: &Gemm, Coord { row, col }: Coord, acc: &mut [f32; ACC]) -> bool {
         let Region { first, extent } = Rows::region(ACC as u32);

@@ -61,11 +61,8 @@ pub const fn persistent_tile(index: u32, tiles: Extent, bm: u32, cluster: u32) -
     let first = index / of_group * group;
     let left = rows.saturating_sub(first);
     let height = not_zero(if left < group { left } else { group });
-    let group_index = index / of_group;
     let index = index % of_group;
-    let col = index / height;
-    let col = if group_index % 2 == 0 { col } else { tiles.cols - 1 - col };
-    Coord { row: (first + index % height) * cluster + rank, col }
+    Coord { row: (first + index % height) * cluster + rank, col: index / height }
 }
 
 /// A divisor that is zero only where there are no tiles. In a kernel a checked division has a trap block that producer and
@@ -80,12 +77,13 @@ pub const fn persistent_tiles(tiles: Extent, cluster: u32) -> u32 {
     tiles.rows.next_multiple_of(cluster).saturating_mul(tiles.cols)
 }
 
-/// Blocks for so many tiles: as few as take no more waves than a block on every SM would. Then all waves are alike, each over whole
-/// columns of a band where sizes are powers of two, and no SM idles in the last one.
+/// Blocks for so many tiles: one per SM, or as few as take no more waves, where that leaves few SMs out. Then all waves are alike,
+/// each over whole columns of a band where sizes are powers of two.
 #[must_use]
 pub const fn persistent_blocks(tiles: u32, sm_count: u32) -> u32 {
     let waves = tiles.div_ceil(not_zero(sm_count));
-    tiles.div_ceil(not_zero(waves))
+    let even = tiles.div_ceil(not_zero(waves));
+    if waves > 1 && even < sm_count - sm_count / 16 { sm_count } else { even }
 }
 
 /// What [`Schedule::StreamK`] does not compute data-parallel.
