@@ -60,7 +60,7 @@ pub(crate) unsafe fn put<O: Output, const ACC: usize>(buffer: *mut f32, g: &Gemm
         O::pair(g.alpha * acc[i], g.alpha * acc[i + 1])
     };
     // SAFETY: upheld by the caller (see `# Safety`).
-    unsafe { put_words(buffer, warp::lane_id(), ROUND.min(ACC) / 2, word) }
+    unsafe { put_words(buffer, warp::lane_id(), ROUND.min(ACC - round * ROUND) / 2, word) }
 }
 
 /// Stores so many words of this lane, pairs of accumulators, to its warp's buffer.

@@ -45,7 +45,13 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     pub const ANY_LAYOUT_THREADS: u32 = Self::CONSUMER_THREADS;
     const A_BYTES: u32 = BM * SWIZZLE_BYTES;
     /// Columns of a panel of an n-major B.
-    const PANEL: u32 = if BN < ROW { BN } else { ROW };
+    const PANEL: u32 = if BN < ROW {
+        BN
+    } else if BN.is_multiple_of(ROW) {
+        ROW
+    } else {
+        ROW / 2
+    };
     const STAGE_BYTES: u32 = Self::A_BYTES + BN * SWIZZLE_BYTES;
 
     /// The same without a producer: all threads copy operands, whatever their order and alignment, and then multiply.
@@ -59,6 +65,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
             transposed: Transposed::Read,
             dynamic_smem_bytes: smem_bytes,
             stage_bytes: 0,
+            multicasts: false,
             ..Self::step(precision, blocks_per_sm)
         }
     }
@@ -81,6 +88,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
             transposed: Transposed::Mapped(Ab { a: swizzled(element, BK, ROW), b: swizzled(element, BN, ROW) }),
             dynamic_smem_bytes: smem_bytes,
             stage_bytes: warp_specialized::smem_bytes(1, Self::STAGE_BYTES),
+            multicasts: true,
             ..Step::PLAIN
         }
     }
