@@ -153,16 +153,12 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
                 let mut rank = 1;
                 while rank < blocks {
                     let next = [load(0, rank), load(1, rank), load(2, rank), load(3, rank)];
-                    for i in 0..AHEAD {
-                        for v in 0..VEC as usize {
-                            acc[i][v] += next[i][v];
-                        }
-                    }
+                    acc = core::array::from_fn(|i| core::array::from_fn(|v| acc[i][v] + next[i][v]));
                     rank = compiler::opaque(rank + 1);
                 }
-                for i in 0..AHEAD {
+                for (i, acc) in acc.into_iter().enumerate() {
                     if chunks.has(i) {
-                        f32x4::store(vector(i), acc[i]);
+                        f32x4::store(vector(i), acc);
                     }
                 }
             }

@@ -64,16 +64,7 @@ impl Step {
 
     /// Which blocks of a launch share k-tiles, for so many problems in it, where rows of the operands are so many bytes apart.
     #[must_use]
-    pub const fn group(
-        &self,
-        m: u32,
-        n: u32,
-        k: u32,
-        problems: u32,
-        splits: Splits,
-        sm_count: u32,
-        row_bytes: Ab<u64>,
-    ) -> Group {
+    pub const fn group(&self, m: u32, n: u32, k: u32, problems: u32, sm_count: u32, row_bytes: Ab<u64>) -> Group {
         let Schedule::PlannedSplitK { blocks_per_sm, .. } = self.schedule else { return Group::ALONE };
         if !self.multicasts || problems > 1 {
             return Group::ALONE;
@@ -84,7 +75,7 @@ impl Step {
         let row = k as u64 * self.precision.input().bytes() as u64;
         let lines = Ab { a: rows * passes(row_bytes.a, m as u64 * row), b: cols * passes(row_bytes.b, n as u64 * row) };
         let slots = sm_count * if self.stage_bytes > 0 { 1 } else { blocks_per_sm };
-        Group::of(tiles, self.tile, lines, rows + cols, splits, slots)
+        Group::of(tiles, self.tile, lines, rows + cols, self.splits(m, n, k, problems, sm_count), slots)
     }
 
     /// Dynamic shared memory of each of so many blocks of a launch, in bytes: stages for so many k-tiles, as long as as many blocks share

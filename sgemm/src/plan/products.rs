@@ -49,7 +49,7 @@ impl Plan {
                 let row_bytes = Ab { a: inputs.a.mapped, b: inputs.b.mapped }
                     .map(|stored| stored.ld * u64::from(stored.element.bytes()));
                 let Oriented { n, k, .. } = *oriented;
-                let group = step.group(slab.rows, n, k, problems.count, splits, sm_count, row_bytes);
+                let group = step.group(slab.rows, n, k, problems.count, sm_count, row_bytes);
                 let arguments =
                     self.product_arguments(oriented, inputs, target, splits, group, problems, slab, sm_count);
                 let [x, y, z] = step.grid(slab.rows, n, sm_count);

@@ -101,7 +101,13 @@ impl Work {
         let has_all = count > 1 && oriented.has_batch_in_launch(problem, step);
         let (problems, rounds) = if has_all { (count, 1) } else { (1, count) };
         let problems = u32::try_from(problems).unwrap_or(u32::MAX);
-        let tiles = f64::from(m.div_ceil(step.tile.bm)) * f64::from(n.div_ceil(step.tile.bn)) * f64::from(problems);
+        let size = u64::from(problem.input.bytes());
+        // A pre-pass copies rows to where TMA loads may begin.
+        let row_bytes = oriented.operands.map(|stored| (stored.ld * size).next_multiple_of(EVEN));
+        let group = step.group(m, n, k, problems, sm_count, row_bytes);
+        let rows = m.div_ceil(step.tile.bm).next_multiple_of(group.rows);
+        let columns = n.div_ceil(step.tile.bn).next_multiple_of(group.columns);
+        let tiles = f64::from(rows) * f64::from(columns) * f64::from(problems);
         let k_tiles = f64::from(k.div_ceil(step.tile.bk));
         let splits = step.splits(m, n, k, problems, sm_count);
         let (blocks, k_tiles, partials, is_even) = match step.schedule {
@@ -130,7 +136,6 @@ impl Work {
         };
         let bytes = |elements: f64, size: u32| elements * f64::from(size);
         let (m, n, k) = (f64::from(m), f64::from(n), f64::from(k));
-        let size = u64::from(problem.input.bytes());
         let [of_a, of_b] = [m * k, k * n].map(|elements| bytes(elements, problem.input.bytes()));
         let of_c = bytes(m * n, problem.output.bytes());
         let operands =
@@ -156,8 +161,6 @@ impl Work {
             };
             f64::from(rows * columns) * size as f64 * waste
         });
-        let row_bytes = oriented.operands.map(|stored| stored.ld * size);
-        let group = step.group(oriented.m, oriented.n, oriented.k, problems, splits, sm_count, row_bytes);
         let k_tile = of_block.a / f64::from(group.columns) + of_block.b / f64::from(group.rows);
         let prepasses = oriented.passes(step).zip(oriented.matrices(problem));
         let prepasses = prepasses.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64);
