@@ -16,8 +16,8 @@ use crate::ptx::{compiler, f32x4, matrix};
 use cuda_std::prelude::*;
 
 /// Words and elements of a piece.
-const PIECE: u32 = 4;
-const ELEMENTS: u32 = 2 * PIECE;
+pub(super) const PIECE: u32 = 4;
+pub(super) const ELEMENTS: u32 = 2 * PIECE;
 /// Accumulators per thread that fill a buffer: two in a word.
 pub(crate) const ROUND: usize = (2 * LINES * LINE / WARP) as usize;
 /// The most pieces of a lane.

@@ -47,9 +47,9 @@ impl Plan {
             let problems = Problems { first: first as u64, count: (problems - first).min(most) as u32 };
             for slab in slabs(oriented.m, step.tile.bm) {
                 let arguments = self.product_arguments(oriented, inputs, target, splits, problems, slab, sm_count);
-                let [x, y, z] = step.grid(slab.rows, oriented.n, sm_count);
+                let [x, y, z] = step.grid(slab.rows, oriented.n, problems.count, sm_count);
                 let [cluster_x, cluster_y, cluster_z] = step.cluster;
-                let grid = [x, y, z * splits.count() * problems.count];
+                let grid = [x, y, z * splits.count()];
                 let blocks = grid.map(u64::from).iter().product();
                 let k_tiles = oriented.k.div_ceil(step.tile.bk).div_ceil(splits.count());
                 self.launches.push(Launch {
@@ -144,6 +144,9 @@ impl Plan {
         if step.transposed != Transposed::ByPrepass {
             arguments.push(("a_transposed", Argument::U32(a.plain.transposed.into())));
             arguments.push(("b_transposed", Argument::U32(b.plain.transposed.into())));
+        }
+        if let Schedule::PersistentBatch { .. } = step.schedule {
+            arguments.push(("problems", Argument::U32(problems.count)));
         }
         if step.is_planned() {
             arguments.extend([

@@ -28,6 +28,16 @@ impl Ring<1> {
     #[inline(always)]
     pub unsafe fn of_block(stage_bytes: u32, consumer_threads: u32) -> Self {
         let stages = smem::dynamic_bytes() / smem_bytes(1, stage_bytes);
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { Self::of_stages(stages, stage_bytes, consumer_threads) }
+    }
+
+    /// The same with so many stages.
+    ///
+    /// # Safety
+    /// Every thread of the block calls it once, with [`smem_bytes`](super::smem_bytes) of dynamic shared memory.
+    #[inline(always)]
+    pub unsafe fn of_stages(stages: u32, stage_bytes: u32, consumer_threads: u32) -> Self {
         // SAFETY: upheld by the caller (see `# Safety`); all threads wait for the one that initialises the barriers.
         let ring = unsafe { Self::init(stages, stage_bytes, consumer_threads) };
         thread::sync_threads(); // the barriers are initialised
@@ -150,6 +160,18 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe { self.consumer_release(stage) }
         }
+    }
+
+    /// Releases the stage that was waited for last.
+    ///
+    /// # Safety
+    /// As of [`consumer_release`](Self::consumer_release): a stage was waited for.
+    #[inline(always)]
+    pub unsafe fn consumer_release_last(&self) {
+        let next = self.state.stage;
+        let index = if next >= 1 { next - 1 } else { self.stages - 1 };
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { self.consumer_release(Stage { index, address: 0, full: self.full }) }
     }
 
     /// Releases the stage before the one that was waited for last. It is found by counting back: carried from one iteration of a loop to
