@@ -99,7 +99,10 @@ pub mod kernel {
                     & (g.beta == 0.0)
                     & fused.changes_nothing()
                     & rows_are_aligned.into_iter().fold(0, |all, bytes| all | bytes).is_multiple_of(16);
-                for (problem, tile) in Self::work_tiles(Extent { rows: g.m, cols: g.n }, problems) {
+                let c = Extent { rows: g.m, cols: g.n };
+                let mut index = thread::block_idx_x();
+                while index < Self::tiles(c).count() * problems {
+                    let (problem, tile) = Self::tile_at(index, c);
                     block.problem = problem;
                     let offset = planned.offset_of_c(block);
                     let target = Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
@@ -130,6 +133,7 @@ pub mod kernel {
                         wgmma::fence_operands(); // TMA loads overwrite what threads wrote
                         thread::sync_threads(); // every warp has read its part of the tile
                     }
+                    index += thread::grid_dim_x();
                 }
             }
         }

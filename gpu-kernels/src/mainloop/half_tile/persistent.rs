@@ -53,19 +53,22 @@ mod kernel {
             unsafe { Ring::of_stages(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
         }
 
-        /// This block's tiles: of which problem each is, and its first element.
+        /// The tiles of a problem, whose C has that extent.
         #[inline(always)]
-        pub fn work_tiles(c: Extent, problems: u32) -> impl Iterator<Item = (u32, Coord)> {
-            let mut next = thread::block_idx_x();
-            core::iter::from_fn(move || {
-                let c = Extent { rows: compiler::opaque(c.rows), cols: compiler::opaque(c.cols) }; // or registers would keep the tiles
-                let Extent { rows, cols } = Extent { rows: BM, cols: BN }.tiles_of(c);
-                let index = (next < rows * cols * problems).then_some(next)?;
-                next += thread::grid_dim_x();
-                // Where there is a tile, there are rows and columns.
-                let (row, col) = (index / cols.max(1), index % cols.max(1));
-                Some((row / rows.max(1), Coord { row: row % rows.max(1) * BM, col: col * BN }))
-            })
+        pub fn tiles(c: Extent) -> Extent {
+            // Opaque: registers would keep the tiles throughout the mainloop.
+            let c = Extent { rows: compiler::opaque(c.rows), cols: compiler::opaque(c.cols) };
+            Extent { rows: BM, cols: BN }.tiles_of(c)
+        }
+
+        /// The tile of that index among those of all problems: of which problem it is, and its first element.
+        #[inline(always)]
+        pub fn tile_at(index: u32, c: Extent) -> (u32, Coord) {
+            // At least one, as there is a tile: a checked division would have a trap.
+            let Extent { rows, cols } = Self::tiles(c);
+            let (rows, cols) = (rows.max(1), cols.max(1));
+            let row = index / cols;
+            (row / rows, Coord { row: row % rows * BM, col: index % cols * BN })
         }
 
         /// The row of the tile in which the accumulators of this thread's warp begin.
