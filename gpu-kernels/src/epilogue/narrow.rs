@@ -105,6 +105,7 @@ unsafe fn store_pieces<O: Output>(buffer: *mut f32, g: &Gemm, window: Window<O>,
             let from = buffer.wrapping_add((line * LINE + (piece ^ (line % 8)) * PIECE) as usize);
             if i < lines { f32x4::load(from) } else { [0.0; PIECE as usize] }
         });
+        compiler::keep_loads_above(); // or LLVM would sink each to its store, which waits for the one before
         let c = window.c.wrapping_add(line as usize * g.ldc + (piece * ELEMENTS) as usize);
         for (i, value) in values.into_iter().enumerate() {
             let is_in_bounds = line + i as u32 * at_once < window.bounds.rows && piece * ELEMENTS < window.bounds.cols;

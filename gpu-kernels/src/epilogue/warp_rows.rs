@@ -14,7 +14,7 @@ use crate::ptx::{compiler, f32x4};
 use cuda_std::prelude::*;
 
 /// Pieces that a lane loads before it stores the first.
-const AHEAD: u32 = 4;
+const AHEAD: u32 = 8;
 
 /// C = alpha\*acc for a warp's accumulators, of rows that begin at `c`.
 ///
@@ -35,28 +35,32 @@ pub(crate) unsafe fn store<O: Output, const ACC: usize>(
     // Opaque: addresses computed before the mainloop would occupy registers throughout it.
     let lane = compiler::opaque(warp::lane_id());
     let (piece, first) = (lane % pieces, lane / pieces);
-    let is_column = piece * ELEMENTS < bounds.cols;
     // SAFETY: upheld by the caller (see `# Safety`); inside the buffers, and in bounds of C.
     unsafe {
         for round in 0..ACC / narrow::ROUND {
             narrow::put::<O, ACC>(smem.wrapping_add(round * WARP_WORDS as usize), g, acc, round);
         }
         warp::sync_warp(u32::MAX); // the lines are written
-        let mut row = first;
-        while row < LINES {
-            let values: [_; AHEAD as usize] = core::array::from_fn(|i| {
-                let line = row + i as u32 * at_once;
+        if piece * ELEMENTS < bounds.cols {
+            let c = c.wrapping_add((piece * ELEMENTS) as usize);
+            let load = |line: u32| {
                 let in_line = ((piece % 8) ^ (line % 8)) * PIECE;
                 f32x4::load(smem.wrapping_add((piece / 8 * WARP_WORDS + line * LINE + in_line) as usize))
-            });
-            for (i, value) in values.into_iter().enumerate() {
-                let row = row + i as u32 * at_once;
-                if is_column && row < bounds.rows {
-                    let c = c.wrapping_add(row as usize * g.ldc + (piece * ELEMENTS) as usize);
-                    f32x4::store(c.cast(), value);
+            };
+            let store = |row: u32, value| f32x4::store(c.wrapping_add(row as usize * g.ldc).cast(), value);
+            let (mut row, rows) = (first, bounds.rows.min(LINES));
+            while row + (AHEAD - 1) * at_once < rows {
+                let values: [_; AHEAD as usize] = core::array::from_fn(|i| load(row + i as u32 * at_once));
+                compiler::keep_loads_above(); // or stores would wait for each other's registers
+                for (i, value) in values.into_iter().enumerate() {
+                    store(row + i as u32 * at_once, value);
                 }
+                row = compiler::opaque(row + AHEAD * at_once); // or LLVM would unroll the loop
             }
-            row = compiler::opaque(row + AHEAD * at_once); // or LLVM would unroll the loop
+            while row < rows {
+                store(row, load(row));
+                row = compiler::opaque(row + at_once); // as there
+            }
         }
         warp::sync_warp(u32::MAX); // every lane has read them
     }
