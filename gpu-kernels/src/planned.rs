@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use crate::ptx::{cluster, griddepcontrol};
+use crate::{Ab, Splits};
 
 /// [`PLANNED_ARGUMENTS`](crate::PLANNED_ARGUMENTS).
 #[derive(Clone, Copy)]
@@ -37,9 +38,66 @@ pub(crate) struct PlannedBlock {
     pub problem: u32,
     pub plane: u32,
     planes: u32,
-    /// The block's rank in its cluster, and the cluster's blocks.
+    /// The block's rank among those of its cluster that share the tile's k, and how many these are.
     pub rank: u32,
     pub cluster: u32,
+    pub peers: Peers,
+}
+
+/// A block's place in its [`Group`](crate::Group), the blocks of a cluster of the same rank.
+#[derive(Clone, Copy)]
+pub(crate) struct Peers {
+    /// Its place along x and y.
+    place: [u32; 2],
+    /// Blocks along x and y.
+    blocks: [u32; 2],
+    /// The first one's rank in the whole cluster.
+    pub first: u32,
+}
+
+/// The blocks of a group that share an operand's k-tiles, and of which each loads a part for all.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared {
+    /// This block's place among them.
+    pub place: u32,
+    /// How many there are: a power of two.
+    pub blocks: u32,
+    /// A bit for each, by its rank in the cluster.
+    pub mask: u16,
+}
+
+impl Peers {
+    /// One block, which shares nothing.
+    pub const ALONE: Self = Self { place: [0; 2], blocks: [1; 2], first: 0 };
+
+    /// Those of this block.
+    #[inline(always)]
+    pub fn of_block() -> Self {
+        let ([x, y, z], blocks) = (cluster::place(), cluster::blocks_xy());
+        Self { place: [x, y], blocks, first: z * blocks[0] * blocks[1] }
+    }
+
+    /// How many there are, with this block.
+    #[inline(always)]
+    pub fn count(self) -> u32 {
+        self.blocks[0] * self.blocks[1]
+    }
+
+    /// The block's number among them.
+    #[inline(always)]
+    fn number(self) -> u32 {
+        self.place[1] * self.blocks[0] + self.place[0]
+    }
+
+    /// Those side by side, which share A's k-tiles, and those above each other, which share B's.
+    #[inline(always)]
+    pub fn shared(self) -> Ab<Shared> {
+        let ([x, y], [columns, rows]) = (self.place, self.blocks);
+        let row = (1 << columns) - 1;
+        let column = (0..Splits::MAX_CLUSTER).fold(0, |bits, y| bits | if y < rows { 1 << (y * columns) } else { 0 });
+        let shared = |place, blocks, bits: u32, first: u32| Shared { place, blocks, mask: (bits << first) as u16 };
+        Ab { a: shared(x, columns, row, self.first + y * columns), b: shared(y, rows, column, self.first + x) }
+    }
 }
 
 impl PlannedBlock {
@@ -47,7 +105,20 @@ impl PlannedBlock {
     pub fn new(planes: u32) -> Self {
         let id = cluster::id_z();
         let (problem, plane) = if planes > 1 { (id / planes, id % planes) } else { (id, 0) };
-        Self { problem, plane, planes, rank: cluster::rank(), cluster: cluster::blocks_z() }
+        Self {
+            problem,
+            plane,
+            planes,
+            rank: cluster::place()[2],
+            cluster: cluster::blocks_z(),
+            peers: Peers::of_block(),
+        }
+    }
+
+    /// The rank in the cluster of the block of that rank that has the same tile.
+    #[inline(always)]
+    pub fn rank_of(self, rank: u32) -> u32 {
+        rank * self.peers.count() + self.peers.number()
     }
 
     /// Its part of so many k-tiles.

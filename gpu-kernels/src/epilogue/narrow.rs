@@ -61,7 +61,7 @@ pub(crate) unsafe fn put<O: Output, const ACC: usize>(buffer: *mut f32, g: &Gemm
     // SAFETY: inside the warp's buffer.
     unsafe {
         let to = shared::address(buffer) + (row * LINE + (octet ^ (row % 8)) * PIECE) * 4;
-        for two in 0..ROUND.min(ACC) / (2 * OCTET) {
+        for two in 0..ROUND.min(ACC - round * ROUND) / (2 * OCTET) {
             let word = |i: usize| {
                 let i = round * ROUND + two * 2 * OCTET + i * 2;
                 O::pair(g.alpha * acc[i], g.alpha * acc[i + 1])
@@ -105,7 +105,6 @@ unsafe fn store_pieces<O: Output>(buffer: *mut f32, g: &Gemm, window: Window<O>,
             let from = buffer.wrapping_add((line * LINE + (piece ^ (line % 8)) * PIECE) as usize);
             if i < lines { f32x4::load(from) } else { [0.0; PIECE as usize] }
         });
-        compiler::keep_loads_above(); // or LLVM would sink each to its store, which waits for the one before
         let c = window.c.wrapping_add(line as usize * g.ldc + (piece * ELEMENTS) as usize);
         for (i, value) in values.into_iter().enumerate() {
             let is_in_bounds = line + i as u32 * at_once < window.bounds.rows && piece * ELEMENTS < window.bounds.cols;

@@ -20,7 +20,7 @@ use crate::gemm::Gemm;
 use crate::hardware::{VEC, WARP};
 use crate::planned::PlannedBlock;
 use crate::ptx::{cluster, compiler, f32x4};
-use crate::{Coord, Extent, Splits};
+use crate::{Coord, Extent};
 use cuda_std::prelude::*;
 
 /// Elements of a chunk.
@@ -119,7 +119,7 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
         // SAFETY: upheld by the caller (see `# Safety`): the chunks are this warp's, and in (BM, BN).
         unsafe {
             if block.cluster > 1 {
-                self.sum(chunks, compiler::opaque(block.cluster));
+                self.sum(chunks, block, compiler::opaque(block.cluster));
                 warp::sync_warp(u32::MAX); // the warp's elements are there
             }
             match (g.beta == 0.0 && fused.changes_nothing(), is_wide, c.is_f32) {
@@ -148,7 +148,7 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
     #[inline(always)]
     fn inside<O: Output>(target: Target) -> (Extent, Elements<O>, bool) {
         let Target { g, tile, is_f32, .. } = target;
-        let bounds = Extent { rows: (g.m - tile.row).min(BM), cols: (g.n - tile.col).min(BN) };
+        let bounds = Extent { rows: g.m.saturating_sub(tile.row).min(BM), cols: g.n.saturating_sub(tile.col).min(BN) };
         let c = Elements::new(g.c.cast::<O>(), is_f32).from(target.first()); // (BM, BN)
         let is_wide = c.is_aligned() && g.ldc.is_multiple_of(VEC as usize) && bounds.cols.is_multiple_of(VEC);
         (bounds, c, is_wide)
@@ -159,20 +159,35 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
     /// # Safety
     /// All blocks' partial tiles are there.
     #[inline(always)]
-    unsafe fn sum(self, chunks: Chunks, blocks: u32) {
-        chunks.for_each(|index| {
-            let vector = self.at(Self::element(index + warp::lane_id() * VEC)); // (1, VEC)
+    unsafe fn sum(self, chunks: Chunks, block: PlannedBlock, blocks: u32) {
+        let mut chunks = chunks;
+        while !chunks.is_empty() {
+            let vector = |i: usize| self.at(Self::element(chunks.first(i) + warp::lane_id() * VEC)); // (1, VEC)
             // SAFETY: in (BM, BN) of every block, upheld by the caller; no other block reads these elements of this one.
             unsafe {
-                let of_rank: [[f32; VEC as usize]; Splits::MAX_CLUSTER as usize] =
-                    core::array::from_fn(|rank| cluster::load_4(shared::address(vector), rank as u32, blocks));
-                let mut acc = of_rank[0];
-                for partial in &of_rank[1..] {
-                    acc = core::array::from_fn(|v| acc[v] + partial[v]);
+                let load = |i: usize, rank: u32| {
+                    let end = if chunks.has(i) { block.rank_of(blocks) } else { 0 };
+                    cluster::load_4(shared::address(vector(i)), block.rank_of(rank), end)
+                };
+                let mut acc: [[f32; VEC as usize]; AHEAD] = [load(0, 0), load(1, 0), load(2, 0), load(3, 0)];
+                let mut rank = 1;
+                while rank < blocks {
+                    let next = [load(0, rank), load(1, rank), load(2, rank), load(3, rank)];
+                    for i in 0..AHEAD {
+                        for v in 0..VEC as usize {
+                            acc[i][v] += next[i][v];
+                        }
+                    }
+                    rank = compiler::opaque(rank + 1);
                 }
-                f32x4::store(vector, acc);
+                for i in 0..AHEAD {
+                    if chunks.has(i) {
+                        f32x4::store(vector(i), acc[i]);
+                    }
+                }
             }
-        });
+            chunks.skip(AHEAD);
+        }
     }
 
     /// C = alpha\*acc, VEC adjacent elements at once, [`AHEAD`] of a lane in flight.

@@ -13,11 +13,17 @@ use crate::{Schedule, Step, Tile};
 /// Floats between the rows of a_smem, of b_smem and of a partial tile: copies that transpose go to 32 banks.
 pub(crate) const PAD: u32 = VEC;
 
+/// The k that a thread multiplies of a k-tile.
+const DEPTH: u32 = 8;
+
 /// Tiles of BM x BN with TM x TN elements per thread, BK deep. While one k-tile is computed, AHEAD are in flight, and one more is
 /// issued. If TURNED, such a tile of C^T, the product of B^T and A^T.
 ///
 /// Where there are more threads than a tile has thread tiles, they are slices: each computes all of the tile from its part of every
 /// k-tile, and the first one adds the accumulators of the others to its own.
+///
+/// The loop has no branches. A k-tile's last fragments are multiplied behind the barrier for the next one, whose first fragments are loaded
+/// meanwhile; and ptxas puts the copies between FMAs, so that a warp needs no others to hide their latencies.
 pub(crate) struct AnyLayout<
     const BM: u32,
     const BN: u32,
@@ -57,6 +63,7 @@ impl<
     pub const fn step(blocks_per_sm: u32) -> Step {
         assert!(BM.is_multiple_of(Self::WM) && BN.is_multiple_of(Self::WN), "warp tiles fill the block tile");
         assert!(THREADS == Self::SLICES * Self::SLICE, "and threads fill them");
+        assert!(BK == Self::SLICES * DEPTH, "slices share a k-tile");
         let (tm, tn) = (TM as u32, TN as u32);
         let tile = match TURNED {
             false => Tile { bm: BM, bn: BN, bk: BK, tm, tn },
@@ -82,9 +89,6 @@ mod device {
     use crate::mainloop::warp_tile::{for_each, for_each_down, fragment, outer_product, thread_coord_in_quads};
     use crate::ptx::{compiler, cp_async, f32x4};
     use cuda_std::prelude::*;
-
-    /// Outer products that are unrolled.
-    const DEPTH: u32 = 8;
 
     impl<
         const BM: u32,
@@ -121,74 +125,65 @@ mod device {
 
             // shared memory
             let smem = shared::dynamic_shared_mem::<f32>(); // (STAGES, STAGE)
+            let a_smem = smem.wrapping_add((slice * DEPTH * Self::A_PITCH + thread.row) as usize); // (DEPTH, A_PITCH)
+            let b_first = BK * Self::A_PITCH + slice * DEPTH * Self::B_PITCH + thread.col;
+            let b_smem = smem.wrapping_add(b_first as usize); // (DEPTH, B_PITCH)
 
             // global to shared
             // SAFETY: shared memory.
             let stages = unsafe { shared::address(smem) };
             let mut a_copy = OperandCopy::<BM, BK, PAD, THREADS>::new(a, stages);
             let mut b_copy = OperandCopy::<BN, BK, PAD, THREADS>::new(b, stages + BK * Self::A_PITCH * 4);
-            let mut stage = 0;
-            let mut left = k; // of the k-tile to compute on
-
-            // mainloop
-            let mut step = 0;
-            loop {
-                let is_full = step >= Self::STAGES - 1; // the prologue is over
-                if is_full {
-                    cp_async::wait_group::<AHEAD>();
-                    thread::sync_threads(); // this k-tile is complete, and every warp has read the one before
-                }
-
-                // global to shared
-                if step < k_tiles {
-                    // SAFETY: the stage is free.
-                    unsafe {
-                        a_copy.issue(k, stage * Self::STAGE * 4);
-                        b_copy.issue(k, stage * Self::STAGE * 4);
-                    }
-                    k = k.saturating_sub(BK);
+            let mut copy_next = |stage: u32| {
+                // SAFETY: the stage is free.
+                unsafe {
+                    a_copy.issue(k, stage * 4);
+                    b_copy.issue(k, stage * 4);
                 }
                 cp_async::commit_group();
-                stage = if stage == Self::STAGES - 1 { 0 } else { stage + 1 };
-
-                if is_full {
-                    // SAFETY: upheld by the caller (see `# Safety`).
-                    unsafe {
-                        Self::compute(smem.wrapping_add((stage * Self::STAGE) as usize), thread, slice, left, acc)
-                    }
-                    left = left.saturating_sub(BK);
-                }
-                step += 1;
-                if step >= k_tiles + Self::STAGES - 1 {
-                    break;
-                }
+                k = k.saturating_sub(BK);
+            };
+            let mut write = 0; // the stage of the next k-tile
+            while compiler::opaque(write) < (Self::STAGES - 1) * Self::STAGE {
+                copy_next(write);
+                write += Self::STAGE;
             }
-        }
 
-        /// acc += A (BM, BK) * B (BK, BN), from a stage, of the slice's part of BK. Behind what is left of k there are zeros.
-        ///
-        /// # Safety
-        /// The stage is complete.
-        #[inline(always)]
-        unsafe fn compute(stage: *const f32, thread: Coord, slice: u32, left: u32, acc: &mut [[f32; TN]; TM]) {
-            const { assert!((BK / Self::SLICES).is_multiple_of(DEPTH), "slices are as deep as what is unrolled") }
-            let first = slice * (BK / Self::SLICES);
-            let mut a_smem = stage.wrapping_add((first * Self::A_PITCH + thread.row) as usize); // (BK, A_PITCH)
-            let b_first = BK * Self::A_PITCH + first * Self::B_PITCH;
-            let mut b_smem = stage.wrapping_add((b_first + thread.col) as usize); // (BK, B_PITCH)
-            let depth = left.saturating_sub(first).min(BK / Self::SLICES);
-            for _ in 0..compiler::opaque(depth.div_ceil(DEPTH)) {
-                for d in 0..DEPTH {
-                    // SAFETY: fragments lie in BM and BN.
-                    unsafe {
-                        let a_frag: [f32; TM] = fragment(a_smem.add((d * Self::A_PITCH) as usize), LANES_M);
-                        let b_frag: [f32; TN] = fragment(b_smem.add((d * Self::B_PITCH) as usize), LANES_N);
-                        outer_product(acc, &a_frag, &b_frag);
+            // mainloop
+            let mut read = 0; // the stage of the k-tile to compute on
+            cp_async::wait_group::<AHEAD>();
+            thread::sync_threads();
+            let (mut a_stage, mut b_stage) = (a_smem, b_smem); // (DEPTH, A_PITCH), (DEPTH, B_PITCH)
+            // SAFETY: fragments lie in BM and BN, and the stage is complete.
+            let (mut a_frag, mut b_frag): ([f32; TM], [f32; TN]) =
+                unsafe { (fragment(a_stage, LANES_M), fragment(b_stage, LANES_N)) };
+            for _ in 0..k_tiles {
+                let next_stage = if read == (Self::STAGES - 1) * Self::STAGE { 0 } else { read + Self::STAGE };
+                for d in 1..DEPTH + 1 {
+                    if d == DEPTH {
+                        cp_async::wait_group::<AHEAD>();
+                        thread::sync_threads(); // the next k-tile is complete, and every warp has read this one
+                        a_stage = a_smem.wrapping_add(next_stage as usize);
+                        b_stage = b_smem.wrapping_add(next_stage as usize);
                     }
+                    let next = d % DEPTH;
+                    // SAFETY: fragments lie in BM and BN, and the stage is complete. Behind the last k-tile there is one of zeros.
+                    let (a_next, b_next) = unsafe {
+                        (
+                            fragment(a_stage.add((next * Self::A_PITCH) as usize), LANES_M),
+                            fragment(b_stage.add((next * Self::B_PITCH) as usize), LANES_N),
+                        )
+                    };
+                    compiler::keep_loads_above();
+                    if d == 1 {
+                        copy_next(write);
+                    }
+                    outer_product(acc, &a_frag, &b_frag);
+                    (a_frag, b_frag) = (a_next, b_next);
                 }
-                a_smem = a_smem.wrapping_add((DEPTH * Self::A_PITCH) as usize);
-                b_smem = b_smem.wrapping_add((DEPTH * Self::B_PITCH) as usize);
+                (write, read) = (read, next_stage);
             }
+            cp_async::wait_group::<0>();
         }
 
         /// Adds the accumulators of the other slices to those of the first one, in their order. Where there are others, the partial tile's

@@ -23,6 +23,35 @@ pub(crate) fn id_z() -> u32 {
     id
 }
 
+/// The block's place in its cluster along x, y and z. Not `pure`, likewise.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn place() -> [u32; 3] {
+    let (x, y, z);
+    // SAFETY: reads special registers.
+    unsafe {
+        core::arch::asm!(
+            "mov.u32 {}, %cluster_ctaid.x; mov.u32 {}, %cluster_ctaid.y; mov.u32 {}, %cluster_ctaid.z;",
+            out(reg32) x, out(reg32) y, out(reg32) z
+        );
+    }
+    [x, y, z]
+}
+
+/// Blocks of the cluster along x and y. Not `pure`, likewise.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn blocks_xy() -> [u32; 2] {
+    let (x, y);
+    // SAFETY: reads special registers.
+    unsafe {
+        core::arch::asm!(
+            "mov.u32 {}, %cluster_nctaid.x; mov.u32 {}, %cluster_nctaid.y;", out(reg32) x, out(reg32) y
+        );
+    }
+    [x, y]
+}
+
 /// Blocks of the cluster along z: 1 where none was asked for. Not `pure`, likewise.
 #[gpu_only]
 #[inline(always)]

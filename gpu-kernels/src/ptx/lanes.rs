@@ -1,6 +1,15 @@
 //! Communication of the lanes of a converged warp. PTX ISA, "shfl.sync", "vote.sync".
 
-use cuda_std::gpu_only;
+use crate::hardware::WARP;
+use cuda_std::{gpu_only, thread};
+
+/// The warp's index in the block. The assembler knows that it is the same for all lanes, which of the thread's index it does not: what
+/// depends on it stays in uniform registers, and so do the operands of `wgmma` in a branch that it decides.
+#[inline(always)]
+pub(crate) fn warp_index() -> u32 {
+    // SAFETY: all lanes are here, as everywhere outside of branches.
+    unsafe { shuffle(thread::thread_idx_x() / WARP, 0) }
+}
 
 /// The value of that lane: `shfl.sync.idx`.
 ///
@@ -33,4 +42,20 @@ pub(crate) unsafe fn all(is_so: bool) -> bool {
         );
     }
     all != 0
+}
+
+/// Whether this is the one lane of the warp, all of which are here, that is to do something alone: `elect.sync`. The assembler knows that
+/// it is one, and that the operands of its TMA loads are therefore uniform; of a comparison of indices it does not.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn elect() -> bool {
+    let is_elected: u32;
+    // SAFETY: every lane is here.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .pred elected; elect.sync _|elected, 0xffffffff; selp.b32 {}, 1, 0, elected; }}",
+            out(reg32) is_elected
+        );
+    }
+    is_elected != 0
 }

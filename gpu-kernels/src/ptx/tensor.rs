@@ -56,6 +56,30 @@ pub(crate) unsafe fn load_of_batch(
     }
 }
 
+/// [`load_of_batch`] to the same place in each block of the cluster whose bit is set in `blocks`, and to its barrier.
+///
+/// # Safety
+/// As [`load`], in each of these blocks.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn load_of_batch_multicast(
+    target: u32,
+    map: *const TensorMap,
+    index: u32,
+    row: u32,
+    column: u32,
+    barrier: Mbarrier,
+    blocks: u16,
+) {
+    // SAFETY: inside the shared memory of each block, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [{}], [{}, {{{}, {}, {}}}], [{}], {};",
+            in(reg32) target, in(reg64) map, in(reg32) column, in(reg32) row, in(reg32) index, in(reg32) barrier.address(), in(reg16) blocks
+        )
+    }
+}
+
 /// [`load`] to the same place in each block of the cluster whose bit is set in `blocks`, and to its barrier.
 ///
 /// # Safety

@@ -28,8 +28,8 @@ impl Descriptor {
 
     /// The same of so few columns that a row has but `row_bytes`, under the swizzle of 32, 64 or 128 bytes.
     #[inline(always)]
-    pub fn narrow_mn_major(address: u32, row_bytes: u32) -> Self {
-        Self::new(address, 0, row_bytes)
+    pub fn narrow_mn_major(address: u32, stride: u32, row_bytes: u32) -> Self {
+        Self::new(address, stride, row_bytes)
     }
 
     /// Addresses count units of 16 bytes; the upper bits are the swizzle mode, whose atom is eight rows. In a cluster the upper bits of
@@ -112,6 +112,7 @@ macro_rules! for_registers {
             8 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 8]>(), "n16", $($arguments)*; 1 2 3 4 5 6 7),
             16 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 16]>(), "n32", $($arguments)*; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
             32 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 32]>(), "n64", $($arguments)*; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31),
+            48 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 48]>(), "n96", $($arguments)*; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47),
             64 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 64]>(), "n128", $($arguments)*; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63),
             96 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 96]>(), "n192", $($arguments)*; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95),
             128 => $then!(&mut *$acc.as_mut_ptr().cast::<[f32; 128]>(), "n256", $($arguments)*; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127),

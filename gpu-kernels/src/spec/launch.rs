@@ -1,11 +1,21 @@
 //! What a plan decides of a step of [`Schedule::PlannedSplitK`]: how k is split, and how much shared memory a block gets.
 
-use super::{Schedule, Splits, Step, at_least_1, least};
+use super::{Ab, Group, Schedule, Splits, Step, Tile, at_least_1, least};
 
 /// Shared memory of an SM that can run every step, and what each block takes of it beside its own, in bytes.
 pub const SM_SMEM_BYTES: u32 = 228 << 10;
 /// See [`SM_SMEM_BYTES`].
 pub const BLOCK_SMEM_BYTES: u32 = 1 << 10;
+
+/// Bytes of a cache line, and of a cache that an operand finds room in.
+const LINE_BYTES: u64 = 128;
+const CACHE_BYTES: u64 = 32 << 20;
+
+/// How often a block's lines of an operand pass the cache: the row of a box is one line where rows are aligned to them, and part of two
+/// where not; what is beyond the cache comes from memory besides.
+const fn passes(row_bytes: u64, bytes: u64) -> u32 {
+    if !row_bytes.is_multiple_of(LINE_BYTES) || bytes > CACHE_BYTES { 2 } else { 1 }
+}
 
 /// The most planes that a plan divides k into.
 const MAX_PLANES: u32 = 64;
@@ -48,6 +58,31 @@ impl Step {
             cluster += 1;
         }
         best
+    }
+
+    /// Which blocks of a launch share k-tiles, for so many problems in it, where rows of the operands are so many bytes apart.
+    #[must_use]
+    pub const fn group(
+        &self,
+        m: u32,
+        n: u32,
+        k: u32,
+        problems: u32,
+        splits: Splits,
+        sm_count: u32,
+        row_bytes: Ab<u64>,
+    ) -> Group {
+        let Schedule::PlannedSplitK { blocks_per_sm, .. } = self.schedule else { return Group::ALONE };
+        if !self.multicasts || problems > 1 {
+            return Group::ALONE;
+        }
+        let tiles = self.tiles(m, n);
+        let Tile { bm, bn, .. } = self.tile;
+        let (rows, cols) = (least(bm, m), least(bn, n));
+        let row = k as u64 * self.precision.input().bytes() as u64;
+        let lines = Ab { a: rows * passes(row_bytes.a, m as u64 * row), b: cols * passes(row_bytes.b, n as u64 * row) };
+        let slots = sm_count * if self.stage_bytes > 0 { 1 } else { blocks_per_sm };
+        Group::of(tiles, self.tile, lines, rows + cols, splits, slots)
     }
 
     /// Dynamic shared memory of each of so many blocks of a launch, in bytes: stages for so many k-tiles, as long as as many blocks share

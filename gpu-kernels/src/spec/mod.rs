@@ -14,7 +14,7 @@ pub use operand::{
     NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed,
 };
 pub use postpass::{Activation, BiasPer, POSTPASS_ARGUMENTS, Postpass};
-pub use schedule::{Schedule, Splits, StreamKTiles, persistent_rows, persistent_tile, persistent_tiles};
+pub use schedule::{Group, Schedule, Splits, StreamKTiles, persistent_rows, persistent_tile, persistent_tiles};
 
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
 ///
@@ -60,6 +60,8 @@ pub struct Step {
     pub dynamic_smem_bytes: u32,
     /// Bytes of a stage of the ring of a kernel that makes as many as it is given dynamic shared memory for; 0 where their number is fixed.
     pub stage_bytes: u32,
+    /// Whether blocks of a cluster along x and y may share k-tiles: [`Self::group`].
+    pub multicasts: bool,
     /// Whether the kernel has 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
     pub vector_loads: bool,
     /// Whether each element of C adds its products, or those of a split of k, in the order of k.
@@ -162,6 +164,7 @@ impl Step {
         smem_bytes: 0,
         dynamic_smem_bytes: 0,
         stage_bytes: 0,
+        multicasts: false,
         vector_loads: false,
         adds_in_order: true,
         variants: &[],

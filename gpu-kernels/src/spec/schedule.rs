@@ -1,6 +1,9 @@
 //! Which block computes what.
 
-use super::{Coord, Extent};
+use super::{Ab, Coord, Extent, Tile};
+
+/// Rows of shared memory after which a swizzle repeats.
+const SWIZZLED_ROWS: u32 = 8;
 
 /// Which block computes what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +93,66 @@ pub struct StreamKTiles {
     pub tiles: u32,
     /// The number of blocks, and so of work units, that share them.
     pub blocks: u32,
+}
+
+/// Blocks of a cluster that compute adjacent tiles from the same k: those side by side share A's k-tiles, those above each other B's. Each
+/// loads a part of what it shares, and multicasts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group {
+    /// Blocks side by side.
+    pub columns: u32,
+    /// Blocks above each other.
+    pub rows: u32,
+}
+
+impl Group {
+    /// One block.
+    pub const ALONE: Self = Self { columns: 1, rows: 1 };
+    /// Those that a plan may choose.
+    const ALL: [Self; 6] = [
+        Self::ALONE,
+        Self { columns: 1, rows: 2 },
+        Self { columns: 2, rows: 1 },
+        Self { columns: 2, rows: 2 },
+        Self { columns: 1, rows: 4 },
+        Self { columns: 4, rows: 1 },
+    ];
+
+    /// Its blocks.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.columns * self.rows
+    }
+
+    /// The group, of those that a cluster has room for beside its splits, of which a block has the fewest `lines` of A and B to load for a
+    /// k-tile. No block gets a k-tile with fewer lines than `least`. Blocks beyond `tiles` must not be many, nor more than there are slots.
+    #[must_use]
+    pub const fn of(tiles: Extent, tile: Tile, lines: Ab<u32>, least: u32, splits: Splits, slots: u32) -> Self {
+        let blocks = tiles.count().saturating_mul(splits.count());
+        let (mut best, mut fewest) = (Self::ALONE, lines.a + lines.b);
+        let mut index = 1;
+        while index < Self::ALL.len() {
+            let group = Self::ALL[index];
+            let Self { columns, rows } = group;
+            let padded = Extent { rows: tiles.rows.next_multiple_of(rows), cols: tiles.cols.next_multiple_of(columns) };
+            let padded = padded.count().saturating_mul(splits.count());
+            let is_divisible = tile.bm / columns >= SWIZZLED_ROWS && tile.bn / rows >= SWIZZLED_ROWS;
+            let has_room = is_divisible
+                && columns <= tiles.cols
+                && rows <= tiles.rows
+                && group.count() * splits.cluster <= Splits::MAX_CLUSTER;
+            let loaded = lines.a / columns + lines.b / rows;
+            let loaded = if loaded > least { loaded } else { least };
+            // What is loaded for blocks beyond C is lost; a tenth less would not pay for waiting for each other.
+            let has_slots = if blocks <= slots { padded <= slots } else { true };
+            let lost = (loaded as u64 * padded as u64).div_ceil(if blocks > 0 { blocks as u64 } else { 1 }) as u32;
+            if has_room && has_slots && lost + lost / 10 < fewest {
+                (best, fewest) = (group, lost);
+            }
+            index += 1;
+        }
+        best
+    }
 }
 
 /// How [`Schedule::PlannedSplitK`] divides k: first evenly among planes, then each plane's among the blocks of a cluster, in k-tiles.

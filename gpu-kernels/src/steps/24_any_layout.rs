@@ -47,17 +47,19 @@ macro_rules! kernels {
 }
 
 kernels! {
-    sgemm_any_layout "any-layout" AnyLayout<64, 64, 8, 8, 64, 16, 2, false>, 6;
-    sgemm_any_layout_32x32 "any-layout/32x32" AnyLayout<32, 32, 4, 4, 64, 16, 3, false>, 8;
+    sgemm_any_layout "any-layout" AnyLayout<64, 64, 8, 4, 128, 8, 3, false>, 4;
+    sgemm_any_layout_64x64x2 "any-layout/64x64x2" AnyLayout<64, 64, 8, 8, 128, 16, 2, false>, 3;
+    sgemm_any_layout_64x64x4 "any-layout/64x64x4" AnyLayout<64, 64, 8, 8, 256, 32, 1, false>, 1;
+    sgemm_any_layout_32x32 "any-layout/32x32" AnyLayout<32, 32, 4, 4, 64, 8, 4, false>, 8;
     sgemm_any_layout_32x32x4 "any-layout/32x32x4" AnyLayout<32, 32, 4, 8, 128, 32, 1, false>, 5;
-    sgemm_any_layout_32x64 "any-layout/32x64" AnyLayout<32, 64, 4, 8, 64, 16, 2, false>, 8;
-    sgemm_any_layout_64x32 "any-layout/64x32" AnyLayout<64, 32, 8, 4, 64, 16, 2, false>, 8;
-    sgemm_any_layout_64x128 "any-layout/64x128" AnyLayout<64, 128, 8, 8, 128, 16, 2, false>, 3;
-    sgemm_any_layout_128x64 "any-layout/128x64" AnyLayout<128, 64, 8, 8, 128, 16, 2, false>, 3;
-    sgemm_any_layout_128x32 "any-layout/128x32" AnyLayout<128, 32, 8, 8, 64, 16, 2, false>, 5;
-    sgemm_any_layout_32x128 "any-layout/32x128" AnyLayout<128, 32, 8, 8, 64, 16, 2, true>, 5;
-    sgemm_any_layout_128x16 "any-layout/128x16" AnyLayout<128, 16, 8, 4, 64, 16, 2, false>, 7;
-    sgemm_any_layout_16x128 "any-layout/16x128" AnyLayout<128, 16, 4, 4, 128, 32, 1, true>, 3;
+    sgemm_any_layout_32x64x2 "any-layout/32x64x2" AnyLayout<32, 64, 4, 8, 128, 16, 2, false>, 5;
+    sgemm_any_layout_64x128 "any-layout/64x128" AnyLayout<64, 128, 8, 8, 128, 8, 3, false>, 4;
+    sgemm_any_layout_64x128x2 "any-layout/64x128x2" AnyLayout<64, 128, 8, 8, 256, 16, 2, false>, 1;
+    sgemm_any_layout_128x64 "any-layout/128x64" AnyLayout<128, 64, 8, 8, 128, 8, 3, false>, 3;
+    sgemm_any_layout_128x32 "any-layout/128x32" AnyLayout<128, 32, 8, 4, 128, 8, 3, false>, 4;
+    sgemm_any_layout_32x128 "any-layout/32x128" AnyLayout<128, 32, 8, 4, 128, 8, 3, true>, 4;
+    sgemm_any_layout_128x16 "any-layout/128x16" AnyLayout<128, 16, 4, 4, 128, 8, 3, false>, 6;
+    sgemm_any_layout_16x128 "any-layout/16x128" AnyLayout<128, 16, 4, 4, 128, 8, 3, true>, 6;
 }
 
 /// What runs on the device.

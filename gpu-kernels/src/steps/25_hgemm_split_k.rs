@@ -55,6 +55,12 @@ kernels! {
     hgemm_split_k_f16_128x64 "hgemm-split-k/128x64" HalfTile<128, 64, 32, 4>, 2 F16 f16;
     hgemm_split_k_f16_128x128 "hgemm-split-k/128x128" HalfTile<128, 128, 64, 3>, 2 F16 f16;
     hgemm_split_k_f16_128x256 "hgemm-split-k/128x256" HalfTile<128, 256, 128, 4>, 1 F16 f16;
+    hgemm_split_k_f16_64x96 "hgemm-split-k/64x96" HalfTile<64, 96, 48, 4>, 2 F16 f16;
+    hgemm_split_k_f16_64x192 "hgemm-split-k/64x192" HalfTile<64, 192, 96, 4>, 1 F16 f16;
+    hgemm_split_k_f16_64x256 "hgemm-split-k/64x256" HalfTile<64, 256, 128, 4>, 1 F16 f16;
+    hgemm_split_k_f16_128x192 "hgemm-split-k/128x192" HalfTile<128, 192, 96, 4>, 1 F16 f16;
+    hgemm_split_k_f16_192x96 "hgemm-split-k/192x96" HalfTile<192, 96, 48, 4>, 1 F16 f16;
+    hgemm_split_k_f16_192x128 "hgemm-split-k/192x128" HalfTile<192, 128, 64, 4>, 1 F16 f16;
     hgemm_split_k_bf16 "hgemm-split-k/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
     hgemm_split_k_bf16_64x16 "hgemm-split-k/bf16-64x16" HalfTile<64, 16, 8, 5>, 4 Bf16 bf16;
     hgemm_split_k_bf16_64x32 "hgemm-split-k/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16;
@@ -62,6 +68,12 @@ kernels! {
     hgemm_split_k_bf16_128x64 "hgemm-split-k/bf16-128x64" HalfTile<128, 64, 32, 4>, 2 Bf16 bf16;
     hgemm_split_k_bf16_128x128 "hgemm-split-k/bf16-128x128" HalfTile<128, 128, 64, 3>, 2 Bf16 bf16;
     hgemm_split_k_bf16_128x256 "hgemm-split-k/bf16-128x256" HalfTile<128, 256, 128, 4>, 1 Bf16 bf16;
+    hgemm_split_k_bf16_64x96 "hgemm-split-k/bf16-64x96" HalfTile<64, 96, 48, 4>, 2 Bf16 bf16;
+    hgemm_split_k_bf16_64x192 "hgemm-split-k/bf16-64x192" HalfTile<64, 192, 96, 4>, 1 Bf16 bf16;
+    hgemm_split_k_bf16_64x256 "hgemm-split-k/bf16-64x256" HalfTile<64, 256, 128, 4>, 1 Bf16 bf16;
+    hgemm_split_k_bf16_128x192 "hgemm-split-k/bf16-128x192" HalfTile<128, 192, 96, 4>, 1 Bf16 bf16;
+    hgemm_split_k_bf16_192x96 "hgemm-split-k/bf16-192x96" HalfTile<192, 96, 48, 4>, 1 Bf16 bf16;
+    hgemm_split_k_bf16_192x128 "hgemm-split-k/bf16-192x128" HalfTile<192, 128, 64, 4>, 1 Bf16 bf16;
 }
 
 /// What runs on the device.
@@ -74,7 +86,7 @@ pub mod kernel {
     use crate::gemm::Gemm;
     use crate::mainloop::half_tile::BK;
     use crate::mainloop::warp_specialized::producer_warp::Mapped;
-    use crate::planned::Planned;
+    use crate::planned::{Peers, Planned};
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::Input;
     use crate::{Ab, Coord};
@@ -96,7 +108,8 @@ pub mod kernel {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps; the grid covers C.
             unsafe {
                 // shared memory
-                let mut ring = Self::ring(Ab { a: a_map, b: b_map });
+                let peers = Peers::of_block();
+                let mut ring = Self::ring(Ab { a: a_map, b: b_map }, peers);
                 let partial = Self::partial_tile();
 
                 // tile coordinates
@@ -110,8 +123,9 @@ pub mod kernel {
                 let is_stored_directly = !target.is_f32 & target.is_plain(block, fused);
                 if Self::is_producer() {
                     // global to shared (producer)
-                    let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a);
-                    let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b);
+                    let shared = block.peers.shared();
+                    let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a, shared.a);
+                    let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b, shared.b);
                     Self::produce(&mut ring, tile, k_tiles, Ab { a, b });
                 } else {
                     // mainloop

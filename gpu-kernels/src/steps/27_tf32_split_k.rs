@@ -64,7 +64,7 @@ pub mod kernel {
     use crate::gemm::Gemm;
     use crate::mainloop::tf32_tile::BK;
     use crate::mainloop::warp_specialized::producer_warp::Mapped;
-    use crate::planned::Planned;
+    use crate::planned::{Peers, Planned};
     use crate::ptx::tensor::TensorMap;
     use crate::{Ab, Coord};
     use cuda_std::prelude::*;
@@ -85,7 +85,8 @@ pub mod kernel {
             // SAFETY: every thread of the block is here, with this step's shared memory and maps; the grid covers C.
             unsafe {
                 // shared memory
-                let mut ring = Self::ring(Ab { a: a_map, b: b_map });
+                let peers = Peers::of_block();
+                let mut ring = Self::ring(Ab { a: a_map, b: b_map }, peers);
                 let partial = Self::partial_tile();
 
                 // tile coordinates
@@ -96,8 +97,9 @@ pub mod kernel {
 
                 if Self::is_producer() {
                     // global to shared (producer)
-                    let a = Mapped::new(a_map, block, planned.a_stride, false);
-                    let b = Mapped::new(b_map, block, planned.b_stride, b_is_transposed);
+                    let shared = block.peers.shared();
+                    let a = Mapped::new(a_map, block, planned.a_stride, false, shared.a);
+                    let b = Mapped::new(b_map, block, planned.b_stride, b_is_transposed, shared.b);
                     Self::produce(&mut ring, tile, k_tiles, Ab { a, b });
                 } else {
                     // mainloop

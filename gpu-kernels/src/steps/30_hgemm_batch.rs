@@ -64,7 +64,7 @@ pub mod kernel {
     use crate::gemm::Gemm;
     use crate::mainloop::half_tile::BK;
     use crate::mainloop::warp_specialized::producer_warp::Mapped;
-    use crate::planned::Planned;
+    use crate::planned::{Peers, Planned};
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::{self, Input};
     use crate::{Ab, Extent};
@@ -108,14 +108,15 @@ pub mod kernel {
                     let target = Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
                     if Self::is_producer() {
                         // global to shared (producer)
-                        let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a);
-                        let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b);
+                        let shared = Peers::ALONE.shared();
+                        let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a, shared.a);
+                        let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b, shared.b);
                         Self::produce(&mut ring, tile, 0..k_tiles, Ab { a, b });
                     } else {
                         // mainloop
                         let acc = Self::consume::<I>(&mut ring, k_tiles, is_transposed);
                         if k_tiles > 0 {
-                            ring.consumer_release_last();
+                            ring.consumer_release_ago(1);
                         }
 
                         // epilogue

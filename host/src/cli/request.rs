@@ -102,6 +102,8 @@ pub struct Tuning {
     pub sweep: Sweep,
     /// Files with times that were taken before: nothing is timed then.
     pub records: Vec<PathBuf>,
+    /// Parts of these, each of which is predicted by the others.
+    pub folds: Option<u8>,
     /// The device whose times are modelled instead.
     pub model: Option<&'static Model>,
     /// The table to write, where that is not the device's own.
@@ -246,14 +248,14 @@ impl RunRequest {
     }
 
     fn tune(args: args::Tune) -> Result<Self, Error> {
-        let args::Tune { precision, records, model, device, output: file, json } = args;
+        let args::Tune { precision, records, folds, model, device, output: file, json } = args;
         let options = Options { device_ordinal: device.ordinal, ..Options::default() };
         // Kernels of the first two are those of fp32.
         let all = || AccuracyClass::ALL.into_iter().filter(|class| *class != AccuracyClass::Fp32Strict).collect();
         let classes = if precision.is_empty() { all() } else { precision };
         let sweep = Sweep { set: tune::set(), classes, regret: true };
         let model = model.as_deref().map(find_model).transpose()?;
-        let task = Task::Tune(Tuning { sweep, records, model, file });
+        let task = Task::Tune(Tuning { sweep, records, folds, model, file });
         Ok(Self { task, problems: Problems::NONE, backend: BackendChoice::Cuda, options, format: Format::Table, json })
     }
 }

@@ -1,6 +1,6 @@
 //! The launches of the step's own kernel.
 
-use gpu_kernels::{Ab, Element, Operand, Schedule, Splits, TmaBox, Transposed};
+use gpu_kernels::{Ab, Element, Extent, Group, Operand, Schedule, Splits, TmaBox, Transposed};
 
 use super::operand::Pipeline;
 use super::stored::Stored;
@@ -46,12 +46,18 @@ impl Plan {
         for first in (0..problems).step_by(most) {
             let problems = Problems { first: first as u64, count: (problems - first).min(most) as u32 };
             for slab in slabs(oriented.m, step.tile.bm) {
-                let arguments = self.product_arguments(oriented, inputs, target, splits, problems, slab, sm_count);
-                let [x, y, z] = step.grid(slab.rows, oriented.n, problems.count, sm_count);
+                let row_bytes = Ab { a: inputs.a.mapped, b: inputs.b.mapped }
+                    .map(|stored| stored.ld * u64::from(stored.element.bytes()));
+                let Oriented { n, k, .. } = *oriented;
+                let group = step.group(slab.rows, n, k, problems.count, splits, sm_count, row_bytes);
+                let arguments =
+                    self.product_arguments(oriented, inputs, target, splits, group, problems, slab, sm_count);
+                let [x, y, z] = step.grid(slab.rows, n, problems.count, sm_count);
+                let [x, y] = [x.next_multiple_of(group.columns), y.next_multiple_of(group.rows)];
                 let [cluster_x, cluster_y, cluster_z] = step.cluster;
                 let grid = [x, y, z * splits.count()];
                 let blocks = grid.map(u64::from).iter().product();
-                let k_tiles = oriented.k.div_ceil(step.tile.bk).div_ceil(splits.count());
+                let k_tiles = k.div_ceil(step.tile.bk).div_ceil(splits.count());
                 self.launches.push(Launch {
                     role: Role::Product,
                     kernel: self.kernel,
@@ -59,7 +65,7 @@ impl Plan {
                     shape: LaunchShape {
                         grid,
                         block: step.block,
-                        cluster: [cluster_x, cluster_y, cluster_z * splits.cluster],
+                        cluster: [cluster_x * group.columns, cluster_y * group.rows, cluster_z * splits.cluster],
                         dynamic_smem_bytes: step.launch_smem_bytes(blocks, k_tiles, sm_count),
                     },
                     arguments,
@@ -77,6 +83,7 @@ impl Plan {
         inputs: &Ab<Pipeline>,
         target: &Target,
         splits: Splits,
+        group: Group,
         problems: Problems,
         slab: Slab,
         sm_count: u32,
@@ -119,7 +126,15 @@ impl Plan {
             let map = |stored: Stored, operand, stride: u64| {
                 let Stored { place, rows, columns, ld, element, .. } = stored;
                 let (rows, columns) = (rows.max(1), columns.max(1));
-                let of = |boxes: Ab<TmaBox>| if operand == Operand::A { boxes.a } else { boxes.b };
+                // Blocks that share the operand's k-tiles load a part of their rows each.
+                let part = |tma_box: TmaBox, blocks| {
+                    let Extent { rows, cols } = tma_box.extent;
+                    TmaBox { extent: Extent { rows: rows / blocks, cols }, ..tma_box }
+                };
+                let of = |boxes: Ab<TmaBox>| match operand {
+                    Operand::A => part(boxes.a, group.columns),
+                    Operand::B => part(boxes.b, group.rows),
+                };
                 let batch = step.is_planned().then(|| match stride {
                     0 => (1, u64::from(rows) * ld),
                     _ => (problems.count, stride),

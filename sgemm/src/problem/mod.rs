@@ -243,10 +243,13 @@ impl Problem {
     /// Whether it is one product of that shape, of row-major matrices without gaps, and nothing beside alpha and beta.
     pub(crate) fn is_plain(&self, [m, n, k]: [u32; 3]) -> bool {
         let sizes = [m, n, k].map(|size| size as usize);
+        if self.sizes() != sizes {
+            return false;
+        }
         let rows = |columns: usize| Layout::row_major(columns);
         let is_in_place = self.d.is_none() && self.scalars == Scalars::Host && self.epilogue.is_plain();
         let layouts = [rows(sizes[2]), rows(sizes[1]), rows(sizes[1])];
-        self.sizes() == sizes && [self.a, self.b, self.c] == layouts && self.batch.count == 1 && is_in_place
+        [self.a, self.b, self.c] == layouts && self.batch.count == 1 && is_in_place
     }
 
     /// Whether there is nothing to compute: D has no elements.

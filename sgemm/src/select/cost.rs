@@ -98,7 +98,8 @@ impl Work {
     pub(super) fn new(step: &Step, problem: &Problem, oriented: &Oriented, sm_count: u32) -> Self {
         let (m, n, k) = (oriented.m, oriented.n, oriented.k);
         let count = problem.batch.count.max(1);
-        let (problems, rounds) = if oriented.has_batch_in_launch(problem, step) { (count, 1) } else { (1, count) };
+        let has_all = count > 1 && oriented.has_batch_in_launch(problem, step);
+        let (problems, rounds) = if has_all { (count, 1) } else { (1, count) };
         let problems = u32::try_from(problems).unwrap_or(u32::MAX);
         let tiles = f64::from(m.div_ceil(step.tile.bm)) * f64::from(n.div_ceil(step.tile.bn)) * f64::from(problems);
         let k_tiles = f64::from(k.div_ceil(step.tile.bk));
@@ -151,7 +152,9 @@ impl Work {
             };
             f64::from(rows * columns) * size as f64 * waste
         });
-        let k_tile = of_block.a + of_block.b;
+        let row_bytes = oriented.operands.map(|stored| stored.ld * size);
+        let group = step.group(oriented.m, oriented.n, oriented.k, problems, splits, sm_count, row_bytes);
+        let k_tile = of_block.a / f64::from(group.columns) + of_block.b / f64::from(group.rows);
         let prepasses = oriented.passes(step).zip(oriented.matrices(problem));
         let prepasses = prepasses.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64);
         let (postpasses, of_postpass) = if has_postpass { (rounds, (sums + of_c) * rounds) } else { (0.0, 0.0) };
@@ -185,6 +188,16 @@ impl Cost {
         of_smem.min(sm_threads / step.threads()).clamp(1, MOST_SLOTS)
     }
 
+    /// What [`Self::time`] is at least, at a fraction of its expense: a launch, and the SMs' time for all tiles, shared evenly.
+    pub(super) fn least_time(&self, step: &Step, problem: &Problem, oriented: &Oriented, sm_count: u32) -> f64 {
+        const ROUNDING: f64 = 1.0 - 1e-9;
+        let Tile { bm, bn, bk, .. } = step.tile;
+        let Oriented { m, n, k, .. } = *oriented;
+        let tiles = f64::from(m.div_ceil(bm)) * f64::from(n.div_ceil(bn)) * problem.batch.count as f64;
+        let of_tile = f64::from(k.div_ceil(bk)) * self.k_tile + self.tile;
+        ROUNDING * (self.start + tiles * of_tile / f64::from(sm_count))
+    }
+
     /// Microseconds of that work on a device of so many SMs.
     #[must_use]
     pub fn time(&self, work: &Work, memory: &Memory, sm_count: u32) -> f64 {
@@ -200,7 +213,7 @@ impl Cost {
         let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem * k_tile);
         let throughput = load * (work.k_tiles * self.k_tile * k_tile + self.tile * tile);
         let traffic = (work.bytes / memory.gbps).max(work.loads / self.gbps) / work.launches * 1e-3;
-        let busy = larger(larger(latency, throughput), traffic);
+        let busy = largest([latency, throughput, traffic]);
         let kernel = self.start + busy + work.partials * self.partial;
         kernel * work.launches + work.passes * memory.launch + work.pass_bytes / memory.pass_gbps * 1e-3
     }
@@ -216,8 +229,8 @@ fn unevenness(alignment: u64, ld: u64) -> f64 {
     f64::from(EVEN.trailing_zeros().saturating_sub(alignment.trailing_zeros().min(ld.trailing_zeros()))) / 2.0
 }
 
-/// About the larger of the two, and up to a fifth more where they are alike.
-fn larger(one: f64, other: f64) -> f64 {
-    let [one, other] = [one, other].map(|time| time * time).map(|square| square * square);
-    (one + other).sqrt().sqrt()
+/// About the largest of them, and up to a fifth more where two are alike.
+fn largest(times: [f64; 3]) -> f64 {
+    let [one, two, three] = times.map(|time| time * time).map(|square| square * square);
+    (one + two + three).sqrt().sqrt()
 }

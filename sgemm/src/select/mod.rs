@@ -100,21 +100,25 @@ impl<'a> Prediction<'a> {
         cost.time(&work, &self.table.memory, self.device.sm_count)
     }
 
-    /// Those that suit, each with its time in microseconds.
-    fn timed(&self, suits: impl Fn(&Step, &Cost) -> bool) -> impl Iterator<Item = (&'static Step, f64)> {
-        let suiting = self.table.costs.iter().filter(move |(step, cost)| suits(step, cost));
-        suiting.map(|(step, cost)| (*step, self.time(step, cost)))
-    }
-
-    /// The one with the least time of those that suit.
+    /// The one with the least time of those that suit. Most need no more than a look to be ruled out.
     fn least(&self, suits: impl Fn(&Step, &Cost) -> bool) -> Option<Choice> {
-        let (step, time) = self.timed(suits).min_by(|(_, one), (_, other)| one.total_cmp(other))?;
-        Some(Choice { step, reason: Reason::Predicted(time) })
+        let (mut least, mut best) = (f64::INFINITY, None);
+        for (step, cost) in self.table.costs.iter().filter(|(step, cost)| suits(step, cost)) {
+            if cost.least_time(step, self.problem, &self.oriented, self.device.sm_count) >= least {
+                continue;
+            }
+            let time = self.time(step, cost);
+            if time < least {
+                (least, best) = (time, Some(*step));
+            }
+        }
+        best.map(|step| Choice { step, reason: Reason::Predicted(least) })
     }
 
     /// All that suit, the fastest first.
     fn ranked(&self, suits: impl Fn(&Step) -> bool) -> Vec<&'static Step> {
-        let mut timed: Vec<_> = self.timed(|step, _| suits(step)).collect();
+        let suiting = self.table.costs.iter().filter(|(step, _)| suits(step));
+        let mut timed: Vec<_> = suiting.map(|(step, cost)| (*step, self.time(step, cost))).collect();
         timed.sort_by(|(_, one), (_, other)| one.total_cmp(other));
         timed.into_iter().map(|(step, _)| step).collect()
     }

@@ -90,6 +90,22 @@ fn the_least_predicted_time_is_chosen() {
 }
 
 #[test]
+fn what_is_ruled_out_early_is_not_the_fastest() {
+    let (device, sizes) = (hopper(), [1, 3, 8, 60, 127, 512, 1000, 4096, 11_008]);
+    let table = Table { entries: Vec::new(), ..Table::of(&device).clone() };
+    let shapes = sizes.into_iter().flat_map(|m| sizes.map(|n| sizes.map(|k| [m, n, k]))).flatten();
+    for (class, shape) in shapes.flat_map(|shape| AccuracyClass::ALL.map(|class| (class, shape))) {
+        for problem in [problem(class, shape), problem(class, shape).with_batch(7, [1 << 27; 3])] {
+            let prediction = Prediction::new(&table, &device, &problem).unwrap();
+            let candidates = table.costs.iter().filter(|(step, cost)| cost.is_candidate && prediction.suits(step));
+            let least = candidates.map(|(step, cost)| prediction.time(step, cost)).fold(f64::INFINITY, f64::min);
+            let choice = choose(&table, &device, &problem).unwrap().unwrap();
+            assert_eq!(choice.reason, Reason::Predicted(least), "{shape:?} {}", choice.step.slug);
+        }
+    }
+}
+
+#[test]
 fn what_was_measured_at_this_very_shape_comes_first() {
     let class = AccuracyClass::Fp32Strict;
     let entry = Entry { shape: [4096; 3], class, step: &STEPS[0] };

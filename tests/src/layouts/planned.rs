@@ -1,6 +1,7 @@
-//! Splits of k that the plan makes: clusters of every size, and planes of several clusters, of one problem and of a batch.
+//! Splits of k that the plan makes: clusters of every size, and planes of several clusters, of one problem and of a batch; and groups of
+//! blocks that share k-tiles.
 
-use gpu_kernels::{Splits, Step};
+use gpu_kernels::{Ab, Group, Splits, Step};
 
 use super::{Case, Executor, cases, check_in_its_types};
 
@@ -38,5 +39,35 @@ pub fn run(step: &'static Step, executor: &impl Executor) -> Result<(), String> 
             check_in_its_types(step, sizes, case, executor)?;
         }
     }
-    Ok(())
+    if step.multicasts { run_groups(step, executor) } else { Ok(()) }
+}
+
+/// Checks a step whose blocks share k-tiles in groups of every shape, with and without splits.
+fn run_groups(step: &'static Step, executor: &impl Executor) -> Result<(), String> {
+    let tile = step.tile;
+    let mut found: Vec<(Group, bool)> = Vec::new();
+    for (rows, columns) in [(1, 2), (2, 1), (2, 2), (1, 4), (4, 1), (3, 3)] {
+        for k_tiles in [3, 8, 12, 16, 24] {
+            // Rows of 16 bytes and more, which do not end with a cache line; the last tiles are not full.
+            let [m, n, k] = [rows * tile.bm - 8, columns * tile.bn - 8, k_tiles * tile.bk - 8];
+            let splits = step.splits(m, n, k, 1, executor.sm_count());
+            let group = step.group(m, n, k, 1, splits, executor.sm_count(), Ab::both(16));
+            if group == Group::ALONE || found.contains(&(group, splits.cluster > 1)) {
+                continue;
+            }
+            found.push((group, splits.cluster > 1));
+            let number = found.len();
+            let scalars = if number.is_multiple_of(2) { [1.0, 0.0] } else { [2.0, -0.5] };
+            let case =
+                Case { batch: (1, [Some(0); 2]), scalars, gap: 0, is_unaligned: false, ..cases(number)[number % 8] };
+            let case = Case { d_by_columns: None, are_scalars_on_device: false, ..case };
+            check_in_its_types(step, [m, n, k], case, executor)?;
+        }
+    }
+    let has = |of: fn(Group) -> u32| found.iter().any(|&(group, _)| of(group) > 1);
+    if has(|group| group.columns) && has(|group| group.rows) && found.iter().any(|&(_, is_split)| is_split) {
+        Ok(())
+    } else {
+        Err(format!("groups that no problem has: {found:?}"))
+    }
 }

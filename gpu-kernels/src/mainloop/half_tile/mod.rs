@@ -46,7 +46,13 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     pub const ANY_LAYOUT_THREADS: u32 = Self::CONSUMER_THREADS;
     const A_BYTES: u32 = BM * SWIZZLE_BYTES;
     /// Columns of a panel of an n-major B.
-    const PANEL: u32 = if BN < ROW { BN } else { ROW };
+    const PANEL: u32 = if BN < ROW {
+        BN
+    } else if BN.is_multiple_of(ROW) {
+        ROW
+    } else {
+        ROW / 2
+    };
     const STAGE_BYTES: u32 = Self::A_BYTES + BN * SWIZZLE_BYTES;
 
     /// The same without a producer: all threads copy operands, whatever their order and alignment, and then multiply.
@@ -60,6 +66,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
             transposed: Transposed::Read,
             dynamic_smem_bytes: smem_bytes,
             stage_bytes: 0,
+            multicasts: false,
             ..Self::step(precision, blocks_per_sm)
         }
     }
@@ -72,6 +79,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
             schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K },
             dynamic_smem_bytes: smem_bytes,
             stage_bytes: warp_specialized::smem_bytes(1, Self::STAGE_BYTES),
+            multicasts: true,
             ..Self::mapped(precision)
         }
     }

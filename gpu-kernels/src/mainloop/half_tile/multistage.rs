@@ -99,7 +99,8 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         accumulate: bool,
         acc: &mut [f32; ACC],
     ) {
-        let Ab { a: (mut a, a_step), b: (mut b, b_step) } = Self::descriptors::<A_MAJOR, B_MAJOR>(stage);
+        let Ab { a: (mut a, a_step), b: (mut b, b_step) } =
+            Self::descriptors::<A_MAJOR, B_MAJOR>(stage, Self::warpgroup());
         let mut i = 0;
         wgmma::fence();
         while i < count {

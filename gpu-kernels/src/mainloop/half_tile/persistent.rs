@@ -33,7 +33,8 @@ mod kernel {
     use super::*;
     use crate::epilogue::partial_tile::PartialTile;
     use crate::hardware::{WARPGROUP, WGMMA_M};
-    use crate::mainloop::warp_specialized::Ring;
+    use crate::mainloop::warp_specialized::{OF_LAUNCH, Ring};
+    use crate::planned::Peers;
     use crate::ptx::compiler;
     use crate::ptx::tensor::{self, TensorMap};
     use crate::{Ab, Coord, Extent};
@@ -45,12 +46,12 @@ mod kernel {
         /// # Safety
         /// Every thread of the block calls it once.
         #[inline(always)]
-        pub unsafe fn persistent_ring(maps: Ab<*const TensorMap>) -> Ring<1> {
+        pub unsafe fn persistent_ring(maps: Ab<*const TensorMap>) -> Ring<OF_LAUNCH> {
             if thread::thread_idx_x() == Self::CONSUMER_THREADS {
                 maps.map(tensor::prefetch);
             }
             // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-            unsafe { Ring::of_stages(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
+            unsafe { Ring::of_stages(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS, Peers::ALONE) }
         }
 
         /// The tiles of a problem, whose C has that extent.

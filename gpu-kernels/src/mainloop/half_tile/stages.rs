@@ -7,10 +7,11 @@ use crate::epilogue::narrow::{self, Window};
 use crate::epilogue::partial_tile::{PartialTile, Target};
 use crate::hardware::{SWIZZLE_BYTES, WARP, WARPGROUP, WGMMA_M};
 use crate::mainloop::warp_specialized::producer_warp::{self, Mapped};
-use crate::mainloop::warp_specialized::{Ring, Stage};
-use crate::ptx::compiler;
+use crate::mainloop::warp_specialized::{OF_LAUNCH, Ring, Stage};
+use crate::planned::Peers;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
+use crate::ptx::{compiler, lanes};
 use crate::{Ab, Coord, Extent};
 use core::ops::Range;
 use cuda_std::prelude::*;
@@ -28,24 +29,24 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// # Safety
     /// Every thread of the block calls it once.
     #[inline(always)]
-    pub unsafe fn ring(maps: Ab<*const TensorMap>) -> Ring<1> {
+    pub unsafe fn ring(maps: Ab<*const TensorMap>, peers: Peers) -> Ring<OF_LAUNCH> {
         if thread::thread_idx_x() == Self::CONSUMER_THREADS {
             maps.map(tensor::prefetch);
         }
         // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-        unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
+        unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
     }
 
     /// Whether this thread is of the producer warp.
     #[inline(always)]
     pub fn is_producer() -> bool {
-        thread::thread_idx_x() >= Self::CONSUMER_THREADS
+        lanes::warp_index() >= Self::CONSUMER_THREADS / WARP
     }
 
     /// The index of this thread's warpgroup among the consumers.
     #[inline(always)]
-    fn warpgroup() -> u32 {
-        thread::thread_idx_x() / WARPGROUP
+    pub(super) fn warpgroup() -> u32 {
+        lanes::warp_index() / (WARPGROUP / WARP)
     }
 
     /// Fills a stage with each of these k-tiles of the tile at that place of C, as soon as the stage is empty.
@@ -53,10 +54,10 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// # Safety
     /// The producer warp calls it, with maps of this shape's boxes.
     #[inline(always)]
-    pub unsafe fn produce(ring: &mut Ring<1>, at: Coord, k_tiles: Range<u32>, operands: Ab<Mapped>) {
+    pub unsafe fn produce(ring: &mut Ring<OF_LAUNCH>, at: Coord, k_tiles: Range<u32>, operands: Ab<Mapped>) {
         // SAFETY: upheld by the caller (see `# Safety`); the boxes fill the stage.
         unsafe {
-            producer_warp::produce(ring, Self::CONSUMER_THREADS, k_tiles, |stage, k_tile| {
+            producer_warp::produce(ring, k_tiles, |stage, k_tile| {
                 Self::load(stage, at, k_tile * BK, operands);
             });
         }
@@ -71,17 +72,17 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
             if a.is_transposed {
                 for panel in 0..BM / ROW {
                     let to = a_smem + panel * BK * SWIZZLE_BYTES;
-                    tensor::load_of_batch(to, a.map, a.index, k, row + panel * ROW, stage.full); // (BK, ROW)
+                    a.load(to, SWIZZLE_BYTES, BK, Coord { row: k, col: row + panel * ROW }, stage); // (BK, ROW)
                 }
             } else {
-                tensor::load_of_batch(a_smem, a.map, a.index, row, k, stage.full); // (BM, BK)
+                a.load(a_smem, SWIZZLE_BYTES, BM, Coord { row, col: k }, stage); // (BM, BK)
             }
             if b.is_transposed {
-                tensor::load_of_batch(b_smem, b.map, b.index, col, k, stage.full); // (BN, BK)
+                b.load(b_smem, SWIZZLE_BYTES, BN, Coord { row: col, col: k }, stage); // (BN, BK)
             } else {
                 for panel in 0..BN / Self::PANEL {
                     let to = b_smem + panel * BK * Self::PANEL_ROW_BYTES;
-                    tensor::load_of_batch(to, b.map, b.index, k, col + panel * Self::PANEL, stage.full); // (BK, PANEL)
+                    b.load(to, Self::PANEL_ROW_BYTES, BK, Coord { row: k, col: col + panel * Self::PANEL }, stage); // (BK, PANEL)
                 }
             }
         }
@@ -92,7 +93,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// # Safety
     /// Every consumer thread calls it, and as many k-tiles are produced.
     #[inline(always)]
-    pub unsafe fn consume<I: Input>(ring: &mut Ring<1>, k_tiles: u32, is_transposed: Ab<bool>) -> [f32; ACC] {
+    pub unsafe fn consume<I: Input>(ring: &mut Ring<OF_LAUNCH>, k_tiles: u32, is_transposed: Ab<bool>) -> [f32; ACC] {
         let mut acc = wgmma::zeros::<ACC>();
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
@@ -104,14 +105,19 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
             }
         }
         wgmma::wait_acc::<0, ACC>(&mut acc); // they are complete, of which the compiler learns here
+        // SAFETY: the MMAs are complete.
+        unsafe { ring.consumer_tail(k_tiles) }
         acc
     }
 
     /// The operands of this warpgroup's first MMA of a stage, in those orders, and bytes from there to those of the next one.
     #[inline(always)]
-    pub(super) fn descriptors<const A_MAJOR: u32, const B_MAJOR: u32>(stage: u32) -> Ab<(Descriptor, u32)> {
+    pub(super) fn descriptors<const A_MAJOR: u32, const B_MAJOR: u32>(
+        stage: u32,
+        warpgroup: u32,
+    ) -> Ab<(Descriptor, u32)> {
         // A warpgroup's rows, or its panel.
-        let a_smem = stage + Self::warpgroup() * WGMMA_M * SWIZZLE_BYTES;
+        let a_smem = stage + warpgroup * WGMMA_M * SWIZZLE_BYTES;
         let b_smem = stage + Self::A_BYTES;
         let a = match A_MAJOR {
             0 => (Descriptor::k_major(a_smem), WGMMA_K_BYTES),
@@ -119,9 +125,10 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         };
         let b = match B_MAJOR {
             0 => (Descriptor::k_major(b_smem), WGMMA_K_BYTES),
-            _ if Self::PANEL < ROW => {
-                (Descriptor::narrow_mn_major(b_smem, Self::PANEL_ROW_BYTES), DEPTH * Self::PANEL_ROW_BYTES)
-            }
+            _ if Self::PANEL < ROW => (
+                Descriptor::narrow_mn_major(b_smem, BK * Self::PANEL_ROW_BYTES, Self::PANEL_ROW_BYTES),
+                DEPTH * Self::PANEL_ROW_BYTES,
+            ),
             _ => (Descriptor::mn_major(b_smem, BK * SWIZZLE_BYTES), DEPTH * SWIZZLE_BYTES),
         };
         Ab { a, b }
@@ -131,14 +138,16 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// the one before it complete.
     #[inline(always)]
     unsafe fn mainloop<I: Input, const A_MAJOR: u32, const B_MAJOR: u32>(
-        ring: &mut Ring<1>,
+        ring: &mut Ring<OF_LAUNCH>,
         k_tiles: u32,
         acc: &mut [f32; ACC],
     ) {
+        let warpgroup = Self::warpgroup();
         // SAFETY: upheld by the caller; the stage is full while the MMAs read it.
         unsafe {
             producer_warp::consume(ring, k_tiles, |stage, has_begun| {
-                let Ab { a: (a, a_step), b: (b, b_step) } = Self::descriptors::<A_MAJOR, B_MAJOR>(stage.address);
+                let Ab { a: (a, a_step), b: (b, b_step) } =
+                    Self::descriptors::<A_MAJOR, B_MAJOR>(stage.address, warpgroup);
                 for i in 0..BK / DEPTH {
                     I::mma::<ACC, A_MAJOR, B_MAJOR>(acc, a.add(i * a_step), b.add(i * b_step), has_begun || i > 0);
                 }
@@ -178,7 +187,8 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         unsafe {
             producer_warp::sync_consumers(Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete
             let c = g.c.cast::<O>().wrapping_add(target.first() + row as usize * g.ldc);
-            let bounds = Extent { rows: (g.m - tile.row).saturating_sub(row), cols: g.n - tile.col };
+            let bounds =
+                Extent { rows: g.m.saturating_sub(tile.row + row), cols: g.n.saturating_sub(tile.col).min(BN) };
             let is_wide = c.addr().is_multiple_of(16) && (g.ldc as u32 | bounds.cols).is_multiple_of(8);
             let window = Window { c, bounds, is_wide };
             let rounds = const { ACC.div_ceil(narrow::ROUND) as u32 };

@@ -49,6 +49,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
             transposed: Transposed::MappedB(rows_of_128_bytes(BN)),
             dynamic_smem_bytes: smem_bytes,
             stage_bytes: warp_specialized::smem_bytes(1, Self::STAGE_BYTES),
+            multicasts: true,
             ..Step::PLAIN
         }
     }

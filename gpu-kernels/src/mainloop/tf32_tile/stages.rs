@@ -5,12 +5,13 @@ use super::{BK, PAD, Tf32Tile};
 use crate::epilogue::columns;
 use crate::epilogue::direct::OCTET;
 use crate::epilogue::partial_tile::PartialTile;
-use crate::hardware::{SWIZZLE_BYTES, WARPGROUP, WGMMA_M};
+use crate::hardware::{SWIZZLE_BYTES, WARP, WARPGROUP, WGMMA_M};
 use crate::mainloop::warp_specialized::producer_warp::{self, Mapped};
-use crate::mainloop::warp_specialized::{Ring, Stage};
-use crate::ptx::compiler;
+use crate::mainloop::warp_specialized::{OF_LAUNCH, Ring, Stage};
+use crate::planned::Peers;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Descriptor, WGMMA_K_BYTES};
+use crate::ptx::{compiler, lanes};
 use crate::{Ab, Coord};
 use core::ops::Range;
 use cuda_std::prelude::*;
@@ -24,24 +25,24 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     /// # Safety
     /// Every thread of the block calls it once.
     #[inline(always)]
-    pub unsafe fn ring(maps: Ab<*const TensorMap>) -> Ring<1> {
+    pub unsafe fn ring(maps: Ab<*const TensorMap>, peers: Peers) -> Ring<OF_LAUNCH> {
         if thread::thread_idx_x() == Self::CONSUMER_THREADS {
             maps.map(tensor::prefetch);
         }
         // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-        unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS) }
+        unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
     }
 
     /// Whether this thread is of the producer warp.
     #[inline(always)]
     pub fn is_producer() -> bool {
-        thread::thread_idx_x() >= Self::CONSUMER_THREADS
+        lanes::warp_index() >= Self::CONSUMER_THREADS / WARP
     }
 
-    /// The first column of this thread's warpgroup.
+    /// The first column of a thread's warpgroup.
     #[inline(always)]
-    fn first_column() -> u32 {
-        thread::thread_idx_x() / WARPGROUP * WGMMA_M
+    fn first_column(thread: u32) -> u32 {
+        thread / WARPGROUP * WGMMA_M
     }
 
     /// Fills a stage with each of these k-tiles of the tile at that place of C, as soon as the stage is empty.
@@ -49,10 +50,10 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     /// # Safety
     /// The producer warp calls it, with maps of this shape's boxes.
     #[inline(always)]
-    pub unsafe fn produce(ring: &mut Ring<1>, at: Coord, k_tiles: Range<u32>, operands: Ab<Mapped>) {
+    pub unsafe fn produce(ring: &mut Ring<OF_LAUNCH>, at: Coord, k_tiles: Range<u32>, operands: Ab<Mapped>) {
         // SAFETY: upheld by the caller (see `# Safety`); the boxes fill the stage.
         unsafe {
-            producer_warp::produce(ring, Self::CONSUMER_THREADS, k_tiles, |stage, k_tile| {
+            producer_warp::produce(ring, k_tiles, |stage, k_tile| {
                 Self::load(stage, at, k_tile * BK, operands);
             });
         }
@@ -64,13 +65,13 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
         let b_smem = stage.address + Self::A_BYTES;
         // SAFETY: the boxes fill the stage, which is empty.
         unsafe {
-            tensor::load_of_batch(stage.address, a.map, a.index, row, k, stage.full); // (BM, BK)
+            a.load(stage.address, SWIZZLE_BYTES, BM, Coord { row, col: k }, stage); // (BM, BK)
             if b.is_transposed {
-                tensor::load_of_batch(b_smem, b.map, b.index, col, k, stage.full); // (BN, BK)
+                b.load(b_smem, SWIZZLE_BYTES, BN, Coord { row: col, col: k }, stage); // (BN, BK)
             } else {
                 for panel in 0..BN / BK {
                     let to = b_smem + panel * PANEL_BYTES;
-                    tensor::load_of_batch(to, b.map, b.index, k, col + panel * BK, stage.full); // (BK, BK)
+                    b.load(to, SWIZZLE_BYTES, BK, Coord { row: k, col: col + panel * BK }, stage); // (BK, BK)
                 }
             }
         }
@@ -81,7 +82,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     /// # Safety
     /// Every consumer thread calls it, and as many k-tiles are produced.
     #[inline(always)]
-    pub unsafe fn consume(ring: &mut Ring<1>, k_tiles: u32, b_is_transposed: bool) -> [f32; ACC] {
+    pub unsafe fn consume(ring: &mut Ring<OF_LAUNCH>, k_tiles: u32, b_is_transposed: bool) -> [f32; ACC] {
         let mut acc = wgmma::zeros::<ACC>();
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
@@ -92,16 +93,19 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
             }
         }
         wgmma::wait_acc::<0, ACC>(&mut acc); // they are complete, of which the compiler learns here
+        // SAFETY: the MMAs are complete.
+        unsafe { ring.consumer_tail(k_tiles) }
         acc
     }
 
     /// acc += (A*B)^T with B k-major in shared memory. The MMAs of a k-tile are issued before those of the one before it complete.
     #[inline(always)]
-    unsafe fn k_major(ring: &mut Ring<1>, k_tiles: u32, acc: &mut [f32; ACC]) {
+    unsafe fn k_major(ring: &mut Ring<OF_LAUNCH>, k_tiles: u32, acc: &mut [f32; ACC]) {
+        let first_column = Self::first_column(lanes::warp_index() * WARP);
         // SAFETY: upheld by the caller; the stage is full while the MMAs read it.
         unsafe {
             producer_warp::consume(ring, k_tiles, |stage, has_begun| {
-                let b_smem = stage.address + Self::A_BYTES + Self::first_column() * SWIZZLE_BYTES;
+                let b_smem = stage.address + Self::A_BYTES + first_column * SWIZZLE_BYTES;
                 let (b, a) = (Descriptor::k_major(b_smem), Descriptor::k_major(stage.address)); // (BN, BK), (BM, BK)
                 for i in 0..MMAS as u32 {
                     wgmma::tf32(acc, b.add(i * WGMMA_K_BYTES), a.add(i * WGMMA_K_BYTES), has_begun || i > 0);
@@ -113,7 +117,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     /// The same with B n-major: the fragments of one k-tile are loaded while the MMAs of the other execute. So that they stay in their
     /// registers, the loop has two k-tiles.
     #[inline(always)]
-    unsafe fn n_major(ring: &mut Ring<1>, k_tiles: u32, acc: &mut [f32; ACC]) {
+    unsafe fn n_major(ring: &mut Ring<OF_LAUNCH>, k_tiles: u32, acc: &mut [f32; ACC]) {
         let (mut is_first, mut left, mut odd) = (true, k_tiles, [[0.0; 4]; MMAS]);
         // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
         unsafe {
@@ -122,7 +126,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
                 wgmma::wait_group::<1>();
                 wgmma::pin_fragments(&odd);
                 if !is_first {
-                    ring.consumer_release_before_last();
+                    ring.consumer_release_ago(2);
                 }
                 if left == 1 {
                     wgmma::wait_group::<0>();
@@ -132,7 +136,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
                 odd = Self::issue_mmas(ring, acc, true);
                 wgmma::wait_group::<1>();
                 wgmma::pin_fragments(&even);
-                ring.consumer_release_before_last();
+                ring.consumer_release_ago(2);
                 is_first = false;
                 left = compiler::opaque(left - 2);
             }
@@ -144,11 +148,11 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     /// Issues the MMAs of the next k-tile. Its fragments must not change until these complete.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the fragments in memory
     #[inline(always)]
-    unsafe fn issue_mmas(ring: &mut Ring<1>, acc: &mut [f32; ACC], accumulate: bool) -> Fragments {
+    unsafe fn issue_mmas(ring: &mut Ring<OF_LAUNCH>, acc: &mut [f32; ACC], accumulate: bool) -> Fragments {
         // SAFETY: the stage is full, and nobody releases it before the MMAs are waited for; the column is one of BN.
         unsafe {
             let stage = ring.consumer_wait();
-            let column = Self::first_column() + columns::column();
+            let column = Self::first_column(thread::thread_idx_x()) + columns::column();
             let b_smem = stage.words(Self::A_BYTES + column / BK * PANEL_BYTES); // (BK, BK)
             let (b_frag, a) = (fragments::of_panel(b_smem, column % BK), Descriptor::k_major(stage.address)); // (BM, BK)
             wgmma::fence();
@@ -178,8 +182,10 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
         unsafe {
             producer_warp::sync_consumers(Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete
             for half in 0..2 {
-                let to =
-                    tile.at(Coord { row: wgmma::acc_col(), col: Self::first_column() + col + half as u32 * apart });
+                let to = tile.at(Coord {
+                    row: wgmma::acc_col(),
+                    col: Self::first_column(thread::thread_idx_x()) + col + half as u32 * apart,
+                });
                 for i in 0..ACC / OCTET {
                     for next in 0..2 {
                         let row = i as u32 * 8 + next as u32;

@@ -18,7 +18,7 @@ mod ring;
 #[cfg(feature = "device")]
 mod roles;
 #[cfg(feature = "device")]
-pub(crate) use ring::{Ring, Stage};
+pub(crate) use ring::{OF_LAUNCH, Ring, Stage};
 #[cfg(feature = "device")]
 pub(crate) use roles::{
     CONSUMER_REGS, PRODUCER_REGS, consumer, finish, is_producer, load_multicast, produce, tile_indices, work_tiles,

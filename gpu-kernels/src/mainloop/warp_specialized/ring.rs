@@ -2,6 +2,7 @@
 
 use super::smem_bytes;
 use crate::hardware::WARP;
+use crate::planned::Peers;
 use crate::ptx::mbarrier::Mbarrier;
 use crate::ptx::{cluster, compiler, smem};
 use cuda_std::prelude::*;
@@ -17,19 +18,24 @@ pub(crate) struct Ring<const CLUSTER: u32> {
     /// Completes a phase when every consumer warp of the cluster has released a stage.
     pub empty: Mbarrier,
     state: PipelineState,
+    /// The first rank of the blocks that share stages, and how many these are.
+    peers: [u32; 2],
 }
 
-impl Ring<1> {
+/// As many blocks as the launch says.
+pub(crate) const OF_LAUNCH: u32 = 0;
+
+impl Ring<OF_LAUNCH> {
     /// As [`new`](Ring::new), for a block that shares no stages with the others of its cluster, if it is in one, and does not wait for
     /// them: as many stages as there is dynamic shared memory for.
     ///
     /// # Safety
     /// Every thread of the block calls it once, with at least [`smem_bytes`](super::smem_bytes) of one stage of dynamic shared memory.
     #[inline(always)]
-    pub unsafe fn of_block(stage_bytes: u32, consumer_threads: u32) -> Self {
+    pub unsafe fn of_block(stage_bytes: u32, consumer_threads: u32, peers: Peers) -> Self {
         let stages = smem::dynamic_bytes() / smem_bytes(1, stage_bytes);
         // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { Self::of_stages(stages, stage_bytes, consumer_threads) }
+        unsafe { Self::of_stages(stages, stage_bytes, consumer_threads, peers) }
     }
 
     /// The same with so many stages.
@@ -37,10 +43,15 @@ impl Ring<1> {
     /// # Safety
     /// Every thread of the block calls it once, with [`smem_bytes`](super::smem_bytes) of dynamic shared memory.
     #[inline(always)]
-    pub unsafe fn of_stages(stages: u32, stage_bytes: u32, consumer_threads: u32) -> Self {
+    pub unsafe fn of_stages(stages: u32, stage_bytes: u32, consumer_threads: u32, peers: Peers) -> Self {
         // SAFETY: upheld by the caller (see `# Safety`); all threads wait for the one that initialises the barriers.
-        let ring = unsafe { Self::init(stages, stage_bytes, consumer_threads) };
-        thread::sync_threads(); // the barriers are initialised
+        let ring = unsafe { Self::init(stages, stage_bytes, consumer_threads, [peers.first, peers.count()]) };
+        if peers.count() > 1 {
+            cluster::arrive_relaxed();
+            cluster::wait(); // the barriers of all blocks are initialised
+        } else {
+            thread::sync_threads(); // the barriers are initialised
+        }
         ring
     }
 }
@@ -82,7 +93,7 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
     pub unsafe fn new(stages: u32, stage_bytes: u32, consumer_threads: u32) -> Self {
         // SAFETY: upheld by the caller (see `# Safety`); all threads wait for the one that initialises the barriers.
         unsafe {
-            let ring = Self::init(stages, stage_bytes, consumer_threads);
+            let ring = Self::init(stages, stage_bytes, consumer_threads, [0, CLUSTER]);
             cluster::sync(); // the barriers of all blocks are initialised
             ring
         }
@@ -90,7 +101,7 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
 
     /// The same without waiting for the barriers.
     #[inline(always)]
-    unsafe fn init(stages: u32, stage_bytes: u32, consumer_threads: u32) -> Self {
+    unsafe fn init(stages: u32, stage_bytes: u32, consumer_threads: u32, peers: [u32; 2]) -> Self {
         let smem = shared::dynamic_shared_mem::<u8>();
         // SAFETY: the barriers lie behind the stages, at a multiple of 8 bytes; one thread initialises them.
         unsafe {
@@ -99,12 +110,12 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
             if thread::thread_idx_x() == 0 {
                 for stage in 0..stages {
                     full.add(stage).init(1);
-                    empty.add(stage).init(consumer_threads / WARP * CLUSTER);
+                    empty.add(stage).init(consumer_threads / WARP * peers[1]);
                 }
                 cluster::fence_barrier_init();
             }
             let state = PipelineState { stage: 0, phase: 0 };
-            Self { address: shared::address(smem), stages, stage_bytes, full, empty, state }
+            Self { address: shared::address(smem), stages, stage_bytes, full, empty, state, peers }
         }
     }
 
@@ -121,6 +132,21 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
             stage.full.arrive_and_expect(self.stage_bytes);
         }
         stage
+    }
+
+    /// Waits, where blocks share stages, until all are empty: then no other block arrives at this one's barriers any more.
+    ///
+    /// # Safety
+    /// The producer thread calls it, after the last k-tile; the consumers call [`consumer_tail`](Self::consumer_tail).
+    #[inline(always)]
+    pub unsafe fn producer_tail(&mut self) {
+        let mut left = if self.peers[1] > 1 { self.stages } else { 0 };
+        while left > 0 {
+            let (stage, phase) = self.advance();
+            // SAFETY: the barriers are initialised.
+            unsafe { self.empty.add(stage.index).wait(phase ^ 1) };
+            left = compiler::opaque(left - 1); // or LLVM would unroll the loop
+        }
     }
 
     /// Waits until the next stage is full.
@@ -143,9 +169,10 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
     pub unsafe fn consumer_release(&self, stage: Stage) {
         // SAFETY: the barriers are initialised, and no block exits before its cluster.
         unsafe {
-            if warp::lane_id() < CLUSTER {
+            let [first, count] = self.peers;
+            if warp::lane_id() < count {
                 let empty = self.empty.add(stage.index);
-                if CLUSTER == 1 { empty.arrive() } else { empty.arrive_at(warp::lane_id()) }
+                if count == 1 { empty.arrive() } else { empty.arrive_at(first + warp::lane_id()) }
             }
         }
     }
@@ -162,29 +189,29 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
         }
     }
 
-    /// Releases the stage that was waited for last.
+    /// Releases the stage that was waited for so many stages ago, the last one 1 ago. It is found by counting back: carried from one
+    /// iteration of a loop to the next, its index would be undefined in the first one, and ptxas took the index of the wrong iteration then.
     ///
     /// # Safety
-    /// As of [`consumer_release`](Self::consumer_release): a stage was waited for.
+    /// As of [`consumer_release`](Self::consumer_release): as many stages were waited for.
     #[inline(always)]
-    pub unsafe fn consumer_release_last(&self) {
+    pub unsafe fn consumer_release_ago(&self, ago: u32) {
         let next = self.state.stage;
-        let index = if next >= 1 { next - 1 } else { self.stages - 1 };
+        let index = if next >= ago { next - ago } else { next + self.stages - ago };
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe { self.consumer_release(Stage { index, address: 0, full: self.full }) }
     }
 
-    /// Releases the stage before the one that was waited for last. It is found by counting back: carried from one iteration of a loop to
-    /// the next, its index would be undefined in the first one, and ptxas took the index of the wrong iteration then.
+    /// Releases the last of so many stages, for which no producer waits but in [`producer_tail`](Self::producer_tail).
     ///
     /// # Safety
-    /// As of [`consumer_release`](Self::consumer_release): two stages were waited for.
+    /// As of [`consumer_release`](Self::consumer_release).
     #[inline(always)]
-    pub unsafe fn consumer_release_before_last(&self) {
-        let next = self.state.stage;
-        let index = if next >= 2 { next - 2 } else { next + self.stages - 2 };
-        // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { self.consumer_release(Stage { index, address: 0, full: self.full }) }
+    pub unsafe fn consumer_tail(&self, k_tiles: u32) {
+        if self.peers[1] > 1 && k_tiles > 0 {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe { self.consumer_release_ago(1) }
+        }
     }
 
     /// The next stage and its phase; steps to the one after it.

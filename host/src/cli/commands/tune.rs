@@ -8,12 +8,12 @@ use sgemm::select::Table;
 use super::shapes::rows;
 use crate::Error;
 use crate::cli::request::{RunRequest, Tuning};
-use crate::measure::tune::{self, Fit};
+use crate::measure::tune::{self, Fit, Regrets};
 use crate::output;
 
 /// Measures, unless that was done before, and writes the table.
 pub fn tune(request: &RunRequest, tuning: &Tuning) -> Result<u8, Error> {
-    let Tuning { sweep, records, model, file } = tuning;
+    let Tuning { sweep, records, folds, model, file } = tuning;
     if let Some(model) = model {
         let table = tune::modelled(model, &mut |kernel| output::complain(&format!("modelling {kernel}")))?;
         return written(&table, file.as_deref(), 0);
@@ -30,6 +30,10 @@ pub fn tune(request: &RunRequest, tuning: &Tuning) -> Result<u8, Error> {
     };
     let table = tune::table(&rows)?;
     output::print(&format!("{}\n", Fit::of(&table, &rows)))?;
+    if let Some(folds) = folds {
+        let unseen = Regrets::unseen(&rows, usize::from(*folds))?;
+        output::print(&format!("of shapes that were not fitted to, in {folds} parts:\n{unseen}\n"))?;
+    }
     written(&table, file.as_deref(), exit_code)
 }
 

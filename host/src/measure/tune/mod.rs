@@ -1,9 +1,10 @@
 //! Asks a device what kernels cost: times all of them on many shapes, and finds the constants by which `auto` predicts their times.
 
 mod fit;
+mod regret;
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -11,6 +12,7 @@ use results::ShapeTiming;
 use sgemm::select::{Entry, Header, Table, Work};
 
 use self::fit::Sample;
+pub use self::regret::{Fit, Regret, Regrets};
 use crate::backend::emulator::{EmulatorBackend, Estimator, Model};
 use crate::backend::{Backend as _, Case, Op, Order, now};
 use crate::measure::shapes::Set;
@@ -53,14 +55,11 @@ const VECTORS: u32 = 24;
 const BATCHES: u32 = 16;
 const SEED: u64 = 0x7e57;
 
-/// The largest regrets that are shown.
-const SHOWN: usize = 20;
-
 /// The longest vector.
 const LONGEST: u32 = 60_000;
 
 const HOW: &str = "medians of sequences beyond L2, as CUDA graphs, of all kernels that are not far slower than the fastest; constants by \
-                   least squares of the logarithms";
+                   least squares of the logarithms, then by what choosing costs";
 
 /// What kernels are timed on.
 #[must_use]
@@ -117,7 +116,8 @@ pub fn table(rows: &[ShapeTiming]) -> Result<Table, Error> {
 }
 
 const CLASSES: usize = AccuracyClass::ALL.len();
-const MODELLED: &str = "the emulator's model; constants by least squares of the logarithms";
+const MODELLED: &str = "the emulator's model; constants by least squares of the logarithms, then by what choosing \
+                        costs";
 
 /// The table of a device that was never measured: of the times that the emulator models. `watch` is told what it is at.
 ///
@@ -192,77 +192,6 @@ fn case(row: &ShapeTiming) -> Option<(Case, AccuracyClass)> {
     let ops = [op(&row.op_a)?, op(&row.op_b)?];
     let case = Case { sizes: [row.m, row.n, row.k], ops, order, batch: row.batch, count: row.count };
     Some((case, AccuracyClass::find(&row.class)?))
-}
-
-/// How well a table predicts what was measured. Its text is for people.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Fit {
-    /// Kernels.
-    pub kernels: usize,
-    /// Times of kernels.
-    pub times: usize,
-    /// The root mean square of the logarithms of predicted over measured times.
-    pub error: f64,
-    /// For each shape and class, the time of the kernel that is predicted to be the fastest over that of the fastest: the largest
-    /// first.
-    pub regrets: Vec<Regret>,
-}
-
-/// What a prediction costs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Regret {
-    /// The shape, and its class.
-    pub name: String,
-    /// The kernel that is predicted to be the fastest, of those that were timed.
-    pub chosen: &'static str,
-    /// The one that is.
-    pub best: &'static str,
-    /// The time of the first over that of the second.
-    pub factor: f64,
-}
-
-impl Regret {
-    fn of(table: &Table, row: &ShapeTiming) -> Option<Self> {
-        let samples = samples(0, row);
-        let chosen = fit::chosen(&samples, &table.costs, &table.memory, row.sm_count)?;
-        let best = samples.iter().min_by(|one, other| one.us.total_cmp(&other.us))?;
-        let name = format!("{} in {}", row.name(), row.class);
-        Some(Self { name, chosen: chosen.step.slug, best: best.step.slug, factor: chosen.us / best.us })
-    }
-}
-
-impl Fit {
-    /// Of a table on rows.
-    #[must_use]
-    pub fn of(table: &Table, rows: &[ShapeTiming]) -> Self {
-        let samples = samples_of(rows);
-        let sm_count = rows.first().map_or(1, |row| row.sm_count);
-        let of_kernel = |(step, cost): &(&'static gpu_kernels::Step, _)| {
-            let count = samples.iter().filter(|sample| sample.step == *step).count();
-            (count, fit::error(&samples, step, cost, &table.memory, sm_count))
-        };
-        let each: Vec<_> = table.costs.iter().map(of_kernel).collect();
-        let times = each.iter().map(|(count, _)| count).sum::<usize>();
-        let squares = each.iter().map(|(count, error)| *count as f64 * error * error).sum::<f64>();
-        let mut regrets: Vec<_> = rows.iter().filter_map(|row| Regret::of(table, row)).collect();
-        regrets.sort_by(|one, other| other.factor.total_cmp(&one.factor));
-        Self { kernels: each.len(), times, error: (squares / times.max(1) as f64).sqrt(), regrets }
-    }
-}
-
-impl fmt::Display for Fit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kernels, times, error, regrets } = self;
-        writeln!(f, "{times} times of {kernels} kernels; predictions are off by {:.1} % (RMS)", 100.0 * error)?;
-        let logarithms = regrets.iter().map(|regret| regret.factor.ln()).sum::<f64>();
-        let mean = (logarithms / regrets.len().max(1) as f64).exp();
-        let percentile = regrets.get(regrets.len() / 100).map_or(1.0, |regret| regret.factor);
-        write!(f, "regret of {} shapes: geometric mean {mean:.3}, 99th percentile {percentile:.2}", regrets.len())?;
-        for Regret { name, chosen, best, factor } in regrets.iter().take(SHOWN) {
-            write!(f, "\n  {factor:.2}: {name}: {chosen} instead of {best}")?;
-        }
-        Ok(())
-    }
 }
 
 /// Writes a table, by default to the device's file under sgemm/src/select/tables, and says where.

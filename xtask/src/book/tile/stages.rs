@@ -141,7 +141,7 @@ mod tests {
             ("tf32", 4),
             ("fp16x3", 7),
             ("tf32x3", 7),
-            ("any-layout", 4),
+            ("any-layout", 5),
         ];
         for (slug, count) in expected {
             assert_eq!(stages(slug), count, "{slug}");

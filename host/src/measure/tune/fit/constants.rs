@@ -1,0 +1,33 @@
+//! The constants of a kernel as a vector of logarithms.
+
+use sgemm::select::Cost;
+
+/// How many there are.
+pub(super) const CONSTANTS: usize = 8;
+
+/// What a constant is at least: the logarithm of 0 is none.
+const LEAST: f64 = 1e-4;
+
+pub(super) fn logarithms(cost: &Cost) -> [f64; CONSTANTS] {
+    let Cost { start, round, latency, k_tile, tile, partial, gbps, uneven, .. } = *cost;
+    [start, round, latency, k_tile, tile, partial, gbps, uneven].map(|constant| constant.max(LEAST).ln())
+}
+
+/// The inverse, with the rest of another's.
+pub(super) fn exponentials(at: &[f64; CONSTANTS], cost: &Cost) -> Cost {
+    with(at.map(f64::exp), cost)
+}
+
+/// Four digits of each.
+pub(super) fn rounded(cost: Cost) -> Cost {
+    let Cost { start, round, latency, k_tile, tile, partial, gbps, uneven, .. } = cost;
+    with([start, round, latency, k_tile, tile, partial, gbps, uneven].map(digits), &cost)
+}
+
+pub(super) fn digits(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+fn with([start, round, latency, k_tile, tile, partial, gbps, uneven]: [f64; CONSTANTS], cost: &Cost) -> Cost {
+    Cost { start, round, latency, k_tile, tile, partial, gbps, uneven, ..*cost }
+}

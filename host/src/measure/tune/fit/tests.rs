@@ -1,0 +1,36 @@
+use sgemm::{AccuracyClass, Problem};
+
+use super::*;
+
+#[test]
+fn constants_are_found_again() {
+    let step = gpu_kernels::find("split-k/64x128x4").unwrap();
+    let memory = Memory { launch: 1.0, pass_gbps: 2500.0, gbps: 4300.0 };
+    let guess = Cost::guess(step);
+    let truth = Cost { start: 1.7 * guess.start, latency: 0.6 * guess.latency, k_tile: 1.4 * guess.k_tile, ..guess };
+    let sizes = [17, 64, 130, 512, 1000, 2048, 4096];
+    let shapes = sizes.into_iter().flat_map(|m| sizes.map(|n| sizes.map(|k| [m, n, k]))).flatten();
+    let samples: Vec<_> = shapes
+        .enumerate()
+        .map(|(number, [m, n, k])| {
+            let problem = Problem::new(m, n, k).with_accuracy(AccuracyClass::Fp32);
+            let work = Work::of(step, &problem, 132).unwrap();
+            Sample { problem: number, step, work, us: truth.time(&work, &memory, 132) }
+        })
+        .collect();
+    let (found, costs) = fit(&samples, 132);
+    let [(of, cost)] = costs.as_slice() else { panic!("{costs:?}") };
+    assert_eq!(*of, step);
+    assert!(error(&samples, step, cost, &found, 132) < 0.02, "{cost:?} {found:?} instead of {truth:?}");
+}
+
+#[test]
+fn kernels_of_either_half_type_share_their_constants() {
+    let find = |slug| gpu_kernels::find(slug).unwrap();
+    assert!(are_alike(find("hgemm-split-k/64x16"), find("hgemm-split-k/bf16-64x16")));
+    let others = [("hgemm", "hgemm/f32"), ("hgemm", "hgemm/bf16-cluster"), ("gemv", "gemv/f16"), ("hgemm", "hgemm")];
+    assert!(others.into_iter().all(|(one, other)| !are_alike(find(one), find(other))));
+    let alike = |step: &Step| gpu_kernels::runnable().filter(|other| are_alike(step, other)).count();
+    let halves = gpu_kernels::runnable().filter(|step| matches!(step.precision, Precision::F16 | Precision::Bf16));
+    assert!(halves.into_iter().all(|step| alike(step) == 1), "each has one other");
+}
