@@ -7,6 +7,8 @@ pub(crate) mod activation;
 #[cfg(feature = "device")]
 pub(crate) mod columns;
 #[cfg(feature = "device")]
+pub(crate) mod deferred;
+#[cfg(feature = "device")]
 pub(crate) mod direct;
 #[cfg(feature = "device")]
 pub(crate) mod elements;

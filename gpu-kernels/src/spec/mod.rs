@@ -14,7 +14,9 @@ pub use operand::{
     NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed,
 };
 pub use postpass::{Activation, BiasPer, POSTPASS_ARGUMENTS, Postpass};
-pub use schedule::{Group, Schedule, Splits, StreamKTiles, persistent_rows, persistent_tile, persistent_tiles};
+pub use schedule::{
+    Group, Schedule, Splits, StreamKTiles, persistent_blocks, persistent_rows, persistent_tile, persistent_tiles,
+};
 
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
 ///
@@ -238,10 +240,7 @@ impl Step {
                 let stream_k = self.stream_k_tiles(m, n, sm_count);
                 [(tiles.count() - stream_k.tiles).saturating_add(stream_k.blocks), 1, 1]
             }
-            Schedule::Persistent => {
-                let count = persistent_tiles(tiles, self.cluster[0]);
-                [least(count, sm_count), 1, 1]
-            }
+            Schedule::Persistent => [persistent_blocks(persistent_tiles(tiles, self.cluster[0]), sm_count), 1, 1],
             Schedule::PersistentBatch { blocks_per_sm } => {
                 [least(tiles.count().saturating_mul(problems), sm_count.saturating_mul(blocks_per_sm)), 1, 1]
             }
