@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gpu_kernels::{Schedule, Step};
+use gpu_kernels::{Element, Schedule, Step};
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, Verifier};
 
@@ -114,6 +114,11 @@ pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
             let padded = problem.with_leading_dimensions(lda + a, ldb + b, ldc + c)?;
             problems.extend([padded, padded.with_scalars(1.0, -0.5)?]);
         }
+    }
+    if step.schedule == Schedule::Persistent && step.output != Element::F32 {
+        // A block stores a tile during the mainloop of its next one, if that is long enough.
+        let long = Problem::new(3 * tile.bm, 2 * tile.bn, 17 * tile.bk)?;
+        problems.extend([long, long.with_scalars(-0.75, 0.0)?]);
     }
     let case = |(seed, problem): (u64, Problem)| {
         let problem = problem.with_seed(seed).for_kernel(Kernel::Step(step))?;

@@ -1,9 +1,10 @@
 //! Entry points with a fused epilogue: of most kernels one beside that which stores alpha\*acc + beta\*C, of planned ones the only one.
 
+use super::deferred::Deferred;
 use super::direct::{self, Output};
 use super::fused::Fused;
 use super::simt;
-use super::staged::{Layout, StagingBuffer};
+use super::staged::{Layout, Rows, StagingBuffer};
 use crate::Coord;
 use crate::gemm::Gemm;
 use crate::hardware::VEC;
@@ -95,6 +96,18 @@ pub(crate) trait Fusion<O>: Copy {
         at: Coord,
         acc: &[f32; ACC],
     );
+
+    /// Stores a warpgroup's accumulators, the first at `at`, or leaves that to `deferred`.
+    ///
+    /// # Safety
+    /// As of [`StagingBuffer::store`].
+    unsafe fn store_or_defer<const ACC: usize>(
+        self,
+        g: &Gemm,
+        deferred: &mut Deferred<O, ACC>,
+        at: Coord,
+        acc: &mut [f32; ACC],
+    );
 }
 
 /// Nothing.
@@ -141,6 +154,20 @@ impl<O: Output> Fusion<O> for Plain {
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe { staging.store::<L, O, ACC>(g, at, acc) }
     }
+
+    #[inline(always)]
+    unsafe fn store_or_defer<const ACC: usize>(
+        self,
+        g: &Gemm,
+        deferred: &mut Deferred<O, ACC>,
+        at: Coord,
+        acc: &mut [f32; ACC],
+    ) {
+        if !deferred.take(g, at, acc) {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe { deferred.staging().store::<Rows, O, ACC>(g, at, acc) }
+        }
+    }
 }
 
 impl<O: Output> Fusion<O> for Fused<O> {
@@ -184,5 +211,17 @@ impl<O: Output> Fusion<O> for Fused<O> {
     ) {
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe { staging.store_fused::<L, O, ACC>(g, self, at, acc) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_or_defer<const ACC: usize>(
+        self,
+        g: &Gemm,
+        deferred: &mut Deferred<O, ACC>,
+        at: Coord,
+        acc: &mut [f32; ACC],
+    ) {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { deferred.staging().store_fused::<Rows, O, ACC>(g, self, at, acc) }
     }
 }

@@ -7,6 +7,8 @@ pub(crate) mod activation;
 #[cfg(feature = "device")]
 pub(crate) mod columns;
 #[cfg(feature = "device")]
+pub(crate) mod deferred;
+#[cfg(feature = "device")]
 pub(crate) mod direct;
 #[cfg(feature = "device")]
 pub(crate) mod elements;
@@ -26,6 +28,8 @@ pub(crate) mod simt;
 pub(crate) mod staged;
 #[cfg(feature = "device")]
 pub(crate) mod tile_rows;
+#[cfg(feature = "device")]
+pub(crate) mod warp_rows;
 
 /// Lines of a warp's staging buffer, words of a line, and of the buffer.
 const LINES: u32 = 16;

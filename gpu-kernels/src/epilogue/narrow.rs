@@ -16,8 +16,8 @@ use crate::ptx::{compiler, f32x4, matrix};
 use cuda_std::prelude::*;
 
 /// Words and elements of a piece.
-const PIECE: u32 = 4;
-const ELEMENTS: u32 = 2 * PIECE;
+pub(super) const PIECE: u32 = 4;
+pub(crate) const ELEMENTS: u32 = 2 * PIECE;
 /// Accumulators per thread that fill a buffer: two in a word.
 pub(crate) const ROUND: usize = (2 * LINES * LINE / WARP) as usize;
 /// The most pieces of a lane.
@@ -52,21 +52,32 @@ impl<O> Window<O> {
 /// Stores alpha times a round of this thread's accumulators to its warp's buffer.
 ///
 /// # Safety
-/// All lanes are here; `buffer` is 2 KiB of shared memory at a multiple of 128 bytes, which no other warp uses, and no lane any more.
+/// As of [`put_words`].
 #[inline(always)]
 pub(crate) unsafe fn put<O: Output, const ACC: usize>(buffer: *mut f32, g: &Gemm, acc: &[f32; ACC], round: usize) {
-    let lane = warp::lane_id();
+    let word = |i: usize| {
+        let i = round * ROUND + 2 * i;
+        O::pair(g.alpha * acc[i], g.alpha * acc[i + 1])
+    };
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe { put_words(buffer, warp::lane_id(), ROUND.min(ACC - round * ROUND) / 2, word) }
+}
+
+/// Stores so many words of this lane, pairs of accumulators, to its warp's buffer.
+///
+/// # Safety
+/// All lanes are here; `buffer` is 2 KiB of shared memory at a multiple of 128 bytes, which no other warp uses, and no lane any more.
+#[inline(always)]
+pub(crate) unsafe fn put_words(buffer: *mut f32, lane: u32, words: usize, word: impl Fn(usize) -> u32) {
     // 8 x 8 matrices of `stmatrix`: the upper and lower eight rows of one octet of columns, then of the next.
     let (row, octet) = (lane % LINES, lane / LINES);
     // SAFETY: inside the warp's buffer.
     unsafe {
         let to = shared::address(buffer) + (row * LINE + (octet ^ (row % 8)) * PIECE) * 4;
-        for two in 0..ROUND.min(ACC - round * ROUND) / (2 * OCTET) {
-            let word = |i: usize| {
-                let i = round * ROUND + two * 2 * OCTET + i * 2;
-                O::pair(g.alpha * acc[i], g.alpha * acc[i + 1])
-            };
-            matrix::store(to ^ (two as u32 * 2 * PIECE * 4), [word(0), word(1), word(2), word(3)]);
+        for two in 0..words / OCTET {
+            let first = two * OCTET;
+            let words = [word(first), word(first + 1), word(first + 2), word(first + 3)];
+            matrix::store(to ^ (two as u32 * 2 * PIECE * 4), words);
         }
     }
 }
@@ -81,7 +92,7 @@ pub(crate) unsafe fn store<O: Output>(buffer: *mut f32, g: &Gemm, window: Window
     // SAFETY: upheld by the caller (see `# Safety`).
     unsafe {
         if window.is_wide {
-            store_pieces(buffer, g, window, cols / ELEMENTS);
+            store_pieces(buffer, warp::lane_id(), g.ldc, window, cols / ELEMENTS);
         } else {
             store_elements(buffer, g, window, cols);
         }
@@ -89,13 +100,12 @@ pub(crate) unsafe fn store<O: Output>(buffer: *mut f32, g: &Gemm, window: Window
     }
 }
 
-/// Stores the lines by pieces, so many of each.
+/// Stores the lines by pieces, so many of each. The buffer may not be written before all lanes are here.
 ///
 /// # Safety
 /// As of [`store`], and the window is wide.
 #[inline(always)]
-unsafe fn store_pieces<O: Output>(buffer: *mut f32, g: &Gemm, window: Window<O>, pieces: u32) {
-    let lane = warp::lane_id();
+pub(crate) unsafe fn store_pieces<O: Output>(buffer: *mut f32, lane: u32, ldc: usize, window: Window<O>, pieces: u32) {
     let (line, piece, at_once) = (lane / pieces, lane % pieces, WARP / pieces);
     let lines = (LINES / at_once) as usize;
     // SAFETY: upheld by the caller (see `# Safety`).
@@ -105,11 +115,11 @@ unsafe fn store_pieces<O: Output>(buffer: *mut f32, g: &Gemm, window: Window<O>,
             let from = buffer.wrapping_add((line * LINE + (piece ^ (line % 8)) * PIECE) as usize);
             if i < lines { f32x4::load(from) } else { [0.0; PIECE as usize] }
         });
-        let c = window.c.wrapping_add(line as usize * g.ldc + (piece * ELEMENTS) as usize);
+        let c = window.c.wrapping_add(line as usize * ldc + (piece * ELEMENTS) as usize);
         for (i, value) in values.into_iter().enumerate() {
             let is_in_bounds = line + i as u32 * at_once < window.bounds.rows && piece * ELEMENTS < window.bounds.cols;
             if i < lines && is_in_bounds {
-                f32x4::store(c.wrapping_add(i * at_once as usize * g.ldc).cast(), value);
+                f32x4::store(c.wrapping_add(i * at_once as usize * ldc).cast(), value);
             }
         }
     }

@@ -137,16 +137,9 @@ impl StagingBuffer {
         let c = g.c.cast::<O>().wrapping_add(row as usize * g.ldc + col as usize);
         // SAFETY: in bounds of C, or predicated.
         unsafe {
-            if !(in_bounds && is_aligned) || g.beta != 0.0 {
+            if O::IS_NARROW || !(in_bounds && is_aligned) || g.beta != 0.0 {
                 let left = Extent { rows: g.m.saturating_sub(row), cols: g.n.saturating_sub(col) };
                 self.axpby::<L, O, ACC>(g, c, lane, left, in_bounds && is_aligned, acc);
-            } else if O::IS_NARROW {
-                let window = Window { c, bounds: extent, is_wide: true };
-                for round in 0..ACC / narrow::ROUND {
-                    narrow::put::<O, ACC>(self.0, g, acc, round);
-                    warp::sync_warp(u32::MAX); // the lines are written
-                    narrow::store(self.0, g, window.round(round as u32, narrow::columns(ACC)), narrow::columns(ACC));
-                }
             } else {
                 for round in 0..ACC / ROUND {
                     L::put(self.0, lane, acc, round);
@@ -154,6 +147,23 @@ impl StagingBuffer {
                     self.pieces::<L, O, false>(g, L::round(g, c, round as u32), lane);
                 }
             }
+        }
+    }
+
+    /// Stores words, pairs of accumulators, to a window of C in bounds that is as wide.
+    ///
+    /// # Safety
+    /// As of [`narrow::store`].
+    #[inline(always)]
+    pub unsafe fn store_words<O: Output, const WORDS: usize>(self, g: &Gemm, words: &[u32; WORDS], window: Window<O>) {
+        // Opaque: addresses computed before the mainloop would occupy registers throughout it.
+        let [lane, ldc] = [warp::lane_id(), g.ldc as u32].map(compiler::opaque);
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            narrow::put_words(self.0, lane, WORDS, |i| words[i]);
+            warp::sync_warp(u32::MAX); // the lines are written
+            narrow::store_pieces(self.0, lane, ldc as usize, window, 4 * WORDS as u32 / narrow::ELEMENTS);
+            warp::sync_warp(u32::MAX); // every lane has read them
         }
     }
 

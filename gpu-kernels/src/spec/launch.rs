@@ -28,13 +28,14 @@ impl Step {
         let Schedule::PlannedSplitK { blocks_per_sm, reduction_k } = self.schedule else { return Splits::NONE };
         let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems)) as u64;
         // With more stages, a block needs no others beside it.
-        let slots = at_least_1(sm_count * if self.stage_bytes > 0 { 1 } else { blocks_per_sm }) as u64;
+        let of_sm = if self.stage_bytes > 0 { 1 } else { blocks_per_sm };
+        let slots = at_least_1(sm_count * of_sm) as u64;
         let (k, reduction_k) = (k as u64, reduction_k as u64);
         let (mut best, mut least) = (Splits::NONE, blocks.div_ceil(slots) * k);
         let mut cluster = 2;
         while cluster <= Splits::MAX_CLUSTER {
-            // A cluster is in one GPC, and larger ones leave SMs over there.
-            let slots = if cluster > 2 && self.stage_bytes > 0 { slots * 10 / 11 } else { slots };
+            // A cluster is in one GPC, and larger ones leave SMs over there where each takes a block.
+            let slots = if cluster > 2 && of_sm == 1 { slots * 10 / 11 } else { slots };
             let reduction = reduction_k * (4 + cluster as u64) / 4;
             let most = if cluster == Splits::MAX_CLUSTER && problems == 1 { MAX_PLANES } else { 1 };
             let mut planes = 1;

@@ -40,9 +40,15 @@ pub enum Schedule {
         /// split.
         reduction_k: u32,
     },
-    /// Persistent: one block per SM, in whole clusters along x, computes the tile at [`persistent_tile`] of its index, then
-    /// of each index that is a grid further on.
+    /// Persistent: [`persistent_blocks`], at most one per SM, in whole clusters along x. Each computes the tile at [`persistent_tile`]
+    /// of its index, then of each index that is a grid further on.
     Persistent,
+    /// Persistent, for the problems of a batch side by side: blocks compute the tiles of one problem after the other's, row by row.
+    /// Kernels take [`crate::BATCH_ARGUMENTS`] and [`crate::PLANNED_ARGUMENTS`], of one plane.
+    PersistentBatch {
+        /// Blocks per SM.
+        blocks_per_sm: u32,
+    },
 }
 
 /// Rows of tiles, of `bm` rows each, in a group that [`Schedule::Persistent`] blocks rasterize column by column, so that the
@@ -78,6 +84,15 @@ const fn not_zero(divisor: u32) -> u32 {
 #[must_use]
 pub const fn persistent_tiles(tiles: Extent, cluster: u32) -> u32 {
     tiles.rows.next_multiple_of(cluster).saturating_mul(tiles.cols)
+}
+
+/// Blocks for so many tiles: one per SM, or as few as take no more waves, where that leaves few SMs out. Then all waves are alike,
+/// each over whole columns of a band where sizes are powers of two.
+#[must_use]
+pub const fn persistent_blocks(tiles: u32, sm_count: u32) -> u32 {
+    let waves = tiles.div_ceil(not_zero(sm_count));
+    let even = tiles.div_ceil(not_zero(waves));
+    if waves > 1 && even < sm_count - sm_count / 16 { sm_count } else { even }
 }
 
 /// What [`Schedule::StreamK`] does not compute data-parallel.

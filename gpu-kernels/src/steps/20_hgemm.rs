@@ -8,16 +8,18 @@
 //!
 //! Changed since tma-multicast: no thread multiplies. A warpgroup issues `wgmma`, whose operands the tensor cores read from
 //! shared memory; its threads hold the accumulators. Two warpgroups are consumers, one is the producer
-//! (`mainloop/warp_specialized`). B needs no transposition: elements of 16 bits may be n-major. Blocks are persistent, so the
-//! TMA loads of the next tile overlap the epilogue of this one. The epilogue goes through shared memory, so that every store
-//! writes whole 128-byte lines (`epilogue/staged.rs`).
+//! (`mainloop/warp_specialized`). B needs no transposition: elements of 16 bits may be n-major. A cluster of two blocks shares
+//! B. Blocks are persistent, and two things of a tile overlap another one's mainloop: its first TMA loads, and its epilogue.
+//! Two sets of accumulators do not fit into the registers; but as elements of 16 bits C takes half of theirs, and is stored
+//! behind the MMAs of the next tile (`epilogue/deferred.rs`). It goes through shared memory, so that every store writes whole
+//! 128-byte lines.
 //!
-//! Bound by the tensor cores on an H200 (Nsight Compute, at 4096): they are active in 90 % of all cycles, those of cuBLAS's
-//! kernel of the same tile in 91 %. A third of the rest is wave quantization: 512 tiles on 132 SMs. The remainder is the
-//! epilogue: two sets of accumulators do not fit into the registers, so no MMA overlaps it. One tile per warpgroup (ping-pong)
-//! is bound by shared memory, whose bandwidth is 128 bytes per cycle: MMAs read 80 of them, TMA loads write 48. Under sustained
-//! load the power limit lowers the clock. Measured without gain: clusters that multicast B (they pay where power limits), tiles
-//! of 128 x 128, stores straight from registers (half sectors: far slower), groups of 8, 16 and 32 rows of tiles.
+//! Bound by power on an H200: within a few launches the clock falls from 1980 to 1500 MHz, under sustained load to 1400. By
+//! clock stamps at 4096, a tile's MMAs of 65 536 cycles take 66 200, and packing C 270; undeferred stores took 2700. One tile
+//! per warpgroup (ping-pong) is bound by shared memory, whose bandwidth is 128 bytes per cycle: MMAs read 80 of them, TMA loads
+//! write 48. Measured without gain: tiles of 256 x 192 and, at 4096, of 128 x 128; C^T = B^T A^T; two MMAs of 64 x 128 for each of
+//! 64 x 256; a lag between the warpgroups; bulk copies of rows of C; k back and forth; clusters of four, which leave SMs over.
+//! Stores straight from registers (half sectors) are far slower.
 //!
 //! Source: the worklog's closing words, "I may look into tensor cores"; CUTLASS's persistent cooperative kernels for Hopper.
 
@@ -98,12 +100,12 @@ macro_rules! kernels {
 }
 
 kernels! {
-    hgemm_f16 "hgemm" Hgemm<128, 1, 4>, F16 f16 => F16 f16;
-    hgemm_f16_cluster "hgemm/cluster" Hgemm<128, 2, 4>, F16 f16 => F16 f16;
+    hgemm_f16 "hgemm" Hgemm<128, 2, 4>, F16 f16 => F16 f16;
+    hgemm_f16_no_cluster "hgemm/no-cluster" Hgemm<128, 1, 4>, F16 f16 => F16 f16;
     hgemm_f16_128x128 "hgemm/128x128" Hgemm<64, 1, 6>, F16 f16 => F16 f16;
     hgemm_f16_f32 "hgemm/f32" Hgemm<128, 1, 4>, F16 f16 => F32 f32;
-    hgemm_bf16 "hgemm/bf16" Hgemm<128, 1, 4>, Bf16 bf16 => Bf16 bf16;
-    hgemm_bf16_cluster "hgemm/bf16-cluster" Hgemm<128, 2, 4>, Bf16 bf16 => Bf16 bf16;
+    hgemm_bf16 "hgemm/bf16" Hgemm<128, 2, 4>, Bf16 bf16 => Bf16 bf16;
+    hgemm_bf16_no_cluster "hgemm/bf16-no-cluster" Hgemm<128, 1, 4>, Bf16 bf16 => Bf16 bf16;
     hgemm_bf16_128x128 "hgemm/bf16-128x128" Hgemm<64, 1, 6>, Bf16 bf16 => Bf16 bf16;
     hgemm_bf16_f32 "hgemm/bf16-f32" Hgemm<128, 1, 4>, Bf16 bf16 => F32 f32;
 }
@@ -112,9 +114,10 @@ kernels! {
 #[cfg(feature = "device")]
 pub mod kernel {
     use super::*;
+    use crate::epilogue::deferred::Deferred;
     use crate::epilogue::direct::Output;
     use crate::epilogue::fusion::Fusion;
-    use crate::epilogue::staged::{Rows, StagingBuffer};
+    use crate::epilogue::staged::StagingBuffer;
     use crate::gemm::Gemm;
     use crate::hardware::WGMMA_M;
     use crate::mainloop::warp_specialized::{CONSUMER_REGS, CONSUMER_THREADS, PRODUCER_REGS, Ring, Stage};
@@ -151,11 +154,19 @@ pub mod kernel {
                     });
                 } else {
                     wgmma::setmaxnreg_inc::<CONSUMER_REGS>();
-                    let staging = StagingBuffer::behind(Self::RING_BYTES);
+                    let mut deferred = Deferred::new(StagingBuffer::behind(Self::RING_BYTES));
                     let mut acc = [0.0; ACC];
-                    for index in warp_specialized::tile_indices::<CLUSTER>(tiles) {
+                    let mut indices = warp_specialized::tile_indices::<CLUSTER>(tiles);
+                    loop {
+                        let index = indices.next();
+                        if index.is_none() || k_tiles < Deferred::<O, ACC>::K_TILES {
+                            deferred.store(&g); // no mainloop follows that is long enough
+                        }
+                        let Some(index) = index else { break };
                         // mainloop
-                        let last = Self::mainloop::<I>(&mut ring, k_tiles, &mut acc);
+                        let last = Self::mainloop::<I>(&mut ring, k_tiles, &mut acc, |k_tile| {
+                            deferred.store_behind(&g, k_tile);
+                        });
                         // While the last MMAs execute.
                         let Coord { row, col } = persistent_tile(compiler::opaque(index), tiles, BM, CLUSTER);
                         wgmma::wait_acc::<0, ACC>(&mut acc);
@@ -164,7 +175,7 @@ pub mod kernel {
                         // epilogue
                         let row = row * BM + warp_specialized::consumer() * WGMMA_M;
                         let at = Coord { row, col: col * Self::BN };
-                        fusion.store_staged::<Rows, ACC>(&g, staging, at, &acc);
+                        fusion.store_or_defer(&g, &mut deferred, at, &mut acc);
                     }
                 }
                 warp_specialized::finish();
@@ -186,14 +197,19 @@ pub mod kernel {
             }
         }
 
-        /// acc = A*B over the k-tiles. The MMAs of a k-tile are issued before those of the one before it complete; the stage
-        /// that the last ones read is returned.
+        /// acc = A*B over the k-tiles. The MMAs of a k-tile are issued before those of the one before it complete, and execute while
+        /// `meanwhile` is called; the stage that the last ones read is returned.
         #[inline(always)]
-        unsafe fn mainloop<I: Input>(ring: &mut Ring<CLUSTER>, k_tiles: u32, acc: &mut [f32; ACC]) -> Option<Stage> {
+        unsafe fn mainloop<I: Input>(
+            ring: &mut Ring<CLUSTER>,
+            k_tiles: u32,
+            acc: &mut [f32; ACC],
+            mut meanwhile: impl FnMut(u32),
+        ) -> Option<Stage> {
             // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
             unsafe {
                 let mut previous = None;
-                for _ in 0..k_tiles {
+                for k_tile in 0..k_tiles {
                     let stage = ring.consumer_wait();
                     let a_smem = stage.address + warp_specialized::consumer() * WGMMA_M * SWIZZLE_BYTES;
                     let a = Descriptor::k_major(a_smem); // (64, BK)
@@ -211,6 +227,7 @@ pub mod kernel {
                     wgmma::commit_group();
                     wgmma::wait_group::<1>();
                     ring.consumer_release_previous(previous.replace(stage));
+                    meanwhile(k_tile);
                 }
                 previous
             }

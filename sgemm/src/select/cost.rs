@@ -124,9 +124,10 @@ impl Work {
         let tiles = f64::from(rows) * f64::from(columns) * f64::from(problems);
         let k_tiles = f64::from(k.div_ceil(step.tile.bk));
         let (blocks, k_tiles, partials, is_even) = match step.schedule {
-            Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::Persistent => {
-                (tiles, k_tiles, 0.0, false)
-            }
+            Schedule::DataParallel
+            | Schedule::SerialSplitK { .. }
+            | Schedule::Persistent
+            | Schedule::PersistentBatch { .. } => (tiles, k_tiles, 0.0, false),
             Schedule::SplitK { splits } => {
                 (tiles * f64::from(splits), (k_tiles / f64::from(splits)).ceil(), 1.0, false)
             }

@@ -30,7 +30,7 @@ impl Frame {
     fn of(step: &Step, top: f64) -> Self {
         let tile = step.tile;
         let depth = notes::depth(step);
-        let blocks = step.cluster[0];
+        let blocks = notes::blocks_beside(step);
         let width = NOTES - 20.0 - LEFT - GAP - f64::from(blocks - 1) * GAP;
         let [across, down] = [depth + blocks * tile.bn, depth + tile.bm].map(f64::from);
         let scale = (width / across).min((TALLEST - GAP) / down);
@@ -70,10 +70,10 @@ pub fn panel(sheet: &mut Sheet, step: &Step, top: f64) -> f64 {
     picture.max(notes::draw(sheet, &notes::of(step), [NOTES, top + 14.0], NOTES_WIDTH))
 }
 
-/// The k-tiles and the tile, and those of the cluster's other blocks.
+/// The k-tiles and the tile, and those of the cluster's other blocks beside it.
 fn matrices(sheet: &mut Sheet, step: &Step, frame: &Frame) {
     let (tile, depth) = (step.tile, frame.depth);
-    for block in 1..step.cluster[0] {
+    for block in 1..notes::blocks_beside(step) {
         let x = f64::from(block) * (f64::from(tile.bn) * frame.scale + GAP);
         frame.rect(sheet, "ghost", [frame.b[0] + x, frame.b[1]], [0, 0, depth, tile.bn]);
         frame.rect(sheet, "ghost", [frame.c[0] + x, frame.c[1]], [0, 0, tile.bm, tile.bn]);

@@ -1,6 +1,6 @@
 //! The notes on a tile, beside it and in its caption.
 
-use gpu_kernels::{Ab, Operand, Precision, Step, Transposed};
+use gpu_kernels::{Ab, Operand, Precision, Schedule, Step, Transposed};
 
 use super::accesses::{columns, rows, sector_count};
 use super::placement::{
@@ -259,6 +259,11 @@ fn order(step: &Step) -> Option<Note> {
     (!words.is_empty()).then(|| Note::new(&[], words.trim().to_owned()))
 }
 
+/// Blocks of a cluster that have the same rows of A. Those of persistent blocks have the same columns of B instead.
+pub fn blocks_beside(step: &Step) -> u32 {
+    if step.schedule == Schedule::Persistent { 1 } else { step.cluster[0] }
+}
+
 /// What TMA loads.
 fn engine(step: &Step) -> Vec<Note> {
     let Some([a, b]) = boxes(step) else { return vec![] };
@@ -266,14 +271,21 @@ fn engine(step: &Step) -> Vec<Note> {
         &["dash"],
         format!("One thread issues the TMA loads: boxes of {} of A and {} of B.", by(a), by(b)),
     )];
-    if step.cluster[0] > 1 {
-        let blocks = step.cluster[0];
-        notes.push(Note::new(
+    match (step.cluster[0], blocks_beside(step)) {
+        (1, _) => {}
+        (blocks, 1) => notes.push(Note::new(
+            &[],
+            format!(
+                "Multicast: each of the cluster's {blocks} blocks, below each other, loads 1/{blocks} of B's boxes into the \
+                 shared memory of all."
+            ),
+        )),
+        (blocks, _) => notes.push(Note::new(
             &["ghost"],
             format!(
                 "Multicast: each of the cluster's {blocks} blocks loads one of A's boxes into the shared memory of all."
             ),
-        ));
+        )),
     }
     if transposes_itself(step) {
         notes.push(Note::new(&[], "TMA loads A raw into a staging buffer, and the warps transpose it.".into()));

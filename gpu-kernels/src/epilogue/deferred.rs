@@ -1,0 +1,119 @@
+//! The epilogue of a tile during the mainloop of the next one, where C has elements of 16 bits.
+//!
+//! ```text
+//!   mainloop of tile i      │ pack │ mainloop of tile i + 1
+//!   accumulators, 128 words │  ──► │ 64 words: 64 columns of C behind the MMAs of each fourth k-tile
+//! ```
+//!
+//! Packed, C takes half the registers of its accumulators, so it can stay in registers while the next MMAs overwrite these. The tensor
+//! cores wait for the packing only, not for the stores.
+
+use super::direct::Output;
+use super::narrow::{self, Window};
+use super::staged::{Layout, Region, Rows, StagingBuffer};
+use crate::Coord;
+use crate::gemm::Gemm;
+use crate::ptx::compiler;
+
+/// Words of the most accumulators, and of a round.
+const WORDS: usize = 64;
+const ROUND_WORDS: usize = narrow::ROUND / 2;
+/// K-tiles for each round: shared memory has little bandwidth left beside the MMAs and the TMA loads.
+const EVERY: u32 = 4;
+
+/// The part of C that a warp still has to store, of ACC accumulators per thread.
+pub(crate) struct Deferred<O, const ACC: usize> {
+    staging: StagingBuffer,
+    words: [u32; WORDS],
+    /// The warp's first element of the next round; null where nothing is left to store.
+    c: *mut O,
+}
+
+impl<O: Output, const ACC: usize> Deferred<O, ACC> {
+    /// Rounds in which it is stored, and k-tiles behind which it can be.
+    const ROUNDS: u32 = (ACC / narrow::ROUND) as u32;
+    pub const K_TILES: u32 = EVERY * Self::ROUNDS;
+
+    /// Nothing to store yet.
+    #[inline(always)]
+    pub fn new(staging: StagingBuffer) -> Self {
+        const { assert!(ACC / 2 <= WORDS) }
+        Self { staging, words: [0; WORDS], c: core::ptr::null_mut() }
+    }
+
+    /// Where accumulators are stored that are not deferred.
+    #[inline(always)]
+    pub fn staging(&self) -> StagingBuffer {
+        self.staging
+    }
+
+    /// Takes alpha\*acc over, the first of this warpgroup's at (`row`, `col`), if that is all of C, in whole pieces. Nothing is left of
+    /// what it took before.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
+    #[inline(always)]
+    pub fn take(&mut self, g: &Gemm, Coord { row, col }: Coord, acc: &mut [f32; ACC]) -> bool {
+        let Region { first, extent } = Rows::region(ACC as u32);
+        let (row, col) = (row + first.row, col + first.col);
+        let is_full_tile = row + extent.rows <= g.m && col + extent.cols <= g.n;
+        let is_aligned = g.c.addr().is_multiple_of(16) && (g.ldc * size_of::<O>()).is_multiple_of(16);
+        if !(O::IS_NARROW && is_full_tile && is_aligned && g.beta == 0.0) {
+            self.words = [0; WORDS]; // the old ones would occupy registers
+            return false;
+        }
+        if g.alpha != 1.0 {
+            for i in 0..ACC {
+                acc[i] *= g.alpha;
+            }
+        }
+        for i in 0..ACC / 2 {
+            self.words[i] = O::pair(acc[2 * i], acc[2 * i + 1]);
+        }
+        self.c = g.c.cast::<O>().wrapping_add(row as usize * g.ldc + col as usize);
+        true
+    }
+
+    /// Stores what belongs behind the MMAs of that k-tile, if anything is left.
+    ///
+    /// # Safety
+    /// All lanes are here, behind each k-tile; what was taken is in bounds of C, and no other warp touches it.
+    #[inline(always)]
+    pub unsafe fn store_behind(&mut self, g: &Gemm, k_tile: u32) {
+        if !self.c.is_null() && k_tile.is_multiple_of(EVERY) {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe { self.store_round(g, k_tile / EVERY) }
+        }
+    }
+
+    /// Stores all that was taken.
+    ///
+    /// # Safety
+    /// As of [`store_behind`](Self::store_behind); nothing of it is stored yet.
+    #[inline(always)]
+    pub unsafe fn store(&mut self, g: &Gemm) {
+        let mut round = 0;
+        while !self.c.is_null() {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe { self.store_round(g, round) };
+            round = compiler::opaque(round + 1); // or LLVM would unroll the loop
+        }
+    }
+
+    /// Stores the round of that index.
+    ///
+    /// # Safety
+    /// As of [`store_behind`](Self::store_behind).
+    #[inline(always)]
+    unsafe fn store_round(&mut self, g: &Gemm, round: u32) {
+        let mut words = [0; ROUND_WORDS];
+        for i in 0..ACC / narrow::ROUND {
+            if i as u32 == round {
+                words = core::array::from_fn(|word| self.words[i * ROUND_WORDS + word]);
+            }
+        }
+        let window = Window { c: self.c, bounds: Rows::region(ACC as u32).extent, is_wide: true };
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { self.staging.store_words(g, &words, window) };
+        let is_last = round + 1 == Self::ROUNDS;
+        self.c = if is_last { core::ptr::null_mut() } else { self.c.wrapping_add(narrow::columns(ACC) as usize) };
+    }
+}
