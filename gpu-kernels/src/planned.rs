@@ -67,6 +67,9 @@ pub(crate) struct Shared {
 }
 
 impl Peers {
+    /// One block, which shares nothing.
+    pub const ALONE: Self = Self { place: [0; 2], blocks: [1; 2], first: 0 };
+
     /// Those of this block.
     #[inline(always)]
     pub fn of_block() -> Self {

@@ -55,7 +55,7 @@ impl Problem {
         let kernel = module.kernel(step.kernel).expect("the project's kernels can be run");
         let launch = Launch {
             dynamic_shared_bytes: step.dynamic_smem_bytes,
-            ..Launch::new(step.grid(SIZE, SIZE, 132), step.block)
+            ..Launch::new(step.grid(SIZE, SIZE, 1, 132), step.block)
         };
         Self { kernel, launch }
     }

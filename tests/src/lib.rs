@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gpu_kernels::{Schedule, Step};
+use gpu_kernels::Step;
 use host::PtxSource;
 use host::backend::emulator::{EmulatorBackend, MODELS, Model, model_for};
 
@@ -26,7 +26,7 @@ mod library {}
 #[must_use]
 pub fn emulator(step: &Step, ptx: PtxSource, budget: Option<Duration>) -> EmulatorBackend {
     let model = model_for(step).unwrap_or(&MODELS[0]);
-    let persists = step.schedule == Schedule::Persistent && budget.is_none();
+    let persists = step.persists() && budget.is_none();
     EmulatorBackend::new(
         ptx,
         if persists { Box::leak(Box::new(Model { sm_count: 2, ..*model })) } else { model },

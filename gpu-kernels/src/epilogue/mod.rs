@@ -28,6 +28,8 @@ pub(crate) mod simt;
 pub(crate) mod staged;
 #[cfg(feature = "device")]
 pub(crate) mod tile_rows;
+#[cfg(feature = "device")]
+pub(crate) mod warp_rows;
 
 /// Lines of a warp's staging buffer, words of a line, and of the buffer.
 const LINES: u32 = 16;

@@ -16,7 +16,7 @@ use crate::ptx::{compiler, f32x4, matrix};
 use cuda_std::prelude::*;
 
 /// Words and elements of a piece.
-const PIECE: u32 = 4;
+pub(super) const PIECE: u32 = 4;
 pub(crate) const ELEMENTS: u32 = 2 * PIECE;
 /// Accumulators per thread that fill a buffer: two in a word.
 pub(crate) const ROUND: usize = (2 * LINES * LINE / WARP) as usize;

@@ -113,10 +113,8 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
     /// As of [`reduce`](Self::reduce).
     #[inline(always)]
     unsafe fn store<O: Output>(self, block: PlannedBlock, target: Target, fused: Fused<O>) {
-        let Target { g, tile, is_f32, .. } = target;
-        let bounds = Extent { rows: g.m.saturating_sub(tile.row).min(BM), cols: g.n.saturating_sub(tile.col).min(BN) };
-        let c = Elements::new(g.c.cast::<O>(), is_f32).from(target.first()); // (BM, BN)
-        let is_wide = c.is_aligned() && g.ldc.is_multiple_of(VEC as usize) && bounds.cols.is_multiple_of(VEC);
+        let g = target.g;
+        let (bounds, c, is_wide) = Self::inside(target);
         let chunks = Chunks::new(block, bounds.rows * BN);
         // SAFETY: upheld by the caller (see `# Safety`): the chunks are this warp's, and in (BM, BN).
         unsafe {
@@ -132,6 +130,28 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
                 (true, false, true) => self.store_narrow(chunks, g, bounds, c.first.cast::<f32>()),
             }
         }
+    }
+
+    /// Stores what the epilogue makes of a tile that no other block has.
+    ///
+    /// # Safety
+    /// As of [`reduce`](Self::reduce), of a block that is in no cluster.
+    #[inline(always)]
+    pub unsafe fn store_alone<O: Output>(self, block: PlannedBlock, target: Target, fused: Fused<O>) {
+        let (bounds, c, is_wide) = Self::inside(target);
+        thread::sync_threads(); // every warp has published its accumulators
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { self.store_fused(Chunks::new(block, bounds.rows * BN), target, bounds, c, is_wide, fused) }
+    }
+
+    /// What of the tile is in bounds, its first element in C, and whether its rows are stored by VEC elements.
+    #[inline(always)]
+    fn inside<O: Output>(target: Target) -> (Extent, Elements<O>, bool) {
+        let Target { g, tile, is_f32, .. } = target;
+        let bounds = Extent { rows: g.m.saturating_sub(tile.row).min(BM), cols: g.n.saturating_sub(tile.col).min(BN) };
+        let c = Elements::new(g.c.cast::<O>(), is_f32).from(target.first()); // (BM, BN)
+        let is_wide = c.is_aligned() && g.ldc.is_multiple_of(VEC as usize) && bounds.cols.is_multiple_of(VEC);
+        (bounds, c, is_wide)
     }
 
     /// Adds the other blocks' partial tiles to these chunks of this block's, in the order of rank.

@@ -114,6 +114,9 @@ pub const PLANNED_ARGUMENTS: [(&str, &str); 6] = [
     ("plane_stride", "u64"),
 ];
 
+/// What a kernel of [`Schedule::PersistentBatch`] takes before these: how many problems the launch has.
+pub const BATCH_ARGUMENTS: [(&str, &str); 1] = [("problems", "u32")];
+
 /// What a stream-K kernel takes last: [`StreamKTiles::tiles`], a partial tile for each stream-K block, and a flag for each, which is
 /// 0 before and after a launch.
 pub const STREAM_ARGUMENTS: [(&str, &str); 3] =
@@ -174,7 +177,7 @@ impl Step {
         let (has_maps, streams) = (self.maps.is_some(), matches!(self.schedule, Schedule::StreamK { .. }));
         let splits = self.has_split_operands();
         let (turns, is_planned) = (self.transposed != Transposed::ByPrepass, self.is_planned());
-        let is_fused = self.is_always_fused();
+        let (is_fused, has_batch) = (self.is_always_fused(), matches!(self.schedule, Schedule::PersistentBatch { .. }));
         let maps = MAP_ARGUMENTS.into_iter().filter(move |_| has_maps);
         let scales = SCALE_ARGUMENTS.into_iter().filter(move |_| splits);
         KERNEL_ARGUMENTS
@@ -182,6 +185,7 @@ impl Step {
             .chain(maps)
             .chain(scales)
             .chain(TRANSPOSED_ARGUMENTS.into_iter().filter(move |_| turns))
+            .chain(BATCH_ARGUMENTS.into_iter().filter(move |_| has_batch))
             .chain(PLANNED_ARGUMENTS.into_iter().filter(move |_| is_planned))
             .chain(STREAM_ARGUMENTS.into_iter().filter(move |_| streams))
             .chain(FUSION_ARGUMENTS.into_iter().filter(move |_| is_fused))
@@ -222,20 +226,24 @@ impl Step {
     }
 
     /// The launch grid for an m x n result on a device of `sm_count` SMs: x along n, y along m, whole clusters; of
-    /// [`Schedule::PlannedSplitK`], one split of one problem.
+    /// [`Schedule::PlannedSplitK`], one split of each problem.
     /// Zero in a dimension means that there is nothing to do.
     #[must_use]
-    pub const fn grid(&self, m: u32, n: u32, sm_count: u32) -> [u32; 3] {
+    pub const fn grid(&self, m: u32, n: u32, problems: u32, sm_count: u32) -> [u32; 3] {
         let tiles = self.tiles(m, n);
         let Extent { rows, cols } = tiles;
         let [x, y, z] = match self.schedule {
-            Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::PlannedSplitK { .. } => [cols, rows, 1],
+            Schedule::DataParallel | Schedule::SerialSplitK { .. } => [cols, rows, 1],
+            Schedule::PlannedSplitK { .. } => [cols, rows, problems],
             Schedule::SplitK { splits } => [cols, rows, splits],
             Schedule::StreamK { .. } => {
                 let stream_k = self.stream_k_tiles(m, n, sm_count);
                 [(tiles.count() - stream_k.tiles).saturating_add(stream_k.blocks), 1, 1]
             }
             Schedule::Persistent => [persistent_blocks(persistent_tiles(tiles, self.cluster[0]), sm_count), 1, 1],
+            Schedule::PersistentBatch { blocks_per_sm } => {
+                [least(tiles.count().saturating_mul(problems), sm_count.saturating_mul(blocks_per_sm)), 1, 1]
+            }
         };
         let [cluster_x, cluster_y, cluster_z] = self.cluster;
         [x.next_multiple_of(cluster_x), y.next_multiple_of(cluster_y), z.next_multiple_of(cluster_z)]
@@ -275,32 +283,39 @@ impl Step {
     pub const fn k_splits(&self) -> Option<u32> {
         match self.schedule {
             _ if !self.adds_in_order => None,
-            Schedule::DataParallel | Schedule::Persistent => Some(1),
+            Schedule::DataParallel | Schedule::Persistent | Schedule::PersistentBatch { .. } => Some(1),
             Schedule::SplitK { splits } | Schedule::SerialSplitK { splits } => Some(splits),
             Schedule::StreamK { .. } | Schedule::PlannedSplitK { .. } => None,
         }
     }
 
-    /// Whether its schedule is [`Schedule::PlannedSplitK`].
+    /// Whether a launch has the problems of a batch: its schedule is [`Schedule::PlannedSplitK`] or [`Schedule::PersistentBatch`].
     #[must_use]
     pub const fn is_planned(&self) -> bool {
-        matches!(self.schedule, Schedule::PlannedSplitK { .. })
+        matches!(self.schedule, Schedule::PlannedSplitK { .. } | Schedule::PersistentBatch { .. })
     }
 
-    /// Whether that is so, and the plan may split k.
+    /// Whether its blocks go on from tile to tile.
+    #[must_use]
+    pub const fn persists(&self) -> bool {
+        matches!(self.schedule, Schedule::Persistent | Schedule::PersistentBatch { .. })
+    }
+
+    /// Whether the plan may split k.
     #[must_use]
     pub const fn may_be_split(&self) -> bool {
         matches!(self.schedule, Schedule::PlannedSplitK { reduction_k: 0..MAX_SIZE, .. })
     }
 
     /// The tile of C that a block computes, alone or with the other blocks along z. `None` for a block of the stream-K tiles.
-    /// The tile of a block that pads a cluster may lie beyond the end of C. Of [`Schedule::Persistent`], it is the block's
+    /// The tile of a block that pads a cluster may lie beyond the end of C. Of a block that [persists](Self::persists), it is the
     /// first.
     #[must_use]
     pub const fn tile_of(&self, block: [u32; 3], m: u32, n: u32, stream_k: StreamKTiles) -> Option<Coord> {
         let [x, y, _] = block;
         match self.schedule {
             Schedule::Persistent => Some(persistent_tile(x, self.tiles(m, n), self.tile.bm, self.cluster[0])),
+            Schedule::PersistentBatch { .. } => Some(self.tile_at(x, n)),
             Schedule::DataParallel
             | Schedule::SplitK { .. }
             | Schedule::SerialSplitK { .. }

@@ -43,6 +43,12 @@ pub enum Schedule {
     /// Persistent: [`persistent_blocks`], at most one per SM, in whole clusters along x. Each computes the tile at [`persistent_tile`]
     /// of its index, then of each index that is a grid further on.
     Persistent,
+    /// Persistent, for the problems of a batch side by side: blocks compute the tiles of one problem after the other's, row by row.
+    /// Kernels take [`crate::BATCH_ARGUMENTS`] and [`crate::PLANNED_ARGUMENTS`], of one plane.
+    PersistentBatch {
+        /// Blocks per SM.
+        blocks_per_sm: u32,
+    },
 }
 
 /// Rows of tiles, of `bm` rows each, in a group that [`Schedule::Persistent`] blocks rasterize column by column, so that the

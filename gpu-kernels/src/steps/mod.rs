@@ -22,6 +22,8 @@ pub mod gemv_rows;
 pub mod hgemm;
 #[path = "29_hgemm_any_layout.rs"]
 pub mod hgemm_any_layout;
+#[path = "30_hgemm_batch.rs"]
+pub mod hgemm_batch;
 #[path = "25_hgemm_split_k.rs"]
 pub mod hgemm_split_k;
 #[path = "14_ilp.rs"]
@@ -92,4 +94,5 @@ pub const STEPS: &[Step] = &[
     tf32_split_k::STEP,
     gemv_rows::STEP,
     hgemm_any_layout::STEP,
+    hgemm_batch::STEP,
 ];

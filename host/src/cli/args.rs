@@ -196,8 +196,8 @@ pub struct Tune {
     /// Instead of measuring, take the times of these records, which `host tune` wrote, or `host shapes --regret`
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     pub records: Vec<PathBuf>,
-    /// Divide these records into so many parts too, and say what choosing costs in each by what is fitted to the others
-    #[arg(long, value_name = "PARTS", requires = "records", value_parser = clap::value_parser!(u8).range(2..))]
+    /// Divide these records into as many folds too, and say what choosing costs in each by what is fitted to the others
+    #[arg(long, value_name = "COUNT", requires = "records", value_parser = clap::value_parser!(u8).range(2..))]
     pub folds: Option<u8>,
     /// Take the times that the emulator models for a device instead of measuring: h200, a100, rtx3090, rtx4090 or b200
     #[arg(long, value_name = "NAME", conflicts_with_all = ["records", "json"])]

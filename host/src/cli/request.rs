@@ -102,7 +102,7 @@ pub struct Tuning {
     pub sweep: Sweep,
     /// Files with times that were taken before: nothing is timed then.
     pub records: Vec<PathBuf>,
-    /// Parts of these, each of which is predicted by the others.
+    /// Into how many folds these are divided, each of which is predicted by the others.
     pub folds: Option<u8>,
     /// The device whose times are modelled instead.
     pub model: Option<&'static Model>,

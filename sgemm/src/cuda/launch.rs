@@ -14,8 +14,8 @@ use super::tensor_map::encode;
 use crate::Error;
 use crate::plan::{LaunchShape, Value};
 
-/// The most arguments of a launch: a kernel with tensor maps, of transposed operands, planned splits and a fused epilogue has 24.
-pub(super) const MAX_ARGUMENTS: usize = 24;
+/// The most arguments of a launch: a persistent kernel with tensor maps, of transposed operands, batches and a fused epilogue has 25.
+pub(super) const MAX_ARGUMENTS: usize = 25;
 
 /// An argument as a kernel takes it.
 #[derive(Debug, Clone, Copy)]

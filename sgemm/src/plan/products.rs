@@ -52,10 +52,10 @@ impl Plan {
                 let group = step.group(slab.rows, n, k, problems.count, sm_count, row_bytes);
                 let arguments =
                     self.product_arguments(oriented, inputs, target, splits, group, problems, slab, sm_count);
-                let [x, y, z] = step.grid(slab.rows, n, sm_count);
+                let [x, y, z] = step.grid(slab.rows, n, problems.count, sm_count);
                 let [x, y] = [x.next_multiple_of(group.columns), y.next_multiple_of(group.rows)];
                 let [cluster_x, cluster_y, cluster_z] = step.cluster;
-                let grid = [x, y, z * splits.count() * problems.count];
+                let grid = [x, y, z * splits.count()];
                 let blocks = grid.map(u64::from).iter().product();
                 let k_tiles = k.div_ceil(step.tile.bk).div_ceil(splits.count());
                 self.launches.push(Launch {
@@ -159,6 +159,9 @@ impl Plan {
         if step.transposed != Transposed::ByPrepass {
             arguments.push(("a_transposed", Argument::U32(a.plain.transposed.into())));
             arguments.push(("b_transposed", Argument::U32(b.plain.transposed.into())));
+        }
+        if let Schedule::PersistentBatch { .. } = step.schedule {
+            arguments.push(("problems", Argument::U32(problems.count)));
         }
         if step.is_planned() {
             arguments.extend([

@@ -56,7 +56,7 @@ impl Stored {
         self.ld <= MAX_SIZE.into()
     }
 
-    fn row_bytes(&self) -> u64 {
+    pub(super) fn row_bytes(&self) -> u64 {
         self.ld.saturating_mul(self.element.bytes().into())
     }
 

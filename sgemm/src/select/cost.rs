@@ -9,13 +9,23 @@
 //! k-tile takes `k_tile` and the rest of a tile `tile`; all of them share the memory, which operands pass once, and the L2 cache, which
 //! they pass with each block. What is longest decides, and where two are about as long, both do.
 
-use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, LINE_BYTES, SECTOR_BYTES, SM_SMEM_BYTES, SWIZZLE_BYTES, Schedule, Step, Tile};
+use gpu_kernels::{
+    Ab, BLOCK_SMEM_BYTES, Group, LINE_BYTES, SECTOR_BYTES, SM_SMEM_BYTES, SWIZZLE_BYTES, Schedule, Step, Tile,
+    Transposed,
+};
 
 use crate::plan::Oriented;
 use crate::{Error, Problem};
 
 /// The alignment of rows from which on it makes no difference, in bytes.
 const EVEN: u64 = 16;
+
+/// Threads of a warp, and rows that shared memory must have room for where fewer threads have a row: [`is_scattered`].
+const WARP: u32 = 32;
+const STAGED_ROWS: u64 = 16;
+
+/// Sectors of a line: so many times it is asked for where threads have one each.
+const SCATTERED: f64 = 4.0;
 
 /// Blocks beyond which an SM's number of them makes no difference.
 const MOST_SLOTS: u32 = 16;
@@ -77,6 +87,8 @@ pub struct Work {
     /// How uneven the rows of the operands are, on average over their bytes, and those of C: 0 where they begin at multiples of 16 bytes,
     /// 1 of 4 bytes, and so on with the logarithm.
     pub uneven: [f64; 2],
+    /// How many times as long a k-tile takes because threads load parts of lines: 1 but for [`is_scattered`].
+    pub scattered: f64,
     /// Bytes of the k-tiles of all blocks: an operand counts as often as one is loaded.
     pub loads: f64,
     /// Launches before and after it.
@@ -102,18 +114,21 @@ impl Work {
         let (problems, rounds) = if has_all { (count, 1) } else { (1, count) };
         let problems = u32::try_from(problems).unwrap_or(u32::MAX);
         let size = u64::from(problem.input.bytes());
-        // A pre-pass copies rows to where TMA loads may begin.
-        let row_bytes = oriented.operands.map(|stored| (stored.ld * size).next_multiple_of(EVEN));
-        let group = step.group(m, n, k, problems, sm_count, row_bytes);
+        let splits = step.splits(m, n, k, problems, sm_count);
+        let group = match step.multicasts {
+            true => step.group(m, n, k, problems, sm_count, oriented.row_bytes(step)),
+            false => Group::ALONE,
+        };
+        // Groups are whole.
         let rows = m.div_ceil(step.tile.bm).next_multiple_of(group.rows);
         let columns = n.div_ceil(step.tile.bn).next_multiple_of(group.columns);
         let tiles = f64::from(rows) * f64::from(columns) * f64::from(problems);
         let k_tiles = f64::from(k.div_ceil(step.tile.bk));
-        let splits = step.splits(m, n, k, problems, sm_count);
         let (blocks, k_tiles, partials, is_even) = match step.schedule {
-            Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::Persistent => {
-                (tiles, k_tiles, 0.0, false)
-            }
+            Schedule::DataParallel
+            | Schedule::SerialSplitK { .. }
+            | Schedule::Persistent
+            | Schedule::PersistentBatch { .. } => (tiles, k_tiles, 0.0, false),
             Schedule::SplitK { splits } => {
                 (tiles * f64::from(splits), (k_tiles / f64::from(splits)).ceil(), 1.0, false)
             }
@@ -175,6 +190,7 @@ impl Work {
             launches: rounds,
             bytes: (of_a + of_b + of_c) * f64::from(problems) * rounds + sums * rounds,
             uneven,
+            scattered: if is_scattered(step, oriented, splits.count()) { SCATTERED } else { 1.0 },
             passes: prepasses.a + prepasses.b + postpasses,
             pass_bytes: 2.0 * (prepasses.a * of_a + prepasses.b * of_b) + of_postpass,
         }
@@ -217,6 +233,7 @@ impl Cost {
             rounds => (rounds + 0.5, per_sm + 0.5 * slots),
         };
         let [k_tile, tile] = work.uneven.map(|uneven| 1.0 + uneven * self.uneven);
+        let k_tile = k_tile * work.scattered;
         let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem * k_tile);
         let throughput = load * (work.k_tiles * self.k_tile * k_tile + self.tile * tile);
         let traffic = (work.bytes / memory.gbps).max(work.loads / self.gbps) / work.launches * 1e-3;
@@ -224,6 +241,17 @@ impl Cost {
         let kernel = self.start + busy + work.partials * self.partial;
         kernel * work.launches + work.passes * memory.launch + work.pass_bytes / memory.pass_gbps * 1e-3
     }
+}
+
+/// Whether a step of a few threads for each row reads rows without staging them: they are too long for shared memory to have room for some
+/// at once, or no array without gaps.
+fn is_scattered(step: &Step, oriented: &Oriented, splits: u32) -> bool {
+    let Tile { bm, bn, .. } = step.tile;
+    let of_a = oriented.operands.a;
+    let row_bytes = u64::from(oriented.k) * u64::from(step.precision.input().bytes());
+    let stages_rows = bn == 1 && step.threads() < bm * WARP && step.transposed == Transposed::ByPrepass;
+    let has_room = row_bytes * STAGED_ROWS <= step.dynamic_smem_bytes.into();
+    stages_rows && step.is_planned() && (!has_room || of_a.ld != oriented.k.into() || splits > 1)
 }
 
 /// How many times as much as asked for is loaded where so many elements of a row are, and rows are so far apart: whole sectors are.

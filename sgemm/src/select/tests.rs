@@ -106,6 +106,22 @@ fn what_is_ruled_out_early_is_not_the_fastest() {
 }
 
 #[test]
+fn rows_that_are_not_staged_are_scattered() {
+    let scattered = |slug, problem: Problem| {
+        let step = gpu_kernels::find(slug).unwrap();
+        Work::of(step, &problem, 132).unwrap().scattered > 1.0
+    };
+    let (short, long) = (Problem::new(10_000, 1, 100), Problem::new(10_000, 1, 1000));
+    assert_eq!((scattered("gemv-rows/staged", short), scattered("gemv-rows/staged", long)), (false, true));
+    let vectors = [Layout::row_major(1); 2];
+    let gap = short.with_layouts(Layout::row_major(104), vectors[0], vectors[1]);
+    assert!(scattered("gemv-rows/staged", gap), "rows with gaps are not one array");
+    for slug in ["gemv-rows", "gemv-rows/block", "gemv", "gemv/row", "split-k", "any-layout"] {
+        assert!(!scattered(slug, long), "{slug}");
+    }
+}
+
+#[test]
 fn what_was_measured_at_this_very_shape_comes_first() {
     let class = AccuracyClass::Fp32Strict;
     let entry = Entry { shape: [4096; 3], class, step: &STEPS[0] };
@@ -243,7 +259,9 @@ fn work_is_what_a_schedule_makes_of_the_grid() {
             Schedule::PlannedSplitK { .. } | Schedule::StreamK { .. } => {
                 assert_eq!(work.blocks, blocks, "{}", step.slug)
             }
-            Schedule::Persistent => assert!(blocks <= 2.0 * work.blocks, "{}", step.slug),
+            Schedule::Persistent | Schedule::PersistentBatch { .. } => {
+                assert!(blocks <= 2.0 * work.blocks, "{}", step.slug)
+            }
         }
     }
 }

@@ -163,6 +163,7 @@ fn clusters_and_maps_are_where_devices_have_them() {
             Schedule::SplitK { splits } => assert!(splits > 0 && splits % cluster[2] == 0, "{slug}"),
             Schedule::StreamK { blocks_per_sm, .. } => assert!(blocks_per_sm > 0 && cluster == [1; 3], "{slug}"),
             Schedule::Persistent => assert_eq!(cluster[1..], [1; 2], "{slug}: the grid has one dimension"),
+            Schedule::PersistentBatch { blocks_per_sm } => assert!(blocks_per_sm > 0 && cluster == [1; 3], "{slug}"),
         }
     });
 }
@@ -249,8 +250,8 @@ fn grids_cover_the_result() {
         let Tile { bm, bn, .. } = step.tile;
         for (m, n, sm_count) in [(2 * bm, 3 * bn, 1), (2 * bm + 1, 3 * bn - 1, 1), (5 * bm, 2 * bn, 4), (bm, bn, 132)] {
             // As many blocks that persist as there are tiles have one each.
-            let sm_count = if step.schedule == Schedule::Persistent { u32::MAX } else { sm_count };
-            let [x, y, z] = step.grid(m, n, sm_count);
+            let sm_count = if step.persists() { u32::MAX } else { sm_count };
+            let [x, y, z] = step.grid(m, n, 1, sm_count);
             let stream_k = step.stream_k_tiles(m, n, sm_count);
             let blocks = (0..y).flat_map(|y| (0..x).map(move |x| [x, y, 0]));
             let own: Vec<_> = blocks.filter_map(|block| step.tile_of(block, m, n, stream_k)).collect();
@@ -267,9 +268,9 @@ fn grids_cover_the_result() {
         if step.schedule == Schedule::Persistent {
             let cluster = step.cluster[0];
             assert!(persistent_rows(bm).is_multiple_of(cluster), "{}", step.slug);
-            let of_few = |sm_count| step.grid(20 * bm, 20 * bn, sm_count);
+            let of_few = |sm_count| step.grid(20 * bm, 20 * bn, 1, sm_count);
             assert_eq!([1, 8 * cluster].map(of_few), [[cluster, 1, 1], [8 * cluster, 1, 1]], "{}", step.slug);
         }
-        assert!(step.grid(0, 1, 1).contains(&0) && step.grid(1, 0, 1).contains(&0), "{}", step.slug);
+        assert!(step.grid(0, 1, 1, 1).contains(&0) && step.grid(1, 0, 1, 1).contains(&0), "{}", step.slug);
     });
 }

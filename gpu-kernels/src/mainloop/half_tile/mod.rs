@@ -19,6 +19,7 @@ use crate::{Ab, Element, Extent, Operand, Precision, Schedule, Step, Target, Til
 mod copies;
 #[cfg(feature = "device")]
 mod multistage;
+mod persistent;
 #[cfg(feature = "device")]
 mod stages;
 #[cfg(feature = "device")]
@@ -72,9 +73,20 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
 
     /// A step of this shape, of which an SM holds so many blocks, without its names.
     pub const fn step(precision: Precision, blocks_per_sm: u32) -> Step {
-        assert!(BM.is_multiple_of(WGMMA_M) && BN == 2 * ACC as u32, "accumulators fill the tile");
         let smem_bytes = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES);
         assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
+        Step {
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K },
+            dynamic_smem_bytes: smem_bytes,
+            stage_bytes: warp_specialized::smem_bytes(1, Self::STAGE_BYTES),
+            multicasts: true,
+            ..Self::mapped(precision)
+        }
+    }
+
+    /// A step of this shape, without its names, schedule and shared memory.
+    const fn mapped(precision: Precision) -> Step {
+        assert!(BM.is_multiple_of(WGMMA_M) && BN == 2 * ACC as u32, "accumulators fill the tile");
         let element = precision.input();
         Step {
             precision,
@@ -82,13 +94,9 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
             target: Target::Sm90a,
             tile: Tile { bm: BM, bn: BN, bk: BK, tm: 2, tn: ACC as u32 / 2 },
             block: [Self::THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K },
             prepasses: const { &[align(Operand::A, Element::F16), align(Operand::B, Element::F16)] },
             maps: Some(Ab { a: swizzled(element, BM, ROW), b: swizzled(element, BK, Self::PANEL) }),
             transposed: Transposed::Mapped(Ab { a: swizzled(element, BK, ROW), b: swizzled(element, BN, ROW) }),
-            dynamic_smem_bytes: smem_bytes,
-            stage_bytes: warp_specialized::smem_bytes(1, Self::STAGE_BYTES),
-            multicasts: true,
             ..Step::PLAIN
         }
     }

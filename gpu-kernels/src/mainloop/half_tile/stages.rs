@@ -160,7 +160,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// # Safety
     /// Every consumer thread calls it, with its [`partial_tile`](Self::partial_tile) and what [`consume`](Self::consume) returned.
     #[inline(always)]
-    pub unsafe fn publish(tile: PartialTile<BM, BN, PAD>, acc: &[f32; ACC]) {
+    pub unsafe fn publish<const PAD: u32>(tile: PartialTile<BM, BN, PAD>, acc: &[f32; ACC]) {
         // SAFETY: inside the tile, and nobody else stores these.
         unsafe {
             producer_warp::sync_consumers(Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete

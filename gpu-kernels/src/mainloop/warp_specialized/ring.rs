@@ -34,6 +34,16 @@ impl Ring<OF_LAUNCH> {
     #[inline(always)]
     pub unsafe fn of_block(stage_bytes: u32, consumer_threads: u32, peers: Peers) -> Self {
         let stages = smem::dynamic_bytes() / smem_bytes(1, stage_bytes);
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { Self::of_stages(stages, stage_bytes, consumer_threads, peers) }
+    }
+
+    /// The same with so many stages.
+    ///
+    /// # Safety
+    /// Every thread of the block calls it once, with [`smem_bytes`](super::smem_bytes) of dynamic shared memory.
+    #[inline(always)]
+    pub unsafe fn of_stages(stages: u32, stage_bytes: u32, consumer_threads: u32, peers: Peers) -> Self {
         // SAFETY: upheld by the caller (see `# Safety`); all threads wait for the one that initialises the barriers.
         let ring = unsafe { Self::init(stages, stage_bytes, consumer_threads, [peers.first, peers.count()]) };
         if peers.count() > 1 {

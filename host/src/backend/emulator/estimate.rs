@@ -112,9 +112,11 @@ fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
     let [cluster_x, cluster_y, _] = step.cluster;
     let (rows, columns, splits) = match step.schedule {
         // So few tiles are all data-parallel.
-        Schedule::DataParallel | Schedule::StreamK { .. } | Schedule::Persistent | Schedule::PlannedSplitK { .. } => {
-            (cluster_y.max(2), cluster_x.max(2), 1)
-        }
+        Schedule::DataParallel
+        | Schedule::StreamK { .. }
+        | Schedule::Persistent
+        | Schedule::PersistentBatch { .. }
+        | Schedule::PlannedSplitK { .. } => (cluster_y.max(2), cluster_x.max(2), 1),
         Schedule::SerialSplitK { splits } => (cluster_y.max(2), cluster_x.max(2), splits),
         Schedule::SplitK { splits } => (cluster_y, cluster_x, splits),
     };

@@ -120,10 +120,7 @@ impl Runner<'_> {
     /// SMs for which blocks are launched: the device's. Where a sample runs of blocks that persist, each tile has
     /// a block of its own, so that a block of the sample computes the first of its tiles and no other.
     fn places(&self) -> u32 {
-        match (self.step.schedule, self.budget) {
-            (Schedule::Persistent, Some(_)) => u32::MAX,
-            _ => self.model.sm_count,
-        }
+        if self.step.persists() && self.budget.is_some() { u32::MAX } else { self.model.sm_count }
     }
 
     fn launch(
@@ -171,6 +168,9 @@ impl Runner<'_> {
 fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
     match step.schedule {
         Schedule::DataParallel | Schedule::SerialSplitK { .. } => Grouping::Clusters,
+        Schedule::PersistentBatch { .. } => {
+            Grouping::Banded { rows: slab.rows.div_ceil(step.tile.bm), columns: n.div_ceil(step.tile.bn), height: 1 }
+        }
         Schedule::Persistent => Grouping::Banded {
             rows: slab.rows.div_ceil(step.tile.bm).div_ceil(step.cluster[0]),
             columns: n.div_ceil(step.tile.bn),
@@ -224,7 +224,10 @@ impl Groups {
 fn max_instructions(step: &Step, k: u32) -> u64 {
     let tile_work = u64::from(step.tile.bm) * u64::from(step.tile.bn) * (u64::from(k) + 64);
     let patience = match step.schedule {
-        Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::Persistent => 1,
+        Schedule::DataParallel
+        | Schedule::SerialSplitK { .. }
+        | Schedule::Persistent
+        | Schedule::PersistentBatch { .. } => 1,
         // Blocks wait for others, which another thread may be slow to run.
         Schedule::SplitK { .. } | Schedule::PlannedSplitK { .. } | Schedule::StreamK { .. } => 8,
     };

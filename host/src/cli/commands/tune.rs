@@ -32,7 +32,7 @@ pub fn tune(request: &RunRequest, tuning: &Tuning) -> Result<u8, Error> {
     output::print(&format!("{}\n", Fit::of(&table, &rows)))?;
     if let Some(folds) = folds {
         let unseen = Regrets::unseen(&rows, usize::from(*folds))?;
-        output::print(&format!("of shapes that were not fitted to, in {folds} parts:\n{unseen}\n"))?;
+        output::print(&format!("of shapes that were not fitted to, in {folds} folds:\n{unseen}\n"))?;
     }
     written(&table, file.as_deref(), exit_code)
 }

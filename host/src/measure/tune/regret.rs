@@ -70,15 +70,15 @@ impl Regrets {
         Self::sorted(rows.iter().flat_map(|row| of_row(table, row)).collect())
     }
 
-    /// On shapes that predictions were not fitted to: rows are divided into so many parts, and each is predicted by what is fitted to the
+    /// On shapes that predictions were not fitted to: rows are divided into as many folds, and each is predicted by what is fitted to the
     /// others.
     ///
     /// # Errors
     /// As of [`super::table`], where too few rows are left.
-    pub fn unseen(rows: &[ShapeTiming], parts: usize) -> Result<Self, Error> {
+    pub fn unseen(rows: &[ShapeTiming], folds: usize) -> Result<Self, Error> {
         let mut all = Vec::new();
-        for part in 0..parts {
-            let (unseen, seen): (Vec<_>, Vec<_>) = rows.iter().cloned().partition(|row| part_of(row, parts) == part);
+        for fold in 0..folds {
+            let (unseen, seen): (Vec<_>, Vec<_>) = rows.iter().cloned().partition(|row| fold_of(row, folds) == fold);
             let table = super::table(&seen)?;
             all.extend(unseen.iter().flat_map(|row| of_row(&table, row)));
         }
@@ -112,14 +112,14 @@ fn of_row(table: &Table, row: &ShapeTiming) -> Vec<Regret> {
     [Some(class), strict].into_iter().flatten().filter_map(of_class).collect()
 }
 
-/// Which of so many parts a row is in: all of one shape are in the same.
-fn part_of(row: &ShapeTiming, parts: usize) -> usize {
+/// Which fold a row is in: all of one shape are in the same.
+fn fold_of(row: &ShapeTiming, folds: usize) -> usize {
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
     let mixed = [row.m, row.n, row.k].into_iter().fold(0_u64, |mixed, size| {
         let mixed = (mixed ^ u64::from(size)).wrapping_mul(MIX);
         mixed ^ (mixed >> 32)
     });
-    (mixed % parts.max(1) as u64) as usize
+    (mixed % folds.max(1) as u64) as usize
 }
 
 impl fmt::Display for Fit {

@@ -46,7 +46,7 @@ impl Order {
     fn of(step: &Step) -> Self {
         match step.slug.split('/').next().unwrap_or_default() {
             _ if shares_k(step) => Self::Along,
-            _ if step.is_planned() && !step.may_be_split() => Self::Interleaved,
+            _ if step.is_planned() && !step.may_be_split() && step.maps.is_none() => Self::Interleaved,
             _ if step.precision == Precision::Tf32 => Self::Columns,
             _ if step.precision != Precision::Fp32 => Self::Rows,
             _ if transposes_itself(step) => Self::SpreadDiagonals,

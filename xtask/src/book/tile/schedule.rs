@@ -16,7 +16,7 @@ pub fn panel(sheet: &mut Sheet, step: &Step, top: f64) -> f64 {
         Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::PlannedSplitK { .. } => top,
         Schedule::SplitK { splits } => split(sheet, splits, top),
         Schedule::StreamK { .. } => stream(sheet, step, top),
-        Schedule::Persistent => persistent(sheet, step, top),
+        Schedule::Persistent | Schedule::PersistentBatch { .. } => persistent(sheet, step, top),
     }
 }
 

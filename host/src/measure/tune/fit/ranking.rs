@@ -169,7 +169,7 @@ mod tests {
             likely.iter().zip(costs).map(|(likely, cost)| likely / sum * cost).sum::<f64>()
         };
         let predicted = vec![1.02, 1.05, 1.1];
-        let slopes = slopes_of_choices(&[choice], &[predicted.clone()]);
+        let slopes = slopes_of_choices(&[choice], std::slice::from_ref(&predicted));
         for (sample, slope) in slopes[0].iter().enumerate() {
             let mut moved = predicted.clone();
             moved[sample] += 1e-6;
