@@ -1,5 +1,6 @@
 //! Which block computes what.
 
+use super::launch::in_clusters;
 use super::{Ab, Coord, Extent, Tile};
 
 /// Rows of shared memory after which a swizzle repeats.
@@ -149,9 +150,7 @@ impl Group {
             let cluster = group.count() * splits.cluster;
             let has_room =
                 is_divisible && columns <= tiles.cols && rows <= tiles.rows && cluster <= Splits::MAX_CLUSTER;
-            // A cluster is in one GPC, and larger ones leave SMs over there.
-            let most = if cluster > 2 { slots * 10 / 11 } else { slots };
-            let has_slots = blocks > slots || padded <= most;
+            let has_slots = blocks > slots || padded <= in_clusters(slots, cluster);
             let loaded = lines.a / columns + lines.b / rows;
             let loaded = if loaded > least { loaded } else { least };
             // What is loaded for blocks beyond C is lost; a tenth less would not pay for waiting for each other.

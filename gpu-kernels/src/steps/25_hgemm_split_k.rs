@@ -10,8 +10,8 @@
 //! Changed since hgemm: a block computes one tile and ends; the next block's prologue overlaps its epilogue, because several are
 //! resident on an SM. The tiles are small, so that a small C has blocks for all SMs; where it has not, k is divided into as many splits
 //! as the plan says, a number of the launch. All four combinations of transposed operands are read as they are: `wgmma` takes elements of
-//! 16 bits k-major or MN-major, at no cost. Blocks of adjacent tiles may be a cluster, too: each loads a part of the k-tiles that they share,
-//! and multicasts it. The problems of a batch are the third dimension of the tensor maps, and one launch.
+//! 16 bits k-major or MN-major, at no cost. Blocks of adjacent tiles may be a cluster, too: each loads some
+//! rows of the k-tiles that they share, and multicasts them. The problems of a batch are the third dimension of the tensor maps, and one launch.
 //!
 //! Source: CUTLASS, split-K and stream-K for few tiles; NVIDIA's cuBLAS, whose kernels for small problems have such tiles.
 
