@@ -84,7 +84,7 @@ const OPTIONS: [(&[&str], &[&str]); 7] = [
         &["--kernel", "--size", "--m", "--n", "--k", "--seed", "--full", "--model", "--ptx", "--format", "--json"],
     ),
     (&["shapes"], &["--precision", "--op", "--order", "--batch", "--regret", "--device", "--format", "--json"]),
-    (&["tune"], &["--precision", "--records", "--model", "--device", "--output", "--json"]),
+    (&["tune"], &["--precision", "--records", "--folds", "--model", "--device", "--output", "--json"]),
     (&["list"], &[]),
 ];
 
