@@ -87,7 +87,7 @@ pub struct Work {
     /// How uneven the rows of the operands are, on average over their bytes, and those of C: 0 where they begin at multiples of 16 bytes,
     /// 1 of 4 bytes, and so on with the logarithm.
     pub uneven: [f64; 2],
-    /// How many times as long a k-tile takes because threads load parts of lines: 1 but for [`is_scattered`].
+    /// How many times as long a k-tile takes because threads load parts of lines: 1 but where a step of a few threads for each row cannot stage rows.
     pub scattered: f64,
     /// Bytes of the k-tiles of all blocks: an operand counts as often as one is loaded.
     pub loads: f64,
