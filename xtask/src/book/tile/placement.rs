@@ -230,14 +230,16 @@ impl Share {
         let rows = step.threads() * width / columns / warps;
         let (warp, number) = (thread / WARP, thread / WARP / warps * WARP + thread % WARP);
         let (row, col) = (number / (columns / width), number % (columns / width) * width + warp % warps * columns);
-        let turns = grid(shape[0] / rows, shape[1] / columns / warps);
+        // Of a slice with fewer accesses than threads, the first threads copy all.
+        let turns = grid(shape[0].div_ceil(rows), shape[1] / columns / warps);
         let places = turns.flat_map(|[i, j]| (0..width).map(move |v| [row + i * rows, col + j * columns + v]));
+        let places = places.filter(|[row, _]| *row < shape[0]);
         places.map(|[row, col]| if is_transposed { [col, row] } else { [row, col] }).collect()
     }
 
     /// Accesses of a thread for a slice.
     pub fn accesses(&self, step: &Step) -> u32 {
-        self.shape[0] * self.shape[1] / self.width / step.threads()
+        (self.shape[0] * self.shape[1] / self.width).div_ceil(step.threads())
     }
 }
 
