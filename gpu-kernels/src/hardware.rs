@@ -1,13 +1,15 @@
 //! Sizes that the hardware fixes, for what is computed from them at compile time.
 
 /// Threads of a warp.
-pub(crate) const WARP: u32 = 32;
+pub const WARP: u32 = 32;
 /// Threads of a warpgroup.
 pub(crate) const WARPGROUP: u32 = 128;
 /// f32 values of a 128-bit access.
 pub(crate) const VEC: u32 = 4;
 /// Bytes of a sector, the unit in which global memory is read and written.
 pub const SECTOR_BYTES: u32 = 32;
+/// Bytes of a cache line.
+pub const LINE_BYTES: u32 = 128;
 
 /// Rows of the accumulators of one `wgmma`.
 pub(crate) const WGMMA_M: u32 = 64;

@@ -19,13 +19,13 @@ mod ptx;
 pub mod spec;
 pub mod steps;
 
-pub use hardware::{SECTOR_BYTES, SWIZZLE_BYTES};
+pub use hardware::{LINE_BYTES, SECTOR_BYTES, SWIZZLE_BYTES, WARP};
 pub use postpass::finish;
 pub use prepass::align::align;
 pub use prepass::transpose::transpose;
 pub use spec::{
     Ab, Activation, BATCH_ARGUMENTS, BLOCK_SMEM_BYTES, BiasPer, Coord, Element, Extent, FUSION_ARGUMENTS, Group,
-    KERNEL_ARGUMENTS, LINE_BYTES, MAP_ARGUMENTS, MAX_SIZE, NOT_SPLIT, Operand, PLANNED_ARGUMENTS, POSTPASS_ARGUMENTS,
+    KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, NOT_SPLIT, Operand, PLANNED_ARGUMENTS, POSTPASS_ARGUMENTS,
     PREPASS_ARGUMENTS, Postpass, Precision, Prepass, SCALE_ARGUMENTS, SM_SMEM_BYTES, SPLIT_ARGUMENTS, STREAM_ARGUMENTS,
     Schedule, Split, Splits, Step, StreamKTiles, TENSOR_MAP_BYTES, TRANSPOSED_ARGUMENTS, Target, Tile, TmaBox,
     Transposed, persistent_tile, persistent_tiles,

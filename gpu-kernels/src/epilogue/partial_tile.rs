@@ -159,8 +159,7 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
     /// # Safety
     /// All blocks' partial tiles are there.
     #[inline(always)]
-    unsafe fn sum(self, chunks: Chunks, block: PlannedBlock, blocks: u32) {
-        let mut chunks = chunks;
+    unsafe fn sum(self, mut chunks: Chunks, block: PlannedBlock, blocks: u32) {
         while !chunks.is_empty() {
             let vector = |i: usize| self.at(Self::element(chunks.first(i) + warp::lane_id() * VEC)); // (1, VEC)
             // SAFETY: in (BM, BN) of every block, upheld by the caller; no other block reads these elements of this one.
@@ -169,10 +168,10 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
                     let end = if chunks.has(i) { block.rank_of(blocks) } else { 0 };
                     cluster::load_4(shared::address(vector(i)), block.rank_of(rank), end)
                 };
-                let mut acc: [[f32; VEC as usize]; AHEAD] = [load(0, 0), load(1, 0), load(2, 0), load(3, 0)];
+                let mut acc: [[f32; VEC as usize]; AHEAD] = core::array::from_fn(|i| load(i, 0));
                 let mut rank = 1;
                 while rank < blocks {
-                    let next = [load(0, rank), load(1, rank), load(2, rank), load(3, rank)];
+                    let next: [_; AHEAD] = core::array::from_fn(|i| load(i, rank));
                     acc = core::array::from_fn(|i| core::array::from_fn(|v| acc[i][v] + next[i][v]));
                     rank = compiler::opaque(rank + 1);
                 }

@@ -23,12 +23,12 @@ impl Descriptor {
     /// An M- or N-major operand: one row of 64 elements for each k; the next 64 columns lie `stride` bytes on.
     #[inline(always)]
     pub fn mn_major(address: u32, stride: u32) -> Self {
-        Self::new(address, stride, SWIZZLE_BYTES)
+        Self::panels(address, stride, SWIZZLE_BYTES)
     }
 
-    /// The same of so few columns that a row has but `row_bytes`, under the swizzle of 32, 64 or 128 bytes.
+    /// The same of panels whose rows have `row_bytes`, under the swizzle of 32, 64 or 128 bytes.
     #[inline(always)]
-    pub fn narrow_mn_major(address: u32, stride: u32, row_bytes: u32) -> Self {
+    pub fn panels(address: u32, stride: u32, row_bytes: u32) -> Self {
         Self::new(address, stride, row_bytes)
     }
 

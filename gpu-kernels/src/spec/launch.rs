@@ -1,21 +1,20 @@
 //! What a plan decides of a step of [`Schedule::PlannedSplitK`]: how k is split, and how much shared memory a block gets.
 
 use super::{Ab, Group, Schedule, Splits, Step, Tile, at_least_1, least};
+use crate::hardware::LINE_BYTES;
 
 /// Shared memory of an SM that can run every step, and what each block takes of it beside its own, in bytes.
 pub const SM_SMEM_BYTES: u32 = 228 << 10;
 /// See [`SM_SMEM_BYTES`].
 pub const BLOCK_SMEM_BYTES: u32 = 1 << 10;
 
-/// Bytes of a cache line.
-pub const LINE_BYTES: u64 = 128;
 /// Bytes of an operand that finds room in the L2 cache.
 const CACHE_BYTES: u64 = 32 << 20;
 
 /// How often a block's lines of an operand pass the cache: the row of a box is one line where rows are aligned to them, and part of two
 /// where not; what is beyond the cache comes from memory besides.
 const fn passes(row_bytes: u64, bytes: u64) -> u32 {
-    if !row_bytes.is_multiple_of(LINE_BYTES) || bytes > CACHE_BYTES { 2 } else { 1 }
+    if !row_bytes.is_multiple_of(LINE_BYTES as u64) || bytes > CACHE_BYTES { 2 } else { 1 }
 }
 
 /// Of so many SMs, those that clusters of so many blocks find, where each takes an SM: a cluster is in one GPC, and larger ones leave SMs over
@@ -69,7 +68,14 @@ impl Step {
 
     /// Which blocks of a launch share k-tiles, for so many problems in it, where rows of the operands are so many bytes apart.
     #[must_use]
-    pub const fn group(&self, m: u32, n: u32, k: u32, problems: u32, sm_count: u32, row_bytes: Ab<u64>) -> Group {
+    pub const fn group(
+        &self,
+        [m, n, k]: [u32; 3],
+        problems: u32,
+        splits: Splits,
+        sm_count: u32,
+        row_bytes: Ab<u64>,
+    ) -> Group {
         let Schedule::PlannedSplitK { blocks_per_sm, .. } = self.schedule else { return Group::ALONE };
         if !self.multicasts || problems > 1 {
             return Group::ALONE;
@@ -80,7 +86,7 @@ impl Step {
         let row = k as u64 * self.precision.input().bytes() as u64;
         let lines = Ab { a: rows * passes(row_bytes.a, m as u64 * row), b: cols * passes(row_bytes.b, n as u64 * row) };
         let slots = sm_count * if self.stage_bytes > 0 { 1 } else { blocks_per_sm };
-        Group::of(tiles, self.tile, lines, rows + cols, self.splits(m, n, k, problems, sm_count), slots)
+        Group::of(tiles, self.tile, lines, rows + cols, splits, slots)
     }
 
     /// Dynamic shared memory of each of so many blocks of a launch, in bytes: stages for so many k-tiles, as long as as many blocks share

@@ -9,7 +9,7 @@ mod schedule;
 
 pub use arithmetic::{Element, Precision, Target};
 pub use geometry::{Ab, Coord, Extent};
-pub use launch::{BLOCK_SMEM_BYTES, LINE_BYTES, SM_SMEM_BYTES};
+pub use launch::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES};
 pub use operand::{
     NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed,
 };

@@ -11,7 +11,7 @@
 
 use gpu_kernels::{
     Ab, BLOCK_SMEM_BYTES, Group, LINE_BYTES, SECTOR_BYTES, SM_SMEM_BYTES, SWIZZLE_BYTES, Schedule, Step, Tile,
-    Transposed,
+    Transposed, WARP,
 };
 
 use crate::plan::Oriented;
@@ -20,12 +20,11 @@ use crate::{Error, Problem};
 /// The alignment of rows from which on it makes no difference, in bytes.
 const EVEN: u64 = 16;
 
-/// Threads of a warp, and rows that shared memory must have room for where fewer threads have a row: [`is_scattered`].
-const WARP: u32 = 32;
+/// Rows that shared memory must have room for where fewer threads have a row: [`is_scattered`].
 const STAGED_ROWS: u64 = 16;
 
 /// Sectors of a line: so many times it is asked for where threads have one each.
-const SCATTERED: f64 = 4.0;
+const SCATTERED: f64 = (LINE_BYTES / SECTOR_BYTES) as f64;
 
 /// Blocks beyond which an SM's number of them makes no difference.
 const MOST_SLOTS: u32 = 16;
@@ -116,7 +115,7 @@ impl Work {
         let size = u64::from(problem.input.bytes());
         let splits = step.splits(m, n, k, problems, sm_count);
         let group = match step.multicasts {
-            true => step.group(m, n, k, problems, sm_count, oriented.row_bytes(step)),
+            true => step.group([m, n, k], problems, splits, sm_count, oriented.row_bytes(step)),
             false => Group::ALONE,
         };
         // Groups are whole.
@@ -169,7 +168,7 @@ impl Work {
                 // Where rows do not begin with lines of the cache, it is part of two.
                 Some(_) => {
                     let row = stored.ld * size;
-                    let lines = if row.is_multiple_of(LINE_BYTES) { 1.0 } else { 2.0 };
+                    let lines = if row.is_multiple_of(LINE_BYTES.into()) { 1.0 } else { 2.0 };
                     lines * (f64::from(SWIZZLE_BYTES) / row as f64).max(1.0)
                 }
                 None => waste(adjacent, stored.ld, size),

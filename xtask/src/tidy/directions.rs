@@ -30,7 +30,7 @@ const LIBRARY: (&str, &[&str]) = ("sgemm", &["cudarc", "gpu-kernels", "libloadin
 const MODULES: &[(&str, &[&str])] = &[
     (
         "gpu-kernels",
-        &["spec", "hardware", "ptx", "gemm", "planned", "prepass", "epilogue", "postpass", "mainloop", "steps"],
+        &["hardware", "spec", "ptx", "gemm", "planned", "prepass", "epilogue", "postpass", "mainloop", "steps"],
     ),
     (
         "sgemm",

@@ -33,10 +33,10 @@ mod kernel {
     use super::*;
     use crate::epilogue::partial_tile::PartialTile;
     use crate::hardware::{WARPGROUP, WGMMA_M};
-    use crate::mainloop::warp_specialized::{OF_LAUNCH, Ring};
+    use crate::mainloop::warp_specialized::{OF_LAUNCH, Ring, producer_warp};
     use crate::planned::Peers;
     use crate::ptx::compiler;
-    use crate::ptx::tensor::{self, TensorMap};
+    use crate::ptx::tensor::TensorMap;
     use crate::{Ab, Coord, Extent};
     use cuda_std::prelude::*;
 
@@ -47,9 +47,7 @@ mod kernel {
         /// Every thread of the block calls it once.
         #[inline(always)]
         pub unsafe fn persistent_ring(maps: Ab<*const TensorMap>) -> Ring<OF_LAUNCH> {
-            if thread::thread_idx_x() == Self::CONSUMER_THREADS {
-                maps.map(tensor::prefetch);
-            }
+            producer_warp::prefetch(maps, Self::CONSUMER_THREADS);
             // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
             unsafe { Ring::of_stages(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS, Peers::ALONE) }
         }

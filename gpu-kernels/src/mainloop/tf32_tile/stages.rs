@@ -9,7 +9,7 @@ use crate::hardware::{SWIZZLE_BYTES, WARP, WARPGROUP, WGMMA_M};
 use crate::mainloop::warp_specialized::producer_warp::{self, Mapped};
 use crate::mainloop::warp_specialized::{OF_LAUNCH, Ring, Stage};
 use crate::planned::Peers;
-use crate::ptx::tensor::{self, TensorMap};
+use crate::ptx::tensor::TensorMap;
 use crate::ptx::wgmma::{self, Descriptor, WGMMA_K_BYTES};
 use crate::ptx::{compiler, lanes};
 use crate::{Ab, Coord};
@@ -26,9 +26,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     /// Every thread of the block calls it once.
     #[inline(always)]
     pub unsafe fn ring(maps: Ab<*const TensorMap>, peers: Peers) -> Ring<OF_LAUNCH> {
-        if thread::thread_idx_x() == Self::CONSUMER_THREADS {
-            maps.map(tensor::prefetch);
-        }
+        producer_warp::prefetch(maps, Self::CONSUMER_THREADS);
         // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
         unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
     }

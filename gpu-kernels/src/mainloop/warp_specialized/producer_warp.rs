@@ -1,10 +1,10 @@
 //! Blocks of one tile each, whose producer is one warp, behind the consumers.
 
 use super::{OF_LAUNCH, Ring, Stage};
-use crate::Coord;
 use crate::planned::{PlannedBlock, Shared};
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::{barrier, compiler, lanes, wgmma};
+use crate::{Ab, Coord};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
@@ -46,6 +46,14 @@ impl Mapped {
                 tensor::load_of_batch_multicast(to, map, index, row + first, col, stage.full, shared.mask);
             }
         }
+    }
+}
+
+/// Has the first thread behind so many consumers fetch the tensor maps ahead of their use.
+#[inline(always)]
+pub(crate) fn prefetch(maps: Ab<*const TensorMap>, consumer_threads: u32) {
+    if thread::thread_idx_x() == consumer_threads {
+        maps.map(tensor::prefetch);
     }
 }
 

@@ -26,8 +26,8 @@ pub(crate) struct Ring<const CLUSTER: u32> {
 pub(crate) const OF_LAUNCH: u32 = 0;
 
 impl Ring<OF_LAUNCH> {
-    /// As [`new`](Ring::new), for a block that shares no stages with the others of its cluster, if it is in one, and does not wait for
-    /// them: as many stages as there is dynamic shared memory for.
+    /// As [`new`](Ring::new), for a block that shares stages with these of its cluster, and waits for no others: as many stages as there is
+    /// dynamic shared memory for.
     ///
     /// # Safety
     /// Every thread of the block calls it once, with at least [`smem_bytes`](super::smem_bytes) of one stage of dynamic shared memory.

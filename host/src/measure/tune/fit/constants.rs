@@ -9,8 +9,7 @@ pub(super) const CONSTANTS: usize = 8;
 const LEAST: f64 = 1e-4;
 
 pub(super) fn logarithms(cost: &Cost) -> [f64; CONSTANTS] {
-    let Cost { start, round, latency, k_tile, tile, partial, gbps, uneven, .. } = *cost;
-    [start, round, latency, k_tile, tile, partial, gbps, uneven].map(|constant| constant.max(LEAST).ln())
+    constants(cost).map(|constant| constant.max(LEAST).ln())
 }
 
 /// The inverse, with the rest of another's.
@@ -20,12 +19,16 @@ pub(super) fn exponentials(at: &[f64; CONSTANTS], cost: &Cost) -> Cost {
 
 /// Four digits of each.
 pub(super) fn rounded(cost: Cost) -> Cost {
-    let Cost { start, round, latency, k_tile, tile, partial, gbps, uneven, .. } = cost;
-    with([start, round, latency, k_tile, tile, partial, gbps, uneven].map(digits), &cost)
+    with(constants(&cost).map(digits), &cost)
 }
 
 pub(super) fn digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+fn constants(cost: &Cost) -> [f64; CONSTANTS] {
+    let Cost { start, round, latency, k_tile, tile, partial, gbps, uneven, .. } = *cost;
+    [start, round, latency, k_tile, tile, partial, gbps, uneven]
 }
 
 fn with([start, round, latency, k_tile, tile, partial, gbps, uneven]: [f64; CONSTANTS], cost: &Cost) -> Cost {
