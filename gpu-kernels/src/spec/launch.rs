@@ -26,6 +26,9 @@ pub(super) const fn in_clusters(sms: u32, cluster: u32) -> u32 {
 /// The most planes that a plan divides k into.
 const MAX_PLANES: u32 = 64;
 
+/// Elements of a tile up to which its k-tiles are loaded for longer than they are multiplied.
+const NARROW: u32 = 64 * 32;
+
 impl Step {
     /// Into how many splits a plan divides k, for so many problems in one launch: of those for which there are slots, so many that the
     /// longest k of a block, and what the reduction takes, are least. Planes, which a launch adds, are for what is too long for a cluster.
@@ -33,14 +36,18 @@ impl Step {
     pub const fn splits(&self, m: u32, n: u32, k: u32, problems: u32, sm_count: u32) -> Splits {
         let Schedule::PlannedSplitK { blocks_per_sm, reduction_k } = self.schedule else { return Splits::NONE };
         let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems)) as u64;
-        // With more stages, a block needs no others beside it.
-        let of_sm = if self.stage_bytes > 0 { 1 } else { blocks_per_sm };
-        let slots = at_least_1(sm_count * of_sm) as u64;
+        // With more stages, a block needs no others beside it, unless it waits for memory whatever it has of them.
+        let is_narrow = self.tile.bm * self.tile.bn <= NARROW;
+        let (of_sm, most_rounds) = match self.stage_bytes {
+            0 => (blocks_per_sm, 1),
+            _ => (1, if is_narrow { blocks_per_sm as u64 } else { 1 }),
+        };
+        let slots = at_least_1(sm_count * of_sm);
         let (k, reduction_k) = (k as u64, reduction_k as u64);
-        let (mut best, mut least) = (Splits::NONE, blocks.div_ceil(slots) * k);
+        let (mut best, mut least) = (Splits::NONE, blocks.div_ceil(slots as u64) * k);
         let mut cluster = 2;
         while cluster <= Splits::MAX_CLUSTER {
-            let slots = if of_sm == 1 { in_clusters(slots as u32, cluster) as u64 } else { slots };
+            let slots = at_least_1(if of_sm == 1 { in_clusters(slots, cluster) } else { slots }) as u64;
             let reduction = reduction_k * (4 + cluster as u64) / 4;
             let most = if cluster == Splits::MAX_CLUSTER && problems == 1 { MAX_PLANES } else { 1 };
             let mut planes = 1;
@@ -49,10 +56,11 @@ impl Step {
                 let addition = if planes > 1 { reduction_k * (4 + planes as u64 / 4) } else { 0 };
                 let passes = reduction + addition;
                 let count = splits.count() as u64;
-                if blocks * count > slots || passes >= least {
+                let rounds = (blocks * count).div_ceil(slots);
+                if rounds > most_rounds || passes >= least {
                     break; // as for all that are more
                 }
-                let time = k.div_ceil(count) + passes;
+                let time = (rounds * k).div_ceil(count) + passes;
                 if time < least {
                     (best, least) = (splits, time);
                 }

@@ -161,20 +161,22 @@ impl Work {
         let sums = if has_postpass { m * n * 4.0 * f64::from(splits.planes) } else { 0.0 };
         let rounds = rounds as f64;
         let Tile { bm, bn, bk, .. } = step.tile;
-        let of_block = Ab { a: [bm, bk], b: [bk, bn] }.zip(oriented.operands).map(|([rows, columns], stored)| {
-            let adjacent = if stored.transposed { rows } else { columns };
-            let waste = match step.maps {
-                // A row of a box is asked for as often as it takes a line of a wider one.
-                // Where rows do not begin with lines of the cache, it is part of two.
-                Some(_) => {
-                    let row = stored.ld * size;
-                    let lines = if row.is_multiple_of(LINE_BYTES.into()) { 1.0 } else { 2.0 };
-                    lines * (f64::from(SWIZZLE_BYTES) / row as f64).max(1.0)
-                }
-                None => waste(adjacent, stored.ld, size),
-            };
-            f64::from(rows * columns) * size as f64 * waste
-        });
+        let of_block = Ab { a: [[bm, bk], [oriented.m, oriented.k]], b: [[bk, bn], [oriented.k, oriented.n]] }
+            .zip(oriented.operands)
+            .map(|([[rows, columns], edge], stored)| {
+                let adjacent = if stored.transposed { rows } else { columns };
+                let waste = match step.maps {
+                    // A row of a box is asked for as often as it takes a line of a wider one.
+                    // Where rows do not begin with lines of the cache, it is part of two.
+                    Some(_) => {
+                        let row = stored.ld * size;
+                        let lines = if row.is_multiple_of(LINE_BYTES.into()) { 1.0 } else { 2.0 };
+                        lines * (f64::from(SWIZZLE_BYTES) / row as f64).max(1.0)
+                    }
+                    None => waste(adjacent, stored.ld, size),
+                };
+                f64::from(rows.min(edge[0]) * columns.min(edge[1])) * size as f64 * waste
+            });
         let k_tile = of_block.a / f64::from(group.columns) + of_block.b / f64::from(group.rows);
         let prepasses = oriented.passes(step).zip(oriented.matrices(problem));
         let prepasses = prepasses.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64);
@@ -233,7 +235,7 @@ impl Cost {
         };
         let [k_tile, tile] = work.uneven.map(|uneven| 1.0 + uneven * self.uneven);
         let k_tile = k_tile * work.scattered;
-        let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem * k_tile);
+        let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem.sqrt() * k_tile);
         let throughput = load * (work.k_tiles * self.k_tile * k_tile + self.tile * tile);
         let traffic = (work.bytes / memory.gbps).max(work.loads / self.gbps) / work.launches * 1e-3;
         let busy = largest([latency, throughput, traffic]);
