@@ -11,9 +11,9 @@
 use super::direct::Output;
 use super::narrow::{self, Window};
 use super::staged::{Layout, Region, Rows, StagingBuffer};
-use crate::{Coord, Extent};
 use crate::gemm::Gemm;
 use crate::ptx::compiler;
+use crate::{Coord, Extent};
 
 /// Words of the most accumulators, and of a round.
 const WORDS: usize = 64;
@@ -31,7 +31,7 @@ pub(crate) struct Deferred<O, const ACC: usize, const MOST: usize = 4> {
 
 impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
     /// Rounds in which all is stored, the first of them that may be deferred, and k-tiles behind which these can be.
-    const ROUNDS: usize = ACC / narrow::ROUND;
+    const ROUNDS: usize = ACC.div_ceil(narrow::ROUND);
     const FIRST: usize = Self::ROUNDS.saturating_sub(MOST);
     pub const K_TILES: u32 = EVERY * (Self::ROUNDS - Self::FIRST) as u32;
 
@@ -89,12 +89,24 @@ impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
             if bounds.rows < full.rows || bounds.cols < full.cols {
-                self.store_inside::<false>(g, bounds);
+                self.store_inside::<false>(g, Extent { cols: bounds.cols.min(full.cols), ..bounds });
             } else {
                 for round in 0..Self::FIRST {
-                    self.store_round::<false>(g, round as u32, full);
+                    self.store_round::<false>(g, round as u32, full); // the last round is deferred
                 }
             }
+        }
+    }
+
+    /// What is left of the deferred part of a full tile from that round on, as far as it matters: all rounds but the last have all columns.
+    #[inline(always)]
+    fn extent(round: u32) -> Extent {
+        let all = Rows::region(ACC as u32).extent;
+        let is_even = const { ACC.is_multiple_of(narrow::ROUND) };
+        if is_even {
+            all
+        } else {
+            Extent { cols: all.cols - (Self::FIRST as u32 + round) * narrow::columns(ACC), ..all }
         }
     }
 
@@ -114,7 +126,7 @@ impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
     pub unsafe fn store_behind(&mut self, g: &Gemm, k_tile: u32) {
         if !self.c.is_null() && k_tile.is_multiple_of(EVERY) {
             // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { self.store_round::<true>(g, k_tile / EVERY, Rows::region(ACC as u32).extent) }
+            unsafe { self.store_round::<true>(g, k_tile / EVERY, Self::extent(k_tile / EVERY)) }
         }
     }
 
@@ -125,7 +137,7 @@ impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
     #[inline(always)]
     pub unsafe fn store(&mut self, g: &Gemm) {
         // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { self.store_inside::<true>(g, Rows::region(ACC as u32).extent) }
+        unsafe { self.store_inside::<true>(g, Self::extent(0)) }
     }
 
     /// The same of what is in bounds: of the rounds that are deferred, or of all.

@@ -140,11 +140,8 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
     #[inline(always)]
     pub unsafe fn store_alone<O: Output>(self, target: Target, fused: Fused<O>, threads: u32) {
         let (bounds, c, is_wide) = Self::inside(target);
-        let chunks = Chunks {
-            next: thread::thread_idx_x() / WARP * CHUNK,
-            end: bounds.rows * BN,
-            step: threads / WARP * CHUNK,
-        };
+        let chunks =
+            Chunks { next: thread::thread_idx_x() / WARP * CHUNK, end: bounds.rows * BN, step: threads / WARP * CHUNK };
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe { self.store_fused(chunks, target, bounds, c, is_wide, fused) }
     }

@@ -1,5 +1,5 @@
-//! hgemm-batch: f16 or bf16 on the tensor cores, for batches of large C and short k, whose tiles persistent blocks compute one after the
-//! other.
+//! hgemm-batch: f16 or bf16 on the tensor cores, operands as they are stored: persistent blocks compute the tiles of all problems of a batch
+//! one after the other.
 //!
 //! ```text
 //!   producer    loads of tile 0 │ loads of tile 1 │ loads of tile 2 │ ...              one problem's tiles, row by row,
@@ -10,6 +10,11 @@
 //! about as long as each other, and follow each other; so C is stored at half of the memory's rate. Here a block stays, and its producer
 //! warp runs ahead over the tiles' ends: loads are in flight while C is stored. Staging buffers lie beside the stages, not in their
 //! place. Tiles of all problems of a batch are one sequence, divided among the blocks evenly. k is never split.
+//!
+//! Variants `deferred` are for long k, where the tensor cores must not wait for stores. They take over what hgemm does for that: C is stored
+//! behind the MMAs of the next tile (`epilogue/deferred.rs`), tiles are grouped so that operands stay in L2, and two blocks may share B.
+//! Where three warpgroups leave no registers for all of C, the first two thirds of it are stored at once. Which size of tile is best is a
+//! matter of how full the last wave is.
 //!
 //! Source: CUTLASS, persistent cooperative kernels for Hopper, and its batched GEMM; none of the seeds.
 
@@ -29,7 +34,7 @@ macro_rules! kernels {
             kernel: stringify!($kernel),
             fused: Some(stringify!($kernel)),
             base: Some("hgemm-split-k"),
-            summary: "f16 or bf16 on the tensor cores: persistent blocks for the tiles of a whole batch, of large C and short k",
+            summary: "f16 or bf16 on the tensor cores: persistent blocks for the tiles of a whole batch, operands as they are",
             source: "CUTLASS, persistent kernels for Hopper and batched GEMM",
             ..<$shape>::persistent_step::<$deferred>(Precision::$precision, $blocks)
         }),*];
@@ -51,13 +56,13 @@ kernels! {
     hgemm_batch_f16_128x128 "hgemm-batch/128x128" HalfTile<128, 128, 64, 2>, 0 2 F16 f16;
     hgemm_batch_f16_deferred "hgemm-batch/deferred" HalfTile<128, 256, 128, 4>, 4 1 F16 f16;
     hgemm_batch_f16_deferred_128x192 "hgemm-batch/deferred-128x192" HalfTile<128, 192, 96, 5>, 4 1 F16 f16;
-    hgemm_batch_f16_deferred_192x128 "hgemm-batch/deferred-192x128" HalfTile<192, 128, 64, 4>, 4 1 F16 f16;
+    hgemm_batch_f16_deferred_128x224 "hgemm-batch/deferred-128x224" HalfTile<128, 224, 112, 4>, 4 1 F16 f16;
     hgemm_batch_f16_deferred_192x192 "hgemm-batch/deferred-192x192" HalfTile<192, 192, 96, 4>, 1 1 F16 f16;
     hgemm_batch_bf16 "hgemm-batch/bf16" HalfTile<128, 256, 128, 3>, 0 1 Bf16 bf16;
     hgemm_batch_bf16_128x128 "hgemm-batch/bf16-128x128" HalfTile<128, 128, 64, 2>, 0 2 Bf16 bf16;
     hgemm_batch_bf16_deferred "hgemm-batch/bf16-deferred" HalfTile<128, 256, 128, 4>, 4 1 Bf16 bf16;
     hgemm_batch_bf16_deferred_128x192 "hgemm-batch/bf16-deferred-128x192" HalfTile<128, 192, 96, 5>, 4 1 Bf16 bf16;
-    hgemm_batch_bf16_deferred_192x128 "hgemm-batch/bf16-deferred-192x128" HalfTile<192, 128, 64, 4>, 4 1 Bf16 bf16;
+    hgemm_batch_bf16_deferred_128x224 "hgemm-batch/bf16-deferred-128x224" HalfTile<128, 224, 112, 4>, 4 1 Bf16 bf16;
     hgemm_batch_bf16_deferred_192x192 "hgemm-batch/bf16-deferred-192x192" HalfTile<192, 192, 96, 4>, 1 1 Bf16 bf16;
 }
 
@@ -75,8 +80,8 @@ pub mod kernel {
     use crate::mainloop::half_tile::BK;
     use crate::mainloop::warp_specialized::{self, producer_warp::Mapped};
     use crate::planned::{Peers, Planned};
-    use crate::ptx::tensor::TensorMap;
     use crate::ptx::compiler;
+    use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::Input;
     use crate::{Ab, Extent, persistent_tiles};
     use cuda_std::prelude::*;
@@ -134,7 +139,8 @@ pub mod kernel {
                     }
                 } else {
                     Self::take_registers::<DEFERRED>();
-                    let mut deferred = Deferred::<I, ACC, DEFERRED>::new(StagingBuffer::at(Self::staging::<DEFERRED>()));
+                    let mut deferred =
+                        Deferred::<I, ACC, DEFERRED>::new(StagingBuffer::at(Self::staging::<DEFERRED>()));
                     while index < count {
                         // mainloop
                         if DEFERRED > 0 && k_tiles < Deferred::<I, ACC, DEFERRED>::K_TILES {

@@ -15,8 +15,8 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// Shared memory of the ring, with what aligns the staging buffers behind it.
     const RING_BYTES: u32 = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES).next_multiple_of(128);
 
-    /// A step of persistent blocks of this shape, of which an SM holds so many, without its names. Where it defers
-    /// some rounds of its stores ([`Deferred`](crate::epilogue::deferred::Deferred)), tiles are grouped, and two blocks may share B.
+    /// A step of persistent blocks of this shape, of which an SM holds so many, without its names. Where so many rounds of its stores are
+    /// deferred ([`crate::epilogue::deferred`]), and not none, tiles are grouped, and two blocks may share B.
     pub const fn persistent_step<const DEFERRED: usize>(precision: Precision, blocks_per_sm: u32) -> Step {
         assert!(BM * BN * 4 <= STAGES * Self::STAGE_BYTES, "the partial tile fits where the stages are");
         let staging_bytes = Self::CONSUMER_THREADS / WARP * Self::buffers::<DEFERRED>() * WARP_WORDS * 4;
@@ -39,7 +39,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         if DEFERRED > 0 { 1 } else { ACC.div_ceil(STAGED) as u32 }
     }
 
-    /// Rows of tiles in a group: C is stored row by row, where it is larger than the operands.
+    /// Rows of tiles in a group, whole clusters; one where C is larger than the operands, and is stored row by row.
     const fn group_rows<const DEFERRED: usize>() -> u32 {
         if DEFERRED > 0 { persistent_rows(BM) / 2 * 2 } else { 1 }
     }
@@ -55,8 +55,8 @@ mod kernel {
     use crate::hardware::WGMMA_M;
     use crate::mainloop::warp_specialized::{CONSUMER_REGS, OF_LAUNCH, PRODUCER_REGS, Ring, producer_warp};
     use crate::planned::Peers;
-    use crate::ptx::{cluster, compiler, lanes, wgmma};
     use crate::ptx::tensor::TensorMap;
+    use crate::ptx::{cluster, compiler, lanes, wgmma};
     use crate::{Ab, Coord, Extent, grouped_tile, persistent_tiles};
     use cuda_std::prelude::*;
 

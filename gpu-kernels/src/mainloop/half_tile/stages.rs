@@ -164,13 +164,14 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     ) {
         let warpgroup = Self::warpgroup();
         let issue = |stage: Stage, has_begun| {
-                let Ab { a: (a, a_step), b: (b, b_step) } =
-                    Self::descriptors::<A_MAJOR, B_MAJOR>(stage.address, warpgroup);
-                for i in 0..BK / DEPTH {
-                    // SAFETY: the stage is full while the MMAs read it.
-                    unsafe { I::mma::<ACC, A_MAJOR, B_MAJOR>(acc, a.add(i * a_step), b.add(i * b_step), has_begun || i > 0) }
+            let Ab { a: (a, a_step), b: (b, b_step) } = Self::descriptors::<A_MAJOR, B_MAJOR>(stage.address, warpgroup);
+            for i in 0..BK / DEPTH {
+                // SAFETY: the stage is full while the MMAs read it.
+                unsafe {
+                    I::mma::<ACC, A_MAJOR, B_MAJOR>(acc, a.add(i * a_step), b.add(i * b_step), has_begun || i > 0)
                 }
-            };
+            }
+        };
         // SAFETY: upheld by the caller (see `# Safety` of `consume`).
         unsafe { producer_warp::consume(ring, k_tiles, issue, meanwhile) }
     }
