@@ -89,7 +89,7 @@ impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
             if bounds.rows < full.rows || bounds.cols < full.cols {
-                self.store_inside::<false>(g, Extent { cols: bounds.cols.min(full.cols), ..bounds });
+                self.store_inside(g, Extent { cols: bounds.cols.min(full.cols), ..bounds });
             } else {
                 for round in 0..Self::FIRST {
                     self.store_round::<false>(g, round as u32, full); // the last round is deferred
@@ -136,22 +136,26 @@ impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
     /// As of [`store_behind`](Self::store_behind); nothing of it is stored yet.
     #[inline(always)]
     pub unsafe fn store(&mut self, g: &Gemm) {
-        // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { self.store_inside::<true>(g, Self::extent(0)) }
-    }
-
-    /// The same of what is in bounds: of the rounds that are deferred, or of all.
-    ///
-    /// # Safety
-    /// As of [`store_behind`](Self::store_behind), of what is in bounds; nothing of it is stored yet.
-    #[inline(always)]
-    unsafe fn store_inside<const ARE_DEFERRED: bool>(&mut self, g: &Gemm, mut bounds: Extent) {
         let mut round = 0;
         while !self.c.is_null() {
             // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { self.store_round::<ARE_DEFERRED>(g, round, bounds) };
-            bounds.cols = bounds.cols.saturating_sub(narrow::columns(ACC));
+            unsafe { self.store_round::<true>(g, round, Self::extent(round)) };
             round = compiler::opaque(round + 1); // or LLVM would unroll the loop
+        }
+    }
+
+    /// Stores what is in bounds of all rounds.
+    ///
+    /// # Safety
+    /// As of [`take_rows`](Self::take_rows), whose words are packed.
+    #[inline(always)]
+    unsafe fn store_inside(&mut self, g: &Gemm, mut bounds: Extent) {
+        let mut round = 0;
+        while !self.c.is_null() {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe { self.store_round::<false>(g, round, bounds) };
+            bounds.cols = bounds.cols.saturating_sub(narrow::columns(ACC));
+            round = compiler::opaque(round + 1); // as there
         }
     }
 
