@@ -122,7 +122,7 @@ pub mod kernel {
 
                 if Self::is_producer() {
                     // global to shared (producer)
-                    Self::give_registers::<DEFERRED>();
+                    Self::setmaxnreg_dec::<DEFERRED>();
                     while index < count {
                         let tile;
                         (block.problem, tile) = Self::tile_at::<DEFERRED>(index, c, peers.count());
@@ -138,7 +138,7 @@ pub mod kernel {
                         index += thread::grid_dim_x();
                     }
                 } else {
-                    Self::take_registers::<DEFERRED>();
+                    Self::setmaxnreg_inc::<DEFERRED>();
                     let mut deferred =
                         Deferred::<I, ACC, DEFERRED>::new(StagingBuffer::at(Self::staging::<DEFERRED>()));
                     while index < count {

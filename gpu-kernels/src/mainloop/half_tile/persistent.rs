@@ -103,7 +103,7 @@ mod kernel {
 
         /// The producer's registers are the consumers', where these need them for what they defer.
         #[inline(always)]
-        pub fn give_registers<const DEFERRED: usize>() {
+        pub fn setmaxnreg_dec<const DEFERRED: usize>() {
             if DEFERRED > 0 && BM / WGMMA_M == warp_specialized::CONSUMERS {
                 wgmma::setmaxnreg_dec::<PRODUCER_REGS>();
             } else if DEFERRED > 0 {
@@ -111,9 +111,9 @@ mod kernel {
             }
         }
 
-        /// The other side of [`give_registers`](Self::give_registers).
+        /// The other side of [`setmaxnreg_dec`](Self::setmaxnreg_dec).
         #[inline(always)]
-        pub fn take_registers<const DEFERRED: usize>() {
+        pub fn setmaxnreg_inc<const DEFERRED: usize>() {
             if DEFERRED > 0 && BM / WGMMA_M == warp_specialized::CONSUMERS {
                 wgmma::setmaxnreg_inc::<CONSUMER_REGS>();
             } else if DEFERRED > 0 {
