@@ -77,6 +77,11 @@ impl Peers {
         Self { place: [x, y], blocks, first: z * blocks[0] * blocks[1] }
     }
 
+    /// Those of a block that goes on from tile to tile: the blocks of a cluster along x have tiles above each other.
+    pub fn above_each_other() -> Self {
+        Self { place: [0, cluster::place()[0]], blocks: [1, cluster::blocks_xy()[0]], first: 0 }
+    }
+
     /// How many there are, with this block.
     #[inline(always)]
     pub fn count(self) -> u32 {

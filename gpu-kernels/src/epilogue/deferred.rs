@@ -11,9 +11,9 @@
 use super::direct::Output;
 use super::narrow::{self, Window};
 use super::staged::{Layout, Region, Rows, StagingBuffer};
-use crate::Coord;
 use crate::gemm::Gemm;
 use crate::ptx::compiler;
+use crate::{Coord, Extent};
 
 /// Words of the most accumulators, and of a round.
 const WORDS: usize = 64;
@@ -21,18 +21,19 @@ const ROUND_WORDS: usize = narrow::ROUND / 2;
 /// K-tiles for each round: shared memory has little bandwidth left beside the MMAs and the TMA loads.
 const EVERY: u32 = 4;
 
-/// The part of C that a warp still has to store, of ACC accumulators per thread.
-pub(crate) struct Deferred<O, const ACC: usize> {
+/// The part of C that a warp still has to store, of ACC accumulators per thread: at most so many rounds, the last ones.
+pub(crate) struct Deferred<O, const ACC: usize, const MOST: usize = 4> {
     staging: StagingBuffer,
     words: [u32; WORDS],
     /// The warp's first element of the next round; null where nothing is left to store.
     c: *mut O,
 }
 
-impl<O: Output, const ACC: usize> Deferred<O, ACC> {
-    /// Rounds in which it is stored, and k-tiles behind which it can be.
-    const ROUNDS: u32 = (ACC / narrow::ROUND) as u32;
-    pub const K_TILES: u32 = EVERY * Self::ROUNDS;
+impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
+    /// Rounds in which all is stored, the first of them that may be deferred, and k-tiles behind which these can be.
+    const ROUNDS: usize = ACC.div_ceil(narrow::ROUND);
+    const FIRST: usize = Self::ROUNDS.saturating_sub(MOST);
+    pub const K_TILES: u32 = EVERY * (Self::ROUNDS - Self::FIRST) as u32;
 
     /// Nothing to store yet.
     #[inline(always)]
@@ -65,11 +66,56 @@ impl<O: Output, const ACC: usize> Deferred<O, ACC> {
                 acc[i] *= g.alpha;
             }
         }
+        self.pack(acc);
+        self.c = g.c.cast::<O>().wrapping_add(row as usize * g.ldc + col as usize);
+        true
+    }
+
+    /// Takes alpha\*acc over, of rows of which so many are in bounds, and which begin at `c`; where that is not all, it is stored at once.
+    /// Nothing is left of what it took before.
+    ///
+    /// # Safety
+    /// All lanes are here. What is in `bounds` is in bounds of C, and no other warp touches it; rows of C begin at multiples of 16 bytes, and
+    /// none ends within one.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
+    #[inline(always)]
+    pub unsafe fn take_rows(&mut self, g: &Gemm, c: *mut O, bounds: Extent, acc: &mut [f32; ACC]) {
+        for i in 0..ACC {
+            acc[i] *= g.alpha;
+        }
+        self.pack(acc);
+        self.c = c;
+        let full = Rows::region(ACC as u32).extent;
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            if bounds.rows < full.rows || bounds.cols < full.cols {
+                self.store_inside(g, Extent { cols: bounds.cols.min(full.cols), ..bounds });
+            } else {
+                for round in 0..Self::FIRST {
+                    self.store_round::<false>(g, round as u32, full); // the last round is deferred
+                }
+            }
+        }
+    }
+
+    /// What is left of the deferred part of a full tile from that round on, as far as it matters: all rounds but the last have all columns.
+    #[inline(always)]
+    fn extent(round: u32) -> Extent {
+        let all = Rows::region(ACC as u32).extent;
+        let is_even = const { ACC.is_multiple_of(narrow::ROUND) };
+        if is_even {
+            all
+        } else {
+            Extent { cols: all.cols - (Self::FIRST as u32 + round) * narrow::columns(ACC), ..all }
+        }
+    }
+
+    /// Two accumulators in each word.
+    #[inline(always)]
+    fn pack(&mut self, acc: &[f32; ACC]) {
         for i in 0..ACC / 2 {
             self.words[i] = O::pair(acc[2 * i], acc[2 * i + 1]);
         }
-        self.c = g.c.cast::<O>().wrapping_add(row as usize * g.ldc + col as usize);
-        true
     }
 
     /// Stores what belongs behind the MMAs of that k-tile, if anything is left.
@@ -80,7 +126,7 @@ impl<O: Output, const ACC: usize> Deferred<O, ACC> {
     pub unsafe fn store_behind(&mut self, g: &Gemm, k_tile: u32) {
         if !self.c.is_null() && k_tile.is_multiple_of(EVERY) {
             // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { self.store_round(g, k_tile / EVERY) }
+            unsafe { self.store_round::<true>(g, k_tile / EVERY, Self::extent(k_tile / EVERY)) }
         }
     }
 
@@ -93,27 +139,43 @@ impl<O: Output, const ACC: usize> Deferred<O, ACC> {
         let mut round = 0;
         while !self.c.is_null() {
             // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { self.store_round(g, round) };
+            unsafe { self.store_round::<true>(g, round, Self::extent(round)) };
             round = compiler::opaque(round + 1); // or LLVM would unroll the loop
         }
     }
 
-    /// Stores the round of that index.
+    /// Stores what is in bounds of all rounds.
+    ///
+    /// # Safety
+    /// As of [`take_rows`](Self::take_rows), whose words are packed.
+    #[inline(always)]
+    unsafe fn store_inside(&mut self, g: &Gemm, mut bounds: Extent) {
+        let mut round = 0;
+        while !self.c.is_null() {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe { self.store_round::<false>(g, round, bounds) };
+            bounds.cols = bounds.cols.saturating_sub(narrow::columns(ACC));
+            round = compiler::opaque(round + 1); // as there
+        }
+    }
+
+    /// Stores the round of that index, of those that are deferred or of all.
     ///
     /// # Safety
     /// As of [`store_behind`](Self::store_behind).
     #[inline(always)]
-    unsafe fn store_round(&mut self, g: &Gemm, round: u32) {
+    unsafe fn store_round<const IS_DEFERRED: bool>(&mut self, g: &Gemm, round: u32, bounds: Extent) {
+        let first = if IS_DEFERRED { Self::FIRST } else { 0 };
         let mut words = [0; ROUND_WORDS];
-        for i in 0..ACC / narrow::ROUND {
-            if i as u32 == round {
+        for i in first..Self::ROUNDS {
+            if (i - first) as u32 == round {
                 words = core::array::from_fn(|word| self.words[i * ROUND_WORDS + word]);
             }
         }
-        let window = Window { c: self.c, bounds: Rows::region(ACC as u32).extent, is_wide: true };
+        let window = Window { c: self.c, bounds, is_wide: true };
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe { self.staging.store_words(g, &words, window) };
-        let is_last = round + 1 == Self::ROUNDS;
+        let is_last = round as usize + 1 == Self::ROUNDS - first;
         self.c = if is_last { core::ptr::null_mut() } else { self.c.wrapping_add(narrow::columns(ACC) as usize) };
     }
 }

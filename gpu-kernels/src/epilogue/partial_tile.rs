@@ -132,16 +132,18 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
         }
     }
 
-    /// Stores what the epilogue makes of a tile that no other block has.
+    /// Stores what the epilogue makes of a tile that no other block has, by the first threads of this one, so many.
     ///
     /// # Safety
-    /// As of [`reduce`](Self::reduce), of a block that is in no cluster.
+    /// These threads are here, and every warp has published its accumulators: all of (BM, BN) is there. C is of f32 or of O, as the target
+    /// says.
     #[inline(always)]
-    pub unsafe fn store_alone<O: Output>(self, block: PlannedBlock, target: Target, fused: Fused<O>) {
+    pub unsafe fn store_alone<O: Output>(self, target: Target, fused: Fused<O>, threads: u32) {
         let (bounds, c, is_wide) = Self::inside(target);
-        thread::sync_threads(); // every warp has published its accumulators
+        let chunks =
+            Chunks { next: thread::thread_idx_x() / WARP * CHUNK, end: bounds.rows * BN, step: threads / WARP * CHUNK };
         // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { self.store_fused(Chunks::new(block, bounds.rows * BN), target, bounds, c, is_wide, fused) }
+        unsafe { self.store_fused(chunks, target, bounds, c, is_wide, fused) }
     }
 
     /// What of the tile is in bounds, its first element in C, and whether its rows are stored by VEC elements.

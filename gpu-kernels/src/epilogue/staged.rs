@@ -108,6 +108,12 @@ impl Layout for Rows {
 pub(crate) struct StagingBuffer(*mut f32);
 
 impl StagingBuffer {
+    /// That many words of shared memory ([`WARP_WORDS`](super::WARP_WORDS)) at a multiple of 128 bytes, which no other warp uses.
+    #[inline(always)]
+    pub fn at(smem: *mut f32) -> Self {
+        Self(smem)
+    }
+
     /// Behind a ring of so many bytes, in [`staged_smem_bytes`](super::staged_smem_bytes) of dynamic shared memory.
     #[inline(always)]
     pub fn behind(ring: u32) -> Self {

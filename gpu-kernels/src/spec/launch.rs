@@ -84,7 +84,13 @@ impl Step {
         sm_count: u32,
         row_bytes: Ab<u64>,
     ) -> Group {
-        let Schedule::PlannedSplitK { blocks_per_sm, .. } = self.schedule else { return Group::ALONE };
+        let blocks_per_sm = match self.schedule {
+            Schedule::PlannedSplitK { blocks_per_sm, .. } => blocks_per_sm,
+            Schedule::PersistentBatch { .. } => {
+                return Group { columns: 1, rows: self.tile_cluster(m, n, problems, sm_count) };
+            }
+            _ => return Group::ALONE,
+        };
         if !self.multicasts || problems > 1 {
             return Group::ALONE;
         }

@@ -15,7 +15,8 @@ pub use operand::{
 };
 pub use postpass::{Activation, BiasPer, POSTPASS_ARGUMENTS, Postpass};
 pub use schedule::{
-    Group, Schedule, Splits, StreamKTiles, persistent_blocks, persistent_rows, persistent_tile, persistent_tiles,
+    Group, Schedule, Splits, StreamKTiles, grouped_tile, persistent_blocks, persistent_rows, persistent_tile,
+    persistent_tiles,
 };
 
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
@@ -241,12 +242,33 @@ impl Step {
                 [(tiles.count() - stream_k.tiles).saturating_add(stream_k.blocks), 1, 1]
             }
             Schedule::Persistent => [persistent_blocks(persistent_tiles(tiles, self.cluster[0]), sm_count), 1, 1],
-            Schedule::PersistentBatch { blocks_per_sm } => {
-                [least(tiles.count().saturating_mul(problems), sm_count.saturating_mul(blocks_per_sm)), 1, 1]
+            Schedule::PersistentBatch { blocks_per_sm, .. } => {
+                let cluster = self.tile_cluster(m, n, problems, sm_count);
+                let tiles = persistent_tiles(tiles, cluster).saturating_mul(problems);
+                let blocks = match self.multicasts {
+                    true => persistent_blocks(tiles, sm_count),
+                    false => least(tiles, sm_count.saturating_mul(blocks_per_sm)),
+                };
+                [blocks.next_multiple_of(cluster), 1, 1]
             }
         };
         let [cluster_x, cluster_y, cluster_z] = self.cluster;
         [x.next_multiple_of(cluster_x), y.next_multiple_of(cluster_y), z.next_multiple_of(cluster_z)]
+    }
+
+    /// Blocks of a cluster whose tiles are above each other, for so many problems in a launch: two where the step may and no SM computes
+    /// more tiles for it.
+    #[must_use]
+    pub const fn tile_cluster(&self, m: u32, n: u32, problems: u32, sm_count: u32) -> u32 {
+        let tiles = self.tiles(m, n);
+        let persists = matches!(self.schedule, Schedule::PersistentBatch { .. });
+        if !(self.multicasts && persists && tiles.rows > 1) {
+            return self.cluster[0];
+        }
+        let sm_count = at_least_1(sm_count);
+        let waves = tiles.count().saturating_mul(problems).div_ceil(sm_count);
+        let of_pairs = persistent_tiles(tiles, 2).saturating_mul(problems).div_ceil(sm_count);
+        if of_pairs == waves { 2 } else { 1 }
     }
 
     /// The tiles of an m x n result.
@@ -309,13 +331,16 @@ impl Step {
 
     /// The tile of C that a block computes, alone or with the other blocks along z. `None` for a block of the stream-K tiles.
     /// The tile of a block that pads a cluster may lie beyond the end of C. Of a block that [persists](Self::persists), it is the
-    /// first.
+    /// first, where each tile has a block of its own.
     #[must_use]
     pub const fn tile_of(&self, block: [u32; 3], m: u32, n: u32, stream_k: StreamKTiles) -> Option<Coord> {
         let [x, y, _] = block;
         match self.schedule {
             Schedule::Persistent => Some(persistent_tile(x, self.tiles(m, n), self.tile.bm, self.cluster[0])),
-            Schedule::PersistentBatch { .. } => Some(self.tile_at(x, n)),
+            Schedule::PersistentBatch { group_rows, .. } => {
+                let cluster = self.tile_cluster(m, n, 1, u32::MAX);
+                Some(grouped_tile(x, self.tiles(m, n), group_rows, cluster))
+            }
             Schedule::DataParallel
             | Schedule::SplitK { .. }
             | Schedule::SerialSplitK { .. }

@@ -44,11 +44,14 @@ pub enum Schedule {
     /// Persistent: [`persistent_blocks`], at most one per SM, in whole clusters along x. Each computes the tile at [`persistent_tile`]
     /// of its index, then of each index that is a grid further on.
     Persistent,
-    /// Persistent, for the problems of a batch side by side: blocks compute the tiles of one problem after the other's, row by row.
-    /// Kernels take [`crate::BATCH_ARGUMENTS`] and [`crate::PLANNED_ARGUMENTS`], of one plane.
+    /// Persistent, for the problems of a batch side by side: blocks compute the tiles of one problem after the other's. Where the step
+    /// [multicasts](crate::Step::multicasts), two blocks may be a cluster along x. Kernels take [`crate::BATCH_ARGUMENTS`] and
+    /// [`crate::PLANNED_ARGUMENTS`], of one plane.
     PersistentBatch {
         /// Blocks per SM.
         blocks_per_sm: u32,
+        /// Rows of tiles in a group, whose tiles are computed column by column; 1 where all are, row by row.
+        group_rows: u32,
     },
 }
 
@@ -65,8 +68,15 @@ pub const fn persistent_rows(bm: u32) -> u32 {
 /// may lie beyond the last.
 #[must_use]
 pub const fn persistent_tile(index: u32, tiles: Extent, bm: u32, cluster: u32) -> Coord {
+    grouped_tile(index, tiles, persistent_rows(bm), cluster)
+}
+
+/// The same for groups of so many rows of tiles, a multiple of the cluster's.
+#[must_use]
+pub const fn grouped_tile(index: u32, tiles: Extent, group_rows: u32, cluster: u32) -> Coord {
+    let cluster = not_zero(cluster);
     let (index, rank) = (index / cluster, index % cluster);
-    let (rows, group) = (tiles.rows.div_ceil(cluster), persistent_rows(bm) / cluster);
+    let (rows, group) = (tiles.rows.div_ceil(cluster), group_rows / cluster);
     let of_group = not_zero(group * tiles.cols);
     let first = index / of_group * group;
     let left = rows.saturating_sub(first);
@@ -84,7 +94,7 @@ const fn not_zero(divisor: u32) -> u32 {
 /// The number of indices of [`persistent_tile`], with those beyond the last row.
 #[must_use]
 pub const fn persistent_tiles(tiles: Extent, cluster: u32) -> u32 {
-    tiles.rows.next_multiple_of(cluster).saturating_mul(tiles.cols)
+    tiles.rows.next_multiple_of(not_zero(cluster)).saturating_mul(tiles.cols)
 }
 
 /// Blocks for so many tiles: one per SM, or as few as take no more waves, where that leaves few SMs out. Then all waves are alike,

@@ -159,7 +159,7 @@ pub mod kernel {
                     let mut indices = warp_specialized::tile_indices::<CLUSTER>(tiles);
                     loop {
                         let index = indices.next();
-                        if index.is_none() || k_tiles < Deferred::<O, ACC>::K_TILES {
+                        if index.is_none() || k_tiles < <Deferred<O, ACC>>::K_TILES {
                             deferred.store(&g); // no mainloop follows that is long enough
                         }
                         let Some(index) = index else { break };

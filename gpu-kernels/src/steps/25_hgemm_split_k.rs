@@ -127,7 +127,7 @@ pub mod kernel {
                     let shared = block.peers.shared();
                     let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a, shared.a);
                     let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b, shared.b);
-                    Self::produce(&mut ring, tile, k_tiles, Ab { a, b });
+                    Self::produce::<true>(&mut ring, tile, k_tiles, Ab { a, b });
                 } else {
                     // mainloop
                     let acc = Self::consume::<I>(&mut ring, k_tiles.end - k_tiles.start, is_transposed);

@@ -52,7 +52,9 @@ impl Plan {
                 let arguments =
                     self.product_arguments(oriented, inputs, target, splits, group, problems, slab, sm_count);
                 let [x, y, z] = step.grid(slab.rows, n, problems.count, sm_count);
-                let [x, y] = [x.next_multiple_of(group.columns), y.next_multiple_of(group.rows)];
+                // Blocks that persist are a row, whatever the place of their tiles.
+                let in_grid = if step.persists() { Group { columns: group.count(), rows: 1 } } else { group };
+                let [x, y] = [x.next_multiple_of(in_grid.columns), y.next_multiple_of(in_grid.rows)];
                 let [cluster_x, cluster_y, cluster_z] = step.cluster;
                 let grid = [x, y, z * splits.count()];
                 let blocks = grid.map(u64::from).iter().product();
@@ -64,7 +66,7 @@ impl Plan {
                     shape: LaunchShape {
                         grid,
                         block: step.block,
-                        cluster: [cluster_x * group.columns, cluster_y * group.rows, cluster_z * splits.cluster],
+                        cluster: [cluster_x * in_grid.columns, cluster_y * in_grid.rows, cluster_z * splits.cluster],
                         dynamic_smem_bytes: step.launch_smem_bytes(blocks, k_tiles, sm_count),
                     },
                     arguments,

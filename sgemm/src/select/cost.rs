@@ -77,6 +77,8 @@ pub struct Work {
     pub smem: f64,
     /// Whether all blocks begin at once and share the k-tiles evenly, whatever their number.
     pub is_even: bool,
+    /// Whether each block has its tiles from the start, and blocks as many as each other, to one.
+    pub persists: bool,
     /// Partial tiles that are added one after the other.
     pub partials: f64,
     /// How often the kernel is launched, one launch after the other.
@@ -186,6 +188,7 @@ impl Work {
             k_tiles,
             smem,
             is_even,
+            persists: step.persists(),
             partials,
             loads: blocks * k_tiles * k_tile * rounds,
             launches: rounds,
@@ -230,7 +233,7 @@ impl Cost {
         // Beyond a few rounds, blocks do not begin together any more, and the last round is half full.
         let (rounds, load) = match per_sm / slots {
             _ if work.is_even => (per_sm / slots, per_sm),
-            rounds if rounds <= 4.0 => (rounds.ceil(), per_sm.ceil()),
+            rounds if rounds <= 4.0 || work.persists => (rounds.ceil(), per_sm.ceil()),
             rounds => (rounds + 0.5, per_sm + 0.5 * slots),
         };
         let [k_tile, tile] = work.uneven.map(|uneven| 1.0 + uneven * self.uneven);

@@ -163,7 +163,10 @@ fn clusters_and_maps_are_where_devices_have_them() {
             Schedule::SplitK { splits } => assert!(splits > 0 && splits % cluster[2] == 0, "{slug}"),
             Schedule::StreamK { blocks_per_sm, .. } => assert!(blocks_per_sm > 0 && cluster == [1; 3], "{slug}"),
             Schedule::Persistent => assert_eq!(cluster[1..], [1; 2], "{slug}: the grid has one dimension"),
-            Schedule::PersistentBatch { blocks_per_sm } => assert!(blocks_per_sm > 0 && cluster == [1; 3], "{slug}"),
+            Schedule::PersistentBatch { blocks_per_sm, group_rows } => {
+                let pairs = if step.multicasts { 2 } else { 1 };
+                assert!(blocks_per_sm > 0 && group_rows.is_multiple_of(pairs) && cluster == [1; 3], "{slug}");
+            }
         }
     });
 }

@@ -99,7 +99,7 @@ fn schedule(schedule: Schedule) -> Option<String> {
             Some(format!("stream-K: the tiles of the last wave are divided into equal work units, for {slots} per SM"))
         }
         Schedule::Persistent => Some("persistent: a block per SM computes tile after tile".into()),
-        Schedule::PersistentBatch { blocks_per_sm } => {
+        Schedule::PersistentBatch { blocks_per_sm, .. } => {
             Some(format!("persistent: {blocks_per_sm} per SM compute tile after tile, of all problems of a batch"))
         }
     }

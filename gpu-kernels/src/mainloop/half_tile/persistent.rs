@@ -1,9 +1,11 @@
-//! The same for blocks that go on from tile to tile: the producer loads the next tile's operands while the consumers store this tile.
+//! The same for blocks that go on from tile to tile: the producer loads the next tile's operands while the consumers store this tile, or
+//! multiply the next one while they do.
 
 use super::HalfTile;
 use crate::epilogue::WARP_WORDS;
-use crate::hardware::WARP;
+use crate::hardware::{WARP, WARPGROUP};
 use crate::mainloop::warp_specialized;
+use crate::spec::persistent_rows;
 use crate::{Precision, Schedule, Step};
 
 /// Accumulators of a thread in a staging buffer of [`WARP_WORDS`].
@@ -12,18 +14,34 @@ const STAGED: usize = 2 * (WARP_WORDS / WARP) as usize;
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
     /// Shared memory of the ring, with what aligns the staging buffers behind it.
     const RING_BYTES: u32 = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES).next_multiple_of(128);
-    /// Staging buffers of a warp: together they hold its part of the tile, as elements of 16 bits.
-    const BUFFERS: u32 = ACC.div_ceil(STAGED) as u32;
 
-    /// A step of persistent blocks of this shape, of which an SM holds so many, without its names.
-    pub const fn persistent_step(precision: Precision, blocks_per_sm: u32) -> Step {
+    /// A step of persistent blocks of this shape, of which an SM holds so many, without its names. Where so many rounds of its stores are
+    /// deferred ([`crate::epilogue::deferred`]), and not none, tiles are grouped, and two blocks may share B.
+    pub const fn persistent_step<const DEFERRED: usize>(precision: Precision, blocks_per_sm: u32) -> Step {
         assert!(BM * BN * 4 <= STAGES * Self::STAGE_BYTES, "the partial tile fits where the stages are");
-        let staging_bytes = Self::CONSUMER_THREADS / WARP * Self::BUFFERS * WARP_WORDS * 4;
+        let staging_bytes = Self::CONSUMER_THREADS / WARP * Self::buffers::<DEFERRED>() * WARP_WORDS * 4;
         Step {
-            schedule: Schedule::PersistentBatch { blocks_per_sm },
+            block: [Self::persistent_threads::<DEFERRED>(), 1, 1],
+            schedule: Schedule::PersistentBatch { blocks_per_sm, group_rows: Self::group_rows::<DEFERRED>() },
             dynamic_smem_bytes: Self::RING_BYTES + staging_bytes,
+            multicasts: DEFERRED > 0,
             ..Self::mapped(precision)
         }
+    }
+
+    /// Threads: where stores are deferred, the producer is a warpgroup, whose registers the consumers get.
+    pub const fn persistent_threads<const DEFERRED: usize>() -> u32 {
+        Self::CONSUMER_THREADS + if DEFERRED > 0 { WARPGROUP } else { WARP }
+    }
+
+    /// Staging buffers of a warp: one, or so many that they hold its part of the tile, as elements of 16 bits.
+    const fn buffers<const DEFERRED: usize>() -> u32 {
+        if DEFERRED > 0 { 1 } else { ACC.div_ceil(STAGED) as u32 }
+    }
+
+    /// Rows of tiles in a group, whole clusters; one where C is larger than the operands, and is stored row by row.
+    const fn group_rows<const DEFERRED: usize>() -> u32 {
+        if DEFERRED > 0 { persistent_rows(BM) / 2 * 2 } else { 1 }
     }
 }
 
@@ -31,14 +49,20 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
 #[cfg(feature = "device")]
 mod kernel {
     use super::*;
-    use crate::epilogue::partial_tile::PartialTile;
-    use crate::hardware::{WARPGROUP, WGMMA_M};
-    use crate::mainloop::warp_specialized::{OF_LAUNCH, Ring, producer_warp};
+    use crate::epilogue::direct::Output;
+    use crate::epilogue::fused::Fused;
+    use crate::epilogue::partial_tile::{PartialTile, Target};
+    use crate::hardware::WGMMA_M;
+    use crate::mainloop::warp_specialized::{CONSUMER_REGS, OF_LAUNCH, PRODUCER_REGS, Ring, producer_warp};
     use crate::planned::Peers;
-    use crate::ptx::compiler;
     use crate::ptx::tensor::TensorMap;
-    use crate::{Ab, Coord, Extent};
+    use crate::ptx::{cluster, compiler, lanes, wgmma};
+    use crate::{Ab, Coord, Extent, grouped_tile, persistent_tiles};
     use cuda_std::prelude::*;
+
+    /// Registers per thread of the producer and of three warpgroups of consumers.
+    const PRODUCER_REGS_OF_3: u32 = 32;
+    const CONSUMER_REGS_OF_3: u32 = 160;
 
     impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
         /// The ring, whose barriers are initialised, and whose tensor maps the block will need.
@@ -46,10 +70,10 @@ mod kernel {
         /// # Safety
         /// Every thread of the block calls it once.
         #[inline(always)]
-        pub unsafe fn persistent_ring(maps: Ab<*const TensorMap>) -> Ring<OF_LAUNCH> {
+        pub unsafe fn persistent_ring(maps: Ab<*const TensorMap>, peers: Peers) -> Ring<OF_LAUNCH> {
             producer_warp::prefetch(maps, Self::CONSUMER_THREADS);
             // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-            unsafe { Ring::of_stages(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS, Peers::ALONE) }
+            unsafe { Ring::of_stages(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
         }
 
         /// The tiles of a problem, whose C has that extent.
@@ -60,14 +84,68 @@ mod kernel {
             Extent { rows: BM, cols: BN }.tiles_of(c)
         }
 
-        /// The tile of that index among those of all problems: of which problem it is, and its first element.
+        /// The tile of that index among those of all problems, in clusters of so many blocks: of which problem it is, and its first element,
+        /// whose row may be beyond the last.
         #[inline(always)]
-        pub fn tile_at(index: u32, c: Extent) -> (u32, Coord) {
+        pub fn tile_at<const DEFERRED: usize>(index: u32, c: Extent, cluster: u32) -> (u32, Coord) {
+            let tiles = Self::tiles(c);
             // At least one, as there is a tile: a checked division would have a trap.
-            let Extent { rows, cols } = Self::tiles(c);
-            let (rows, cols) = (rows.max(1), cols.max(1));
-            let row = index / cols;
-            (row / rows, Coord { row: row % rows * BM, col: index % cols * BN })
+            let count = persistent_tiles(tiles, cluster).max(1);
+            let Coord { row, col } = grouped_tile(index % count, tiles, Self::group_rows::<DEFERRED>(), cluster);
+            (index / count, Coord { row: row * BM, col: col * BN })
+        }
+
+        /// Whether this thread is of the warp that issues the loads.
+        #[inline(always)]
+        pub fn is_first_producer() -> bool {
+            lanes::warp_index() == Self::CONSUMER_THREADS / WARP
+        }
+
+        /// The producer's registers are the consumers', where these need them for what they defer.
+        #[inline(always)]
+        pub fn setmaxnreg_dec<const DEFERRED: usize>() {
+            if DEFERRED > 0 && BM / WGMMA_M == warp_specialized::CONSUMERS {
+                wgmma::setmaxnreg_dec::<PRODUCER_REGS>();
+            } else if DEFERRED > 0 {
+                wgmma::setmaxnreg_dec::<PRODUCER_REGS_OF_3>();
+            }
+        }
+
+        /// The other side of [`setmaxnreg_dec`](Self::setmaxnreg_dec).
+        #[inline(always)]
+        pub fn setmaxnreg_inc<const DEFERRED: usize>() {
+            if DEFERRED > 0 && BM / WGMMA_M == warp_specialized::CONSUMERS {
+                wgmma::setmaxnreg_inc::<CONSUMER_REGS>();
+            } else if DEFERRED > 0 {
+                wgmma::setmaxnreg_inc::<CONSUMER_REGS_OF_3>();
+            }
+        }
+
+        /// Stores a tile of which more is made than alpha\*acc, by way of the stages: nothing is loaded before all are at
+        /// [`wait_for_stores`](Self::wait_for_stores).
+        ///
+        /// # Safety
+        /// Every consumer thread calls it; no other block has the tile.
+        #[inline(always)]
+        pub unsafe fn store_through_stages<O: Output>(target: Target, fused: Fused<O>, acc: &[f32; ACC]) {
+            let tile = PartialTile::<BM, BN, 0>::new(shared::dynamic_shared_mem());
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe {
+                Self::publish(tile, acc);
+                producer_warp::sync_consumers(Self::CONSUMER_THREADS); // every warp has published its accumulators
+                tile.store_alone(target, fused, Self::CONSUMER_THREADS);
+            }
+            wgmma::fence_operands(); // TMA loads overwrite what threads wrote
+        }
+
+        /// Waits until every warp has read its part of the tile: also of the other blocks, which load into this one's stages.
+        #[inline(always)]
+        pub fn wait_for_stores<const DEFERRED: usize>() {
+            if DEFERRED > 0 {
+                cluster::sync();
+            } else {
+                thread::sync_threads();
+            }
         }
 
         /// The row of the tile in which the accumulators of this thread's warp begin.
@@ -76,17 +154,11 @@ mod kernel {
             compiler::opaque(thread::thread_idx_x()) / WARP * (WGMMA_M / (WARPGROUP / WARP))
         }
 
-        /// The tile as f32, where the stages are: only while nothing is loaded.
-        #[inline(always)]
-        pub fn staged_tile() -> PartialTile<BM, BN, 0> {
-            PartialTile::new(shared::dynamic_shared_mem())
-        }
-
         /// The staging buffers of this thread's warp.
         #[inline(always)]
-        pub fn staging() -> *mut f32 {
+        pub fn staging<const DEFERRED: usize>() -> *mut f32 {
             let warp = compiler::opaque(thread::thread_idx_x()) / WARP;
-            let words = Self::RING_BYTES / 4 + warp * Self::BUFFERS * WARP_WORDS;
+            let words = Self::RING_BYTES / 4 + warp * Self::buffers::<DEFERRED>() * WARP_WORDS;
             shared::dynamic_shared_mem::<f32>().wrapping_add(words as usize)
         }
     }

@@ -35,7 +35,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
     }
 
-    /// Whether this thread is of the producer warp.
+    /// Whether this thread is of the producer warp, or warpgroup.
     #[inline(always)]
     pub fn is_producer() -> bool {
         lanes::warp_index() >= Self::CONSUMER_THREADS / WARP
@@ -50,12 +50,17 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// Fills a stage with each of these k-tiles of the tile at that place of C, as soon as the stage is empty.
     ///
     /// # Safety
-    /// The producer warp calls it, with maps of this shape's boxes.
+    /// The producer warp calls it, with maps of this shape's boxes; as of [`producer_warp::produce`].
     #[inline(always)]
-    pub unsafe fn produce(ring: &mut Ring<OF_LAUNCH>, at: Coord, k_tiles: Range<u32>, operands: Ab<Mapped>) {
+    pub unsafe fn produce<const IS_LAST: bool>(
+        ring: &mut Ring<OF_LAUNCH>,
+        at: Coord,
+        k_tiles: Range<u32>,
+        operands: Ab<Mapped>,
+    ) {
         // SAFETY: upheld by the caller (see `# Safety`); the boxes fill the stage.
         unsafe {
-            producer_warp::produce(ring, k_tiles, |stage, k_tile| {
+            producer_warp::produce::<IS_LAST>(ring, k_tiles, |stage, k_tile| {
                 Self::load(stage, at, k_tile * BK, operands);
             });
         }
@@ -92,19 +97,36 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// Every consumer thread calls it, and as many k-tiles are produced.
     #[inline(always)]
     pub unsafe fn consume<I: Input>(ring: &mut Ring<OF_LAUNCH>, k_tiles: u32, is_transposed: Ab<bool>) -> [f32; ACC] {
+        // SAFETY: upheld by the caller (see `# Safety`); the MMAs are complete.
+        unsafe {
+            let acc = Self::consume_while::<I>(ring, k_tiles, is_transposed, |_| ());
+            ring.consumer_tail(k_tiles);
+            acc
+        }
+    }
+
+    /// The same without an end: the last stage is not released. The MMAs of each k-tile execute while `meanwhile` is called.
+    ///
+    /// # Safety
+    /// As of [`consume`](Self::consume).
+    #[inline(always)]
+    pub unsafe fn consume_while<I: Input>(
+        ring: &mut Ring<OF_LAUNCH>,
+        k_tiles: u32,
+        is_transposed: Ab<bool>,
+        mut meanwhile: impl FnMut(u32),
+    ) -> [f32; ACC] {
         let mut acc = wgmma::zeros::<ACC>();
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
             match (is_transposed.a, is_transposed.b) {
-                (false, false) => Self::mainloop::<I, 0, 1>(ring, k_tiles, &mut acc),
-                (false, true) => Self::mainloop::<I, 0, 0>(ring, k_tiles, &mut acc),
-                (true, false) => Self::mainloop::<I, 1, 1>(ring, k_tiles, &mut acc),
-                (true, true) => Self::mainloop::<I, 1, 0>(ring, k_tiles, &mut acc),
+                (false, false) => Self::mainloop::<I, 0, 1>(ring, k_tiles, &mut acc, &mut meanwhile),
+                (false, true) => Self::mainloop::<I, 0, 0>(ring, k_tiles, &mut acc, &mut meanwhile),
+                (true, false) => Self::mainloop::<I, 1, 1>(ring, k_tiles, &mut acc, &mut meanwhile),
+                (true, true) => Self::mainloop::<I, 1, 0>(ring, k_tiles, &mut acc, &mut meanwhile),
             }
         }
         wgmma::wait_acc::<0, ACC>(&mut acc); // they are complete, of which the compiler learns here
-        // SAFETY: the MMAs are complete.
-        unsafe { ring.consumer_tail(k_tiles) }
         acc
     }
 
@@ -138,18 +160,20 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         ring: &mut Ring<OF_LAUNCH>,
         k_tiles: u32,
         acc: &mut [f32; ACC],
+        meanwhile: impl FnMut(u32),
     ) {
         let warpgroup = Self::warpgroup();
-        // SAFETY: upheld by the caller; the stage is full while the MMAs read it.
-        unsafe {
-            producer_warp::consume(ring, k_tiles, |stage, has_begun| {
-                let Ab { a: (a, a_step), b: (b, b_step) } =
-                    Self::descriptors::<A_MAJOR, B_MAJOR>(stage.address, warpgroup);
-                for i in 0..BK / DEPTH {
-                    I::mma::<ACC, A_MAJOR, B_MAJOR>(acc, a.add(i * a_step), b.add(i * b_step), has_begun || i > 0);
+        let issue = |stage: Stage, has_begun| {
+            let Ab { a: (a, a_step), b: (b, b_step) } = Self::descriptors::<A_MAJOR, B_MAJOR>(stage.address, warpgroup);
+            for i in 0..BK / DEPTH {
+                // SAFETY: the stage is full while the MMAs read it.
+                unsafe {
+                    I::mma::<ACC, A_MAJOR, B_MAJOR>(acc, a.add(i * a_step), b.add(i * b_step), has_begun || i > 0)
                 }
-            });
-        }
+            }
+        };
+        // SAFETY: upheld by the caller (see `# Safety` of `consume`).
+        unsafe { producer_warp::consume(ring, k_tiles, issue, meanwhile) }
     }
 
     /// Publishes the accumulators.

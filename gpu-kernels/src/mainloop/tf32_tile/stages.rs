@@ -51,7 +51,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     pub unsafe fn produce(ring: &mut Ring<OF_LAUNCH>, at: Coord, k_tiles: Range<u32>, operands: Ab<Mapped>) {
         // SAFETY: upheld by the caller (see `# Safety`); the boxes fill the stage.
         unsafe {
-            producer_warp::produce(ring, k_tiles, |stage, k_tile| {
+            producer_warp::produce::<true>(ring, k_tiles, |stage, k_tile| {
                 Self::load(stage, at, k_tile * BK, operands);
             });
         }
@@ -102,13 +102,14 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
         let first_column = Self::first_column(lanes::warp_index() * WARP);
         // SAFETY: upheld by the caller; the stage is full while the MMAs read it.
         unsafe {
-            producer_warp::consume(ring, k_tiles, |stage, has_begun| {
+            let issue = |stage: Stage, has_begun| {
                 let b_smem = stage.address + Self::A_BYTES + first_column * SWIZZLE_BYTES;
                 let (b, a) = (Descriptor::k_major(b_smem), Descriptor::k_major(stage.address)); // (BN, BK), (BM, BK)
                 for i in 0..MMAS as u32 {
                     wgmma::tf32(acc, b.add(i * WGMMA_K_BYTES), a.add(i * WGMMA_K_BYTES), has_begun || i > 0);
                 }
-            });
+            };
+            producer_warp::consume(ring, k_tiles, issue, |_| ());
         }
     }
 

@@ -1,4 +1,4 @@
-//! Blocks of one tile each, whose producer is one warp, behind the consumers.
+//! Blocks whose producer is one warp, behind the consumers.
 
 use super::{OF_LAUNCH, Ring, Stage};
 use crate::planned::{PlannedBlock, Shared};
@@ -57,12 +57,17 @@ pub(crate) fn prefetch(maps: Ab<*const TensorMap>, consumer_threads: u32) {
     }
 }
 
-/// Fills a stage with each of these k-tiles, as soon as the stage is empty: `load` issues the TMA loads.
+/// Fills a stage with each of these k-tiles, as soon as the stage is empty: `load` issues the TMA loads. After the `IS_LAST` tile it waits for
+/// the blocks that share stages.
 ///
 /// # Safety
-/// The producer warp calls it, and `load` fills the stage that it gets.
+/// The producer warp calls it, and `load` fills the stage that it gets. Where there is no last tile, no block ends before its cluster.
 #[inline(always)]
-pub(crate) unsafe fn produce(ring: &mut Ring<OF_LAUNCH>, k_tiles: Range<u32>, load: impl Fn(Stage, u32)) {
+pub(crate) unsafe fn produce<const IS_LAST: bool>(
+    ring: &mut Ring<OF_LAUNCH>,
+    k_tiles: Range<u32>,
+    load: impl Fn(Stage, u32),
+) {
     let mut k_tile = k_tiles.start;
     let is_elected = lanes::elect();
     while is_elected && k_tile < k_tiles.end {
@@ -70,7 +75,7 @@ pub(crate) unsafe fn produce(ring: &mut Ring<OF_LAUNCH>, k_tiles: Range<u32>, lo
         load(unsafe { ring.producer_acquire() }, k_tile);
         k_tile = compiler::opaque(k_tile + 1); // or LLVM would unroll the loop
     }
-    if is_elected {
+    if IS_LAST && is_elected {
         // SAFETY: this is the producer thread.
         unsafe { ring.producer_tail() };
     }
@@ -79,12 +84,17 @@ pub(crate) unsafe fn produce(ring: &mut Ring<OF_LAUNCH>, k_tiles: Range<u32>, lo
 }
 
 /// Has `issue` issue the MMAs of each stage of so many k-tiles, which is told whether there were some before, and waits for all of them.
-/// Those of a k-tile are issued before those of the one before it complete.
+/// Those of a k-tile are issued before those of the one before it complete, and execute while `meanwhile` is called.
 ///
 /// # Safety
 /// Every consumer thread calls it, and as many k-tiles are produced; `issue` neither commits nor waits.
 #[inline(always)]
-pub(crate) unsafe fn consume(ring: &mut Ring<OF_LAUNCH>, k_tiles: u32, mut issue: impl FnMut(Stage, bool)) {
+pub(crate) unsafe fn consume(
+    ring: &mut Ring<OF_LAUNCH>,
+    k_tiles: u32,
+    mut issue: impl FnMut(Stage, bool),
+    mut meanwhile: impl FnMut(u32),
+) {
     let (mut is_first, mut left) = (true, k_tiles);
     while left > 0 {
         // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
@@ -98,6 +108,7 @@ pub(crate) unsafe fn consume(ring: &mut Ring<OF_LAUNCH>, k_tiles: u32, mut issue
                 ring.consumer_release_ago(2);
             }
         }
+        meanwhile(k_tiles - left);
         is_first = false;
         left = compiler::opaque(left - 1); // or LLVM would unroll the loop
     }

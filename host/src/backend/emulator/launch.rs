@@ -168,8 +168,13 @@ impl Runner<'_> {
 fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
     match step.schedule {
         Schedule::DataParallel | Schedule::SerialSplitK { .. } => Grouping::Clusters,
-        Schedule::PersistentBatch { .. } => {
-            Grouping::Banded { rows: slab.rows.div_ceil(step.tile.bm), columns: n.div_ceil(step.tile.bn), height: 1 }
+        Schedule::PersistentBatch { group_rows, .. } => {
+            let cluster = step.tile_cluster(slab.rows, n, 1, u32::MAX); // as of a sample's plan
+            Grouping::Banded {
+                rows: slab.rows.div_ceil(step.tile.bm).div_ceil(cluster),
+                columns: n.div_ceil(step.tile.bn),
+                height: group_rows / cluster,
+            }
         }
         Schedule::Persistent => Grouping::Banded {
             rows: slab.rows.div_ceil(step.tile.bm).div_ceil(step.cluster[0]),
