@@ -240,7 +240,7 @@ impl Step {
                 let stream_k = self.stream_k_tiles(m, n, sm_count);
                 [(tiles.count() - stream_k.tiles).saturating_add(stream_k.blocks), 1, 1]
             }
-            Schedule::Persistent => [persistent_blocks(persistent_tiles(tiles, self.cluster[0]), sm_count), 1, 1],
+            Schedule::Persistent { group } => [persistent_blocks(persistent_tiles(tiles, group), sm_count), 1, 1],
             Schedule::PersistentBatch { blocks_per_sm } => {
                 [least(tiles.count().saturating_mul(problems), sm_count.saturating_mul(blocks_per_sm)), 1, 1]
             }
@@ -283,7 +283,7 @@ impl Step {
     pub const fn k_splits(&self) -> Option<u32> {
         match self.schedule {
             _ if !self.adds_in_order => None,
-            Schedule::DataParallel | Schedule::Persistent | Schedule::PersistentBatch { .. } => Some(1),
+            Schedule::DataParallel | Schedule::Persistent { .. } | Schedule::PersistentBatch { .. } => Some(1),
             Schedule::SplitK { splits } | Schedule::SerialSplitK { splits } => Some(splits),
             Schedule::StreamK { .. } | Schedule::PlannedSplitK { .. } => None,
         }
@@ -298,7 +298,7 @@ impl Step {
     /// Whether its blocks go on from tile to tile.
     #[must_use]
     pub const fn persists(&self) -> bool {
-        matches!(self.schedule, Schedule::Persistent | Schedule::PersistentBatch { .. })
+        matches!(self.schedule, Schedule::Persistent { .. } | Schedule::PersistentBatch { .. })
     }
 
     /// Whether the plan may split k.
@@ -314,7 +314,7 @@ impl Step {
     pub const fn tile_of(&self, block: [u32; 3], m: u32, n: u32, stream_k: StreamKTiles) -> Option<Coord> {
         let [x, y, _] = block;
         match self.schedule {
-            Schedule::Persistent => Some(persistent_tile(x, self.tiles(m, n), self.tile.bm, self.cluster[0])),
+            Schedule::Persistent { group } => Some(persistent_tile(x, self.tiles(m, n), self.tile.bm, group)),
             Schedule::PersistentBatch { .. } => Some(self.tile_at(x, n)),
             Schedule::DataParallel
             | Schedule::SplitK { .. }

@@ -11,7 +11,7 @@ use crate::hardware::{VEC, WARP};
 use crate::mainloop::{LANES_M, LANES_N, WorkTile, warp_tile as tile};
 use crate::ptx::mbarrier::Mbarrier;
 use crate::ptx::tensor::{self, TensorMap};
-use crate::ptx::{cluster, compiler, f32x4};
+use crate::ptx::{cluster, compiler, f32x4, lanes};
 use cuda_std::prelude::*;
 
 /// Schedulers of an SM; warp w belongs to scheduler w % 4.
@@ -109,7 +109,7 @@ impl<
         if start == end {
             return;
         }
-        let is_producer = thread::thread_idx_x() == 0;
+        let is_producer = lanes::warp_index() == 0; // this warp, of which one thread is
         let Coord { row, col } = tile::thread_coord::<WARPS_N, TM, TN>();
         // The two warps of a scheduler transpose at different times: one computes while the other waits for its loads.
         let transposes_at =
@@ -119,7 +119,7 @@ impl<
         // SAFETY: TMA loads fill a stage, which nobody reads meanwhile (see the module's documentation); row and col are a
         // fragment's in BM x BN, and the rows that are read are below BK.
         unsafe {
-            if is_producer {
+            if is_producer && lanes::elect() {
                 for k_tile in start..end.min(start + Self::AHEAD) {
                     Self::load(s, work, k_tile, s.state.after(k_tile - start, STAGES));
                 }
@@ -131,10 +131,10 @@ impl<
             for k_tile in start..end {
                 let (stage, next) = (s.state, s.state.after(1, STAGES));
                 s.full.add(stage.stage).wait(stage.phase);
-                if is_producer && k_tile + Self::AHEAD < end {
+                if is_producer && k_tile + Self::AHEAD < end && lanes::elect() {
                     Self::load(s, work, k_tile + Self::AHEAD, stage.after(Self::AHEAD, STAGES));
                 }
-                if is_producer && k_tile + Self::RAW_STAGES < end {
+                if TRANSPOSES && is_producer && k_tile + Self::RAW_STAGES < end && lanes::elect() {
                     Self::load_raw(
                         s,
                         work,

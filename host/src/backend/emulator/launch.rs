@@ -171,10 +171,10 @@ fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
         Schedule::PersistentBatch { .. } => {
             Grouping::Banded { rows: slab.rows.div_ceil(step.tile.bm), columns: n.div_ceil(step.tile.bn), height: 1 }
         }
-        Schedule::Persistent => Grouping::Banded {
-            rows: slab.rows.div_ceil(step.tile.bm).div_ceil(step.cluster[0]),
-            columns: n.div_ceil(step.tile.bn),
-            height: persistent_rows(step.tile.bm) / step.cluster[0],
+        Schedule::Persistent { group } => Grouping::Banded {
+            rows: slab.rows.div_ceil(step.tile.bm).div_ceil(group.rows),
+            columns: n.div_ceil(step.tile.bn).div_ceil(group.columns),
+            height: persistent_rows(step.tile.bm) / group.rows,
         },
         Schedule::SplitK { .. } | Schedule::PlannedSplitK { .. } => Grouping::AlongZ,
         Schedule::StreamK { .. } => {
@@ -226,7 +226,7 @@ fn max_instructions(step: &Step, k: u32) -> u64 {
     let patience = match step.schedule {
         Schedule::DataParallel
         | Schedule::SerialSplitK { .. }
-        | Schedule::Persistent
+        | Schedule::Persistent { .. }
         | Schedule::PersistentBatch { .. } => 1,
         // Blocks wait for others, which another thread may be slow to run.
         Schedule::SplitK { .. } | Schedule::PlannedSplitK { .. } | Schedule::StreamK { .. } => 8,
