@@ -176,14 +176,15 @@ pub mod kernel {
         #[inline(always)]
         unsafe fn mainloop(ring: &mut Ring<CLUSTER>, pairs: u32, acc: &mut [f32; ACC]) -> (Option<Stage>, Fragments) {
             let (mut previous, mut odd) = (None, [[0.0; 4]; MMAS]);
+            let column = warp_specialized::uniform_consumer() * WGMMA_M + column();
             // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
             unsafe {
                 for _ in 0..pairs {
-                    let (even_stage, even) = Self::issue_mmas(ring, acc, previous.is_some());
+                    let (even_stage, even) = Self::issue_mmas(ring, column, acc, previous.is_some());
                     wgmma::wait_group::<1>();
                     wgmma::pin_fragments(&odd);
                     ring.consumer_release_previous(previous);
-                    let next = Self::issue_mmas(ring, acc, true);
+                    let next = Self::issue_mmas(ring, column, acc, true);
                     wgmma::wait_group::<1>();
                     wgmma::pin_fragments(&even);
                     ring.consumer_release(even_stage);
@@ -193,14 +194,19 @@ pub mod kernel {
             }
         }
 
-        /// Issues the MMAs of the next k-tile. Its fragments must not change until these complete.
+        /// Issues the MMAs of the next k-tile, where this thread has that column. Its fragments must not change until these complete.
         #[allow(clippy::needless_range_loop)] // an iterator would keep the fragments in memory
         #[inline(always)]
-        unsafe fn issue_mmas(ring: &mut Ring<CLUSTER>, acc: &mut [f32; ACC], accumulate: bool) -> (Stage, Fragments) {
+        unsafe fn issue_mmas(
+            ring: &mut Ring<CLUSTER>,
+            column: u32,
+            acc: &mut [f32; ACC],
+            accumulate: bool,
+        ) -> (Stage, Fragments) {
             // SAFETY: the stage is full, and nobody releases it before the MMAs are waited for.
             unsafe {
                 let stage = ring.consumer_wait();
-                let (b_frag, a) = (Self::fragments(stage), Descriptor::k_major(stage.address)); // (BM, BK)
+                let (b_frag, a) = (Self::fragments(stage, column), Descriptor::k_major(stage.address)); // (BM, BK)
                 wgmma::fence();
                 for i in 0..MMAS {
                     let a = a.add(i as u32 * WGMMA_K_BYTES);
@@ -211,10 +217,9 @@ pub mod kernel {
             }
         }
 
-        /// This thread's fragments of B^T, whose rows are the columns at [`column`].
+        /// This thread's fragments of B^T, whose rows are the columns at `column`, as of [`column`].
         #[inline(always)]
-        unsafe fn fragments(stage: Stage) -> Fragments {
-            let column = warp_specialized::consumer() * WGMMA_M + column();
+        unsafe fn fragments(stage: Stage, column: u32) -> Fragments {
             let (panel, col) = (column / BK, column % BK);
             let b_smem = stage.words(Self::A_BYTES + panel * PANEL_BYTES); // (BK, BK)
             // SAFETY: it is that panel.

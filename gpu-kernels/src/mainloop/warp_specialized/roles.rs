@@ -28,6 +28,12 @@ pub(crate) fn consumer() -> u32 {
     thread::thread_idx_x() / WARPGROUP - 1
 }
 
+/// The same, of which the assembler knows that all lanes of the warp have it ([`lanes::warp_index`]): called before a loop, not in it.
+#[inline(always)]
+pub(crate) fn uniform_consumer() -> u32 {
+    lanes::warp_index() / WARPS - 1
+}
+
 /// The producer: one thread fills a stage for each k-tile of each of `tiles`, as soon as the stage is empty. `load` issues
 /// the TMA loads of a k-tile.
 ///
