@@ -11,7 +11,7 @@ use crate::hardware::{VEC, WARP};
 use crate::mainloop::{LANES_M, LANES_N, WorkTile, warp_tile as tile};
 use crate::ptx::mbarrier::Mbarrier;
 use crate::ptx::tensor::{self, TensorMap};
-use crate::ptx::{cluster, compiler, f32x4, lanes};
+use crate::ptx::{cluster, compiler, f32x4};
 use cuda_std::prelude::*;
 
 /// Schedulers of an SM; warp w belongs to scheduler w % 4.
@@ -109,10 +109,7 @@ impl<
         if start == end {
             return;
         }
-        // One thread, which is elected from this warp; where A is transposed, the first one. Elected there, on an H200, full waves took as
-        // long within 1 %, and partial ones up to a fifth longer (autotuned/64x128t at 2048).
-        let is_producer = if TRANSPOSES { thread::thread_idx_x() == 0 } else { lanes::warp_index() == 0 };
-        let is_elected = || TRANSPOSES || lanes::elect();
+        let is_producer = thread::thread_idx_x() == 0;
         let Coord { row, col } = tile::thread_coord::<WARPS_N, TM, TN>();
         // The two warps of a scheduler transpose at different times: one computes while the other waits for its loads.
         let transposes_at =
@@ -122,7 +119,7 @@ impl<
         // SAFETY: TMA loads fill a stage, which nobody reads meanwhile (see the module's documentation); row and col are a
         // fragment's in BM x BN, and the rows that are read are below BK.
         unsafe {
-            if is_producer && is_elected() {
+            if is_producer {
                 for k_tile in start..end.min(start + Self::AHEAD) {
                     Self::load(s, work, k_tile, s.state.after(k_tile - start, STAGES));
                 }
@@ -134,7 +131,7 @@ impl<
             for k_tile in start..end {
                 let (stage, next) = (s.state, s.state.after(1, STAGES));
                 s.full.add(stage.stage).wait(stage.phase);
-                if is_producer && k_tile + Self::AHEAD < end && is_elected() {
+                if is_producer && k_tile + Self::AHEAD < end {
                     Self::load(s, work, k_tile + Self::AHEAD, stage.after(Self::AHEAD, STAGES));
                 }
                 if is_producer && k_tile + Self::RAW_STAGES < end {
