@@ -28,7 +28,7 @@ pub use spec::{
     KERNEL_ARGUMENTS, MAP_ARGUMENTS, MAX_SIZE, NOT_SPLIT, Operand, PLANNED_ARGUMENTS, POSTPASS_ARGUMENTS,
     PREPASS_ARGUMENTS, Postpass, Precision, Prepass, SCALE_ARGUMENTS, SM_SMEM_BYTES, SPLIT_ARGUMENTS, STREAM_ARGUMENTS,
     Schedule, Split, Splits, Step, StreamKTiles, TENSOR_MAP_BYTES, TRANSPOSED_ARGUMENTS, Target, Tile, TmaBox,
-    Transposed, grouped_tile, persistent_tile, persistent_tiles,
+    Transposed, banded_tile, persistent_tile, persistent_tiles,
 };
 pub use steps::STEPS;
 

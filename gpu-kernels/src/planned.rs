@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::ptx::{cluster, griddepcontrol};
-use crate::{Ab, Splits};
+use crate::{Ab, Group, Splits};
 
 /// [`PLANNED_ARGUMENTS`](crate::PLANNED_ARGUMENTS).
 #[derive(Clone, Copy)]
@@ -85,7 +85,13 @@ impl Peers {
     /// How many there are, with this block.
     #[inline(always)]
     pub fn count(self) -> u32 {
-        self.blocks[0] * self.blocks[1]
+        self.group().count()
+    }
+
+    /// Their group.
+    #[inline(always)]
+    pub fn group(self) -> Group {
+        Group { columns: self.blocks[0], rows: self.blocks[1] }
     }
 
     /// The block's number among them.

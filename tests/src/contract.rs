@@ -115,7 +115,7 @@ pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
             problems.extend([padded, padded.with_scalars(1.0, -0.5)?]);
         }
     }
-    if step.schedule == Schedule::Persistent && step.output != Element::F32 {
+    if matches!(step.schedule, Schedule::Persistent { .. }) && step.output != Element::F32 {
         // A block stores a tile during the mainloop of its next one, if that is long enough.
         let long = Problem::new(3 * tile.bm, 2 * tile.bn, 17 * tile.bk)?;
         problems.extend([long, long.with_scalars(-0.75, 0.0)?]);

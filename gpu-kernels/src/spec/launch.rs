@@ -86,9 +86,7 @@ impl Step {
     ) -> Group {
         let blocks_per_sm = match self.schedule {
             Schedule::PlannedSplitK { blocks_per_sm, .. } => blocks_per_sm,
-            Schedule::PersistentBatch { .. } => {
-                return Group { columns: 1, rows: self.tile_cluster(m, n, problems, sm_count) };
-            }
+            Schedule::PersistentBatch { .. } => return self.tile_group(m, n, problems, sm_count),
             _ => return Group::ALONE,
         };
         if !self.multicasts || problems > 1 {

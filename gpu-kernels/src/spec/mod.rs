@@ -15,7 +15,7 @@ pub use operand::{
 };
 pub use postpass::{Activation, BiasPer, POSTPASS_ARGUMENTS, Postpass};
 pub use schedule::{
-    Group, Schedule, Splits, StreamKTiles, grouped_tile, persistent_blocks, persistent_rows, persistent_tile,
+    Group, Schedule, Splits, StreamKTiles, banded_tile, persistent_blocks, persistent_rows, persistent_tile,
     persistent_tiles,
 };
 
@@ -241,34 +241,35 @@ impl Step {
                 let stream_k = self.stream_k_tiles(m, n, sm_count);
                 [(tiles.count() - stream_k.tiles).saturating_add(stream_k.blocks), 1, 1]
             }
-            Schedule::Persistent => [persistent_blocks(persistent_tiles(tiles, self.cluster[0]), sm_count), 1, 1],
+            Schedule::Persistent { group } => [persistent_blocks(persistent_tiles(tiles, group), sm_count), 1, 1],
             Schedule::PersistentBatch { blocks_per_sm, .. } => {
-                let cluster = self.tile_cluster(m, n, problems, sm_count);
-                let tiles = persistent_tiles(tiles, cluster).saturating_mul(problems);
+                let group = self.tile_group(m, n, problems, sm_count);
+                let tiles = persistent_tiles(tiles, group).saturating_mul(problems);
                 let blocks = match self.multicasts {
                     true => persistent_blocks(tiles, sm_count),
                     false => least(tiles, sm_count.saturating_mul(blocks_per_sm)),
                 };
-                [blocks.next_multiple_of(cluster), 1, 1]
+                [blocks.next_multiple_of(group.count()), 1, 1]
             }
         };
         let [cluster_x, cluster_y, cluster_z] = self.cluster;
         [x.next_multiple_of(cluster_x), y.next_multiple_of(cluster_y), z.next_multiple_of(cluster_z)]
     }
 
-    /// Blocks of a cluster whose tiles are above each other, for so many problems in a launch: two where the step may and no SM computes
-    /// more tiles for it.
+    /// The blocks of a cluster of [`Schedule::PersistentBatch`], for so many problems in a launch: two tiles above each other where the step
+    /// multicasts and no SM computes more tiles for it.
     #[must_use]
-    pub const fn tile_cluster(&self, m: u32, n: u32, problems: u32, sm_count: u32) -> u32 {
+    pub const fn tile_group(&self, m: u32, n: u32, problems: u32, sm_count: u32) -> Group {
+        const PAIR: Group = Group { columns: 1, rows: 2 };
         let tiles = self.tiles(m, n);
         let persists = matches!(self.schedule, Schedule::PersistentBatch { .. });
         if !(self.multicasts && persists && tiles.rows > 1) {
-            return self.cluster[0];
+            return Group::ALONE;
         }
         let sm_count = at_least_1(sm_count);
         let waves = tiles.count().saturating_mul(problems).div_ceil(sm_count);
-        let of_pairs = persistent_tiles(tiles, 2).saturating_mul(problems).div_ceil(sm_count);
-        if of_pairs == waves { 2 } else { 1 }
+        let of_pairs = persistent_tiles(tiles, PAIR).saturating_mul(problems).div_ceil(sm_count);
+        if of_pairs == waves { PAIR } else { Group::ALONE }
     }
 
     /// The tiles of an m x n result.
@@ -305,7 +306,7 @@ impl Step {
     pub const fn k_splits(&self) -> Option<u32> {
         match self.schedule {
             _ if !self.adds_in_order => None,
-            Schedule::DataParallel | Schedule::Persistent | Schedule::PersistentBatch { .. } => Some(1),
+            Schedule::DataParallel | Schedule::Persistent { .. } | Schedule::PersistentBatch { .. } => Some(1),
             Schedule::SplitK { splits } | Schedule::SerialSplitK { splits } => Some(splits),
             Schedule::StreamK { .. } | Schedule::PlannedSplitK { .. } => None,
         }
@@ -320,7 +321,7 @@ impl Step {
     /// Whether its blocks go on from tile to tile.
     #[must_use]
     pub const fn persists(&self) -> bool {
-        matches!(self.schedule, Schedule::Persistent | Schedule::PersistentBatch { .. })
+        matches!(self.schedule, Schedule::Persistent { .. } | Schedule::PersistentBatch { .. })
     }
 
     /// Whether the plan may split k.
@@ -336,10 +337,9 @@ impl Step {
     pub const fn tile_of(&self, block: [u32; 3], m: u32, n: u32, stream_k: StreamKTiles) -> Option<Coord> {
         let [x, y, _] = block;
         match self.schedule {
-            Schedule::Persistent => Some(persistent_tile(x, self.tiles(m, n), self.tile.bm, self.cluster[0])),
-            Schedule::PersistentBatch { group_rows, .. } => {
-                let cluster = self.tile_cluster(m, n, 1, u32::MAX);
-                Some(grouped_tile(x, self.tiles(m, n), group_rows, cluster))
+            Schedule::Persistent { group } => Some(persistent_tile(x, self.tiles(m, n), self.tile.bm, group)),
+            Schedule::PersistentBatch { band_rows, .. } => {
+                Some(banded_tile(x, self.tiles(m, n), band_rows, self.tile_group(m, n, 1, u32::MAX)))
             }
             Schedule::DataParallel
             | Schedule::SplitK { .. }

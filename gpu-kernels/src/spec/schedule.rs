@@ -1,7 +1,7 @@
 //! Which block computes what.
 
 use super::launch::in_clusters;
-use super::{Ab, Coord, Extent, Tile};
+use super::{Ab, Coord, Extent, Operand, Tile};
 
 /// Rows of shared memory after which a swizzle repeats.
 const SWIZZLED_ROWS: u32 = 8;
@@ -43,7 +43,10 @@ pub enum Schedule {
     },
     /// Persistent: [`persistent_blocks`], at most one per SM, in whole clusters along x. Each computes the tile at [`persistent_tile`]
     /// of its index, then of each index that is a grid further on.
-    Persistent,
+    Persistent {
+        /// The blocks of a cluster.
+        group: Group,
+    },
     /// Persistent, for the problems of a batch side by side: blocks compute the tiles of one problem after the other's. Where the step
     /// [multicasts](crate::Step::multicasts), two blocks may be a cluster along x. Kernels take [`crate::BATCH_ARGUMENTS`] and
     /// [`crate::PLANNED_ARGUMENTS`], of one plane.
@@ -51,7 +54,7 @@ pub enum Schedule {
         /// Blocks per SM.
         blocks_per_sm: u32,
         /// Rows of tiles in a group, whose tiles are computed column by column; 1 where all are, row by row.
-        group_rows: u32,
+        band_rows: u32,
     },
 }
 
@@ -64,25 +67,29 @@ pub const fn persistent_rows(bm: u32) -> u32 {
     if rows < MOST { rows } else { MOST }
 }
 
-/// The tile of an index among `tiles` of `bm` rows each, where the blocks of a cluster have adjacent tiles of a column. Its row
-/// may lie beyond the last.
+/// The tile of an index among `tiles` of `bm` rows each, where the blocks of a cluster have the tiles of a group. It may lie beyond the
+/// last row or column.
 #[must_use]
-pub const fn persistent_tile(index: u32, tiles: Extent, bm: u32, cluster: u32) -> Coord {
-    grouped_tile(index, tiles, persistent_rows(bm), cluster)
+pub const fn persistent_tile(index: u32, tiles: Extent, bm: u32, group: Group) -> Coord {
+    banded_tile(index, tiles, persistent_rows(bm), group)
 }
 
-/// The same for groups of so many rows of tiles, a multiple of the cluster's.
+/// The same for bands of so many rows of tiles, a multiple of the group's.
 #[must_use]
-pub const fn grouped_tile(index: u32, tiles: Extent, group_rows: u32, cluster: u32) -> Coord {
-    let cluster = not_zero(cluster);
-    let (index, rank) = (index / cluster, index % cluster);
-    let (rows, group) = (tiles.rows.div_ceil(cluster), group_rows / cluster);
-    let of_group = not_zero(group * tiles.cols);
-    let first = index / of_group * group;
+pub const fn banded_tile(index: u32, tiles: Extent, band_rows: u32, group: Group) -> Coord {
+    let group = Group { columns: not_zero(group.columns), rows: not_zero(group.rows) };
+    let (index, rank) = (index / group.count(), index % group.count());
+    let (rows, cols) = (tiles.rows.div_ceil(group.rows), tiles.cols.div_ceil(group.columns));
+    let most = band_rows / group.rows;
+    let of_band = not_zero(most * cols);
+    let first = index / of_band * most;
     let left = rows.saturating_sub(first);
-    let height = not_zero(if left < group { left } else { group });
-    let index = index % of_group;
-    Coord { row: (first + index % height) * cluster + rank, col: index / height }
+    let height = not_zero(if left < most { left } else { most });
+    let index = index % of_band;
+    Coord {
+        row: (first + index % height) * group.rows + rank / group.columns,
+        col: index / height * group.columns + rank % group.columns,
+    }
 }
 
 /// A divisor that is zero only where there are no tiles. In a kernel a checked division has a trap block that producer and
@@ -91,10 +98,11 @@ const fn not_zero(divisor: u32) -> u32 {
     if divisor == 0 { 1 } else { divisor }
 }
 
-/// The number of indices of [`persistent_tile`], with those beyond the last row.
+/// The number of indices of [`persistent_tile`], with those beyond the last row or column.
 #[must_use]
-pub const fn persistent_tiles(tiles: Extent, cluster: u32) -> u32 {
-    tiles.rows.next_multiple_of(not_zero(cluster)).saturating_mul(tiles.cols)
+pub const fn persistent_tiles(tiles: Extent, group: Group) -> u32 {
+    let (rows, columns) = (not_zero(group.rows), not_zero(group.columns));
+    tiles.rows.next_multiple_of(rows).saturating_mul(tiles.cols.next_multiple_of(columns))
 }
 
 /// Blocks for so many tiles: one per SM, or as few as take no more waves, where that leaves few SMs out. Then all waves are alike,
@@ -137,6 +145,15 @@ impl Group {
         Self { columns: 1, rows: 4 },
         Self { columns: 4, rows: 1 },
     ];
+
+    /// So many blocks that have this operand's k-tiles in common.
+    #[must_use]
+    pub const fn sharing(operand: Operand, blocks: u32) -> Self {
+        match operand {
+            Operand::A => Self { columns: blocks, rows: 1 },
+            Operand::B => Self { columns: 1, rows: blocks },
+        }
+    }
 
     /// Its blocks.
     #[must_use]

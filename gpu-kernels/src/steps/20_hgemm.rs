@@ -27,7 +27,7 @@ use crate::epilogue::staged_smem_bytes;
 use crate::hardware::SWIZZLE_BYTES;
 use crate::mainloop::warp_specialized::{self, BLOCK_ROWS};
 use crate::prepass::align::align;
-use crate::{Ab, Element, Extent, Operand, Precision, Schedule, Step, Target, Tile, TmaBox};
+use crate::{Ab, Element, Extent, Group, Operand, Precision, Schedule, Step, Target, Tile, TmaBox};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
@@ -47,6 +47,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
     const PANEL_BYTES: u32 = BK * SWIZZLE_BYTES;
     const PANELS: u32 = Self::BN / ROW;
     const STAGE_BYTES: u32 = Self::A_BYTES + Self::PANELS * Self::PANEL_BYTES;
+    const GROUP: Group = Group::sharing(Operand::B, CLUSTER);
     const RING_BYTES: u32 = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES);
 
     /// A step of this shape, without its names.
@@ -63,7 +64,7 @@ impl<const ACC: usize, const CLUSTER: u32, const STAGES: u32> Hgemm<ACC, CLUSTER
             tile: Self::TILE,
             block: [warp_specialized::THREADS, 1, 1],
             cluster: [CLUSTER, 1, 1],
-            schedule: Schedule::Persistent,
+            schedule: Schedule::Persistent { group: Self::GROUP },
             prepasses: const { &[align(Operand::A, Element::F16), align(Operand::B, Element::F16)] },
             maps: Some(Ab {
                 a: TmaBox { element, extent: Extent { rows: BM, cols: ROW }, swizzled: true },
@@ -148,7 +149,7 @@ pub mod kernel {
                 if warp_specialized::is_producer() {
                     // global to shared (producer)
                     wgmma::setmaxnreg_dec::<PRODUCER_REGS>();
-                    let work = warp_specialized::work_tiles::<CLUSTER>(tiles, Self::TILE, k_tiles);
+                    let work = warp_specialized::work_tiles(tiles, Self::TILE, Self::GROUP, k_tiles);
                     warp_specialized::produce(&mut ring, work, |stage, tile, k_tile| {
                         Self::load(stage, tile, k_tile, Ab { a: a_map, b: b_map });
                     });
@@ -156,7 +157,7 @@ pub mod kernel {
                     wgmma::setmaxnreg_inc::<CONSUMER_REGS>();
                     let mut deferred = Deferred::new(StagingBuffer::behind(Self::RING_BYTES));
                     let mut acc = [0.0; ACC];
-                    let mut indices = warp_specialized::tile_indices::<CLUSTER>(tiles);
+                    let mut indices = warp_specialized::tile_indices(tiles, Self::GROUP);
                     loop {
                         let index = indices.next();
                         if index.is_none() || k_tiles < <Deferred<O, ACC>>::K_TILES {
@@ -168,7 +169,7 @@ pub mod kernel {
                             deferred.store_behind(&g, k_tile);
                         });
                         // While the last MMAs execute.
-                        let Coord { row, col } = persistent_tile(compiler::opaque(index), tiles, BM, CLUSTER);
+                        let Coord { row, col } = persistent_tile(compiler::opaque(index), tiles, BM, Self::GROUP);
                         wgmma::wait_acc::<0, ACC>(&mut acc);
                         ring.consumer_release_previous(last);
 

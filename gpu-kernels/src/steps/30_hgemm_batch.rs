@@ -83,7 +83,7 @@ pub mod kernel {
     use crate::ptx::compiler;
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::Input;
-    use crate::{Ab, Extent, persistent_tiles};
+    use crate::{Ab, Extent, Group, persistent_tiles};
     use cuda_std::prelude::*;
 
     impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
@@ -117,7 +117,7 @@ pub mod kernel {
                     & fused.changes_nothing()
                     & rows_are_aligned.into_iter().fold(0, |all, bytes| all | bytes).is_multiple_of(16);
                 let c = Extent { rows: g.m, cols: g.n };
-                let count = persistent_tiles(Self::tiles(c), peers.count()) * problems;
+                let count = persistent_tiles(Self::tiles(c), peers.group()) * problems;
                 let mut index = thread::block_idx_x();
 
                 if Self::is_producer() {
@@ -125,7 +125,7 @@ pub mod kernel {
                     Self::setmaxnreg_dec::<DEFERRED>();
                     while index < count {
                         let tile;
-                        (block.problem, tile) = Self::tile_at::<DEFERRED>(index, c, peers.count());
+                        (block.problem, tile) = Self::tile_at::<DEFERRED>(index, c, peers.group());
                         let shared = peers.shared();
                         let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a, shared.a);
                         let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b, shared.b);
@@ -157,8 +157,9 @@ pub mod kernel {
 
                         // epilogue
                         let tile;
-                        (block.problem, tile) =
-                            Self::tile_at::<DEFERRED>(compiler::opaque(index), c, compiler::opaque(peers.count()));
+                        let rows = compiler::opaque(peers.group().rows);
+                        let group = Group { rows, ..peers.group() };
+                        (block.problem, tile) = Self::tile_at::<DEFERRED>(compiler::opaque(index), c, group);
                         let offset = planned.offset_of_c(block);
                         let target = Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
                         if is_plain {

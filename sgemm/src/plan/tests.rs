@@ -1,5 +1,5 @@
 use gpu_kernels::{
-    Activation, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, runnable,
+    Activation, Group, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, runnable,
 };
 
 use super::*;
@@ -80,7 +80,8 @@ const SPLIT_B: Prepass = Prepass {
 };
 const SPLITS: Step = Step { prepasses: &[SPLIT_A, SPLIT_B], maps: Some(Ab::both(PART)), ..PLAIN };
 
-const PERSISTS: Step = Step { schedule: Schedule::Persistent, cluster: [2, 1, 1], ..PLAIN };
+const PERSISTS: Step =
+    Step { schedule: Schedule::Persistent { group: Group { columns: 1, rows: 2 } }, cluster: [2, 1, 1], ..PLAIN };
 
 const ALL: [&Step; 8] = [&PLAIN, &COPIES, &TRANSPOSED, &MAPPED, &STREAMS, &HALVES, &SPLITS, &PERSISTS];
 

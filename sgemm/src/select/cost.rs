@@ -128,7 +128,7 @@ impl Work {
         let (blocks, k_tiles, partials, is_even) = match step.schedule {
             Schedule::DataParallel
             | Schedule::SerialSplitK { .. }
-            | Schedule::Persistent
+            | Schedule::Persistent { .. }
             | Schedule::PersistentBatch { .. } => (tiles, k_tiles, 0.0, false),
             Schedule::SplitK { splits } => {
                 (tiles * f64::from(splits), (k_tiles / f64::from(splits)).ceil(), 1.0, false)

@@ -259,7 +259,7 @@ fn work_is_what_a_schedule_makes_of_the_grid() {
             Schedule::PlannedSplitK { .. } | Schedule::StreamK { .. } => {
                 assert_eq!(work.blocks, blocks, "{}", step.slug)
             }
-            Schedule::Persistent | Schedule::PersistentBatch { .. } => {
+            Schedule::Persistent { .. } | Schedule::PersistentBatch { .. } => {
                 assert!(blocks <= 2.0 * work.blocks, "{}", step.slug)
             }
         }

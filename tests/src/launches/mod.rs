@@ -1,6 +1,8 @@
 //! Everything that a step can ask of a launch, each by a kernel written by hand that is right only if it gets that.
 
-use gpu_kernels::{Ab, Element, Extent, Operand, Precision, Prepass, Schedule, Split, Step, Target, Tile, TmaBox};
+use gpu_kernels::{
+    Ab, Element, Extent, Group, Operand, Precision, Prepass, Schedule, Split, Step, Target, Tile, TmaBox,
+};
 use host::PtxSource;
 
 mod checks;
@@ -161,21 +163,23 @@ pub const ALL: [Launched; 14] = [
             slug: "persistent",
             kernel: "sgemm_persistent",
             target: Target::Sm90a,
-            schedule: Schedule::Persistent,
+            schedule: Schedule::Persistent { group: Group::ALONE },
             ..PLAIN
         },
-        text: || ptx::module("sm_90a", &[persistent::persistent("sgemm_persistent", 1)]),
+        text: || ptx::module("sm_90a", &[persistent::persistent("sgemm_persistent", Group::ALONE)]),
     },
     Launched {
         step: &Step {
             slug: "persistent-clusters",
             kernel: "sgemm_persistent_clusters",
             target: Target::Sm90a,
-            schedule: Schedule::Persistent,
+            schedule: Schedule::Persistent { group: Group { columns: 2, rows: 2 } },
             cluster: [4, 1, 1],
             ..PLAIN
         },
-        text: || ptx::module("sm_90a", &[persistent::persistent("sgemm_persistent_clusters", 4)]),
+        text: || {
+            ptx::module("sm_90a", &[persistent::persistent("sgemm_persistent_clusters", Group { columns: 2, rows: 2 })])
+        },
     },
     Launched {
         step: &Step { slug: "f16", kernel: "sgemm_f16", precision: Precision::F16, output: Element::F16, ..OF_HALVES },

@@ -162,10 +162,12 @@ fn clusters_and_maps_are_where_devices_have_them() {
             }
             Schedule::SplitK { splits } => assert!(splits > 0 && splits % cluster[2] == 0, "{slug}"),
             Schedule::StreamK { blocks_per_sm, .. } => assert!(blocks_per_sm > 0 && cluster == [1; 3], "{slug}"),
-            Schedule::Persistent => assert_eq!(cluster[1..], [1; 2], "{slug}: the grid has one dimension"),
-            Schedule::PersistentBatch { blocks_per_sm, group_rows } => {
+            Schedule::Persistent { group } => {
+                assert_eq!(cluster, [group.count(), 1, 1], "{slug}: the grid has one dimension");
+            }
+            Schedule::PersistentBatch { blocks_per_sm, band_rows } => {
                 let pairs = if step.multicasts { 2 } else { 1 };
-                assert!(blocks_per_sm > 0 && group_rows.is_multiple_of(pairs) && cluster == [1; 3], "{slug}");
+                assert!(blocks_per_sm > 0 && band_rows.is_multiple_of(pairs) && cluster == [1; 3], "{slug}");
             }
         }
     });
@@ -268,9 +270,9 @@ fn grids_cover_the_result() {
             let splits = if let Schedule::SplitK { splits } = step.schedule { splits } else { step.cluster[2] };
             assert_eq!(z, splits, "{}", step.slug);
         }
-        if step.schedule == Schedule::Persistent {
-            let cluster = step.cluster[0];
-            assert!(persistent_rows(bm).is_multiple_of(cluster), "{}", step.slug);
+        if let Schedule::Persistent { group } = step.schedule {
+            let cluster = group.count();
+            assert!(persistent_rows(bm).is_multiple_of(group.rows), "{}", step.slug);
             let of_few = |sm_count| step.grid(20 * bm, 20 * bn, 1, sm_count);
             assert_eq!([1, 8 * cluster].map(of_few), [[cluster, 1, 1], [8 * cluster, 1, 1]], "{}", step.slug);
         }

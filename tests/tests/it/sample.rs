@@ -40,8 +40,8 @@ fn every_class_of_blocks_runs_and_is_verified() {
     for step in STEPS {
         // Four clusters and a bit in each direction: three classes by three.
         let [along_n, along_m, _] = match (step.schedule, step.cluster) {
-            // Adjacent blocks of the grid compute adjacent tiles of a column.
-            (Schedule::Persistent, [x, y, z]) => [y, x, z],
+            // Adjacent blocks of the grid compute adjacent tiles of a column or row.
+            (Schedule::Persistent { group }, _) => [group.columns, group.rows, 1],
             (_, cluster) => cluster,
         };
         let together: u64 = step.cluster.iter().map(|&blocks| u64::from(blocks)).product();

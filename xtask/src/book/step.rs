@@ -98,7 +98,7 @@ fn schedule(schedule: Schedule) -> Option<String> {
             let slots = if blocks_per_sm == 1 { "slot".into() } else { format!("{blocks_per_sm} slots") };
             Some(format!("stream-K: the tiles of the last wave are divided into equal work units, for {slots} per SM"))
         }
-        Schedule::Persistent => Some("persistent: a block per SM computes tile after tile".into()),
+        Schedule::Persistent { .. } => Some("persistent: a block per SM computes tile after tile".into()),
         Schedule::PersistentBatch { blocks_per_sm, .. } => {
             Some(format!("persistent: {blocks_per_sm} per SM compute tile after tile, of all problems of a batch"))
         }

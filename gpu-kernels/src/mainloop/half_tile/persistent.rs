@@ -22,7 +22,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         let staging_bytes = Self::CONSUMER_THREADS / WARP * Self::buffers::<DEFERRED>() * WARP_WORDS * 4;
         Step {
             block: [Self::persistent_threads::<DEFERRED>(), 1, 1],
-            schedule: Schedule::PersistentBatch { blocks_per_sm, group_rows: Self::group_rows::<DEFERRED>() },
+            schedule: Schedule::PersistentBatch { blocks_per_sm, band_rows: Self::band_rows::<DEFERRED>() },
             dynamic_smem_bytes: Self::RING_BYTES + staging_bytes,
             multicasts: DEFERRED > 0,
             ..Self::mapped(precision)
@@ -40,7 +40,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     }
 
     /// Rows of tiles in a group, whole clusters; one where C is larger than the operands, and is stored row by row.
-    const fn group_rows<const DEFERRED: usize>() -> u32 {
+    const fn band_rows<const DEFERRED: usize>() -> u32 {
         if DEFERRED > 0 { persistent_rows(BM) / 2 * 2 } else { 1 }
     }
 }
@@ -57,7 +57,7 @@ mod kernel {
     use crate::planned::Peers;
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::{cluster, compiler, lanes, wgmma};
-    use crate::{Ab, Coord, Extent, grouped_tile, persistent_tiles};
+    use crate::{Ab, Coord, Extent, Group, banded_tile, persistent_tiles};
     use cuda_std::prelude::*;
 
     /// Registers per thread of the producer and of three warpgroups of consumers.
@@ -84,14 +84,14 @@ mod kernel {
             Extent { rows: BM, cols: BN }.tiles_of(c)
         }
 
-        /// The tile of that index among those of all problems, in clusters of so many blocks: of which problem it is, and its first element,
+        /// The tile of that index among those of all problems, in clusters of such groups: of which problem it is, and its first element,
         /// whose row may be beyond the last.
         #[inline(always)]
-        pub fn tile_at<const DEFERRED: usize>(index: u32, c: Extent, cluster: u32) -> (u32, Coord) {
+        pub fn tile_at<const DEFERRED: usize>(index: u32, c: Extent, group: Group) -> (u32, Coord) {
             let tiles = Self::tiles(c);
             // At least one, as there is a tile: a checked division would have a trap.
-            let count = persistent_tiles(tiles, cluster).max(1);
-            let Coord { row, col } = grouped_tile(index % count, tiles, Self::group_rows::<DEFERRED>(), cluster);
+            let count = persistent_tiles(tiles, group).max(1);
+            let Coord { row, col } = banded_tile(index % count, tiles, Self::band_rows::<DEFERRED>(), group);
             (index / count, Coord { row: row * BM, col: col * BN })
         }
 

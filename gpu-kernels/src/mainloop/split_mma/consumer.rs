@@ -57,7 +57,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             if warp_specialized::is_producer() {
                 // global to shared (producer)
                 wgmma::setmaxnreg_dec::<PRODUCER_REGS>();
-                let work = warp_specialized::work_tiles::<CLUSTER>(tiles, Self::TILE, k_tiles);
+                let work = warp_specialized::work_tiles(tiles, Self::TILE, Self::GROUP, k_tiles);
                 warp_specialized::produce(&mut ring, work, |stage, tile, k_tile| {
                     Self::load(stage, tile, k_tile, Ab { a: a_map, b: b_map });
                 });
@@ -66,7 +66,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 if warp_specialized::consumer() == 1 {
                     barrier::arrive(PING_PONG, CONSUMER_THREADS);
                 }
-                for WorkTile { row, col, .. } in warp_specialized::work_tiles::<CLUSTER>(tiles, Self::TILE, k_tiles) {
+                for WorkTile { row, col, .. } in warp_specialized::work_tiles(tiles, Self::TILE, Self::GROUP, k_tiles) {
                     let row = row + warp_specialized::consumer() * WGMMA_M + wgmma::acc_row();
                     let mut totals = [0.0; ACC];
                     let mut exponents = Exponents { rows: [0; 2], columns: [0; 4] };

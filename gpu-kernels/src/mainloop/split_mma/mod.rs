@@ -14,7 +14,7 @@ use core::marker::PhantomData;
 use crate::hardware::SWIZZLE_BYTES;
 use crate::mainloop::warp_specialized::{self, BLOCK_ROWS};
 use crate::prepass::split::Format;
-use crate::{Ab, Extent, Precision, Schedule, Step, Target, Tile, TmaBox};
+use crate::{Ab, Extent, Group, Operand, Precision, Schedule, Step, Target, Tile, TmaBox};
 
 #[cfg(feature = "device")]
 mod consumer;
@@ -31,6 +31,7 @@ impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMm
     const BK: u32 = P::CHUNK;
     const TILE: Tile = Tile { bm: BM, bn: Self::BN, bk: Self::BK, tm: 2, tn: ACC as u32 / 2 };
     const STAGE_BYTES: u32 = A_BYTES + Self::BN * SWIZZLE_BYTES;
+    const GROUP: Group = Group::sharing(Operand::B, CLUSTER);
     /// Elements in a row of a stage, hi and lo.
     const ROW: u32 = 2 * P::CHUNK;
     /// Rows of B that each block of a cluster loads.
@@ -43,7 +44,7 @@ impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMm
         tile: Self::TILE,
         block: [warp_specialized::THREADS, 1, 1],
         cluster: [CLUSTER, 1, 1],
-        schedule: Schedule::Persistent,
+        schedule: Schedule::Persistent { group: Self::GROUP },
         prepasses: P::PREPASSES,
         maps: Some(Ab {
             a: TmaBox { element: P::ELEMENT, extent: Extent { rows: BM, cols: Self::ROW }, swizzled: true },

@@ -1,28 +1,37 @@
 //! Producer and consumers: which warpgroup is which, what the producer does, which tiles a persistent block computes.
 
 use super::{Ring, Stage};
-use crate::hardware::WARPGROUP;
+use crate::hardware::{WARP, WARPGROUP};
 use crate::mainloop::WorkTile;
-use crate::ptx::cluster;
 use crate::ptx::mbarrier::Mbarrier;
 use crate::ptx::tensor::{self, TensorMap};
-use crate::{Coord, Extent, Tile, persistent_tile, persistent_tiles};
+use crate::ptx::{cluster, lanes};
+use crate::{Coord, Extent, Group, Tile, persistent_tile, persistent_tiles};
 use cuda_std::prelude::*;
 
 /// Registers per thread of the producer and of the consumers: together, the register file of an SM.
 pub(crate) const PRODUCER_REGS: u32 = 40;
 pub(crate) const CONSUMER_REGS: u32 = 232;
 
+/// Warps of a warpgroup.
+const WARPS: u32 = WARPGROUP / WARP;
+
 /// Whether this thread's warpgroup is the producer.
 #[inline(always)]
 pub(crate) fn is_producer() -> bool {
-    thread::thread_idx_x() < WARPGROUP
+    lanes::warp_index() < WARPS
 }
 
 /// The index of this thread's warpgroup among the consumers.
 #[inline(always)]
 pub(crate) fn consumer() -> u32 {
     thread::thread_idx_x() / WARPGROUP - 1
+}
+
+/// The same, of which the assembler knows that all lanes of the warp have it ([`lanes::warp_index`]): called before a loop, not in it.
+#[inline(always)]
+pub(crate) fn uniform_consumer() -> u32 {
+    lanes::warp_index() / WARPS - 1
 }
 
 /// The producer: one thread fills a stage for each k-tile of each of `tiles`, as soon as the stage is empty. `load` issues
@@ -36,7 +45,7 @@ pub(crate) unsafe fn produce<const CLUSTER: u32>(
     tiles: impl Iterator<Item = WorkTile>,
     load: impl Fn(Stage, Coord, u32),
 ) {
-    if thread::thread_idx_x().is_multiple_of(WARPGROUP) {
+    if lanes::warp_index().is_multiple_of(WARPS) && lanes::elect() {
         for WorkTile { row, col, k_tiles } in tiles {
             for k_tile in k_tiles {
                 // SAFETY: this is the producer thread, and `load` fills the stage.
@@ -47,25 +56,21 @@ pub(crate) unsafe fn produce<const CLUSTER: u32>(
     }
 }
 
-/// This block's tiles of `tile`, among `tiles`, each with all `k_tiles`.
+/// This block's tiles of `tile`, among `tiles`, each with all `k_tiles`, where clusters have those of groups.
 #[inline(always)]
-pub(crate) fn work_tiles<const CLUSTER: u32>(
-    tiles: Extent,
-    tile: Tile,
-    k_tiles: u32,
-) -> impl Iterator<Item = WorkTile> {
-    tile_indices::<CLUSTER>(tiles).map(move |index| {
-        let Coord { row, col } = persistent_tile(index, tiles, tile.bm, CLUSTER);
+pub(crate) fn work_tiles(tiles: Extent, tile: Tile, group: Group, k_tiles: u32) -> impl Iterator<Item = WorkTile> {
+    tile_indices(tiles, group).map(move |index| {
+        let Coord { row, col } = persistent_tile(index, tiles, tile.bm, group);
         WorkTile { row: row * tile.bm, col: col * tile.bn, k_tiles: 0..k_tiles }
     })
 }
 
 /// The indices of these tiles. The epilogue computes [`persistent_tile`] of its index again, which saves registers.
 #[inline(always)]
-pub(crate) fn tile_indices<const CLUSTER: u32>(tiles: Extent) -> impl Iterator<Item = u32> {
+pub(crate) fn tile_indices(tiles: Extent, group: Group) -> impl Iterator<Item = u32> {
     let mut next = thread::block_idx_x();
     core::iter::from_fn(move || {
-        let index = (next < persistent_tiles(tiles, CLUSTER)).then_some(next);
+        let index = (next < persistent_tiles(tiles, group)).then_some(next);
         next += thread::grid_dim_x();
         index
     })

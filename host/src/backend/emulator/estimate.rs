@@ -114,7 +114,7 @@ fn part(step: &Step, problem: &Problem) -> Result<Problem, Error> {
         // So few tiles are all data-parallel.
         Schedule::DataParallel
         | Schedule::StreamK { .. }
-        | Schedule::Persistent
+        | Schedule::Persistent { .. }
         | Schedule::PersistentBatch { .. }
         | Schedule::PlannedSplitK { .. } => (cluster_y.max(2), cluster_x.max(2), 1),
         Schedule::SerialSplitK { splits } => (cluster_y.max(2), cluster_x.max(2), splits),

@@ -168,18 +168,18 @@ impl Runner<'_> {
 fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
     match step.schedule {
         Schedule::DataParallel | Schedule::SerialSplitK { .. } => Grouping::Clusters,
-        Schedule::PersistentBatch { group_rows, .. } => {
-            let cluster = step.tile_cluster(slab.rows, n, 1, u32::MAX); // as of a sample's plan
+        Schedule::PersistentBatch { band_rows, .. } => {
+            let group = step.tile_group(slab.rows, n, 1, u32::MAX); // as of a sample's plan
             Grouping::Banded {
-                rows: slab.rows.div_ceil(step.tile.bm).div_ceil(cluster),
-                columns: n.div_ceil(step.tile.bn),
-                height: group_rows / cluster,
+                rows: slab.rows.div_ceil(step.tile.bm).div_ceil(group.rows),
+                columns: n.div_ceil(step.tile.bn).div_ceil(group.columns),
+                height: band_rows / group.rows,
             }
         }
-        Schedule::Persistent => Grouping::Banded {
-            rows: slab.rows.div_ceil(step.tile.bm).div_ceil(step.cluster[0]),
-            columns: n.div_ceil(step.tile.bn),
-            height: persistent_rows(step.tile.bm) / step.cluster[0],
+        Schedule::Persistent { group } => Grouping::Banded {
+            rows: slab.rows.div_ceil(step.tile.bm).div_ceil(group.rows),
+            columns: n.div_ceil(step.tile.bn).div_ceil(group.columns),
+            height: persistent_rows(step.tile.bm) / group.rows,
         },
         Schedule::SplitK { .. } | Schedule::PlannedSplitK { .. } => Grouping::AlongZ,
         Schedule::StreamK { .. } => {
@@ -231,7 +231,7 @@ fn max_instructions(step: &Step, k: u32) -> u64 {
     let patience = match step.schedule {
         Schedule::DataParallel
         | Schedule::SerialSplitK { .. }
-        | Schedule::Persistent
+        | Schedule::Persistent { .. }
         | Schedule::PersistentBatch { .. } => 1,
         // Blocks wait for others, which another thread may be slow to run.
         Schedule::SplitK { .. } | Schedule::PlannedSplitK { .. } | Schedule::StreamK { .. } => 8,

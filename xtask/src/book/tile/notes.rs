@@ -259,9 +259,9 @@ fn order(step: &Step) -> Option<Note> {
     (!words.is_empty()).then(|| Note::new(&[], words.trim().to_owned()))
 }
 
-/// Blocks of a cluster that have the same rows of A. Those of persistent blocks have the same columns of B instead.
+/// Blocks of a cluster that have the same rows of A. Those of persistent blocks may have the same columns of B instead.
 pub fn blocks_beside(step: &Step) -> u32 {
-    if step.schedule == Schedule::Persistent { 1 } else { step.cluster[0] }
+    if let Schedule::Persistent { group } = step.schedule { group.columns } else { step.cluster[0] }
 }
 
 /// What TMA loads.

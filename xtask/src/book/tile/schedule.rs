@@ -1,6 +1,6 @@
 //! The last panel: which block computes what, where the schedule is not one tile per block.
 
-use gpu_kernels::{Coord, Extent, Schedule, Step, persistent_tile};
+use gpu_kernels::{Coord, Extent, Group, Schedule, Step, persistent_tile};
 
 use super::sheet::{Anchor, LINE, MARGIN, Sheet, WIDTH, heading};
 
@@ -16,7 +16,8 @@ pub fn panel(sheet: &mut Sheet, step: &Step, top: f64) -> f64 {
         Schedule::DataParallel | Schedule::SerialSplitK { .. } | Schedule::PlannedSplitK { .. } => top,
         Schedule::SplitK { splits } => split(sheet, splits, top),
         Schedule::StreamK { .. } => stream(sheet, step, top),
-        Schedule::Persistent | Schedule::PersistentBatch { .. } => persistent(sheet, step, top),
+        Schedule::Persistent { group } => persistent(sheet, step, group, top),
+        Schedule::PersistentBatch { .. } => persistent(sheet, step, Group::ALONE, top),
     }
 }
 
@@ -82,15 +83,14 @@ fn stream(sheet: &mut Sheet, step: &Step, top: f64) -> f64 {
 }
 
 /// The tiles that are computed at one time, by persistent blocks.
-fn persistent(sheet: &mut Sheet, step: &Step, top: f64) -> f64 {
+fn persistent(sheet: &mut Sheet, step: &Step, group: Group, top: f64) -> f64 {
     let tile = step.tile;
     let [rows, columns] = [SIZE.div_ceil(tile.bm), SIZE.div_ceil(tile.bn)];
     let top = heading(sheet, top, &format!("{SIZE} x {SIZE} on {SM_COUNT} SMs: {} tiles", rows * columns));
     let scale = 240.0 / f64::from(SIZE);
     let [width, height] = [tile.bn, tile.bm].map(|side| f64::from(side) * scale);
     for number in 0..rows * columns {
-        let Coord { row, col: column } =
-            persistent_tile(number, Extent { rows, cols: columns }, tile.bm, step.cluster[0]);
+        let Coord { row, col: column } = persistent_tile(number, Extent { rows, cols: columns }, tile.bm, group);
         let class = ["c3", "c2", "c1"][(number / SM_COUNT).min(2) as usize];
         sheet.rect(class, [MARGIN + f64::from(column) * width, top + f64::from(row) * height, width, height]);
     }
