@@ -9,6 +9,9 @@ use results::{Counters, Measurement, Peers, Run};
 /// The folder of committed results.
 const FOLDER: &str = "docs/results";
 
+/// The folder in it of sets of shapes.
+const SHAPES: &str = "docs/results/shapes";
+
 /// Kernels in CUDA C++ that the steps stand beside.
 pub const PEERS: &str = "docs/results/peers.json";
 
@@ -23,6 +26,8 @@ pub struct Sources {
     pub run: Run,
     /// Files of errors on hard inputs, by their name.
     pub accuracy: Vec<(String, Run)>,
+    /// The newest file of sets of shapes, by its name.
+    pub shapes: (String, Run),
     /// What others measured.
     pub peers: Peers,
     /// The text of [`METRICS`].
@@ -48,10 +53,16 @@ impl Sources {
             }
         }
         accuracy.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let shapes = fs::read_dir(root.join(SHAPES))?.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>>>()?;
+        let shapes = shapes.into_iter().max().with_context(|| {
+            format!("there are no results in {SHAPES}: put a file there that `cargo xtask bench --shapes` wrote")
+        })?;
+        let shapes = format!("{SHAPES}/{}", shapes.to_string_lossy());
         Ok(Self {
             file: format!("{FOLDER}/{}", file.file_name().unwrap_or_default().to_string_lossy()),
             run: Run::read(&file)?,
             accuracy,
+            shapes: (shapes.clone(), Run::read(&root.join(shapes))?),
             peers: Peers::read(&root.join(PEERS))?,
             metrics: fs::read_to_string(root.join(METRICS)).with_context(|| format!("cannot read {METRICS}"))?,
         })
