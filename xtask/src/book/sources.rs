@@ -53,7 +53,8 @@ impl Sources {
             }
         }
         accuracy.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let shapes = fs::read_dir(root.join(SHAPES))?.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>>>()?;
+        let shapes =
+            fs::read_dir(root.join(SHAPES))?.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>>>()?;
         let shapes = shapes.into_iter().max().with_context(|| {
             format!("there are no results in {SHAPES}: put a file there that `cargo xtask bench --shapes` wrote")
         })?;
