@@ -4,17 +4,17 @@ use anyhow::{Context, Result};
 use results::format::times;
 use results::{Distribution, ShapeSet, ShapeTiming};
 
-use super::sources::Sources;
+use super::sources::{SHAPES, Sources};
 
 /// The block `shapes`: a line for each set, accuracy class, and way to store the operands.
 pub fn block(sources: &Sources) -> Result<String> {
-    let (file, run) = &sources.shapes;
-    let ShapeTiming { device, driver, cublas, date, .. } =
-        run.shapes.first().context("the newest file in docs/results/shapes has no shapes")?;
+    let rows: Vec<_> = sources.shapes.iter().flat_map(|run| &run.shapes).cloned().collect();
+    let first = rows.first().with_context(|| format!("there are no shapes in {SHAPES}"))?;
+    let ShapeTiming { device, driver, cublas, date, .. } = first;
     let mut text = String::from(
         "| Set | Class | A, B | Shapes | Geometric mean | 5 % | Least | At 1.00 or above |\n|---|---|---|---:|---:|---:|---:|---:|\n",
     );
-    for set in ShapeSet::all(&run.shapes) {
+    for set in ShapeSet::all(&rows) {
         let mut stored: Vec<[&str; 2]> = Vec::new();
         for row in &set.rows {
             let ops = [row.op_a.as_str(), row.op_b.as_str()];
@@ -41,7 +41,7 @@ pub fn block(sources: &Sources) -> Result<String> {
     let date: String = date.chars().take(10).collect();
     let cublas = cublas.as_deref().unwrap_or_default();
     text += &format!(
-        "\ncuBLAS's time over ours, as CUDA graphs, operands not in L2. {device}; driver {driver}; cuBLAS {cublas}; {date}. Every row: `{file}`.\n"
+        "\ncuBLAS's time over ours, as CUDA graphs, operands not in L2. {device}; driver {driver}; cuBLAS {cublas}; {date}. Every row: `{SHAPES}`.\n"
     );
     Ok(text)
 }

@@ -1,5 +1,6 @@
 //! What the documents show, read from the workspace.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use results::{Counters, Measurement, Peers, Run};
 const FOLDER: &str = "docs/results";
 
 /// The folder in it of sets of shapes.
-const SHAPES: &str = "docs/results/shapes";
+pub const SHAPES: &str = "docs/results/shapes";
 
 /// Kernels in CUDA C++ that the steps stand beside.
 pub const PEERS: &str = "docs/results/peers.json";
@@ -26,8 +27,8 @@ pub struct Sources {
     pub run: Run,
     /// Files of errors on hard inputs, by their name.
     pub accuracy: Vec<(String, Run)>,
-    /// The newest file of sets of shapes, by its name.
-    pub shapes: (String, Run),
+    /// Sets of shapes, of the files in [`SHAPES`] by their names.
+    pub shapes: Vec<Run>,
     /// What others measured.
     pub peers: Peers,
     /// The text of [`METRICS`].
@@ -54,16 +55,12 @@ impl Sources {
         }
         accuracy.sort_by(|(a, _), (b, _)| a.cmp(b));
         let shapes =
-            fs::read_dir(root.join(SHAPES))?.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>>>()?;
-        let shapes = shapes.into_iter().max().with_context(|| {
-            format!("there are no results in {SHAPES}: put a file there that `cargo xtask bench --shapes` wrote")
-        })?;
-        let shapes = format!("{SHAPES}/{}", shapes.to_string_lossy());
+            fs::read_dir(root.join(SHAPES))?.map(|entry| Ok(entry?.path())).collect::<Result<BTreeSet<_>>>()?;
         Ok(Self {
             file: format!("{FOLDER}/{}", file.file_name().unwrap_or_default().to_string_lossy()),
             run: Run::read(&file)?,
             accuracy,
-            shapes: (shapes.clone(), Run::read(&root.join(shapes))?),
+            shapes: shapes.iter().map(|file| Ok(Run::read(file)?)).collect::<Result<_>>()?,
             peers: Peers::read(&root.join(PEERS))?,
             metrics: fs::read_to_string(root.join(METRICS)).with_context(|| format!("cannot read {METRICS}"))?,
         })
