@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use gpu_kernels::spec::persistent_rows;
-use gpu_kernels::{Coord, Schedule, Step, StreamKTiles};
+use gpu_kernels::{Coord, Group, Schedule, Step, StreamKTiles};
 use ptx_emu::device::Device as Model;
 use ptx_emu::model::Prediction;
 use ptx_emu::occupancy::Resources;
@@ -166,21 +166,16 @@ impl Runner<'_> {
 
 /// Which blocks of the step's grid work together.
 fn grouping(step: &Step, slab: Slab, n: u32, sm_count: u32) -> Grouping {
+    let banded = |group: Group, band_rows: u32| Grouping::Banded {
+        rows: slab.rows.div_ceil(step.tile.bm).div_ceil(group.rows),
+        columns: n.div_ceil(step.tile.bn).div_ceil(group.columns),
+        height: band_rows / group.rows,
+    };
     match step.schedule {
         Schedule::DataParallel | Schedule::SerialSplitK { .. } => Grouping::Clusters,
-        Schedule::PersistentBatch { band_rows, .. } => {
-            let group = step.tile_group(slab.rows, n, 1, u32::MAX); // as of a sample's plan
-            Grouping::Banded {
-                rows: slab.rows.div_ceil(step.tile.bm).div_ceil(group.rows),
-                columns: n.div_ceil(step.tile.bn).div_ceil(group.columns),
-                height: band_rows / group.rows,
-            }
-        }
-        Schedule::Persistent { group } => Grouping::Banded {
-            rows: slab.rows.div_ceil(step.tile.bm).div_ceil(group.rows),
-            columns: n.div_ceil(step.tile.bn).div_ceil(group.columns),
-            height: persistent_rows(step.tile.bm) / group.rows,
-        },
+        // As of a sample's plan.
+        Schedule::PersistentBatch { band_rows, .. } => banded(step.tile_group(slab.rows, n, 1, u32::MAX), band_rows),
+        Schedule::Persistent { group } => banded(group, persistent_rows(step.tile.bm)),
         Schedule::SplitK { .. } | Schedule::PlannedSplitK { .. } => Grouping::AlongZ,
         Schedule::StreamK { .. } => {
             let stream_k = step.stream_k_tiles(slab.rows, n, sm_count);
