@@ -56,6 +56,8 @@
 mod accuracy;
 pub mod cuda;
 mod device;
+#[cfg(feature = "distributed")]
+pub mod distributed;
 #[cfg(feature = "emulator")]
 pub mod emulator;
 mod error;

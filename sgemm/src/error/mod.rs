@@ -262,6 +262,20 @@ pub enum Error {
         kernel: String,
     },
 
+    /// A rank that a grid does not have.
+    Rank {
+        /// The rank.
+        rank: usize,
+        /// The grid's.
+        ranks: usize,
+    },
+
+    /// Something that only a plan for one device has.
+    NotDistributed {
+        /// What it is, such as `a batch`.
+        what: &'static str,
+    },
+
     /// A table of what is fastest that cannot be read.
     BadTable {
         /// The line, counted from 1.

@@ -109,6 +109,10 @@ impl fmt::Display for Error {
             Self::MissingKernel { module, kernel } => {
                 write!(f, "{module} has no kernel '{kernel}'; a module must hold all kernels that are launched from it")
             }
+            Self::Rank { rank, ranks } => write!(f, "rank {rank}: the grid has ranks 0 to {}", ranks.saturating_sub(1)),
+            Self::NotDistributed { what } => {
+                write!(f, "{what} cannot be distributed: multiply on one device, or in parts")
+            }
             Self::BadTable { line, reason } => write!(f, "line {line}: {reason}"),
         }
     }

@@ -35,8 +35,18 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "sgemm",
         &[
-            "accuracy", "error", "modules", "scalar", "product", "problem", "device", "plan", "select", "cuda",
+            "accuracy",
+            "error",
+            "modules",
+            "scalar",
+            "product",
+            "problem",
+            "device",
+            "plan",
+            "select",
+            "cuda",
             "emulator",
+            "distributed",
         ],
     ),
     (

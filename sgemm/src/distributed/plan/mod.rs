@@ -1,0 +1,194 @@
+//! The plan of one rank: its tasks, their order, and the memory that they take.
+
+mod builder;
+mod operand;
+mod products;
+mod reserve;
+
+use builder::Builder;
+use gpu_kernels::Element;
+
+use super::schedule::{Buffer, Product, Task};
+use super::scheme::{Scheme, Share};
+use crate::plan::{self, Address, Buffers, Plan as Gemm, WORKSPACE_ALIGNMENT};
+use crate::problem::{Order, Problem, Scalars, View};
+use crate::{Abc, Device, Error};
+
+/// What one rank does for a problem. All ranks of the grid make theirs with the same problem and scheme.
+///
+/// All of k is multiplied at once, but for several layers. So the result has the same bits as on one GPU, for any grid, where the
+/// problem has [`Determinism::PerElement`](crate::Determinism::PerElement).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    problem: Problem,
+    scheme: Scheme,
+    rank: usize,
+    share: Share,
+    leading: Abc<usize>,
+    tasks: Vec<Task>,
+    gemms: Vec<Gemm>,
+    bytes: [u64; Buffer::COUNT],
+}
+
+impl Plan {
+    /// The plan of a rank whose matrices have no gaps between their rows or columns. Of the problem's layouts, the orders count.
+    ///
+    /// # Errors
+    /// As of [`Self::with_leading_dimensions`].
+    pub fn new(problem: &Problem, scheme: &Scheme, rank: usize, device: &Device) -> Result<Self, Error> {
+        let share = scheme.share(problem, rank);
+        let [a, b, c, _] = problem.views();
+        let least = |view: &View, local| Ok::<_, Error>(lines(view, local)?.0.max(1));
+        let leading = Abc { a: least(&a, share.a)?, b: least(&b, share.b)?, c: least(&c, share.c)? };
+        Self::with_leading_dimensions(problem, scheme, rank, device, leading)
+    }
+
+    /// The same with the leading dimensions of the rank's own matrices.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] where the grid has no such rank; [`Error::NotDistributed`] for what only one device can do: batches, D apart from C,
+    /// an epilogue, alpha and beta in device memory, and several layers where C is not of f32; those of [`Problem::validate`];
+    /// those of [`select::plan`](crate::select::plan), of local products.
+    pub fn with_leading_dimensions(
+        problem: &Problem,
+        scheme: &Scheme,
+        rank: usize,
+        device: &Device,
+        leading: Abc<usize>,
+    ) -> Result<Self, Error> {
+        check(problem, scheme, rank)?;
+        let share = scheme.share(problem, rank);
+        let mut plan = Self {
+            problem: *problem,
+            scheme: *scheme,
+            rank,
+            share,
+            leading,
+            tasks: Vec::new(),
+            gemms: Vec::new(),
+            bytes: [0; Buffer::COUNT],
+        };
+        let [a, b, c, _] = problem.views();
+        for (view, local, ld) in [(a, share.a, leading.a), (b, share.b, leading.b), (c, share.c, leading.c)] {
+            let (least, count) = lines(&view, local)?;
+            if ld < least {
+                return Err(Error::LeadingDimension { name: view.ld_name, value: ld, least });
+            }
+            let bytes = ld.checked_mul(count).and_then(|all| all.checked_mul(view.element.bytes() as usize));
+            if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+                return Err(Error::ExtentOverflow { operand: view.name });
+            }
+        }
+        check_bytes(problem, scheme)?;
+        Builder::new(&mut plan, device)?.build()?;
+        Ok(plan)
+    }
+
+    /// The whole problem.
+    #[must_use]
+    pub const fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// How it is distributed.
+    #[must_use]
+    pub const fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
+    /// The rank.
+    #[must_use]
+    pub const fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The rank's matrices.
+    #[must_use]
+    pub const fn share(&self) -> &Share {
+        &self.share
+    }
+
+    /// Their leading dimensions.
+    #[must_use]
+    pub const fn leading_dimensions(&self) -> &Abc<usize> {
+        &self.leading
+    }
+
+    /// What the rank does, such that each task comes after those that it waits for.
+    #[must_use]
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The plans of local products, by the numbers that tasks have for them.
+    #[must_use]
+    pub fn gemms(&self) -> &[Gemm] {
+        &self.gemms
+    }
+
+    /// Bytes of a part of the workspace: the same on all ranks for what collectives send and receive.
+    #[must_use]
+    pub const fn part_bytes(&self, buffer: Buffer) -> u64 {
+        self.bytes[buffer.index()]
+    }
+
+    /// The addresses of the parts of a product's workspace, prepared operands included, where `base` is that of a buffer.
+    #[must_use]
+    pub fn parts_of(&self, product: &Product, base: impl Fn(Buffer) -> Address) -> Buffers<Address> {
+        let gemm = &self.gemms[product.gemm];
+        let own = gemm.part_bytes_with(product.are_prepared()).at(base(Buffer::Scratch));
+        let prepared = [(plan::Buffer::A, product.prepared.a), (plan::Buffer::B, product.prepared.b)];
+        let mut parts = own;
+        for (operand, place) in prepared {
+            let (Some(place), Some(preparation)) = (place, gemm.preparation(operand)) else { continue };
+            let there = preparation.bytes().at(place.address(&base));
+            preparation.parts().for_each(|part| parts[part] = there[part]);
+        }
+        parts
+    }
+
+    /// Bytes of all parts of the workspace, each at a multiple of [`WORKSPACE_ALIGNMENT`].
+    #[must_use]
+    pub fn workspace_bytes(&self) -> u64 {
+        Buffer::PARTS.into_iter().map(|part| self.part_bytes(part).next_multiple_of(WORKSPACE_ALIGNMENT)).sum()
+    }
+}
+
+fn check(problem: &Problem, scheme: &Scheme, rank: usize) -> Result<(), Error> {
+    problem.validate()?;
+    let ranks = scheme.grid.ranks();
+    if rank >= ranks {
+        return Err(Error::Rank { rank, ranks });
+    }
+    let refused = [
+        (problem.batch.count != 1, "a batch"),
+        (problem.d.is_some(), "a D apart from C"),
+        (!problem.epilogue.is_plain(), "an epilogue"),
+        (problem.scalars == Scalars::Device, "alpha and beta in device memory"),
+        (scheme.grid.layers > 1 && problem.output != Element::F32, "a C of 16-bit elements over several layers"),
+    ];
+    match refused.into_iter().find(|(is_asked_for, _)| *is_asked_for) {
+        Some((_, what)) => Err(Error::NotDistributed { what }),
+        None => Ok(()),
+    }
+}
+
+/// Checks that the bytes of gathered operands can be counted: all of k, for what a rank has of the other dimension, padded.
+fn check_bytes(problem: &Problem, scheme: &Scheme) -> Result<(), Error> {
+    let [m, n, k] = problem.sizes();
+    let longest = k.saturating_add(scheme.grid.ranks().saturating_mul(scheme.blocks.k));
+    for (operand, most) in [("A", scheme.rows(m).most()), ("B", scheme.columns(n).most())] {
+        // In f32, with the lines of the last chunk rounded up, and as much again for what it is received as.
+        let bytes = longest.checked_mul(most).and_then(|all| all.checked_mul(16));
+        if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return Err(Error::ExtentOverflow { operand });
+        }
+    }
+    Ok(())
+}
+
+/// Elements of a line of a local matrix that is stored as the whole one, and how many lines it has.
+fn lines(view: &View, [rows, columns]: [usize; 2]) -> Result<(usize, usize), Error> {
+    let (order, _) = view.layout.order(view.name, view.rows, view.columns)?;
+    Ok(if order == Order::RowMajor { (columns, rows) } else { (rows, columns) })
+}
