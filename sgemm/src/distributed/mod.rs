@@ -21,13 +21,19 @@
 //! ```
 
 mod cyclic;
+#[cfg(feature = "emulator")]
+mod emulated;
 mod grid;
 mod plan;
 mod schedule;
 mod scheme;
+mod simulate;
 
 pub use cyclic::Cyclic;
+#[cfg(feature = "emulator")]
+pub use emulated::{Cluster, Fault};
 pub use grid::{Axis, Grid, Position};
 pub use plan::Plan;
 pub use schedule::{Buffer, Copy, Dimension, Factor, Place, Product, Queue, Task, Work};
 pub use scheme::{Blocks, Chunks, Scheme, Share};
+pub use simulate::{Span, simulate};

@@ -270,6 +270,34 @@ pub enum Error {
         ranks: usize,
     },
 
+    /// Plans or matrices for other ranks than the grid has.
+    Ranks {
+        /// The grid's.
+        ranks: usize,
+        /// Those that were given.
+        given: usize,
+    },
+
+    /// Two ranks were given different arguments.
+    Disagreement {
+        /// The argument, such as `m`.
+        argument: &'static str,
+        /// The ranks.
+        ranks: [usize; 2],
+        /// What each of them was given.
+        values: [u64; 2],
+    },
+
+    /// A rank did not get on with what ranks do together.
+    Collective {
+        /// The rank that waited.
+        rank: usize,
+        /// What for, such as `AllGather of chunk 3 of B`.
+        what: String,
+        /// Why it ended.
+        reason: String,
+    },
+
     /// Something that only a plan for one device has.
     NotDistributed {
         /// What it is, such as `a batch`.

@@ -110,6 +110,13 @@ impl fmt::Display for Error {
                 write!(f, "{module} has no kernel '{kernel}'; a module must hold all kernels that are launched from it")
             }
             Self::Rank { rank, ranks } => write!(f, "rank {rank}: the grid has ranks 0 to {}", ranks.saturating_sub(1)),
+            Self::Ranks { ranks, given } => {
+                write!(f, "plans or matrices of {given} ranks: the grid has {ranks}, each with its own, in order")
+            }
+            Self::Disagreement { argument, ranks: [one, other], values: [its, others] } => {
+                write!(f, "rank {one} was given {argument} = {its}, rank {other} {others}: they must be the same")
+            }
+            Self::Collective { rank, what, reason } => write!(f, "rank {rank}, {what}: {reason}"),
             Self::NotDistributed { what } => {
                 write!(f, "{what} cannot be distributed: multiply on one device, or in parts")
             }

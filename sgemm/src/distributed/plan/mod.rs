@@ -1,16 +1,17 @@
 //! The plan of one rank: its tasks, their order, and the memory that they take.
 
+mod agreement;
 mod builder;
 mod operand;
 mod products;
 mod reserve;
 
 use builder::Builder;
-use gpu_kernels::Element;
+use gpu_kernels::{Element, Operand};
 
-use super::schedule::{Buffer, Product, Task};
+use super::schedule::{Buffer, Factor, Place, Product, Task};
 use super::scheme::{Scheme, Share};
-use crate::plan::{self, Address, Buffers, Plan as Gemm, WORKSPACE_ALIGNMENT};
+use crate::plan::{self, Address, Bindings, Buffers, Plan as Gemm, WORKSPACE_ALIGNMENT};
 use crate::problem::{Order, Problem, Scalars, View};
 use crate::{Abc, Device, Error};
 
@@ -132,19 +133,67 @@ impl Plan {
         self.bytes[buffer.index()]
     }
 
-    /// The addresses of the parts of a product's workspace, prepared operands included, where `base` is that of a buffer.
+    /// What a product's plan is run with, where `base` is the address of a buffer, and `factors` are alpha and beta.
     #[must_use]
-    pub fn parts_of(&self, product: &Product, base: impl Fn(Buffer) -> Address) -> Buffers<Address> {
+    pub fn bindings_of(
+        &self,
+        product: &Product,
+        [alpha, beta]: [f32; 2],
+        base: impl Fn(Buffer) -> Address,
+    ) -> Bindings {
         let gemm = &self.gemms[product.gemm];
-        let own = gemm.part_bytes_with(product.are_prepared()).at(base(Buffer::Scratch));
-        let prepared = [(plan::Buffer::A, product.prepared.a), (plan::Buffer::B, product.prepared.b)];
-        let mut parts = own;
-        for (operand, place) in prepared {
+        let are_prepared = product.are_prepared();
+        let mut addresses = gemm.part_bytes_with(are_prepared).at(base(Buffer::Scratch));
+        for (operand, place) in [(plan::Buffer::A, product.prepared.a), (plan::Buffer::B, product.prepared.b)] {
             let (Some(place), Some(preparation)) = (place, gemm.preparation(operand)) else { continue };
             let there = preparation.bytes().at(place.address(&base));
-            preparation.parts().for_each(|part| parts[part] = there[part]);
+            preparation.parts().for_each(|part| addresses[part] = there[part]);
         }
-        parts
+        for (operand, place) in
+            [(plan::Buffer::A, product.a), (plan::Buffer::B, product.b), (plan::Buffer::C, product.c)]
+        {
+            addresses[operand] = place.address(&base);
+        }
+        let beta = if product.beta == Factor::Beta { beta } else { 0.0 };
+        Bindings { are_prepared, ..Bindings::new(addresses, alpha, beta) }
+    }
+
+    /// What the pre-passes of an operand are run with: from its place to that of what they make.
+    #[must_use]
+    pub fn bindings_of_prepass(
+        &self,
+        gemm: usize,
+        operand: Operand,
+        [source, target]: [Place; 2],
+        base: impl Fn(Buffer) -> Address,
+    ) -> Bindings {
+        let buffer = match operand {
+            Operand::A => plan::Buffer::A,
+            Operand::B => plan::Buffer::B,
+        };
+        let preparation = self.gemms[gemm].preparation(buffer);
+        let parts =
+            preparation.map_or_else(Buffers::default, |preparation| preparation.bytes().at(target.address(&base)));
+        Bindings::new(parts.with(buffer, source.address(&base)), 1.0, 0.0)
+    }
+
+    /// Checks the elements that a run was given, and how many of A, B and C.
+    pub(super) fn check_given(&self, found: [Element; 2], given: [usize; 3]) -> Result<(), Error> {
+        let Self { problem, share, leading, .. } = self;
+        let takes = [problem.input, problem.output];
+        if found != takes {
+            return Err(Error::Elements { kernel: "the plan", takes, found });
+        }
+        let [a, b, c, _] = problem.views();
+        let of_each = [(a, share.a, leading.a), (b, share.b, leading.b), (c, share.c, leading.c)];
+        for ((view, local, ld), elements) in of_each.into_iter().zip(given) {
+            let (line, lines) = lines(&view, local)?;
+            let least = if line == 0 || lines == 0 { 0 } else { (lines - 1) * ld + line };
+            if elements < least {
+                return Err(Error::ShortBuffer { operand: view.name, elements, least });
+            }
+        }
+        Ok(())
     }
 
     /// Bytes of all parts of the workspace, each at a multiple of [`WORKSPACE_ALIGNMENT`].
