@@ -1,6 +1,6 @@
 //! What the event model predicts for square products over 2 to 4096 H200, a network card of 400 Gb/s each: JSON lines, all modelled.
 
-use sgemm::distributed::{Machine, Scheme, choose, predict};
+use sgemm::distributed::{Chunks, Machine, Scheme, choose, predict};
 use sgemm::{AccuracyClass, Device, Error, Problem};
 
 /// Sizes n of n x n x n.
@@ -35,20 +35,19 @@ pub fn rows() -> Result<Vec<String>, Error> {
                     Err(Error::WorkspaceLimit { .. }) => continue,
                     best => best?,
                 };
-                let panels = Scheme::row_panels(problem.sizes(), ranks).with_chunks(best.scheme.chunks);
+                let Chunks { m, n } = best.scheme.chunks;
+                let panels = Scheme::row_panels(problem.sizes(), ranks).with_chunks(Chunks { m: 1, n: m.max(n) });
                 let panels = predict(&problem, &panels, &device, &machine)?;
                 let tflops = |time_us: f64| problem.flops() / time_us / 1e6;
-                let (grid, chunks) = (best.scheme.grid, best.scheme.chunks);
+                let grid = best.scheme.grid;
                 rows.push(format!(
                     "{{\"modelled\":true,\"device\":\"{}\",\"class\":\"{}\",\"size\":{size},\"gpus\":{ranks},\"grid\":\"{}x{}x{}\",\
-                     \"chunks\":\"{}x{}\",\"tflops\":{:.0},\"efficiency\":{:.3},\"efficiency_1d\":{:.3}}}",
+                     \"chunks\":\"{m}x{n}\",\"tflops\":{:.0},\"efficiency\":{:.3},\"efficiency_1d\":{:.3}}}",
                     device.name,
                     class.name(),
                     grid.rows,
                     grid.columns,
                     grid.layers,
-                    chunks.m,
-                    chunks.n,
                     tflops(best.time_us),
                     tflops(best.time_us) / rate / ranks as f64,
                     tflops(panels.time_us) / rate / ranks as f64,
