@@ -2,10 +2,10 @@
 
 use super::grid::Grid;
 use super::machine::Machine;
-use super::plan::Plan;
+use super::plan::{self, Plan};
 use super::scheme::{Chunks, Scheme};
 use super::simulate::{Span, simulate};
-use crate::{Device, Element, Error, Problem};
+use crate::{Device, Error, Problem};
 
 /// Layers at the most: each keeps partial sums of as many elements of C as a rank of one layer has.
 const MOST_LAYERS: usize = 8;
@@ -31,7 +31,7 @@ pub struct Prediction {
 
 /// The scheme for a problem on so many devices: of all grids with panels, and of some numbers of chunks, the one whose predicted time is
 /// the least, of those whose plans do with `limit` bytes of workspace on each device; and where some are as fast, as far as a prediction
-/// can tell, the one of least workspace. Equal devices have about the same work, so rank 0 stands for all.
+/// can tell, the one of fewest layers and least workspace. Equal devices have about the same work, so rank 0 stands for all.
 ///
 /// ```
 /// use sgemm::distributed::{Machine, choose};
@@ -65,7 +65,9 @@ pub fn choose(
     all.retain(|one| one.workspace_bytes <= limit);
     let fastest = all.iter().fold(f64::INFINITY, |fastest, one| fastest.min(one.time_us));
     all.retain(|one| one.time_us <= ALIKE * fastest);
-    all.into_iter().min_by_key(|one| one.workspace_bytes).ok_or(Error::WorkspaceLimit { limit, least })
+    all.into_iter()
+        .min_by_key(|one| (one.scheme.grid.layers, one.workspace_bytes))
+        .ok_or(Error::WorkspaceLimit { limit, least })
 }
 
 /// What a scheme takes, by its rank 0.
@@ -101,7 +103,7 @@ pub fn timeline(plans: &[Plan], device: &Device, machine: &Machine) -> Result<Ve
 /// Every grid of so many ranks, with every number of chunks that can make a difference.
 fn schemes(problem: &Problem, ranks: usize) -> impl Iterator<Item = Scheme> {
     let sizes = problem.sizes();
-    let most_layers = if problem.elements()[1] == Element::F32 { MOST_LAYERS } else { 1 };
+    let most_layers = if plan::allows_layers(problem) { MOST_LAYERS } else { 1 };
     let divides = move |rest: usize| (1..=rest).filter(move |divisor| rest.is_multiple_of(*divisor));
     let grids = divides(ranks).filter(move |layers| *layers <= most_layers).flat_map(move |layers| {
         divides(ranks / layers).map(move |rows| Grid { rows, columns: ranks / layers / rows, layers })
