@@ -22,12 +22,18 @@
 
 mod cyclic;
 mod grid;
+mod launcher;
+pub mod nccl;
+mod patience;
 mod plan;
+mod rendezvous;
 mod schedule;
 mod scheme;
+mod transfer;
 
 pub use cyclic::Cyclic;
 pub use grid::{Axis, Grid, Position};
-pub use plan::Plan;
+pub use launcher::Launched;
+pub use plan::{AGREEMENT, Argument, Plan};
 pub use schedule::{Buffer, Copy, Dimension, Factor, Place, Product, Queue, Task, Work};
 pub use scheme::{Blocks, Chunks, Scheme, Share};

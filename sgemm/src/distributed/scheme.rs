@@ -181,7 +181,7 @@ mod tests {
         ) {
             let ([m, n, k], [rows, columns, layers]) = (sizes, grid);
             let grid = Grid { rows, columns, layers };
-            let given = Scheme { grid, blocks: Blocks { m: blocks[0], n: blocks[1], k: blocks[2] } };
+            let given = Scheme { grid, blocks: Blocks { m: blocks[0], n: blocks[1], k: blocks[2] }, chunks: Chunks::DEFAULT };
             let rows = Problem::new(m, n, k);
             let c = if is_by_columns { Layout::column_major(m) } else { Layout::row_major(n) };
             let problem = rows.with_layouts(Layout::row_major(k), Layout::row_major(n), c);

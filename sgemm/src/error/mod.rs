@@ -2,6 +2,8 @@
 
 mod text;
 
+use std::time::Duration;
+
 use gpu_kernels::Element;
 
 use crate::AccuracyClass;
@@ -270,10 +272,78 @@ pub enum Error {
         ranks: usize,
     },
 
+    /// A grid of more or fewer ranks than there are.
+    GridRanks {
+        /// The grid's.
+        grid: usize,
+        /// The communicator's.
+        ranks: usize,
+    },
+
     /// Something that only a plan for one device has.
     NotDistributed {
         /// What it is, such as `a batch`.
         what: &'static str,
+    },
+
+    /// NCCL's library cannot be loaded.
+    NoNccl {
+        /// Why not, as the loader says.
+        reason: String,
+    },
+
+    /// NCCL is too old for what is asked of it.
+    NcclTooOld {
+        /// Its version, such as `2.11.4`.
+        found: String,
+        /// The oldest that would do.
+        oldest: String,
+    },
+
+    /// A call into NCCL failed, or a communicator did.
+    Nccl {
+        /// This rank.
+        rank: usize,
+        /// What was tried, such as `AllGather of chunk 2 of B`.
+        what: String,
+        /// What NCCL says.
+        reason: String,
+    },
+
+    /// Something that takes all ranks was not done by its deadline.
+    Deadline {
+        /// This rank.
+        rank: usize,
+        /// The oldest that is not done, such as `AllGather of chunk 2 of B`.
+        what: String,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+
+    /// Ranks were given other arguments.
+    Disagreement {
+        /// The argument.
+        argument: &'static str,
+        /// The first rank that has another value than rank 0.
+        rank: usize,
+        /// Its value.
+        value: String,
+        /// That of rank 0.
+        expected: String,
+    },
+
+    /// The environment does not say which rank a process is, or contradicts itself.
+    Launcher {
+        /// How.
+        reason: String,
+    },
+
+    /// The ranks of a launcher did not find each other.
+    Rendezvous {
+        /// This rank.
+        rank: usize,
+        /// What went wrong.
+        reason: String,
     },
 
     /// A table of what is fastest that cannot be read.

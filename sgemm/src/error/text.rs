@@ -110,9 +110,33 @@ impl fmt::Display for Error {
                 write!(f, "{module} has no kernel '{kernel}'; a module must hold all kernels that are launched from it")
             }
             Self::Rank { rank, ranks } => write!(f, "rank {rank}: the grid has ranks 0 to {}", ranks.saturating_sub(1)),
+            Self::GridRanks { grid, ranks } => write!(f, "the grid has {grid} ranks, the communicator {ranks}"),
             Self::NotDistributed { what } => {
                 write!(f, "{what} cannot be distributed: multiply on one device, or in parts")
             }
+            Self::NoNccl { reason } => {
+                write!(
+                    f,
+                    "NCCL (libnccl.so.2) cannot be loaded: {reason}; install it, or name its folder in LD_LIBRARY_PATH"
+                )
+            }
+            Self::NcclTooOld { found, oldest } => {
+                write!(f, "cannot use NCCL {found}: install {oldest} or later")
+            }
+            Self::Nccl { rank, what, reason } => write!(f, "rank {rank}: {what}: {reason}"),
+            Self::Deadline { rank, what, waited } => write!(
+                f,
+                "rank {rank}: {what} is not done after {:.1} s: another rank has ended, hangs, or was not started",
+                waited.as_secs_f64()
+            ),
+            Self::Disagreement { argument, rank, value, expected } => {
+                write!(
+                    f,
+                    "rank {rank} has {argument} = {value}, rank 0 has {expected}: give all ranks the same arguments"
+                )
+            }
+            Self::Launcher { reason } => write!(f, "cannot tell from the environment which rank this is: {reason}"),
+            Self::Rendezvous { rank, reason } => write!(f, "rank {rank} cannot meet the others: {reason}"),
             Self::BadTable { line, reason } => write!(f, "line {line}: {reason}"),
         }
     }

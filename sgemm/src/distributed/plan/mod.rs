@@ -1,10 +1,12 @@
 //! The plan of one rank: its tasks, their order, and the memory that they take.
 
+mod agreement;
 mod builder;
 mod operand;
 mod products;
 mod reserve;
 
+pub use agreement::{AGREEMENT, Argument};
 use builder::Builder;
 use gpu_kernels::Element;
 
@@ -112,6 +114,18 @@ impl Plan {
     #[must_use]
     pub const fn leading_dimensions(&self) -> &Abc<usize> {
         &self.leading
+    }
+
+    /// Elements that are read or written of the rank's A, B and C, gaps between their rows or columns counted.
+    #[must_use]
+    pub fn extents(&self) -> Abc<usize> {
+        let [a, b, c, _] = self.problem.views();
+        let extent = |view: View, local, ld: usize| match lines(&view, local) {
+            Ok((line, count)) if line > 0 && count > 0 => (count - 1) * ld + line,
+            _ => 0,
+        };
+        let Self { share, leading, .. } = self;
+        Abc { a: extent(a, share.a, leading.a), b: extent(b, share.b, leading.b), c: extent(c, share.c, leading.c) }
     }
 
     /// What the rank does, such that each task comes after those that it waits for.
