@@ -3,6 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::Error;
+
 /// For as long as this, whoever waits asks again at once: what takes longer may be asked for less often.
 const BUSY: Duration = Duration::from_millis(2);
 
@@ -35,6 +37,13 @@ impl Patience {
     /// What is left; zero when it is over.
     pub fn left(&self) -> Duration {
         self.limit.saturating_sub(self.waited())
+    }
+
+    /// What to say when it is over, and that is not done.
+    pub fn over(&self, rank: usize, what: String) -> Error {
+        let waited = self.waited().as_secs_f64();
+        let reason = format!("not done after {waited:.1} s: another rank has ended, hangs, or was not started");
+        Error::Collective { rank, what, reason }
     }
 
     /// Waits a little; false when it is over.

@@ -169,7 +169,7 @@ fn at(launched: &Launched) -> String {
 }
 
 fn failed(launched: &Launched, reason: String) -> Error {
-    Error::Rendezvous { rank: launched.rank, reason }
+    Error::Collective { rank: launched.rank, what: "start".into(), reason }
 }
 
 #[cfg(test)]
@@ -211,20 +211,16 @@ mod tests {
         let port = free();
         let found = all(&[launched(0, 4, port), launched(2, 4, port)], Duration::from_millis(300));
         let [zero, two] = [0, 1].map(|index: usize| found[index].clone().unwrap_err().to_string());
-        let expected =
-            format!("rank 0 cannot meet the others: of 4 ranks, 1, 3 did not come to 127.0.0.1:{port} within ");
+        let expected = format!("rank 0, start: of 4 ranks, 1, 3 did not come to 127.0.0.1:{port} within ");
         assert!(zero.starts_with(&expected), "{zero}");
-        assert!(two.starts_with("rank 2 cannot meet the others: rank 0 "), "{two}");
+        assert!(two.starts_with("rank 2, start: rank 0 "), "{two}");
     }
 
     #[test]
     fn without_rank_0_the_others_end() {
         let port = free();
         let error = all(&[launched(1, 2, port)], Duration::from_millis(50)).remove(0).unwrap_err().to_string();
-        assert!(
-            error.starts_with(&format!("rank 1 cannot meet the others: rank 0 did not answer at 127.0.0.1:{port}")),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("rank 1, start: rank 0 did not answer at 127.0.0.1:{port}")), "{error}");
     }
 
     #[test]
@@ -232,7 +228,7 @@ mod tests {
         let port = free();
         let found = all(&[launched(0, 2, port), launched(1, 3, port)], LONG);
         let text = found[0].clone().unwrap_err().to_string();
-        assert_eq!(text, "rank 0 cannot meet the others: rank 1 takes there to be 3 ranks, rank 0 2");
+        assert_eq!(text, "rank 0, start: rank 1 takes there to be 3 ranks, rank 0 2");
         assert!(found[1].clone().unwrap_err().to_string().ends_with("has ended, and says why"));
         let port = free();
         let found = all(&[launched(0, 3, port), launched(1, 3, port), launched(1, 3, port)], LONG);

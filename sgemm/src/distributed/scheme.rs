@@ -126,6 +126,42 @@ impl Scheme {
         Share { a: [rows, k_of_a], b: [k_of_b, columns], c }
     }
 
+    /// Where in the whole A an element of a rank's is: row and column.
+    #[must_use]
+    pub fn global_a(&self, problem: &Problem, rank: usize, [row, column]: [usize; 2]) -> [usize; 2] {
+        let [m, _, k] = problem.sizes();
+        [self.rows(m).global(self.grid.position(rank).row, row), self.global_k(k, rank, Axis::Columns, column)]
+    }
+
+    /// Where in the whole B an element of a rank's is: row and column.
+    #[must_use]
+    pub fn global_b(&self, problem: &Problem, rank: usize, [row, column]: [usize; 2]) -> [usize; 2] {
+        let [_, n, k] = problem.sizes();
+        [self.global_k(k, rank, Axis::Rows, row), self.columns(n).global(self.grid.position(rank).column, column)]
+    }
+
+    /// Where in the whole C an element of a rank's is: row and column.
+    #[must_use]
+    pub fn global_c(&self, problem: &Problem, rank: usize, [row, column]: [usize; 2]) -> [usize; 2] {
+        let [m, n, _] = problem.sizes();
+        let position = self.grid.position(rank);
+        let (rows, columns) = (self.rows(m), self.columns(n));
+        let first = |of_tile: usize| self.parts(of_tile).global(position.layer, 0);
+        let [row, column] = if is_by_columns(problem) {
+            [row, column + first(columns.count(position.column))]
+        } else {
+            [row + first(rows.count(position.row)), column]
+        };
+        [rows.global(position.row, row), columns.global(position.column, column)]
+    }
+
+    /// The index in all of k of what a rank has along an axis.
+    fn global_k(&self, k: usize, rank: usize, axis: Axis, local: usize) -> usize {
+        let position = self.grid.position(rank);
+        let layer = self.layer(k, position.layer);
+        layer.start + self.k(layer.len(), axis).global(position.along(axis), local)
+    }
+
     /// Rows of A and C.
     #[must_use]
     pub const fn rows(&self, m: usize) -> Cyclic {
@@ -138,7 +174,7 @@ impl Scheme {
         Cyclic { extent: n, block: self.blocks.n, processes: self.grid.columns }
     }
 
-    /// The part of k that a layer has: whole blocks, but for the last.
+    /// The range of k that a layer has: whole blocks, but for the last.
     #[must_use]
     pub fn layer(&self, k: usize, layer: usize) -> Range<usize> {
         let blocks = k.div_ceil(self.blocks.k).div_ceil(self.grid.layers);
@@ -152,7 +188,7 @@ impl Scheme {
         Cyclic::panels(of_tile, self.grid.layers)
     }
 
-    /// How a layer's part of k is dealt out: of A along [`Axis::Columns`], of B along [`Axis::Rows`].
+    /// How a layer's range of k is dealt out: of A along [`Axis::Columns`], of B along [`Axis::Rows`].
     #[must_use]
     pub const fn k(&self, of_layer: usize, axis: Axis) -> Cyclic {
         Cyclic { extent: of_layer, block: self.blocks.k, processes: self.grid.along(axis) }
@@ -181,7 +217,8 @@ mod tests {
         ) {
             let ([m, n, k], [rows, columns, layers]) = (sizes, grid);
             let grid = Grid { rows, columns, layers };
-            let given = Scheme { grid, blocks: Blocks { m: blocks[0], n: blocks[1], k: blocks[2] }, chunks: Chunks::DEFAULT };
+            let blocks = Blocks { m: blocks[0], n: blocks[1], k: blocks[2] };
+            let given = Scheme { blocks, ..Scheme::panels(sizes, grid) };
             let rows = Problem::new(m, n, k);
             let c = if is_by_columns { Layout::column_major(m) } else { Layout::row_major(n) };
             let problem = rows.with_layouts(Layout::row_major(k), Layout::row_major(n), c);
@@ -191,6 +228,19 @@ mod tests {
                 prop_assert_eq!([sum(|s| s.a), sum(|s| s.b), sum(|s| s.c)], [m * k, k * n, m * n]);
                 let parts = (0..layers).map(|layer| scheme.layer(k, layer));
                 prop_assert!(parts.flatten().eq(0..k));
+                let mut seen = [vec![0; m * k], vec![0; k * n], vec![0; m * n]];
+                for (rank, share) in shares.iter().enumerate() {
+                    let mut mark = |which: usize, width, [rows, columns]: [usize; 2], of: &dyn Fn([usize; 2]) -> [usize; 2]| {
+                        for index in (0..rows).flat_map(|i| (0..columns).map(move |j| [i, j])) {
+                            let [i, j] = of(index);
+                            seen[which][i * width + j] += 1;
+                        }
+                    };
+                    mark(0, k, share.a, &|at| scheme.global_a(&problem, rank, at));
+                    mark(1, n, share.b, &|at| scheme.global_b(&problem, rank, at));
+                    mark(2, n, share.c, &|at| scheme.global_c(&problem, rank, at));
+                }
+                prop_assert!(seen.iter().flatten().all(|count| *count == 1));
             }
         }
     }

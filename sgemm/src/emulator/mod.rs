@@ -27,6 +27,11 @@ pub use memory::{DeviceMemory, POISON};
 pub use ptx_emu::device::{DEVICES as MODELS, Device as Model};
 pub use value::bytes;
 
+#[cfg(feature = "distributed")]
+use gpu_kernels::Operand;
+
+#[cfg(feature = "distributed")]
+use crate::plan::Role;
 use crate::plan::{Bindings, Launch, Plan};
 use crate::problem::check_count;
 use crate::select::{self, Table};
@@ -142,6 +147,23 @@ impl Emulator {
             }
         }
         Ok(())
+    }
+
+    /// The pre-passes of an operand of the kernel, on addresses of an emulated device's memory.
+    ///
+    /// # Errors
+    /// As of [`Self::run_raw`].
+    #[cfg(feature = "distributed")]
+    pub(crate) fn prepare_raw(
+        &self,
+        plan: &Plan,
+        operand: Operand,
+        bindings: &Bindings,
+        memory: &mut DeviceMemory,
+    ) -> Result<(), Error> {
+        plan.check_alignment(bindings)?;
+        let of_operand = plan.launches().iter().filter(|launch| launch.role == Role::Prepass(operand));
+        of_operand.into_iter().try_for_each(|launch| self.launch(plan, launch, bindings, memory))
     }
 
     fn run_checked<I: Scalar, O: Scalar>(&self, plan: &Plan, arguments: &mut Arguments<'_, I, O>) -> Result<(), Error> {

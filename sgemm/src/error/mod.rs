@@ -2,8 +2,6 @@
 
 mod text;
 
-use std::time::Duration;
-
 use gpu_kernels::Element;
 
 use crate::AccuracyClass;
@@ -272,12 +270,32 @@ pub enum Error {
         ranks: usize,
     },
 
-    /// A grid of more or fewer ranks than there are.
-    GridRanks {
+    /// Plans or matrices for other ranks than the grid has.
+    Ranks {
         /// The grid's.
-        grid: usize,
-        /// The communicator's.
         ranks: usize,
+        /// Those that were given.
+        given: usize,
+    },
+
+    /// Two ranks were given different arguments.
+    Disagreement {
+        /// The argument, such as `m`.
+        argument: &'static str,
+        /// The ranks.
+        ranks: [usize; 2],
+        /// What each of them was given.
+        values: [u64; 2],
+    },
+
+    /// A rank did not get on with what ranks do together.
+    Collective {
+        /// The rank that waited.
+        rank: usize,
+        /// What for, such as `AllGather of chunk 3 of B`.
+        what: String,
+        /// Why it ended.
+        reason: String,
     },
 
     /// Something that only a plan for one device has.
@@ -300,49 +318,9 @@ pub enum Error {
         oldest: String,
     },
 
-    /// A call into NCCL failed, or a communicator did.
-    Nccl {
-        /// This rank.
-        rank: usize,
-        /// What was tried, such as `AllGather of chunk 2 of B`.
-        what: String,
-        /// What NCCL says.
-        reason: String,
-    },
-
-    /// Something that takes all ranks was not done by its deadline.
-    Deadline {
-        /// This rank.
-        rank: usize,
-        /// The oldest that is not done, such as `AllGather of chunk 2 of B`.
-        what: String,
-        /// How long it was waited for.
-        waited: Duration,
-    },
-
-    /// Ranks were given other arguments.
-    Disagreement {
-        /// The argument.
-        argument: &'static str,
-        /// The first rank that has another value than rank 0.
-        rank: usize,
-        /// Its value.
-        value: String,
-        /// That of rank 0.
-        expected: String,
-    },
-
     /// The environment does not say which rank a process is, or contradicts itself.
     Launcher {
         /// How.
-        reason: String,
-    },
-
-    /// The ranks of a launcher did not find each other.
-    Rendezvous {
-        /// This rank.
-        rank: usize,
-        /// What went wrong.
         reason: String,
     },
 

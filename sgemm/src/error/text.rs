@@ -110,7 +110,13 @@ impl fmt::Display for Error {
                 write!(f, "{module} has no kernel '{kernel}'; a module must hold all kernels that are launched from it")
             }
             Self::Rank { rank, ranks } => write!(f, "rank {rank}: the grid has ranks 0 to {}", ranks.saturating_sub(1)),
-            Self::GridRanks { grid, ranks } => write!(f, "the grid has {grid} ranks, the communicator {ranks}"),
+            Self::Ranks { ranks, given } => {
+                write!(f, "plans or matrices of {given} ranks: the grid has {ranks}, each with its own, in order")
+            }
+            Self::Disagreement { argument, ranks: [one, other], values: [its, others] } => {
+                write!(f, "rank {one} was given {argument} = {its}, rank {other} {others}: they must be the same")
+            }
+            Self::Collective { rank, what, reason } => write!(f, "rank {rank}, {what}: {reason}"),
             Self::NotDistributed { what } => {
                 write!(f, "{what} cannot be distributed: multiply on one device, or in parts")
             }
@@ -123,20 +129,7 @@ impl fmt::Display for Error {
             Self::NcclTooOld { found, oldest } => {
                 write!(f, "cannot use NCCL {found}: install {oldest} or later")
             }
-            Self::Nccl { rank, what, reason } => write!(f, "rank {rank}: {what}: {reason}"),
-            Self::Deadline { rank, what, waited } => write!(
-                f,
-                "rank {rank}: {what} is not done after {:.1} s: another rank has ended, hangs, or was not started",
-                waited.as_secs_f64()
-            ),
-            Self::Disagreement { argument, rank, value, expected } => {
-                write!(
-                    f,
-                    "rank {rank} has {argument} = {value}, rank 0 has {expected}: give all ranks the same arguments"
-                )
-            }
             Self::Launcher { reason } => write!(f, "cannot tell from the environment which rank this is: {reason}"),
-            Self::Rendezvous { rank, reason } => write!(f, "rank {rank} cannot meet the others: {reason}"),
             Self::BadTable { line, reason } => write!(f, "line {line}: {reason}"),
         }
     }

@@ -234,6 +234,18 @@ impl Problem {
         [self.m, self.n, self.k]
     }
 
+    /// The layouts of A, B and C.
+    #[must_use]
+    pub fn layouts(&self) -> [Layout; 3] {
+        [self.a, self.b, self.c]
+    }
+
+    /// What A and B are made of, and what C and D are.
+    #[must_use]
+    pub fn elements(&self) -> [Element; 2] {
+        [self.input, self.output]
+    }
+
     /// Floating-point operations of the whole batch: 2\*m\*n\*k each.
     #[must_use]
     pub fn flops(&self) -> f64 {

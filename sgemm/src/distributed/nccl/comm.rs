@@ -69,7 +69,7 @@ impl Comm {
         // SAFETY: NCCL writes to `raw` and reads `config` before it returns.
         let status = unsafe { (library.init_rank)(&raw mut raw, count, id, place, &raw mut config) };
         if raw.is_null() {
-            return Err(Error::Nccl { rank, what: what(), reason: library.text(status) });
+            return Err(Error::Collective { rank, what: what(), reason: library.text(status) });
         }
         let comm = Self::of(raw, library, rank, true);
         comm.settle(status, what, patience)?;
@@ -266,7 +266,7 @@ impl Comm {
     ) -> Result<(), Error> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_broken() {
-            return Err(Error::Nccl {
+            return Err(Error::Collective {
                 rank: self.rank,
                 what: what(),
                 reason: "the communicator has failed before".into(),
@@ -287,14 +287,18 @@ impl Comm {
             }
             if status == IN_PROGRESS && !patience.pause() {
                 self.is_broken.store(true, Ordering::Release);
-                return Err(Error::Deadline { rank: self.rank, what: what(), waited: patience.waited() });
+                return Err(patience.over(self.rank, what()));
             }
         }
     }
 
     fn state(&self, what: impl Fn() -> String) -> Result<Status, Error> {
         if self.is_gone.load(Ordering::Acquire) {
-            return Err(Error::Nccl { rank: self.rank, what: what(), reason: "the communicator was aborted".into() });
+            return Err(Error::Collective {
+                rank: self.rank,
+                what: what(),
+                reason: "the communicator was aborted".into(),
+            });
         }
         let mut state = SUCCESS;
         // SAFETY: the communicator is alive, and `state` a place to write an int to.
@@ -315,7 +319,7 @@ impl Comm {
             let last = unsafe { CStr::from_ptr(last) }.to_string_lossy();
             reason.extend(last.split_whitespace().flat_map(|word| [" ", word]));
         }
-        Error::Nccl { rank: self.rank, what, reason }
+        Error::Collective { rank: self.rank, what, reason }
     }
 
     /// Aborts: what waits on the device for other ranks ends, as far as NCCL can make it. Later calls fail.

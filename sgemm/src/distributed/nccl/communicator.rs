@@ -60,14 +60,14 @@ impl Id {
     /// A new one. Where the environment has `NCCL_COMM_ID=host:port`, it is that address on every rank, and need not be handed on.
     ///
     /// # Errors
-    /// [`Error::NoNccl`], [`Error::NcclTooOld`], [`Error::Nccl`] where no network can be used.
+    /// [`Error::NoNccl`], [`Error::NcclTooOld`], [`Error::Collective`] where no network can be used.
     pub fn new() -> Result<Self, Error> {
         let library = Library::get()?;
         let mut id = UniqueId([0; ID_BYTES]);
         // SAFETY: `id` is a place to write an id to.
         match unsafe { (library.get_unique_id)(&raw mut id) } {
             SUCCESS => Ok(Self(id.0.map(c_char::cast_unsigned))),
-            status => Err(Error::Nccl { rank: 0, what: "make an id".into(), reason: library.text(status) }),
+            status => Err(Error::Collective { rank: 0, what: "make an id".into(), reason: library.text(status) }),
         }
     }
 
@@ -89,7 +89,7 @@ impl Communicator {
     /// other: [`GRACE`] by default.
     ///
     /// # Errors
-    /// [`Error::Rendezvous`], and those of [`Self::new`].
+    /// [`Error::Collective`] where ranks do not find each other; those of [`Self::new`].
     pub fn launched(handle: &Handle, launched: &Launched, grace: Duration) -> Result<Self, Error> {
         let given = std::env::var_os("NCCL_COMM_ID").is_some();
         let bytes = if given || launched.ranks == 1 {
@@ -104,8 +104,7 @@ impl Communicator {
     /// Of the processes that were handed the same id, each with its own rank.
     ///
     /// # Errors
-    /// [`Error::Rank`]; [`Error::NoNccl`], [`Error::NcclTooOld`]; [`Error::Nccl`] where NCCL fails, [`Error::Deadline`] where a rank
-    /// does not come.
+    /// [`Error::Rank`]; [`Error::NoNccl`], [`Error::NcclTooOld`]; [`Error::Collective`] where NCCL fails or a rank does not come.
     pub fn new(handle: &Handle, id: &Id, rank: usize, ranks: usize, grace: Duration) -> Result<Self, Error> {
         let library = Library::get()?;
         if rank >= ranks {
@@ -174,7 +173,7 @@ impl Communicator {
     /// Queues in the stream: every rank's values become the sums, or the largest, over all ranks. All ranks call it with as many.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`]; [`Error::Nccl`], [`Error::Deadline`] where another rank does not come.
+    /// [`Error::WrongDevice`]; [`Error::Collective`] where another rank does not come; [`Error::Driver`].
     pub fn all_reduce_on(
         &self,
         stream: &CudaStream,
@@ -262,7 +261,7 @@ impl Communicator {
             let outcome = match is_complete(&event) {
                 Ok(true) => break,
                 Ok(false) if patience.pause() => self.0.world.check(what),
-                Ok(false) => Err(Error::Deadline { rank: self.rank(), what: what(), waited: patience.waited() }),
+                Ok(false) => Err(patience.over(self.rank(), what())),
                 Err(error) => Err(error),
             };
             if let Err(error) = outcome {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use cudarc::driver::CudaEvent;
 use cudarc::driver::sys::CUevent_flags;
 
+use super::agreement;
 use super::comm::{Comm, Message};
 use super::communicator::{Communicator, bind};
 use super::memory::Memory;
@@ -15,7 +16,7 @@ use super::timeline::Marks;
 use super::{MAX_CTAS, sys};
 use crate::cuda::{Gemm, failed};
 use crate::distributed::grid::Axis;
-use crate::distributed::plan::{AGREEMENT, Plan};
+use crate::distributed::plan::Plan;
 use crate::distributed::schedule::{Buffer, Queue, Work};
 use crate::distributed::scheme::Scheme;
 use crate::distributed::transfer::{Transfer, transfers};
@@ -66,9 +67,8 @@ impl Communicator {
     /// and scheme: that is checked before anything else. Plans are made, run and dropped in the same order on all ranks.
     ///
     /// # Errors
-    /// [`Error::GridRanks`], [`Error::Disagreement`]; those of [`Plan::new`] and of [`Handle::load`](crate::cuda::Handle::load);
-    /// [`Error::Driver`] where the device has no room; [`Error::Nccl`] where NCCL fails, [`Error::Deadline`] where another rank does not
-    /// come.
+    /// [`Error::Ranks`], [`Error::Disagreement`]; those of [`Plan::new`] and of [`Handle::load`](crate::cuda::Handle::load);
+    /// [`Error::Driver`] where the device has no room; [`Error::Collective`] where NCCL fails, or another rank does not come.
     pub fn plan(&self, problem: &Problem, scheme: &Scheme) -> Result<DistributedGemm, Error> {
         self.plan_by(scheme, &|device| Plan::new(problem, scheme, self.rank(), device))
     }
@@ -95,12 +95,12 @@ impl Communicator {
         let device = self.handle().device();
         let own = match scheme.grid.ranks() {
             ranks if ranks == self.ranks() => plan(device),
-            grid => Err(Error::GridRanks { grid, ranks: self.ranks() }),
+            ranks => Err(Error::Ranks { ranks, given: self.ranks() }),
         };
         // A rank without a plan says so, that the others need not wait for it.
-        let all = self.all_gather(&own.as_ref().map_or([0; AGREEMENT], Plan::agreement))?;
+        let all = self.all_gather(&agreement::message(own.as_ref().ok()))?;
         let own = own?;
-        own.check_agreement(&all)?;
+        agreement::check(&own, &all)?;
         let comms = Comms::new(self, scheme)?;
         let mut memory = self.shared(&own, &comms)?;
         let streams = self.streams()?;

@@ -9,6 +9,7 @@
 //! which communicators are aborted and an error names this rank and what it waited for. What the device does then may still hang:
 //! the process ends.
 
+mod agreement;
 mod comm;
 mod communicator;
 mod copy;
@@ -24,7 +25,6 @@ mod wait;
 
 pub use communicator::{Communicator, GRACE, Id, Reduction};
 pub use gemm::DistributedGemm;
-pub use timeline::Span;
 
 /// The most blocks of NCCL's kernels where a collective takes them instead of copy engines, and so SMs that products leave to it. On four
 /// H200, AllGather reaches half of its bandwidth with 8 of them.

@@ -28,11 +28,10 @@ impl Communicator {
     /// with the same; it gathers once. Where the axis has one rank, nothing is gathered, and it does not.
     ///
     /// # Errors
-    /// [`Error::GridRanks`]; [`Error::Driver`] where the device has no room; [`Error::Nccl`], [`Error::Deadline`] where another rank does
-    /// not come.
+    /// [`Error::Ranks`]; [`Error::Driver`] where the device has no room; [`Error::Collective`] where another rank does not come.
     pub fn uses_copy_engines(&self, grid: Grid, axis: Axis, bytes: u64) -> Result<bool, Error> {
         if grid.ranks() != self.ranks() {
-            return Err(Error::GridRanks { grid: grid.ranks(), ranks: self.ranks() });
+            return Err(Error::Ranks { ranks: grid.ranks(), given: self.ranks() });
         }
         if grid.along(axis) < 2 || bytes == 0 {
             return Ok(false);
@@ -84,7 +83,7 @@ pub unsafe fn uses_copy_engines(
     while !is_complete(&event)? {
         comm.check(|| WHAT.into())?;
         if !patience.pause() {
-            return Err(Error::Deadline { rank: comm.rank(), what: WHAT.into(), waited: patience.waited() });
+            return Err(patience.over(comm.rank(), WHAT.into()));
         }
     }
     // SAFETY: upheld by the caller.

@@ -12,8 +12,8 @@ use super::gemm::{DistributedGemm, address_of};
 use super::stream::{self, Stream};
 use super::sys;
 use crate::cuda::is_capturing;
-use crate::distributed::schedule::{Buffer, Factor, Queue, Task, Work};
-use crate::plan::{self, Address, Bindings, Buffers};
+use crate::distributed::schedule::{Buffer, Queue, Task, Work};
+use crate::plan::Address;
 use crate::{Abc, Error, Scalar};
 
 /// What a run is given.
@@ -30,8 +30,8 @@ impl DistributedGemm {
     ///
     /// # Errors
     /// [`Error::Elements`], [`Error::ShortBuffer`], [`Error::WrongDevice`] and [`Error::Capturing`] before anything is queued. Then
-    /// [`Error::Alignment`] and [`Error::Driver`] where the driver refuses; [`Error::Nccl`] and [`Error::Deadline`], with this rank and the
-    /// task, where another rank does not come. After those the communicator is aborted.
+    /// [`Error::Alignment`] and [`Error::Driver`] where the driver refuses; [`Error::Collective`], with this rank and the task, where another
+    /// rank does not come. After those the communicator is aborted.
     pub fn run<I: Scalar, O: Scalar>(
         &mut self,
         stream: &CudaStream,
@@ -41,17 +41,8 @@ impl DistributedGemm {
         beta: f32,
         c: &mut dyn DevicePtrMut<O>,
     ) -> Result<(), Error> {
-        let (problem, handle) = (self.plan.problem(), self.communicator.handle());
-        let (takes, found) = ([problem.input, problem.output], [I::ELEMENT, O::ELEMENT]);
-        if takes != found {
-            return Err(Error::Elements { kernel: "the plan", takes, found });
-        }
-        let least = self.plan.extents();
-        for (operand, elements, least) in [("A", a.len(), least.a), ("B", b.len(), least.b), ("C", c.len(), least.c)] {
-            if elements < least {
-                return Err(Error::ShortBuffer { operand, elements, least });
-            }
-        }
+        self.plan.check_given([I::ELEMENT, O::ELEMENT], [a.len(), b.len(), c.len()])?;
+        let handle = self.communicator.handle();
         handle.check_context("stream", stream.context())?;
         for (operand, of) in [("A", a.stream()), ("B", b.stream()), ("C", c.stream())] {
             handle.check_context(operand, of.context())?;
@@ -70,9 +61,9 @@ impl DistributedGemm {
     /// As of [`Self::run`].
     ///
     /// # Safety
-    /// The stream is one of the communicator's context, or null. From the addresses on, the elements of
-    /// [`Plan::extents`](crate::distributed::Plan::extents) can be read, and C's written, until the run is done, which the stream waits
-    /// for; nothing else writes to them meanwhile.
+    /// The stream is one of the communicator's context, or null. From the addresses on are the matrices of
+    /// [`Plan::share`](crate::distributed::Plan::share), with the plan's elements and leading dimensions. They can be read, and C
+    /// written, until the run is done, which the stream waits for; nothing else writes to them meanwhile.
     pub unsafe fn run_raw(
         &mut self,
         stream: CUstream,
@@ -161,26 +152,11 @@ impl DistributedGemm {
                     comm.reduce_scatter(message, stream.raw(), what, patience)
                 }
                 Work::Prepare { gemm, operand, source, target } => {
-                    let loaded = self.gemms[*gemm].loaded();
-                    let of =
-                        [plan::Buffer::A, plan::Buffer::B].into_iter().filter_map(|of| loaded.plan().preparation(of));
-                    for preparation in of.filter(|preparation| preparation.operand == *operand) {
-                        let parts = preparation.bytes().at(target.address(base));
-                        let addresses = parts.with(preparation.source, source.address(base));
-                        let bindings = Bindings::new(addresses, given.alpha, given.beta);
-                        loaded.prepare(stream.raw(), *operand, &bindings)?;
-                    }
-                    Ok(())
+                    let bindings = self.plan.bindings_of_prepass(*gemm, *operand, [*source, *target], base);
+                    self.gemms[*gemm].loaded().prepare(stream.raw(), *operand, &bindings)
                 }
                 Work::Product(product) => {
-                    let parts: Buffers<Address> = self.plan.parts_of(product, base);
-                    let addresses =
-                        [(plan::Buffer::A, product.a), (plan::Buffer::B, product.b), (plan::Buffer::C, product.c)];
-                    let addresses =
-                        addresses.into_iter().fold(parts, |all, (buffer, place)| all.with(buffer, place.address(base)));
-                    let beta = if product.beta == Factor::Beta { given.beta } else { 0.0 };
-                    let are_prepared = product.are_prepared();
-                    let bindings = Bindings { are_prepared, ..Bindings::new(addresses, given.alpha, beta) };
+                    let bindings = self.plan.bindings_of(product, [given.alpha, given.beta], base);
                     self.gemms[product.gemm].run_raw(stream.raw(), &bindings)
                 }
             }

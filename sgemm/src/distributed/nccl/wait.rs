@@ -13,7 +13,7 @@ impl DistributedGemm {
     /// [`Communicator::grace`](super::Communicator::grace), say. After an error the communicator is aborted, and the result undefined.
     ///
     /// # Errors
-    /// [`Error::Deadline`], [`Error::Nccl`] or [`Error::Driver`]; the first two name this rank and the oldest task that is not done.
+    /// [`Error::Collective`], which names this rank and the oldest task that is not done, or [`Error::Driver`].
     pub fn wait(&mut self, limit: Duration) -> Result<(), Error> {
         let Some(queued) = self.queued else { return Ok(()) };
         let outcome = self.poll(queued, limit);
@@ -30,8 +30,7 @@ impl DistributedGemm {
         while !is_complete(&self.events.end)? {
             self.check()?;
             if !patience.pause() {
-                let (rank, what) = (self.communicator.rank(), self.oldest());
-                return Err(Error::Deadline { rank, what, waited: patience.waited() });
+                return Err(patience.over(self.communicator.rank(), self.oldest()));
             }
         }
         // A communicator that was aborted lets its kernels end: without a result.

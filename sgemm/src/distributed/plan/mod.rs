@@ -6,15 +6,14 @@ mod operand;
 mod products;
 mod reserve;
 
-pub use agreement::{AGREEMENT, Argument};
 use builder::Builder;
-use gpu_kernels::Element;
+use gpu_kernels::{Element, Operand};
 
-use super::schedule::{Buffer, Product, Task};
+use super::schedule::{Buffer, Factor, Place, Product, Task};
 use super::scheme::{Scheme, Share};
-use crate::plan::{self, Address, Buffers, Plan as Gemm, WORKSPACE_ALIGNMENT};
+use crate::plan::{self, Address, Bindings, Buffers, Plan as Gemm, WORKSPACE_ALIGNMENT};
 use crate::problem::{Order, Problem, Scalars, View};
-use crate::{Abc, Device, Error};
+use crate::{Abc, Determinism, Device, Error};
 
 /// What one rank does for a problem. All ranks of the grid make theirs with the same problem and scheme.
 ///
@@ -49,7 +48,8 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Rank`] where the grid has no such rank; [`Error::NotDistributed`] for what only one device can do: batches, D apart from C,
-    /// an epilogue, alpha and beta in device memory, and several layers where C is not of f32; those of [`Problem::validate`];
+    /// an epilogue, alpha and beta in device memory, and several layers where C is not of f32, or where the problem has
+    /// [`Determinism::PerElement`]; those of [`Problem::validate`];
     /// those of [`select::plan`](crate::select::plan), of local products.
     pub fn with_leading_dimensions(
         problem: &Problem,
@@ -116,18 +116,6 @@ impl Plan {
         &self.leading
     }
 
-    /// Elements that are read or written of the rank's A, B and C, gaps between their rows or columns counted.
-    #[must_use]
-    pub fn extents(&self) -> Abc<usize> {
-        let [a, b, c, _] = self.problem.views();
-        let extent = |view: View, local, ld: usize| match lines(&view, local) {
-            Ok((line, count)) if line > 0 && count > 0 => (count - 1) * ld + line,
-            _ => 0,
-        };
-        let Self { share, leading, .. } = self;
-        Abc { a: extent(a, share.a, leading.a), b: extent(b, share.b, leading.b), c: extent(c, share.c, leading.c) }
-    }
-
     /// What the rank does, such that each task comes after those that it waits for.
     #[must_use]
     pub fn tasks(&self) -> &[Task] {
@@ -146,19 +134,65 @@ impl Plan {
         self.bytes[buffer.index()]
     }
 
-    /// The addresses of the parts of a product's workspace, prepared operands included, where `base` is that of a buffer.
+    /// What a product's plan is run with, where `base` is the address of a buffer, and `factors` are alpha and beta.
     #[must_use]
-    pub fn parts_of(&self, product: &Product, base: impl Fn(Buffer) -> Address) -> Buffers<Address> {
+    pub fn bindings_of(
+        &self,
+        product: &Product,
+        [alpha, beta]: [f32; 2],
+        base: impl Fn(Buffer) -> Address,
+    ) -> Bindings {
         let gemm = &self.gemms[product.gemm];
-        let own = gemm.part_bytes_with(product.are_prepared()).at(base(Buffer::Scratch));
-        let prepared = [(plan::Buffer::A, product.prepared.a), (plan::Buffer::B, product.prepared.b)];
-        let mut parts = own;
-        for (operand, place) in prepared {
-            let (Some(place), Some(preparation)) = (place, gemm.preparation(operand)) else { continue };
+        let are_prepared = product.are_prepared();
+        let mut addresses = gemm.part_bytes_with(are_prepared).at(base(Buffer::Scratch));
+        for (operand, place) in [(Operand::A, product.prepared.a), (Operand::B, product.prepared.b)] {
+            let (Some(place), Some(preparation)) = (place, gemm.preparation_of(operand)) else { continue };
             let there = preparation.bytes().at(place.address(&base));
-            preparation.parts().for_each(|part| parts[part] = there[part]);
+            preparation.parts().for_each(|part| addresses[part] = there[part]);
         }
-        parts
+        for (operand, place) in
+            [(plan::Buffer::A, product.a), (plan::Buffer::B, product.b), (plan::Buffer::C, product.c)]
+        {
+            addresses[operand] = place.address(&base);
+        }
+        let beta = if product.beta == Factor::Beta { beta } else { 0.0 };
+        Bindings { are_prepared, ..Bindings::new(addresses, alpha, beta) }
+    }
+
+    /// What the pre-passes of an operand are run with: from its place to that of what they make.
+    #[must_use]
+    pub fn bindings_of_prepass(
+        &self,
+        gemm: usize,
+        operand: Operand,
+        [source, target]: [Place; 2],
+        base: impl Fn(Buffer) -> Address,
+    ) -> Bindings {
+        let mut addresses = Buffers::default();
+        if let Some(preparation) = self.gemms[gemm].preparation_of(operand) {
+            addresses = preparation.bytes().at(target.address(&base));
+            addresses[preparation.source] = source.address(&base);
+        }
+        Bindings::new(addresses, 1.0, 0.0)
+    }
+
+    /// Checks the elements that a run was given, and how many of A, B and C.
+    pub(super) fn check_given(&self, found: [Element; 2], given: [usize; 3]) -> Result<(), Error> {
+        let Self { problem, share, leading, .. } = self;
+        let takes = [problem.input, problem.output];
+        if found != takes {
+            return Err(Error::Elements { kernel: "the plan", takes, found });
+        }
+        let [a, b, c, _] = problem.views();
+        let of_each = [(a, share.a, leading.a), (b, share.b, leading.b), (c, share.c, leading.c)];
+        for ((view, local, ld), elements) in of_each.into_iter().zip(given) {
+            let (line, lines) = lines(&view, local)?;
+            let least = if line == 0 || lines == 0 { 0 } else { (lines - 1) * ld + line };
+            if elements < least {
+                return Err(Error::ShortBuffer { operand: view.name, elements, least });
+            }
+        }
+        Ok(())
     }
 
     /// Bytes of all parts of the workspace, each at a multiple of [`WORKSPACE_ALIGNMENT`].
@@ -166,6 +200,11 @@ impl Plan {
     pub fn workspace_bytes(&self) -> u64 {
         Buffer::PARTS.into_iter().map(|part| self.part_bytes(part).next_multiple_of(WORKSPACE_ALIGNMENT)).sum()
     }
+}
+
+/// Whether partial sums of several layers may be added: in f32, and in an order that depends on the grid.
+pub(super) fn allows_layers(problem: &Problem) -> bool {
+    problem.output == Element::F32 && problem.determinism == Determinism::PerProblem
 }
 
 fn check(problem: &Problem, scheme: &Scheme, rank: usize) -> Result<(), Error> {
@@ -179,7 +218,10 @@ fn check(problem: &Problem, scheme: &Scheme, rank: usize) -> Result<(), Error> {
         (problem.d.is_some(), "a D apart from C"),
         (!problem.epilogue.is_plain(), "an epilogue"),
         (problem.scalars == Scalars::Device, "alpha and beta in device memory"),
-        (scheme.grid.layers > 1 && problem.output != Element::F32, "a C of 16-bit elements over several layers"),
+        (
+            scheme.grid.layers > 1 && !allows_layers(problem),
+            "a C of 16-bit elements, or bits per element, over several layers",
+        ),
     ];
     match refused.into_iter().find(|(is_asked_for, _)| *is_asked_for) {
         Some((_, what)) => Err(Error::NotDistributed { what }),
