@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cudarc::driver::sys as driver;
+use cudarc::driver::sys::{self as driver, CUevent_flags};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
 
 use super::comm::{Comm, Message};
@@ -19,6 +19,7 @@ use crate::distributed::grid::{Axis, Grid};
 use crate::distributed::launcher::Launched;
 use crate::distributed::patience::Patience;
 use crate::distributed::rendezvous::meet;
+use crate::plan::Address;
 
 /// How long ranks wait for each other by default, beside the time that the work itself takes.
 pub const GRACE: Duration = Duration::from_secs(30);
@@ -194,12 +195,10 @@ impl Communicator {
     /// # Errors
     /// As of [`Self::all_reduce_on`].
     pub fn all_reduce(&self, reduction: Reduction, values: &mut [f64]) -> Result<(), Error> {
-        let bytes = size_of_val(values);
-        let memory = self.on_device(values.as_ptr().cast(), bytes, bytes)?;
-        // SAFETY: the memory has room for the values, and is used in the order of the stream.
-        unsafe { self.reduce(memory.address(), values.len(), reduction, self.0.stream.raw()) }?;
-        // SAFETY: as above; `values` has as many bytes.
-        unsafe { self.to_host(memory, 0, values.as_mut_ptr().cast(), bytes) }
+        let own = values.to_vec();
+        let (count, stream) = (own.len(), self.0.stream.raw());
+        // SAFETY: the memory begins with so many values.
+        self.exchange(&own, values, |memory, _| unsafe { self.reduce(memory, count, reduction, stream) })
     }
 
     /// The values of all ranks, in the order of ranks. All ranks call it with as many; it waits for them.
@@ -207,16 +206,13 @@ impl Communicator {
     /// # Errors
     /// As of [`Self::all_reduce_on`].
     pub fn all_gather(&self, values: &[u64]) -> Result<Vec<u64>, Error> {
-        let bytes = size_of_val(values);
-        let mut all = vec![0_u64; values.len() * self.ranks()];
-        let memory = self.on_device(values.as_ptr().cast(), bytes, bytes * (self.ranks() + 1))?;
-        let (send, receive) = (memory.address(), memory.address() + bytes as u64);
-        let message = Message { send, receive, count: values.len(), element: sys::UINT64 };
-        // SAFETY: the memory has room for this rank's values and behind them for those of all, and is used in the order of the stream.
-        unsafe {
-            self.0.world.all_gather(message, self.0.stream.raw(), || "AllGather of values".into(), self.patience())?;
-            self.to_host(memory, bytes, all.as_mut_ptr().cast(), size_of_val(all.as_slice()))?;
-        }
+        let mut all = vec![0; values.len() * self.ranks()];
+        self.exchange(values, &mut all, |send, receive| {
+            let message = Message { send, receive, count: values.len(), element: sys::UINT64 };
+            let what = || "AllGather of values".to_owned();
+            // SAFETY: this rank's values are at one address, and there is room for all at the other.
+            unsafe { self.0.world.all_gather(message, self.0.stream.raw(), what, self.patience()) }
+        })?;
         Ok(all)
     }
 
@@ -224,7 +220,7 @@ impl Communicator {
     /// At the address are so many values, which live until the stream has come past this. The context is current.
     unsafe fn reduce(
         &self,
-        address: u64,
+        address: Address,
         count: usize,
         reduction: Reduction,
         stream: driver::CUstream,
@@ -238,42 +234,44 @@ impl Communicator {
         unsafe { self.0.world.all_reduce(message, operation, stream, self.patience()) }
     }
 
-    /// Memory of `room` bytes, which begins with a copy of what is there.
-    fn on_device(&self, from: *const c_void, bytes: usize, room: usize) -> Result<Memory, Error> {
-        let memory = Memory::plain(self.handle().context(), room.max(1) as u64)?;
-        bind(self.handle().context())?;
+    /// Copies values to the device, has `queue` do something there in the communicator's own stream, and waits for what it leaves. It is
+    /// given where the values are, and where there is room for those that are received: the same where these are as many.
+    fn exchange<T: Scalar64>(
+        &self,
+        own: &[T],
+        received: &mut [T],
+        queue: impl FnOnce(Address, Address) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let context = self.handle().context();
+        let (bytes, all) = (size_of_val(own), size_of_val(received));
+        let mut memory = Memory::plain(context, (bytes + all).max(1) as u64)?;
+        let send = memory.address();
+        let receive = if bytes == all { send } else { send + bytes as u64 };
+        bind(context)?;
         // SAFETY: as many bytes are there and in the memory. The driver has read them when it returns.
-        let status = unsafe { driver::cuMemcpyHtoD_v2(memory.address(), from, bytes) };
-        checked(status, || "copy values to the device".into())?;
-        Ok(memory)
+        checked(unsafe { driver::cuMemcpyHtoD_v2(send, own.as_ptr().cast(), bytes) }, || {
+            "copy values to the device".into()
+        })?;
+        let done = queue(send, receive).and_then(|()| self.finish());
+        // What did not end may still use it.
+        done.inspect_err(|_| self.give_up([&mut memory]))?;
+        // SAFETY: as many bytes are in the memory from there on, and in the slice, whose type takes any bits.
+        let status = unsafe { driver::cuMemcpyDtoH_v2(received.as_mut_ptr().cast(), receive, all) };
+        checked(status, || "copy values from the device".into())
     }
 
-    /// Waits for the stream, and copies what is in the memory then.
-    ///
-    /// # Safety
-    /// `bytes` bytes are in the memory from `offset` on, and can be written to `to`.
-    unsafe fn to_host(&self, mut memory: Memory, offset: usize, to: *mut c_void, bytes: usize) -> Result<(), Error> {
-        let event = self.handle().context().new_event(None).map_err(|error| failed("create an event".into(), error))?;
+    /// Waits for the communicator's own stream.
+    fn finish(&self) -> Result<(), Error> {
+        let event = self.event(CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
         self.0.stream.record(&event)?;
         let patience = self.patience();
-        let what = || "exchange of values".to_owned();
-        loop {
-            let outcome = match is_complete(&event) {
-                Ok(true) => break,
-                Ok(false) if patience.pause() => self.0.world.check(what),
-                Ok(false) => Err(patience.over(self.rank(), what())),
-                Err(error) => Err(error),
-            };
-            if let Err(error) = outcome {
-                memory.leak();
-                self.abort();
-                return Err(error);
+        while !is_complete(&event)? {
+            self.0.world.check(|| "exchange of values".into())?;
+            if !patience.pause() {
+                return Err(patience.over(self.rank(), "exchange of values".into()));
             }
         }
-        // SAFETY: upheld by the caller.
-        checked(unsafe { driver::cuMemcpyDtoH_v2(to, memory.address() + offset as u64, bytes) }, || {
-            "copy values from the device".into()
-        })
+        Ok(())
     }
 
     /// The communicator of this rank's group along an axis; all ranks ask for the same ones in the same order.
@@ -309,6 +307,13 @@ impl Communicator {
         Patience::new(self.0.grace)
     }
 }
+
+/// Numbers of 64 bits, any of which are values.
+trait Scalar64: Copy {}
+
+impl Scalar64 for u64 {}
+
+impl Scalar64 for f64 {}
 
 /// Makes the context current.
 pub(super) fn bind(context: &Arc<CudaContext>) -> Result<(), Error> {

@@ -104,7 +104,8 @@ impl Communicator {
         let comms = Comms::new(self, scheme)?;
         let mut memory = self.shared(&own, &comms)?;
         let streams = self.streams()?;
-        let engines = self.probe(&own, &comms, &memory, &streams[Queue::Inbound as usize])?;
+        let found = self.probe(&own, &comms, &memory, &streams[Queue::Inbound as usize]);
+        let engines = found.inspect_err(|_| self.give_up(memory.iter_mut().map(|(_, memory)| memory)))?;
         // Kernels of NCCL want SMs of their own.
         let fewer = device.sm_count.saturating_sub(MAX_CTAS).max(1);
         let own = if engines == Some(false) { plan(&Device { sm_count: fewer, ..device.clone() })? } else { own };
@@ -182,6 +183,12 @@ impl Communicator {
         let event = || self.event(CUevent_flags::CU_EVENT_DISABLE_TIMING);
         let done = plan.tasks().iter().map(|_| event()).collect::<Result<_, _>>()?;
         Ok(Events { begin: event()?, done, end: event()?, marks: None })
+    }
+
+    /// Aborts what may wait for ever, and leaves memory to the process that something may still use.
+    pub(super) fn give_up<'a>(&self, memory: impl IntoIterator<Item = &'a mut Memory>) {
+        memory.into_iter().for_each(Memory::leak);
+        self.abort();
     }
 
     pub(super) fn event(&self, flags: CUevent_flags) -> Result<CudaEvent, Error> {

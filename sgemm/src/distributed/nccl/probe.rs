@@ -51,12 +51,7 @@ impl Communicator {
         bind(context)?;
         // SAFETY: as many bytes were allocated, of this rank and of all; they are left to the process where something may still use them.
         let found = unsafe { uses_copy_engines(&comm, &stream, context, message, self.patience()) };
-        if found.is_err() {
-            send.leak();
-            receive.leak();
-            self.abort();
-        }
-        found
+        found.inspect_err(|_| self.give_up([&mut send, &mut receive]))
     }
 }
 

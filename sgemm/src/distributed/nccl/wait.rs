@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use super::gemm::DistributedGemm;
-use super::memory::Memory;
 use super::stream::is_complete;
 use crate::Error;
 use crate::distributed::patience::Patience;
@@ -49,11 +48,10 @@ impl DistributedGemm {
         open.map_or_else(|| "the end of the run".into(), ToString::to_string)
     }
 
-    /// Aborts what may wait for ever, and leaves memory to the process that something may still use.
+    /// After a failure.
     pub(super) fn give_up(&mut self) {
         self.queued = None;
-        self.communicator.abort();
-        self.memory.iter_mut().for_each(|(_, memory)| Memory::leak(memory));
+        self.communicator.give_up(self.memory.iter_mut().map(|(_, memory)| memory));
     }
 }
 
