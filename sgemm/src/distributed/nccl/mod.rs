@@ -13,6 +13,8 @@ mod agreement;
 mod comm;
 mod communicator;
 mod copy;
+#[cfg(test)]
+mod fake;
 mod gemm;
 mod library;
 mod memory;

@@ -385,3 +385,6 @@ impl Drop for Comm {
 fn pointer(address: Address) -> *mut c_void {
     ptr::without_provenance_mut(address as usize)
 }
+
+#[cfg(test)]
+mod tests;
