@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUstream, CUstreamCaptureStatus};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+#[cfg(feature = "distributed")]
+use gpu_kernels::Operand;
 use gpu_kernels::{Ab, Step};
 
 use super::arguments::Arguments;
@@ -184,6 +186,21 @@ impl Gemm {
         }
     }
 
+    /// The pre-passes of one operand alone.
+    ///
+    /// # Safety
+    /// As of [`Loaded::prepare`].
+    #[cfg(feature = "distributed")]
+    pub(crate) unsafe fn prepare_raw(
+        &self,
+        stream: CUstream,
+        operand: Operand,
+        bindings: &Bindings,
+    ) -> Result<(), Error> {
+        // SAFETY: upheld by the caller.
+        unsafe { self.loaded.prepare(stream, operand, bindings) }
+    }
+
     pub(super) fn handle(&self) -> &Handle {
         &self.handle
     }
@@ -203,7 +220,7 @@ impl Gemm {
 }
 
 /// Whether work that is queued in the stream goes into a graph instead.
-pub(super) fn is_capturing(stream: CUstream) -> Result<bool, Error> {
+pub(crate) fn is_capturing(stream: CUstream) -> Result<bool, Error> {
     let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     // SAFETY: the stream is alive, and `status` a place to write to.
     checked(unsafe { sys::cuStreamIsCapturing(stream, &raw mut status) }, || {
