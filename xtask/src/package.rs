@@ -25,7 +25,7 @@ const MOST_BYTES: u64 = 10 << 20;
 
 /// Fails if the library or the packages of it do not build, with any of its features.
 pub fn check() -> Result<()> {
-    for features in TARGET_FEATURES {
+    for features in TARGET_FEATURES.into_iter().chain(["distributed"]) {
         let lints = ["clippy", "-p", "sgemm", "--no-default-features", "--features", features, "--", "-Dwarnings"];
         run(&mut cargo(lints))?;
     }
