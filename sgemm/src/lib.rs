@@ -67,6 +67,8 @@ mod problem;
 mod product;
 mod scalar;
 pub mod select;
+#[cfg(feature = "distributed")]
+pub mod streamed;
 
 pub use accuracy::AccuracyClass;
 pub use cudarc;

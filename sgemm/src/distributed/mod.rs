@@ -34,6 +34,8 @@ mod simulate;
 pub use choose::{Prediction, choose, predict, timeline};
 pub use cyclic::Cyclic;
 #[cfg(feature = "emulator")]
+pub(crate) use emulated::next_random;
+#[cfg(feature = "emulator")]
 pub use emulated::{Cluster, Fault};
 pub use grid::{Axis, Grid, Position};
 pub use machine::{Link, Machine};

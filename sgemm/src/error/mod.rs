@@ -304,6 +304,14 @@ pub enum Error {
         what: &'static str,
     },
 
+    /// So few bytes of a GPU's memory that they do not hold what it multiplies at once.
+    DeviceMemory {
+        /// The bytes that it may use.
+        limit: u64,
+        /// The least that would do.
+        least: u64,
+    },
+
     /// A table of what is fastest that cannot be read.
     BadTable {
         /// The line, counted from 1.

@@ -47,6 +47,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "cuda",
             "emulator",
             "distributed",
+            "streamed",
         ],
     ),
     (
