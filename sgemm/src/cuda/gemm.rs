@@ -184,6 +184,11 @@ impl Gemm {
         }
     }
 
+    #[cfg(feature = "distributed")]
+    pub(crate) fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
     pub(super) fn handle(&self) -> &Handle {
         &self.handle
     }

@@ -308,8 +308,8 @@ pub enum Error {
     DeviceMemory {
         /// The bytes that it may use.
         limit: u64,
-        /// The least that would do.
-        least: u64,
+        /// Bytes that would do.
+        enough: u64,
     },
 
     /// A table of what is fastest that cannot be read.

@@ -23,28 +23,26 @@ pub(super) struct Search<'a> {
 type Cut = (usize, [usize; 2], usize);
 
 impl<'a> Search<'a> {
-    /// The best part for a GPU, with these rows and columns of C and so many bytes of memory.
-    pub fn best(&mut self, gpu: usize, block: &[Range<usize>; 2], limit: u64) -> Result<Part, Error> {
-        let mut least = u64::MAX;
+    /// The best part for a GPU, with these rows and columns of C and so many bytes of memory; `None` where these are too few.
+    pub fn best(&mut self, gpu: usize, block: &[Range<usize>; 2], limit: u64) -> Result<Option<Part>, Error> {
         for shortest in SHORTEST {
             let mut best: Option<(f64, Part)> = None;
             for (products, tile, piece) in self.cuts(block, shortest, limit) {
-                if products > MOST_PRODUCTS && best.is_some() {
+                if products > MANY_PRODUCTS && best.is_some() {
                     break;
                 }
-                let cut = (products, tile, piece);
-                for part in self.parts(gpu, block, cut, limit, &mut least)? {
-                    let time_us = part.predicted_us(FACTORS);
+                for part in self.parts(gpu, block, (products, tile, piece), limit)? {
+                    let time_us = FACTORS.iter().map(|factors| part.predicted_us(*factors)).sum();
                     if best.as_ref().is_none_or(|(least_us, _)| time_us < *least_us) {
                         best = Some((time_us, part));
                     }
                 }
             }
             if let Some((_, part)) = best {
-                return Ok(part);
+                return Ok(Some(part));
             }
         }
-        Err(Error::DeviceMemory { limit, least })
+        Ok(None)
     }
 
     /// The part with the shape that is best for another of the same size.
@@ -60,19 +58,14 @@ impl<'a> Search<'a> {
         block: &[Range<usize>; 2],
         (_, tile, piece): Cut,
         limit: u64,
-        least: &mut u64,
     ) -> Result<Vec<Part>, Error> {
         let geometry = match self.geometry(block, tile, piece, limit) {
-            Err(Error::WorkspaceLimit { least: of_workspace, .. }) => {
-                *least = (*least).min(of_workspace.saturating_mul(2));
-                return Ok(Vec::new());
-            }
+            Err(Error::WorkspaceLimit { .. }) => return Ok(Vec::new()),
             geometry => geometry?,
         };
-        *least = (*least).min(geometry.least_bytes());
-        let shapes = Kept::ALL.into_iter().filter_map(|kept| {
-            let slots = geometry.slots(kept, limit)?;
-            Some(Shape { tile, piece, slots, kept })
+        let shapes = Kept::ALL.into_iter().flat_map(|kept| {
+            let slots = geometry.slots(kept, limit).into_iter().flatten();
+            slots.map(move |slots| Shape { tile, piece, slots, kept })
         });
         Ok(shapes.map(|shape| Builder::new(gpu, &geometry, &self.kernels, &self.rates, shape).build()).collect())
     }
@@ -104,6 +97,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
+        cuts.retain(|(products, ..)| *products <= MOST_PRODUCTS);
         cuts.sort_by_key(|(products, ..)| *products);
         cuts
     }
@@ -113,15 +107,18 @@ impl<'a> Search<'a> {
 const SHORTEST: [usize; 3] = [512, 64, 8];
 
 /// Cuts into more products are left out where there are others.
-const MOST_PRODUCTS: usize = 2048;
+const MANY_PRODUCTS: usize = 2048;
 
-/// Alpha and beta that a cut is chosen for: C is written, not read.
-const FACTORS: [f32; 2] = [1.0, 0.0];
+/// Cuts into more products are left out in any case: launches would take longer than what they compute.
+const MOST_PRODUCTS: usize = 1 << 16;
+
+/// Alpha and beta that a cut is chosen for: with C that is written alone, and that is read, too.
+const FACTORS: [[f32; 2]; 2] = [[1.0, 0.0], [1.0, 1.0]];
 
 /// The whole extent, half of it, and so on.
 fn widths(whole: usize, shortest: usize) -> Vec<usize> {
     let counts = std::iter::successors(Some(1_usize), |count| count.checked_mul(2));
-    let widths = counts.map(|count| Chunks::width(count, whole).min(whole));
+    let widths = counts.map(|count| Chunks::width(count, whole).min(whole).max(1));
     let mut widths: Vec<_> =
         widths.take_while(|width| *width >= shortest.min(whole)).take(usize::BITS as usize).collect();
     widths.dedup();
@@ -135,8 +132,8 @@ mod tests {
     #[test]
     fn widths_are_halved() {
         assert_eq!(widths(4096, 512), [4096, 2048, 1024, 512]);
-        assert_eq!(widths(1000, 512), [1000, 512]);
+        assert_eq!(widths(1100, 512), [1100, 640]);
         assert_eq!(widths(100, 8), [100, 56, 32, 16, 8]);
-        assert_eq!([widths(0, 512), widths(5, 8)], [vec![0], vec![5]]);
+        assert_eq!([widths(0, 512), widths(5, 8)], [vec![1], vec![5]]);
     }
 }

@@ -75,23 +75,20 @@ impl<'a> Geometry<'a> {
         };
         let (numbers, prepared, scratch) = (HashMap::new(), Ab { a: 0, b: 0 }, 0);
         let mut new = Self { problem, matrices, rows, columns, tile, piece, numbers, raw, prepared, scratch };
-        if raw.a.saturating_add(raw.b).saturating_add(raw.c) > limit {
-            // No kernel is looked for where not even its operands have room.
-            return Ok(new);
-        }
+        // No kernel is looked for where not even its operands have room.
+        let Some(beside) = limit.checked_sub(raw.a.saturating_add(raw.b).saturating_add(raw.c)) else { return Ok(new) };
         for m in lengths(new.rows.len(), tile[0]) {
             for n in lengths(new.columns.len(), tile[1]) {
                 for k in lengths(problem.k, piece) {
-                    new.add([m, n, k], kernels, limit)?;
+                    new.add([m, n, k], kernels, beside)?;
                 }
             }
         }
         Ok(new)
     }
 
-    fn add(&mut self, sizes: [usize; 3], kernels: &mut Kernels<'_>, limit: u64) -> Result<(), Error> {
-        // Operands and their copies need room, too.
-        let number = kernels.number(&self.local_problem(sizes), limit / 2)?;
+    fn add(&mut self, sizes: [usize; 3], kernels: &mut Kernels<'_>, workspace: u64) -> Result<(), Error> {
+        let number = kernels.number(&self.local_problem(sizes), workspace)?;
         let gemm = kernels.gemm(number);
         let of = |buffer| padded(prepared_bytes(gemm, buffer));
         self.prepared.a = self.prepared.a.max(of(Buffer::A));
@@ -123,11 +120,6 @@ impl<'a> Geometry<'a> {
         [m, n, self.problem.k.div_ceil(self.piece.max(1)).max(1)]
     }
 
-    /// The least bytes of memory that will do, with one slot for each.
-    pub fn least_bytes(&self) -> u64 {
-        self.bytes(&Abc { a: 1, b: 1, c: 1 })
-    }
-
     /// Bytes of memory with so many slots.
     pub fn bytes(&self, slots: &Abc<usize>) -> u64 {
         let all = |count: usize, each: u64| each.saturating_mul(count as u64);
@@ -143,10 +135,11 @@ impl<'a> Geometry<'a> {
         }
     }
 
-    /// As many slots as `limit` bytes hold and are of use; `None` where there is not even one of each.
-    pub fn slots(&self, kept: Kept, limit: u64) -> Option<Abc<usize>> {
+    /// As many slots as `limit` bytes hold and are of use: for panels of the kept operand, and for those of both. `None` where there
+    /// is not even one of each.
+    pub fn slots(&self, kept: Kept, limit: u64) -> Option<[Abc<usize>; 2]> {
         let [m, n, pieces] = self.counts();
-        let most = Abc { a: (m * pieces).max(1), b: (n * pieces).max(1), c: (m * n).clamp(1, DEPTH) };
+        let most = Abc { a: (m * pieces).max(1), b: (n * pieces).max(1), c: (m * n).max(1) };
         // Rather fewer panels than no overlap, and rather no overlap than no result.
         let depths = (1..=DEPTH).rev();
         let few = |depth: usize| Abc { a: most.a.min(depth), b: most.b.min(depth), c: most.c.min(depth) };
@@ -155,13 +148,19 @@ impl<'a> Geometry<'a> {
         let spare = |slots: &Abc<usize>, each: u64| ((limit - self.bytes(slots)) / each) as usize;
         let grow_a = |slots: &mut Abc<usize>| slots.a = most.a.min(slots.a + spare(slots, a));
         let grow_b = |slots: &mut Abc<usize>| slots.b = most.b.min(slots.b + spare(slots, b));
-        match kept {
-            Kept::A => [grow_a(&mut slots), grow_b(&mut slots)],
-            Kept::B => [grow_b(&mut slots), grow_a(&mut slots)],
+        let (first, second): (Grow<'_>, Grow<'_>) = match kept {
+            Kept::A => (&grow_a, &grow_b),
+            Kept::B => (&grow_b, &grow_a),
         };
-        Some(slots)
+        first(&mut slots);
+        let mut both = slots;
+        second(&mut both);
+        Some([slots, both])
     }
 }
+
+/// Adds slots for one operand's panels.
+type Grow<'a> = &'a dyn Fn(&mut Abc<usize>);
 
 /// Blocks of a kind that are in memory at once, where each is used once: one is multiplied, one is there, one is on its way.
 const DEPTH: usize = 3;

@@ -20,6 +20,7 @@
 
 mod build;
 mod choose;
+mod cuda;
 #[cfg(feature = "emulator")]
 mod emulated;
 mod geometry;
@@ -32,6 +33,7 @@ mod simulate;
 mod slots;
 mod task;
 
+pub use cuda::{Registered, Streamed};
 #[cfg(feature = "emulator")]
 pub use emulated::Emulation;
 pub use geometry::{Kept, Shape};

@@ -54,15 +54,11 @@ impl Plan {
         let kernels = Kernels::new(device, Machine::h200().memory, time);
         let may_cut_k = problem.output == Element::F32 && problem.determinism == Determinism::PerProblem;
         let mut search = Search { problem, kernels, rates, may_cut_k };
-        let mut best: Option<(f64, Vec<Part>)> = None;
-        for rows in (1..=limits.len()).filter(|rows| limits.len().is_multiple_of(*rows)) {
-            let parts = parts(&mut search, problem, [rows, limits.len() / rows], limits)?;
-            let time_us = parts.iter().fold(0.0_f64, |latest, part| latest.max(part.predicted_us([1.0, 0.0])));
-            if best.as_ref().is_none_or(|(least_us, _)| time_us < *least_us) {
-                best = Some((time_us, parts));
-            }
-        }
-        let (_, parts) = best.ok_or(Error::NoDevice)?;
+        let Some(limit) = limits.iter().copied().min() else { return Err(Error::NoDevice) };
+        let Some(parts) = best(&mut search, limits)? else {
+            let enough = enough(&mut search, limits.len(), limit)?;
+            return Err(Error::DeviceMemory { limit, enough });
+        };
         Ok(Self { problem: *problem, parts })
     }
 
@@ -91,26 +87,52 @@ impl Plan {
     }
 }
 
-/// The parts of a grid of GPUs: C is divided among its rows and columns.
+/// The parts of the best grid of GPUs; `None` where their memory is too small for any.
+fn best(search: &mut Search<'_>, limits: &[u64]) -> Result<Option<Vec<Part>>, Error> {
+    let mut best: Option<(f64, Vec<Part>)> = None;
+    for rows in (1..=limits.len()).filter(|rows| limits.len().is_multiple_of(*rows)) {
+        let Some(parts) = parts(search, [rows, limits.len() / rows], limits)? else { continue };
+        let time_us = parts.iter().fold(0.0_f64, |latest, part| latest.max(part.predicted_us([1.0, 0.0])));
+        if best.as_ref().is_none_or(|(least_us, _)| time_us < *least_us) {
+            best = Some((time_us, parts));
+        }
+    }
+    Ok(best.map(|(_, parts)| parts))
+}
+
+/// Bytes of each GPU's memory that would do, where `limit` does not: at most twice the least.
+fn enough(search: &mut Search<'_>, gpus: usize, limit: u64) -> Result<u64, Error> {
+    let mut enough = limit.max(1);
+    while enough < u64::MAX / 2 {
+        enough *= 2;
+        if best(search, &vec![enough; gpus])?.is_some() {
+            return Ok(enough);
+        }
+    }
+    Ok(u64::MAX)
+}
+
+/// The parts of a grid of GPUs: C is divided among its rows and columns. `None` where a GPU's memory is too small.
 fn parts(
     search: &mut Search<'_>,
-    problem: &Problem,
     [rows, columns]: [usize; 2],
     limits: &[u64],
-) -> Result<Vec<Part>, Error> {
+) -> Result<Option<Vec<Part>>, Error> {
+    let problem = search.problem;
     let mut shapes: HashMap<([usize; 2], u64), Shape> = HashMap::new();
     let mut parts = Vec::with_capacity(limits.len());
     for (gpu, limit) in limits.iter().enumerate() {
         let block = [share(problem.m, rows, gpu / columns), share(problem.n, columns, gpu % columns)];
         let key = ([block[0].len(), block[1].len()], *limit);
         let part = match shapes.get(&key) {
-            Some(shape) => search.same(gpu, &block, *limit, *shape)?,
+            Some(shape) => Some(search.same(gpu, &block, *limit, *shape)?),
             None => search.best(gpu, &block, *limit)?,
         };
+        let Some(part) = part else { return Ok(None) };
         shapes.insert(key, *part.shape());
         parts.push(part);
     }
-    Ok(parts)
+    Ok(Some(parts))
 }
 
 /// The elements of a dimension that one of `count` GPUs has: equal, but for a vector.
