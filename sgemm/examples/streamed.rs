@@ -4,13 +4,10 @@ use std::time::Instant;
 
 use sgemm::Problem;
 use sgemm::cuda::{Handle, open};
-use sgemm::streamed::{Registered, Streamed};
+use sgemm::streamed::{Registered, StreamedGemm};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let first = match open(0) {
-        Ok(context) => context,
-        Err(error) => return Ok(println!("{error}")),
-    };
+    let Ok(first) = open(0).inspect_err(|error| println!("{error}")) else { return Ok(()) };
     let mut handles = vec![Handle::new(&first)?];
     while let Ok(context) = open(handles.len()) {
         handles.push(Handle::new(&context)?);
@@ -21,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // 188 MB of matrices, in 64 MiB of each GPU.
     let problem = Problem::new(m, n, k);
-    let mut streamed = Streamed::new(&handles, &problem, &vec![64 << 20; handles.len()])?;
+    let mut streamed = StreamedGemm::new(&handles, &problem, &vec![64 << 20; handles.len()])?;
     streamed.run(1.0, &a, &b, 0.0, &mut c)?;
     assert_eq!(c, vec![8000.0; m * n]);
 

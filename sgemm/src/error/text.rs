@@ -121,7 +121,10 @@ impl fmt::Display for Error {
                 write!(f, "{what} cannot be distributed: multiply on one device, or in parts")
             }
             Self::DeviceMemory { limit, enough } => {
-                write!(f, "{limit} bytes of a GPU's memory do not hold a tile of C and panels of A and B: give {enough}")
+                write!(
+                    f,
+                    "{limit} bytes of a GPU's memory do not hold a tile of C and panels of A and B: give {enough}"
+                )
             }
             Self::BadTable { line, reason } => write!(f, "line {line}: {reason}"),
         }

@@ -47,7 +47,13 @@ impl Side {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(gpu: usize, geometry: &'a Geometry<'a>, kernels: &'a Kernels<'a>, rates: &'a Rates, shape: Shape) -> Self {
+    pub fn new(
+        gpu: usize,
+        geometry: &'a Geometry<'a>,
+        kernels: &'a Kernels<'a>,
+        rates: &'a Rates,
+        shape: Shape,
+    ) -> Self {
         let Ab { a, b } = geometry.panel_bytes();
         let tiles = geometry.scratch;
         let first_a = tiles + geometry.raw.c * shape.slots.c as u64;
@@ -135,7 +141,14 @@ impl<'a> Builder<'a> {
         taken
     }
 
-    fn product(&mut self, sizes: [usize; 3], slots: [usize; 2], c: u64, is_first: bool, mut after: Vec<usize>) -> usize {
+    fn product(
+        &mut self,
+        sizes: [usize; 3],
+        slots: [usize; 2],
+        c: u64,
+        is_first: bool,
+        mut after: Vec<usize>,
+    ) -> usize {
         // All sizes that blocks have were planned for.
         let number = self.geometry.number(&sizes).unwrap_or(0);
         let gemm = self.numbers.iter().position(|known| *known == number).unwrap_or_else(|| {

@@ -15,6 +15,8 @@ pub(super) struct Search<'a> {
     pub problem: &'a Problem,
     pub kernels: Kernels<'a>,
     pub rates: Rates,
+    /// Alpha and beta that it is to be fast with.
+    pub factors: [f32; 2],
     /// Whether k may be cut: C is of f32, so that it holds sums, and their order is free.
     pub may_cut_k: bool,
 }
@@ -32,7 +34,7 @@ impl<'a> Search<'a> {
                     break;
                 }
                 for part in self.parts(gpu, block, (products, tile, piece), limit)? {
-                    let time_us = FACTORS.iter().map(|factors| part.predicted_us(*factors)).sum();
+                    let time_us = part.predicted_us(self.factors);
                     if best.as_ref().is_none_or(|(least_us, _)| time_us < *least_us) {
                         best = Some((time_us, part));
                     }
@@ -111,9 +113,6 @@ const MANY_PRODUCTS: usize = 2048;
 
 /// Cuts into more products are left out in any case: launches would take longer than what they compute.
 const MOST_PRODUCTS: usize = 1 << 16;
-
-/// Alpha and beta that a cut is chosen for: with C that is written alone, and that is read, too.
-const FACTORS: [[f32; 2]; 2] = [[1.0, 0.0], [1.0, 1.0]];
 
 /// The whole extent, half of it, and so on.
 fn widths(whole: usize, shortest: usize) -> Vec<usize> {

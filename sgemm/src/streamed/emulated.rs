@@ -55,11 +55,8 @@ impl<'a> Emulation<'a> {
         let mut gpus = gpus.collect::<Result<Vec<_>, _>>()?;
         let mut random = self.seed;
         loop {
-            let ready: Vec<_> = gpus
-                .iter()
-                .enumerate()
-                .flat_map(|(number, gpu)| gpu.ready().map(move |task| (number, task)))
-                .collect();
+            let ready: Vec<_> =
+                gpus.iter().enumerate().flat_map(|(number, gpu)| gpu.ready().map(move |task| (number, task))).collect();
             if ready.is_empty() {
                 return Ok(());
             }

@@ -169,7 +169,7 @@ const DEPTH: usize = 3;
 fn lengths(whole: usize, block: usize) -> impl Iterator<Item = usize> {
     let block = block.max(1);
     let full = (whole >= block).then_some(block);
-    let rest = (whole % block > 0 || whole == 0).then_some(whole % block);
+    let rest = (!whole.is_multiple_of(block) || whole == 0).then_some(whole % block);
     full.into_iter().chain(rest)
 }
 

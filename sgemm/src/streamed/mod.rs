@@ -33,7 +33,7 @@ mod simulate;
 mod slots;
 mod task;
 
-pub use cuda::{Registered, Streamed};
+pub use cuda::{Registered, StreamedGemm};
 #[cfg(feature = "emulator")]
 pub use emulated::Emulation;
 pub use geometry::{Kept, Shape};

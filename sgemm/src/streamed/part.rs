@@ -122,12 +122,7 @@ impl Part {
 }
 
 /// Adds the addresses of what was prepared of a kernel's operand, and says which of the caller's that is.
-fn add_prepared(
-    addresses: &mut Buffers<Address>,
-    gemm: &Gemm,
-    operand: Operand,
-    place: Address,
-) -> Option<Buffer> {
+fn add_prepared(addresses: &mut Buffers<Address>, gemm: &Gemm, operand: Operand, place: Address) -> Option<Buffer> {
     let preparation = gemm.preparation_of(operand)?;
     let there = preparation.bytes().at(place);
     preparation.parts().for_each(|part| addresses[part] = there[part]);

@@ -22,21 +22,30 @@ use crate::{Device, Error, Problem};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     problem: Problem,
+    device: Device,
     parts: Vec<Part>,
 }
 
 impl Plan {
     /// The plan for GPUs like this one, each of which may use as many bytes of its memory as `limits` has for it. It is the one with the
-    /// least predicted time, on [`Machine::h200`] with [`Rates::h200`].
+    /// least predicted time where C is written and not read, on [`Machine::h200`] with [`Rates::h200`].
     ///
     /// # Errors
     /// Those of [`Problem::validate`]; [`Error::NotDistributed`] for what only one device can do: batches, D apart from C, an epilogue,
     /// alpha and beta in device memory; [`Error::NoDevice`] without limits; [`Error::DeviceMemory`] where the memory does not
     /// hold a small tile of C and panels of A and B; those of [`select::plan`](crate::select::plan), of local products.
     pub fn new(problem: &Problem, device: &Device, limits: &[u64]) -> Result<Self, Error> {
+        Self::with_factors(problem, device, limits, [1.0, 0.0])
+    }
+
+    /// The same, for the least time with these factors alpha and beta. It runs with any.
+    ///
+    /// # Errors
+    /// As of [`Self::new`].
+    pub fn with_factors(problem: &Problem, device: &Device, limits: &[u64], factors: [f32; 2]) -> Result<Self, Error> {
         let machine = Machine::h200();
         let time = |gemm: &crate::plan::Plan, are_prepared| machine.product_us(gemm, are_prepared, device);
-        Self::with_times(problem, device, limits, Rates::h200(limits.len()), &time)
+        Self::with_times(problem, device, limits, factors, Rates::h200(limits.len()), &time)
     }
 
     /// The same with other rates, and times of products.
@@ -47,25 +56,32 @@ impl Plan {
         problem: &Problem,
         device: &Device,
         limits: &[u64],
+        factors: [f32; 2],
         rates: Rates,
         time: ProductTime<'_>,
     ) -> Result<Self, Error> {
         check(problem)?;
         let kernels = Kernels::new(device, Machine::h200().memory, time);
         let may_cut_k = problem.output == Element::F32 && problem.determinism == Determinism::PerProblem;
-        let mut search = Search { problem, kernels, rates, may_cut_k };
+        let mut search = Search { problem, kernels, rates, factors, may_cut_k };
         let Some(limit) = limits.iter().copied().min() else { return Err(Error::NoDevice) };
         let Some(parts) = best(&mut search, limits)? else {
             let enough = enough(&mut search, limits.len(), limit)?;
             return Err(Error::DeviceMemory { limit, enough });
         };
-        Ok(Self { problem: *problem, parts })
+        Ok(Self { problem: *problem, device: device.clone(), parts })
     }
 
     /// The whole problem.
     #[must_use]
     pub const fn problem(&self) -> &Problem {
         &self.problem
+    }
+
+    /// The GPUs that it is for.
+    #[must_use]
+    pub const fn device(&self) -> &Device {
+        &self.device
     }
 
     /// What each GPU does.
@@ -92,7 +108,7 @@ fn best(search: &mut Search<'_>, limits: &[u64]) -> Result<Option<Vec<Part>>, Er
     let mut best: Option<(f64, Vec<Part>)> = None;
     for rows in (1..=limits.len()).filter(|rows| limits.len().is_multiple_of(*rows)) {
         let Some(parts) = parts(search, [rows, limits.len() / rows], limits)? else { continue };
-        let time_us = parts.iter().fold(0.0_f64, |latest, part| latest.max(part.predicted_us([1.0, 0.0])));
+        let time_us = parts.iter().fold(0.0_f64, |latest, part| latest.max(part.predicted_us(search.factors)));
         if best.as_ref().is_none_or(|(least_us, _)| time_us < *least_us) {
             best = Some((time_us, parts));
         }
@@ -113,11 +129,7 @@ fn enough(search: &mut Search<'_>, gpus: usize, limit: u64) -> Result<u64, Error
 }
 
 /// The parts of a grid of GPUs: C is divided among its rows and columns. `None` where a GPU's memory is too small.
-fn parts(
-    search: &mut Search<'_>,
-    [rows, columns]: [usize; 2],
-    limits: &[u64],
-) -> Result<Option<Vec<Part>>, Error> {
+fn parts(search: &mut Search<'_>, [rows, columns]: [usize; 2], limits: &[u64]) -> Result<Option<Vec<Part>>, Error> {
     let problem = search.problem;
     let mut shapes: HashMap<([usize; 2], u64), Shape> = HashMap::new();
     let mut parts = Vec::with_capacity(limits.len());

@@ -157,7 +157,8 @@ mod tests {
     /// Where each byte comes from, and where it goes.
     fn of(transfer: &Transfer) -> Vec<(u64, u64)> {
         let Transfer { host, host_pitch, device, device_pitch, bytes, lines, .. } = *transfer;
-        let line = |line| (0..bytes).map(move |byte| (host + line * host_pitch + byte, device + line * device_pitch + byte));
+        let line =
+            |line| (0..bytes).map(move |byte| (host + line * host_pitch + byte, device + line * device_pitch + byte));
         (0..lines).flat_map(line).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Matrices in the host's memory: the same bits as in a device's, from pageable and from page-locked memory, on one GPU or as on two.
 
 use libtest_mimic::Failed;
-use sgemm::streamed::{Registered, Streamed};
+use sgemm::streamed::{Registered, StreamedGemm};
 use sgemm::{AccuracyClass, Determinism, Layout, Problem};
 
 use super::library::{Device, random};
@@ -33,7 +33,7 @@ pub fn same_bits() -> Result<(), Failed> {
         let [a, b, c, ..] = problem.extents()?;
         let (mut a, mut b, before) = (random(a), random(b), random(c));
         for gpus in [1, 2] {
-            let mut streamed = Streamed::new(&handles[..gpus], &problem, &vec![limit; gpus])?;
+            let mut streamed = StreamedGemm::new(&handles[..gpus], &problem, &vec![limit; gpus])?;
             for [alpha, beta] in [[1.0, 0.0], [1.5, -0.5], [0.0, 2.0]] {
                 let case = format!("{:?} on {gpus}, {alpha} and {beta}", problem.sizes());
                 let mut expected = before.clone();

@@ -42,7 +42,8 @@ impl Gpu {
         let events = is_waited_for.into_iter().map(event).collect::<Result<_, _>>();
         let events = events.map_err(|error| failed("make events".into(), error))?;
         let bytes = usize::try_from(part.memory_bytes()).unwrap_or(usize::MAX).max(1);
-        let what = |error: DriverError| failed(format!("allocate {bytes} bytes of device {}", context.ordinal()), error);
+        let what =
+            |error: DriverError| failed(format!("allocate {bytes} bytes of device {}", context.ordinal()), error);
         // SAFETY: no task reads what none has written.
         let memory = unsafe { streams[0].alloc(bytes) }.map_err(what)?;
         // Other streams use it, too.
@@ -67,10 +68,8 @@ impl Gpu {
     ) -> Result<(), Error> {
         let what = |error| failed(format!("use device {}", self.handle.context().ordinal()), error);
         self.handle.context().bind_to_thread().map_err(what)?;
-        let is_staged = [
-            [Buffer::A, Buffer::B].into_iter().any(|matrix| !host.is_locked(matrix)),
-            !host.is_locked(Buffer::C),
-        ];
+        let is_staged =
+            [[Buffer::A, Buffer::B].into_iter().any(|matrix| !host.is_locked(matrix)), !host.is_locked(Buffer::C)];
         // Whatever is read of C is staged with A and B.
         for (staging, is_needed) in self.staging.iter_mut().zip([is_staged[0] || is_staged[1], is_staged[1]]) {
             if is_needed && staging.is_none() {

@@ -31,9 +31,8 @@ impl<'a, T: Scalar> Registered<'a, T> {
         if !elements.is_empty() {
             let start = elements.as_mut_ptr().cast();
             // SAFETY: the context is current; the slice is borrowed until it is unregistered.
-            let status = unsafe {
-                sys::cuMemHostRegister_v2(start, size_of_val(elements), sys::CU_MEMHOSTREGISTER_PORTABLE)
-            };
+            let status =
+                unsafe { sys::cuMemHostRegister_v2(start, size_of_val(elements), sys::CU_MEMHOSTREGISTER_PORTABLE) };
             checked(status, what)?;
         }
         Ok(Self { elements, context: Arc::clone(context) })

@@ -69,7 +69,8 @@ impl Run<'_> {
             // SAFETY: upheld by the caller.
             let issued = unsafe { self.issue(up, Some((&sender, progress))) };
             drop(sender);
-            let panicked = |_| Err(Error::Driver { what: "copy tiles back".into(), code: "the thread panicked".into() });
+            let panicked =
+                |_| Err(Error::Driver { what: "copy tiles back".into(), code: "the thread panicked".into() });
             // Where downloads have failed, that is why.
             thread.join().unwrap_or_else(panicked).and(issued)
         })
@@ -170,7 +171,7 @@ impl Run<'_> {
                 Work::Download(transfer) => self.direct(transfer).queue(Way::ToHost, stream.cu_stream()),
                 Work::Prepare { gemm, operand, source, target } => {
                     let bindings = part.bindings_of_prepass(*gemm, *operand, [*source, *target], base);
-                    self.gemms[*gemm].loaded().prepare(stream.cu_stream(), *operand, &bindings)
+                    self.gemms[*gemm].prepare_raw(stream.cu_stream(), *operand, &bindings)
                 }
                 Work::Product(product) => {
                     let bindings = part.bindings_of(product, self.factors, base);

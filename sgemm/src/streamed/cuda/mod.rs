@@ -10,8 +10,8 @@ mod staging;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gpu::Gpu;
-pub use host::Registered;
 use host::Host;
+pub use host::Registered;
 use pool::{Pool, no_thread};
 
 use super::plan::Plan;
@@ -25,14 +25,14 @@ use crate::{Error, Problem, Scalar};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use sgemm::Problem;
 /// use sgemm::cuda::{Handle, open};
-/// use sgemm::streamed::{Registered, Streamed};
+/// use sgemm::streamed::{Registered, StreamedGemm};
 ///
 /// let problem = Problem::new(20_000, 30_000, 10_000);
 /// let (mut a, mut b, mut c) = (vec![1.0_f32; 200_000_000], vec![2.0; 300_000_000], vec![0.0; 600_000_000]);
 /// // On two GPUs, in 2 GiB of each.
 /// let contexts = [open(0)?, open(1)?];
 /// let handles = [Handle::new(&contexts[0])?, Handle::new(&contexts[1])?];
-/// let mut streamed = Streamed::new(&handles, &problem, &[2 << 30; 2])?;
+/// let mut streamed = StreamedGemm::new(&handles, &problem, &[2 << 30; 2])?;
 /// streamed.run(1.0, &a, &b, 0.0, &mut c)?;
 /// // Page-locked once, matrices go over PCIe without the CPU's help, as often as they are used.
 /// let mut c = Registered::new(&contexts[0], &mut c)?;
@@ -41,7 +41,7 @@ use crate::{Error, Problem, Scalar};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Streamed {
+pub struct StreamedGemm {
     plan: Plan,
     gpus: Vec<Gpu>,
 }
@@ -50,24 +50,32 @@ impl Handle {
     /// The product of matrices in the host's memory, with no more than `limit` bytes of the device's.
     ///
     /// # Errors
-    /// As of [`Streamed::new`].
-    pub fn streamed(&self, problem: &Problem, limit: u64) -> Result<Streamed, Error> {
-        Streamed::new(std::slice::from_ref(self), problem, &[limit])
+    /// As of [`StreamedGemm::new`].
+    pub fn streamed(&self, problem: &Problem, limit: u64) -> Result<StreamedGemm, Error> {
+        StreamedGemm::new(std::slice::from_ref(self), problem, &[limit])
     }
 }
 
-impl Streamed {
+impl StreamedGemm {
     /// The same on several GPUs of one kind, each with its limit.
     ///
     /// # Errors
-    /// Those of [`Plan::new`] and [`Handle::load`]; [`Error::NotDistributed`] where the GPUs differ; [`Error::Driver`] where a device has
+    /// Those of [`Plan::new`] and [`Handle::load`]; [`Error::NotDistributed`] where the GPUs differ, or are more or fewer
+    /// than limits; [`Error::Driver`] where a device has
     /// no room, or the driver refuses.
     pub fn new(handles: &[Handle], problem: &Problem, limits: &[u64]) -> Result<Self, Error> {
         let first = handles.first().ok_or(Error::NoDevice)?;
-        if handles.iter().any(|handle| handle.device() != first.device()) || limits.len() != handles.len() {
-            return Err(Error::NotDistributed { what: "a product over GPUs of several kinds, or without a limit for each" });
+        Self::with_plan(handles, Plan::new(problem, first.device(), limits)?)
+    }
+
+    /// The same by a plan for GPUs of that kind, such as one for a C that is read: [`Plan::with_factors`].
+    ///
+    /// # Errors
+    /// As of [`Self::new`].
+    pub fn with_plan(handles: &[Handle], plan: Plan) -> Result<Self, Error> {
+        if handles.len() != plan.parts().len() || handles.iter().any(|handle| handle.device() != plan.device()) {
+            return Err(Error::NotDistributed { what: "a product over other GPUs than its plan is for" });
         }
-        let plan = Plan::new(problem, first.device(), limits)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let copying = (cores / 2 / handles.len()).clamp(1, MOST_COPYING);
         let gpu = |(handle, part)| Gpu::new(handle, part, Pool::new(copying)?);
@@ -115,7 +123,8 @@ impl Streamed {
                     }
                 }
             }
-            let panicked = |_| Err(Error::Driver { what: "multiply on a GPU".into(), code: "its thread panicked".into() });
+            let panicked =
+                |_| Err(Error::Driver { what: "multiply on a GPU".into(), code: "its thread panicked".into() });
             let results: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect();
             results.into_iter().collect()
         })

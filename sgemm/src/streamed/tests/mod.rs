@@ -37,10 +37,11 @@ fn problem([m, n, k]: [usize; 3], orders: Orders, class: AccuracyClass) -> Probl
         if by_columns { Layout::column_major(of(rows)) } else { Layout::row_major(of(columns)) }
     };
     let [a, b, c] = orders;
-    Problem::new(m, n, k)
-        .with_elements(class.input(), class.input())
-        .with_accuracy(class)
-        .with_layouts(layout([m, k], a), layout([k, n], b), layout([m, n], c))
+    Problem::new(m, n, k).with_elements(class.input(), class.input()).with_accuracy(class).with_layouts(
+        layout([m, k], a),
+        layout([k, n], b),
+        layout([m, n], c),
+    )
 }
 
 /// The part of that shape, for rows and columns of C.
@@ -53,9 +54,8 @@ fn part(problem: &Problem, [rows, columns]: [Range<usize>; 2], shape: Shape) -> 
 
 fn shapes() -> impl Strategy<Value = Shape> {
     let kept = prop::sample::select(Kept::ALL.to_vec());
-    ([1..40_usize, 1..40], 1..60_usize, [1..5_usize, 1..5, 1..4], kept).prop_map(|(tile, piece, [a, b, c], kept)| {
-        Shape { tile, piece, slots: Abc { a, b, c }, kept }
-    })
+    ([1..40_usize, 1..40], 1..60_usize, [1..5_usize, 1..5, 1..4], kept)
+        .prop_map(|(tile, piece, [a, b, c], kept)| Shape { tile, piece, slots: Abc { a, b, c }, kept })
 }
 
 proptest! {
@@ -92,7 +92,7 @@ proptest! {
     ) {
         let problem = problem(sizes, [(false, 0); 3], AccuracyClass::Fp32);
         let limits: Vec<u64> = (0..gpus as u64).map(|gpu| (limit + gpu % 2) << 20).collect();
-        let plan = match Plan::with_times(&problem, &h200(), &limits, Rates::h200(gpus), &|_, _| Ok(1.0)) {
+        let plan = match Plan::with_times(&problem, &h200(), &limits, [1.0, 0.0], Rates::h200(gpus), &|_, _| Ok(1.0)) {
             Err(Error::DeviceMemory { limit, enough }) => {
                 prop_assert!(limit < enough && limit < 20 << 20, "{limit} bytes are not enough");
                 return Ok(());

@@ -48,10 +48,10 @@ fn little_memory_costs_little() {
 #[test]
 fn copies_are_hidden_behind_products() {
     let time = |gemm: &Gemm, _| Ok(gemm.problem().flops() / 50e6);
-    let plan = Plan::with_times(&Problem::new(N, N, N), &h200(), &[2 << 30], Rates::h200(1), &time).unwrap();
-    let computing_us = Problem::new(N, N, N).flops() / 50e6;
-    let all_us = plan.predicted_us([1.0, 1.0]);
-    println!("{:?} {all_us}", plan.parts()[0].shape());
+    let (problem, factors) = (Problem::new(N, N, N), [1.0, 1.0]);
+    let plan = Plan::with_times(&problem, &h200(), &[2 << 30], factors, Rates::h200(1), &time).unwrap();
+    let computing_us = problem.flops() / 50e6;
+    let all_us = plan.predicted_us(factors);
     assert!(all_us < 1.06 * computing_us, "{all_us}, not {computing_us}");
     let shape = plan.parts()[0].shape();
     assert!(shape.slots.c > 1 && shape.slots.a.max(shape.slots.b) > 1, "{shape:?}");

@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use super::*;
+use crate::Scalar;
 use crate::emulator::{Arguments, Emulator};
 use crate::streamed::emulated::Emulation;
-use crate::Scalar;
 
 static EMULATOR: LazyLock<Emulator> = LazyLock::new(|| Emulator::of("h200").expect("it is known"));
 
@@ -137,7 +137,8 @@ fn pieces_of_k_are_added() {
 fn halves_are_streamed() {
     use half::f16;
     for (orders, factors) in [([(false, 0); 3], [1.0, 0.0]), ([(true, 3), (false, 1), (true, 2)], [0.5, 2.0])] {
-        let case = Case { problem: problem([50, 40, 70], orders, AccuracyClass::F16), gpus: 2, memory: 8, seed: 9, factors };
+        let case =
+            Case { problem: problem([50, 40, 70], orders, AccuracyClass::F16), gpus: 2, memory: 8, seed: 9, factors };
         let matrices = case.run(&case.plan(), f16::from_f32);
         check(&case, &matrices.map(|matrix| matrix.into_iter().map(f16::to_f32).collect())).unwrap();
     }
