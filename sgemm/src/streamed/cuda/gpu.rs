@@ -52,6 +52,12 @@ impl Gpu {
         Ok(Self { gemms, events, staging, pool, memory, streams, handle })
     }
 
+    /// Makes the GPU's context current.
+    pub fn bind(&self) -> Result<(), Error> {
+        let what = |error| failed(format!("use device {}", self.handle.context().ordinal()), error);
+        self.handle.context().bind_to_thread().map_err(what)
+    }
+
     /// Does the tasks of the part, and returns when they are done; or when `has_failed` says that another GPU has failed.
     ///
     /// # Errors
@@ -66,8 +72,7 @@ impl Gpu {
         factors: [f32; 2],
         has_failed: &AtomicBool,
     ) -> Result<(), Error> {
-        let what = |error| failed(format!("use device {}", self.handle.context().ordinal()), error);
-        self.handle.context().bind_to_thread().map_err(what)?;
+        self.bind()?;
         let is_staged =
             [[Buffer::A, Buffer::B].into_iter().any(|matrix| !host.is_locked(matrix)), !host.is_locked(Buffer::C)];
         // Whatever is read of C is staged with A and B.

@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use cudarc::driver::CudaContext;
-use cudarc::driver::sys::{self, CUpointer_attribute};
+use cudarc::driver::sys::{self, CUpointer_attribute, CUresult};
 
 use crate::cuda::{checked, failed};
 use crate::plan::Buffer;
@@ -17,31 +17,36 @@ use crate::{Error, Scalar};
 #[derive(Debug)]
 pub struct Registered<'a, T> {
     elements: &'a mut [T],
+    /// Whether it was this that locked it.
+    is_own: bool,
     context: Arc<CudaContext>,
 }
 
 impl<'a, T: Scalar> Registered<'a, T> {
-    /// Page-locks a slice.
+    /// Page-locks a slice. What is locked already, in whole or in part, stays as it is.
     ///
     /// # Errors
-    /// [`Error::Driver`] where the driver refuses, such as for what is page-locked already, or more than the system lets it lock.
+    /// [`Error::Driver`] where the driver refuses, such as for more than the system lets it lock.
     pub fn new(context: &Arc<CudaContext>, elements: &'a mut [T]) -> Result<Self, Error> {
         let what = || "page-lock memory".to_owned();
         context.bind_to_thread().map_err(|error| failed(what(), error))?;
-        if !elements.is_empty() {
-            let start = elements.as_mut_ptr().cast();
-            // SAFETY: the context is current; the slice is borrowed until it is unregistered.
-            let status =
-                unsafe { sys::cuMemHostRegister_v2(start, size_of_val(elements), sys::CU_MEMHOSTREGISTER_PORTABLE) };
+        if elements.is_empty() {
+            return Ok(Self { elements, is_own: false, context: Arc::clone(context) });
+        }
+        let (start, bytes) = (elements.as_mut_ptr().cast(), size_of_val(elements));
+        // SAFETY: the context is current; the slice is borrowed until it is unregistered.
+        let status = unsafe { sys::cuMemHostRegister_v2(start, bytes, sys::CU_MEMHOSTREGISTER_PORTABLE) };
+        let is_own = status != CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+        if is_own {
             checked(status, what)?;
         }
-        Ok(Self { elements, context: Arc::clone(context) })
+        Ok(Self { elements, is_own, context: Arc::clone(context) })
     }
 }
 
 impl<T> Drop for Registered<'_, T> {
     fn drop(&mut self) {
-        if !self.elements.is_empty() && self.context.bind_to_thread().is_ok() {
+        if self.is_own && self.context.bind_to_thread().is_ok() {
             // SAFETY: it was registered, from there on; runs have ended that used it, since they borrowed it. Nobody hears of a failure here.
             let _ = unsafe { sys::cuMemHostUnregister(self.elements.as_mut_ptr().cast()) };
         }
@@ -80,7 +85,7 @@ struct Matrix {
 unsafe impl Sync for Host {}
 
 impl Host {
-    /// Of matrices that stay borrowed as long as this is used. The driver has been started.
+    /// Of matrices that stay borrowed as long as this is used. A context is current.
     pub fn new<I: Scalar, O: Scalar>(a: &[I], b: &[I], c: &mut [O]) -> Self {
         let read = |elements: &[I]| Matrix {
             start: elements.as_ptr().cast_mut().cast(),
@@ -113,7 +118,7 @@ impl Host {
 fn is_locked(start: *const u8, bytes: usize) -> bool {
     let ask = |attribute, value: *mut std::ffi::c_void| {
         // SAFETY: `value` is a place for what the attribute is: 4 bytes for the kind of memory, 8 for address and size.
-        unsafe { sys::cuPointerGetAttribute(value, attribute, start as u64) == sys::CUresult::CUDA_SUCCESS }
+        unsafe { sys::cuPointerGetAttribute(value, attribute, start as u64) == CUresult::CUDA_SUCCESS }
     };
     let (mut kind, mut first, mut size) = (0_u32, 0_u64, 0_usize);
     let is_known = ask(CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (&raw mut kind).cast())

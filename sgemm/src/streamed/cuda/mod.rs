@@ -104,6 +104,8 @@ impl StreamedGemm {
         c: &mut [O],
     ) -> Result<(), Error> {
         self.plan.check_given([I::ELEMENT, O::ELEMENT], [a.len(), b.len(), c.len()])?;
+        // What is asked of an address takes a context.
+        self.gpus.first().map_or(Ok(()), Gpu::bind)?;
         let (host, has_failed) = (Host::new(a, b, c), AtomicBool::new(false));
         let Self { plan, gpus } = self;
         std::thread::scope(|scope| {
