@@ -25,6 +25,8 @@ pub use driver::{CudaVersion, driver_is_present, driver_version, open_driver};
 #[cfg(feature = "distributed")]
 pub(crate) use driver::{checked, failed};
 pub use gemm::Gemm;
+#[cfg(feature = "distributed")]
+pub(crate) use gemm::is_capturing;
 pub use graph::Graph;
 pub use group::Group;
 pub use handle::{Handle, open};
