@@ -304,6 +304,14 @@ pub enum Error {
         what: &'static str,
     },
 
+    /// So few bytes of a GPU's memory that they do not hold what it multiplies at once.
+    DeviceMemory {
+        /// The bytes that it may use.
+        limit: u64,
+        /// Bytes that would do.
+        enough: u64,
+    },
+
     /// NCCL's library cannot be loaded.
     NoNccl {
         /// Why not, as the loader says.

@@ -120,6 +120,12 @@ impl fmt::Display for Error {
             Self::NotDistributed { what } => {
                 write!(f, "{what} cannot be distributed: multiply on one device, or in parts")
             }
+            Self::DeviceMemory { limit, enough } => {
+                write!(
+                    f,
+                    "{limit} bytes of a GPU's memory do not hold a tile of C and panels of A and B: give {enough}"
+                )
+            }
             Self::NoNccl { reason } => {
                 write!(
                     f,

@@ -48,6 +48,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "cuda",
             "emulator",
             "distributed",
+            "streamed",
         ],
     ),
     (
