@@ -14,3 +14,4 @@ mod report;
 mod sample;
 mod shared_memory;
 mod streams;
+mod timed;

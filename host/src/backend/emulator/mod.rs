@@ -10,7 +10,7 @@ use sgemm::emulator::Kernels;
 use crate::backend::ptx::PtxSource;
 use crate::backend::{Backend, Conditions, Device, Kernel};
 use crate::verify::Coverage;
-use crate::{Error, Operands, Problem, Stop};
+use crate::{Error, Matrix, Operands, Problem, Stop};
 
 mod count;
 mod estimate;
@@ -153,6 +153,10 @@ impl Backend for EmulatorBackend {
             Kernel::Step(step) => self.run_step(step, problem),
             Kernel::Cublas(_) => Err(no_cublas()),
         }
+    }
+
+    fn restore(&mut self, c: &Matrix) -> Result<(), Error> {
+        self.operands.as_mut().ok_or_else(operands::missing)?.restore(c)
     }
 
     fn download(&mut self) -> Result<Operands, Error> {
