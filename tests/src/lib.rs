@@ -14,6 +14,7 @@ pub mod cpu;
 pub mod fused;
 pub mod launches;
 pub mod layouts;
+pub mod mutants;
 pub mod orders;
 
 /// The code of the book's chapter on the library.

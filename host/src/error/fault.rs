@@ -28,7 +28,9 @@ pub enum Fault {
         bound: f64,
     },
     /// A weighted sum of a column is off, by Freivalds' check.
-    #[error("column {column} of C is wrong: a weighted sum of it is off by {error:.1e}, beyond its tolerance of {bound:.1e}")]
+    #[error(
+        "column {column} of C is wrong: a weighted sum of it is off by {error:.1e}, beyond its tolerance of {bound:.1e}"
+    )]
     Column {
         /// The column.
         column: usize,
