@@ -6,6 +6,7 @@ use gpu_kernels::{Element, Schedule, Step};
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, Verifier};
 
+mod small;
 mod special;
 
 /// A size and what is special about it.
@@ -26,6 +27,13 @@ pub enum Inputs {
     Nan,
     /// Rows and columns with infinities, NaN, very large and very small numbers among them.
     Special,
+    /// One number at each position of a fragment, in A or in B: an infinity among others, or 1 among zeros.
+    Position {
+        /// Whether it is in A.
+        of_a: bool,
+        /// Whether it is an infinity.
+        is_infinite: bool,
+    },
 }
 
 impl fmt::Display for Case {
@@ -88,6 +96,7 @@ pub fn outcome(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Re
         Inputs::Random => {}
         Inputs::Nan => [&mut fresh.a, &mut fresh.b].into_iter().for_each(|matrix| matrix.fill(f32::NAN)),
         Inputs::Special => special::fill(&mut fresh),
+        Inputs::Position { of_a, is_infinite } => small::fill(&mut fresh, of_a, is_infinite),
     }
     let mut launch = || {
         backend.prepare(kernel)?;
@@ -100,8 +109,8 @@ pub fn outcome(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Re
         Ok(result) => result,
     };
     let failure = match case.inputs {
-        Inputs::Special => special::fault(&case.problem, &fresh, &result),
-        Inputs::Random | Inputs::Nan => {
+        Inputs::Special | Inputs::Position { is_infinite: true, .. } => special::fault(&case.problem, &fresh, &result),
+        Inputs::Random | Inputs::Nan | Inputs::Position { .. } => {
             let verifier = Verifier::new(&case.problem, &fresh);
             verifier.verify(&result, kernel.precision()).fault.map(|fault| fault.to_string())
         }
@@ -138,9 +147,11 @@ pub fn cases(step: &'static Step, sm_count: u32, first_seed: u64) -> Result<Vec<
         let long = Problem::new(3 * tile.bm, 2 * tile.bn, 17 * tile.bk)?;
         problems.extend([long, long.with_scalars(-0.75, 0.0)?]);
     }
-    let case = |(seed, problem): (u64, Problem)| {
+    let problems = problems.into_iter().map(|problem| (problem, Inputs::Random));
+    let problems = problems.chain(small::problems(step, first_seed)?);
+    let case = |(seed, (problem, inputs)): (u64, (Problem, Inputs))| {
         let problem = problem.with_seed(seed).for_kernel(Kernel::Step(step))?;
-        Ok(Case { problem, inputs: if problem.reads_inputs() { Inputs::Random } else { Inputs::Nan } })
+        Ok(Case { problem, inputs: if problem.reads_inputs() { inputs } else { Inputs::Nan } })
     };
     let cases = (first_seed..).zip(problems).map(case);
     let special =

@@ -16,6 +16,7 @@ pub mod launches;
 pub mod layouts;
 pub mod mutants;
 pub mod orders;
+pub mod rules;
 
 /// The code of the book's chapter on the library.
 #[cfg(doctest)]

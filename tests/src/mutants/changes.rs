@@ -204,8 +204,10 @@ fn immediate(statement: &Statement, rng: &mut impl Rng) -> Option<String> {
     let (place, digits) = places.choose(rng)?;
     let other = match digits.parse::<i64>() {
         Ok(value) => {
-            let others: Vec<_> =
-                [value + 1, value - 1, value * 2, 0].into_iter().filter(|other| *other != value).collect();
+            let others: Vec<_> = [value.wrapping_add(1), value.wrapping_sub(1), value.wrapping_mul(2), 0]
+                .into_iter()
+                .filter(|other| *other != value)
+                .collect();
             others.choose(rng)?.to_string()
         }
         Err(_) if digits == "0f00000000" => "0f3F800000".to_owned(),

@@ -1,4 +1,5 @@
-//! What becomes of a mutant: host and the contract run it in the emulator, under all of its checkers.
+//! What becomes of a mutant: the rules of kernels' texts, and then host and the contract, which run it in the emulator under all of its
+//! checkers.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Mutant;
 use crate::contract::{self, Case};
+use crate::rules;
 
 /// The first seed of the contract's cases: a mutant is compared with the kernel that it was made of.
 const FIRST_SEED: u64 = 0x5eed;
@@ -23,7 +25,7 @@ const FIRST_SEED: u64 = 0x5eed;
 pub enum Verdict {
     /// The emulator does not take it for PTX.
     Invalid,
-    /// Host or the contract reject it.
+    /// The rules, host or the contract reject it.
     Killed,
     /// No case executes the instruction: a trap in its place goes unnoticed.
     Unreached,
@@ -82,6 +84,9 @@ impl Judge {
         let mut backend = self.backend(&mutant.text);
         if let Err(error) = backend.prepare(Kernel::Step(self.step)) {
             return Ok((Verdict::Invalid, error.to_string()));
+        }
+        if let Some(complaint) = rules::complaint(&mutant.text) {
+            return Ok((Verdict::Killed, format!("rule: {complaint}")));
         }
         for problem in &self.shapes {
             let timing = Timing { warmup: 0, iterations: Some(1) };

@@ -15,7 +15,7 @@ use rand::{SeedableRng, rngs::StdRng};
 
 pub use changes::Kind;
 pub use judge::{Judge, Verdict};
-use statements::{Statement, statements};
+pub use statements::{Statement, statements};
 
 /// How often a change is drawn for one mutant, until one applies.
 const DRAWS: u32 = 1000;

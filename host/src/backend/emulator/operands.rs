@@ -99,6 +99,8 @@ impl EmulatedOperands {
                 parts
             }
         };
+        // BLAS does not read C where beta is 0: not even to multiply it by 0.
+        self.memory.global().forbid_loads((!problem.reads_c()).then_some(self.c.address));
         let [a, b, c] = [&self.a, &self.b, &self.c].map(EmulatedMatrix::interior);
         Ok(parts.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c))
     }
