@@ -5,6 +5,7 @@ mod bench;
 mod book;
 mod check;
 mod diff;
+mod mutants;
 mod package;
 mod profile;
 mod ptx;
@@ -46,6 +47,7 @@ enum Command {
     Diff(diff::Args),
     Sass(sass::Args),
     Profile(profile::Args),
+    Mutants(mutants::Args),
     Tune(tune::Args),
 }
 
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sass(args) => sass::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Profile(args) => profile::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Mutants(args) => mutants::run(&args),
         Command::Tune(args) => tune::run(&args),
     };
     result.unwrap_or_else(|error| {
