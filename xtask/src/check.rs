@@ -40,12 +40,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         match part() {
             Ok(()) => lines.push(format!("ok      {name}")),
             Err(error) => {
-                eprintln!("error: {name}: {error:#}");
+                complain!("error: {name}: {error:#}");
                 lines.push(format!("FAILED  {name}"));
                 code = ExitCode::FAILURE;
             }
         }
     }
-    println!("\n{}", lines.join("\n"));
+    say!("\n{}", lines.join("\n"));
     Ok(code)
 }

@@ -1,5 +1,8 @@
 //! The project's own commands, one file each: `cargo xtask --help`.
 
+#[macro_use]
+mod terminal;
+
 mod accuracy;
 mod bench;
 mod book;
@@ -65,7 +68,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::run(&args),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        complain!("error: {error:#}");
         ExitCode::FAILURE
     })
 }

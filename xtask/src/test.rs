@@ -26,7 +26,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         (setup::browser, "the report's page is not opened"),
     ] {
         if let Err(error) = set_up() {
-            eprintln!("warning: {consequence}: {error:#}");
+            complain!("warning: {consequence}: {error:#}");
         }
     }
     let mut test = workspace::cargo(["test", "--workspace"]);
