@@ -188,7 +188,8 @@ fn run(emulator: &Emulator, plan: &Plan, case: &Case) {
     // Each problem of a batch may be a round of launches.
     // The emulator's memory is aligned to no more than a device's.
     let is_aligned = case.problem.alignment().into_iter().all(|bytes| bytes <= 256);
-    if !is_aligned || all.is_none_or(|all| all > MAX_RUN) || plan.batch() > MAX_RUN || case.problem.flops() > MAX_FLOPS {
+    if !is_aligned || all.is_none_or(|all| all > MAX_RUN) || plan.batch() > MAX_RUN || case.problem.flops() > MAX_FLOPS
+    {
         return;
     }
     let result = match case.elements {
@@ -221,6 +222,27 @@ fn run_as<I: Scalar + Default, O: Scalar + Default>(
         arguments = arguments.with_device_scalars();
     }
     emulator.run(plan, arguments)
+}
+
+/// What a random batch does not come to: matrices of an element, more of them than launches can be listed.
+#[test]
+fn endless_batches_have_a_plan_or_an_error() {
+    let emulator = Emulator::of("h200").unwrap();
+    for count in [1 << 20, 1 << 28, 1 << 50, 1 << 60] {
+        for strides in [[0, 0, 1], [1, 1, 1], [1, 0, 2]] {
+            let problem = Problem::new(1, 1, 1).with_batch(count, strides);
+            assert_eq!(problem.validate(), Ok(()));
+            for planned in gpu_kernels::runnable().map(|step| Plan::new(step, &problem, 132)) {
+                // A plan has the launches of one round, or of all problems that fit into few.
+                let is_error = matches!(planned, Err(Error::TooManyBlocks { .. } | Error::Elements { .. }));
+                assert!(is_error || planned.is_ok_and(|plan| plan.launches().len() < 1 << 18), "{problem:?}");
+            }
+        }
+    }
+    // A grid of more blocks than there can be.
+    let [m, n] = [(1 << 31) - 2, 30_900];
+    let planned = emulator.plan(&Problem::new(m, n, 13).with_scalars(Scalars::Device), u64::MAX);
+    assert!(matches!(planned, Err(Error::TooManyBlocks { .. })));
 }
 
 #[test]
