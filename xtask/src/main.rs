@@ -7,6 +7,7 @@ mod accuracy;
 mod bench;
 mod book;
 mod check;
+mod dependencies;
 mod diff;
 mod package;
 mod profile;
@@ -46,6 +47,7 @@ enum Command {
     Test(test::Args),
     Check(check::Args),
     Book(book::Args),
+    Dependencies(dependencies::Args),
     Diff(diff::Args),
     Sass(sass::Args),
     Profile(profile::Args),
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Book(args) => book::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Dependencies(args) => dependencies::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sass(args) => sass::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Profile(args) => profile::run(&args).map(|()| ExitCode::SUCCESS),
