@@ -42,14 +42,14 @@ impl Run {
         Self::parse(&path.display().to_string(), &text)
     }
 
-    /// Reads JSON lines; empty ones count for nothing, nor does a last one that is cut off.
+    /// Reads JSON lines; empty ones count for nothing, nor does a last one that is cut.
     ///
     /// # Errors
     /// [`Error::Line`], [`Error::Time`] and [`Error::Newer`] name the line; [`Error::Empty`].
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
         let mut run = Self { name: name.to_owned(), ..Self::default() };
         let end = text.as_bytes().as_ptr_range().end;
-        // A line that is written to its end has a line feed behind it.
+        // A line that is written to its end has a line break behind it.
         let is_last = |line: &str| line.as_bytes().as_ptr_range().end == end;
         for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
             let failed = |reason: &str| Error::Line { name: name.to_owned(), line, reason: shown(reason, MAX_REASON) };

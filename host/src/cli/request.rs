@@ -60,7 +60,7 @@ pub struct RunRequest {
 #[derive(Debug)]
 pub enum Task {
     /// Kernels are verified and timed.
-    Measure(Measurement),
+    Measure(Box<Measurement>),
     /// A step is counted beside its base.
     Explain(&'static Step),
     /// The errors of kernels are compared with those of SGEMM.
@@ -207,7 +207,7 @@ impl RunRequest {
         for step in kernels.steps() {
             options.ptx.module(step)?;
         }
-        let task = Task::Measure(Measurement { kernels, timing, table, baseline, is_quick: args.quick });
+        let task = Task::Measure(Box::new(Measurement { kernels, timing, table, baseline, is_quick: args.quick }));
         let (format, json) = output(args.records)?;
         Ok(Self { task, problems, backend: args.backend.backend.into(), options, format, json })
     }

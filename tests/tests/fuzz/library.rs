@@ -77,7 +77,7 @@ impl Choices<'_> {
 
     /// One that suits the matrix, mostly.
     fn layout(&mut self, rows: usize, columns: usize) -> Layout {
-        let gap = if self.byte() % 4 == 0 { self.size() } else { usize::from(self.byte() % 3) };
+        let gap = if self.byte().is_multiple_of(4) { self.size() } else { usize::from(self.byte() % 3) };
         match self.byte() % 8 {
             0..=3 => Layout::row_major(columns.saturating_add(gap)),
             4..=6 => Layout::column_major(rows.saturating_add(gap)),
@@ -102,7 +102,7 @@ impl Choices<'_> {
         }
         if options & 4 != 0 {
             let dense = [m.saturating_mul(k), k.saturating_mul(n), m.saturating_mul(n)];
-            let strides = dense.map(|dense| if self.byte() % 4 == 0 { self.size() } else { dense });
+            let strides = dense.map(|dense| if self.byte().is_multiple_of(4) { self.size() } else { dense });
             let count = self.size();
             problem = problem.with_batch(count, strides);
         }
@@ -137,7 +137,7 @@ fn check(bytes: &[u8]) {
     let validity = problem.validate();
     assert_line(&validity);
     let emulator = Emulator::new(choices.of(&MODELS));
-    let limit = if choices.byte() % 4 == 0 { choices.word() >> (choices.byte() % 64) } else { u64::MAX };
+    let limit = if choices.byte().is_multiple_of(4) { choices.word() >> (choices.byte() % 64) } else { u64::MAX };
     let chosen = emulator.plan(&problem, limit);
     let step: &'static Step = &STEPS[usize::from(choices.byte()) % STEPS.len()];
     let of_step = Plan::new(step, &problem, emulator.device().sm_count);
@@ -152,7 +152,7 @@ fn check(bytes: &[u8]) {
     }
     let Ok(plan) = chosen else { return };
     assert!(plan.workspace_bytes() <= limit, "{problem:?}");
-    if choices.byte() % RUN_ONE_IN == 0 {
+    if choices.byte().is_multiple_of(RUN_ONE_IN) {
         run(&emulator, &plan, &case);
     }
 }
