@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<()> {
 /// Makes the device toolchain present.
 pub fn toolchain() -> Result<()> {
     if let Ok(toolchain) = Toolchain::find(workspace::kernels()) {
-        println!("device toolchain: {toolchain}");
+        say!("device toolchain: {toolchain}");
         return Ok(());
     }
     let version = pinned_version(&workspace::kernels())?;
@@ -72,14 +72,14 @@ pub fn toolchain() -> Result<()> {
         ),
     }
     let toolchain = Toolchain::find(workspace::kernels()).context("installed, but still not complete")?;
-    println!("device toolchain: {toolchain}");
+    say!("device toolchain: {toolchain}");
     Ok(())
 }
 
 /// Makes `ptxas` and `nvdisasm` present.
 pub fn ptxas() -> Result<()> {
     if let (Some(ptxas), Some(_)) = (tools::find("ptxas"), tools::find("nvdisasm")) {
-        println!("ptxas: {}", workspace::relative(&ptxas));
+        say!("ptxas: {}", workspace::relative(&ptxas));
         return Ok(());
     }
     let mut pip = Command::new("python3");
@@ -89,7 +89,7 @@ pub fn ptxas() -> Result<()> {
         .env("PIP_ROOT_USER_ACTION", "ignore");
     workspace::run(&mut pip).context("ptxas comes with the CUDA toolkit, or by pip where Python 3 has it")?;
     let ptxas = tools::find("ptxas").context("installed, but ptxas is not where it was expected")?;
-    println!("ptxas: {}", workspace::relative(&ptxas));
+    say!("ptxas: {}", workspace::relative(&ptxas));
     Ok(())
 }
 
@@ -101,7 +101,7 @@ pub fn browser() -> Result<()> {
         apt_get(["install", "-y", "--no-install-recommends"].into_iter().chain(BROWSER_PACKAGES))?;
     }
     let browser = tools::browser().context("installed, but Chromium is not where it was expected")?;
-    println!("browser: {}", browser.display());
+    say!("browser: {}", browser.display());
     Ok(())
 }
 
@@ -145,7 +145,7 @@ fn apt_offers(version: &str) -> bool {
 /// Renews apt's lists; old ones may still do.
 fn update() {
     if let Err(error) = apt_get(["update", "--quiet"]) {
-        eprintln!("warning: {error:#}");
+        complain!("warning: {error:#}");
     }
 }
 

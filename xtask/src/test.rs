@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         (setup::blas, "netlib's testers of BLAS do not run"),
     ] {
         if let Err(error) = set_up() {
-            eprintln!("warning: {consequence}: {error:#}");
+            complain!("warning: {consequence}: {error:#}");
         }
     }
     let mut test = workspace::cargo(["test", "--workspace"]);

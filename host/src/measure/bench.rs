@@ -88,8 +88,31 @@ pub fn compare(
     timing: Timing,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, Error> {
+    compare_and_keep(backend, kernels, problem, timing, watch, &mut |_| ())
+}
+
+/// The same, which hands on the rows that there are as soon as there is one more: those of the kernels that were asked for, in the
+/// order that they ran in, compared with what ran before.
+///
+/// # Errors
+/// Those of [`compare`].
+pub fn compare_and_keep(
+    backend: &mut dyn Backend,
+    kernels: &[Kernel],
+    problem: &Problem,
+    timing: Timing,
+    watch: &mut dyn FnMut(Progress),
+    keep: &mut dyn FnMut(&[Row]),
+) -> Result<Comparison, Error> {
     let baselines: Vec<_> = baselines(kernels.iter().copied()).collect();
-    let (mut measured, is_interrupted) = measure_all(backend, &in_order(kernels), problem, timing, watch)?;
+    let mut keep = |backend: &dyn Backend, attempts: &[Attempt]| {
+        let asked = attempts.iter().filter(|(kernel, _)| kernels.contains(kernel));
+        let others = attempts.iter().filter(|(kernel, _)| !kernels.contains(kernel));
+        let measurements: Vec<_> = asked.chain(others).filter_map(|(_, result)| result.as_ref().ok()).collect();
+        let asked = measurements.iter().filter(|measurement| kernels.contains(&measurement.kernel)).count();
+        keep(&rows::rows(backend, problem, timing, &measurements)[..asked]);
+    };
+    let (mut measured, is_interrupted) = measure_all(backend, &in_order(kernels), problem, timing, watch, &mut keep)?;
     let mut comparison = Comparison {
         rows: Vec::new(),
         baselines: Vec::new(),
@@ -122,7 +145,7 @@ pub fn compare(
     let (failed_baselines, wrong) = wrong_results(&measurements, problem);
     comparison.failures.extend(wrong);
     comparison.failed_baselines = failed_baselines;
-    comparison.rows = rows::rows(backend, problem, timing, &measurements);
+    comparison.rows = rows::rows(backend, problem, timing, &measurements.iter().collect::<Vec<_>>());
     comparison.baselines = comparison.rows.split_off(asked);
     Ok(comparison)
 }
@@ -141,6 +164,7 @@ fn measure_all(
     problem: &Problem,
     timing: Timing,
     watch: &mut dyn FnMut(Progress),
+    keep: &mut dyn FnMut(&dyn Backend, &[Attempt]),
 ) -> Result<(Vec<Attempt>, bool), Error> {
     let (mut left, mut measured) = (kernels.to_vec(), Vec::new());
     while let Some(&first) = left.first() {
@@ -162,7 +186,11 @@ fn measure_all(
             }
             let time_ms = result.as_ref().ok().map(|measured| measured.samples.median());
             watch(Progress::Finished(kernel, time_ms.filter(|_| !backend.is_modelled())));
+            let is_new = result.is_ok();
             measured.push((kernel, result));
+            if is_new {
+                keep(&*backend, &measured);
+            }
         }
     }
     Ok((measured, false))

@@ -21,6 +21,12 @@ pub enum Error {
         most: usize,
     },
 
+    /// The problem takes more blocks, or more launches, than can be had: far more memory than a device has, or a batch that is endless.
+    TooManyBlocks {
+        /// The kernel that would be launched.
+        kernel: &'static str,
+    },
+
     /// The matrices of these sizes have more bytes than an address can count.
     SizeOverflow {
         /// Rows of A and C.

@@ -10,6 +10,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge { name, value, most } => write!(f, "{name} = {value} is too large: it is at most {most}"),
+            Self::TooManyBlocks { kernel } => {
+                write!(f, "{kernel} would take more blocks or launches than can be had: divide the problem")
+            }
             Self::SizeOverflow { m, n, k } => {
                 write!(f, "m = {m}, n = {n}, k = {k}: the matrices' bytes overflow; give smaller sizes")
             }

@@ -64,7 +64,7 @@ pub fn check() -> Result<()> {
     if !complaints.is_empty() {
         bail!("{} complaints\n{}", complaints.len(), complaints.join("\n"));
     }
-    println!("{} files are tidy", files.len());
+    say!("{} files are tidy", files.len());
     Ok(())
 }
 
