@@ -17,7 +17,6 @@ use super::kernels::Kernels;
 use super::part::Part;
 use super::plan::Plan;
 use super::simulate::Rates;
-use super::task::{Task, Work};
 use crate::distributed::Machine;
 use crate::{Abc, AccuracyClass, Determinism, Device, Error, Layout, Problem};
 
@@ -111,22 +110,6 @@ proptest! {
             prop_assert!(of(part) <= all.div_ceil(gpus) + 8 * (m + n + 8), "{:?}", part.rows());
         }
     }
-}
-
-/// The tiles at an edge have kernels of their own, which may read another form of the same panel.
-#[test]
-fn a_panel_is_prepared_for_each_kernel_that_reads_it() {
-    let is_prepared = |task: &&Task| matches!(task.work, Work::Prepare { .. });
-    let mut most = 0;
-    for edge in [1, 2, 4, 8, 16, 32, 64, 128] {
-        let problem = problem([1024, 1024 + edge, 512], [(true, 0); 3], AccuracyClass::Fp32);
-        let shape = Shape { tile: [1024; 2], piece: 512, slots: Abc { a: 1, b: 2, c: 2 }, kept: Kept::A };
-        let part = part(&problem, [0..1024, 0..1024 + edge], shape).unwrap();
-        replay::check(&problem, &part).unwrap();
-        most = most.max(part.tasks().iter().filter(is_prepared).count());
-    }
-    // Three panels, and one of them twice.
-    assert_eq!(most, 4);
 }
 
 #[test]
