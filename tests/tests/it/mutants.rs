@@ -27,7 +27,7 @@ fn no_mutant_of_a_small_set_escapes() {
     let killed = judged.iter().filter(|judged| judged.verdict == Verdict::Killed).count();
     assert!(killed * 10 > judged.len() * 8, "{}", report(&judged));
 
-    // As after Ctrl-C: one line is missing, one is cut off.
+    // As after Ctrl-C: one line is missing, one is not complete.
     let text = fs::read_to_string(&file).unwrap();
     let lines: Vec<_> = text.lines().collect();
     fs::write(&file, format!("{}\n{}", lines[..lines.len() - 2].join("\n"), &lines[lines.len() - 2][..20])).unwrap();
