@@ -34,7 +34,7 @@ pub(crate) struct Freivalds {
 struct Side {
     groups: Groups,
     expected: Vec<f64>,
-    /// By line: what Q^2 of its sums is proportional to.
+    /// By line: a factor of Q^2.
     lines: Vec<f64>,
     shares: Vec<Share>,
 }
@@ -123,7 +123,7 @@ impl Freivalds {
 
 #[cfg(test)]
 impl Freivalds {
-    /// The error of an element of the right result beyond which it is found for sure: the others of its sum err by the tolerance, at
+    /// How far an element may be from the right result and not be found for sure: the others of its sum err by the tolerance, at
     /// most.
     pub(super) fn surely_found(&self, c: &Matrix, error_bound: &ErrorBound, row: usize, column: usize) -> f64 {
         let bound = |side: &Side, line: usize, number: usize, element: &dyn Fn(usize) -> f32| {

@@ -109,7 +109,7 @@ mod tests {
             let sizes: BTreeSet<_> = groups.iter().map(|group| group.count()).collect();
             assert!(sizes.len() <= 2, "they are equally large: {sizes:?}");
         }
-        // Neighbours are apart, and other seeds deal otherwise.
+        // Adjacent ones are apart, and other seeds deal otherwise.
         let of = |seed| groups(4000, 1 << 40, seed).iter().map(|group| group.map(|(n, _)| n).collect()).collect();
         let [one, other]: [Vec<Vec<usize>>; 2] = [of(1), of(2)];
         assert!(one != other && one.iter().all(|group| group.windows(2).any(|pair| pair[1] - pair[0] > 32)));

@@ -133,7 +133,7 @@ pub fn run(
     Ok(known)
 }
 
-/// What a file of results has; nothing where there is none. A last line that was cut off is left out.
+/// What a file of results has; nothing where there is none. A last line that is not complete is left out.
 fn read(file: &Path) -> Result<Vec<Judged>> {
     if !file.exists() {
         return Ok(Vec::new());

@@ -9,10 +9,10 @@ use tests::mutants::campaign::{Judged, report, run};
 /// Quick ones of each target and kind of mainloop: plain, with barriers, with `cp.async`.
 const STEPS: [&str; 4] = ["naive", "2d-tiling", "vectorized", "async-copy"];
 const SEED: u64 = 1;
-const COUNT: u32 = 60;
+const COUNT: u32 = 40;
 
-/// Roundings to zero within the error bound of their arithmetic, which allows any order of sums.
-const WITHIN_BOUNDS: [(&str, u32); 0] = [];
+/// Mutants whose results are right on a device too: `async-copy` need not wait for the last copies, of zeros that no thread reads.
+const RIGHT: [(&str, u32); 1] = [("async-copy", 4)];
 
 #[test]
 fn no_mutant_of_a_small_set_escapes() {
@@ -21,13 +21,13 @@ fn no_mutant_of_a_small_set_escapes() {
     let file = folder.path().join("mutants.jsonl");
     let judged = run(&steps, COUNT, SEED, &file, &|_| ()).unwrap();
     assert_eq!(judged.len(), COUNT as usize);
-    let is_known = |judged: &Judged| WITHIN_BOUNDS.contains(&(&*judged.step, judged.number));
+    let is_known = |judged: &Judged| RIGHT.contains(&(&*judged.step, judged.number));
     let open: Vec<_> = judged.iter().filter(|judged| judged.verdict.is_open() && !is_known(judged)).cloned().collect();
     assert!(open.is_empty(), "{}", report(&open));
     let killed = judged.iter().filter(|judged| judged.verdict == Verdict::Killed).count();
     assert!(killed * 10 > judged.len() * 8, "{}", report(&judged));
 
-    // As after Ctrl-C: one line is missing, one is cut off.
+    // As after Ctrl-C: one line is missing, one is not complete.
     let text = fs::read_to_string(&file).unwrap();
     let lines: Vec<_> = text.lines().collect();
     fs::write(&file, format!("{}\n{}", lines[..lines.len() - 2].join("\n"), &lines[lines.len() - 2][..20])).unwrap();
