@@ -119,7 +119,7 @@ impl Place {
     /// So many bytes further on.
     #[must_use]
     pub const fn plus(self, bytes: u64) -> Self {
-        Self { offset: self.offset + bytes, ..self }
+        Self { offset: self.offset.wrapping_add(bytes), ..self }
     }
 
     /// The address.

@@ -205,7 +205,9 @@ impl Plan {
         let mut addresses = *first;
         let views = self.problem.views();
         for (buffer, view) in [Buffer::A, Buffer::B, Buffer::C, Buffer::D].into_iter().zip(views) {
-            let bytes = index as u64 * view.batch_stride as u64 * u64::from(view.element.bytes());
+            // Of matrices without elements, the stride may be any number.
+            let elements = (index as u64).wrapping_mul(view.batch_stride as u64);
+            let bytes = elements.wrapping_mul(view.element.bytes().into());
             addresses[buffer] = addresses[buffer].wrapping_add(bytes);
         }
         addresses

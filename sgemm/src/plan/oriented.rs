@@ -31,9 +31,9 @@ impl Oriented {
         let (order, ldd) = d.layout.order(d.name, d.rows, d.columns)?;
         let is_stored = |view: View, order| Ok((view.layout.order(view.name, view.rows, view.columns)?.0) == order);
         let (is_swapped, ldd) = if d.columns == 1 && is_stored(a, Order::RowMajor)? {
-            (false, d.layout.row_stride)
+            (false, if d.rows > 1 { d.layout.row_stride } else { 1 })
         } else if d.rows == 1 && is_stored(b, Order::ColumnMajor)? {
-            (true, d.layout.column_stride)
+            (true, if d.columns > 1 { d.layout.column_stride } else { 1 })
         } else {
             (order == Order::ColumnMajor, ldd)
         };
@@ -54,7 +54,7 @@ impl Oriented {
             operands: Ab { a: stored(first.0, first.1, is_swapped)?, b: stored(second.0, second.1, is_swapped)? },
             alignments: Ab { a: alignment(first.0, first.2, count), b: alignment(second.0, second.2, count) },
             c_strides: if is_swapped { [c_strides[1], c_strides[0]] } else { c_strides },
-            ldd: ldd.max(1) as u64,
+            ldd: if problem.is_empty() { 1 } else { ldd.max(1) as u64 },
             bias: problem.epilogue.bias.map(|per| if is_swapped { turned(per) } else { per }),
         })
     }
@@ -117,6 +117,8 @@ fn stored(view: View, buffer: Buffer, is_swapped: bool) -> Result<Stored, Error>
         Order::RowMajor => (view.rows, view.columns),
         Order::ColumnMajor => (view.columns, view.rows),
     };
+    // Of a single row, or of none, the leading dimension may be any number.
+    let ld = if rows > 1 && columns > 0 { ld } else { columns };
     Ok(Stored {
         place: Place::start(buffer),
         rows: rows as u32,

@@ -108,7 +108,8 @@ impl Plan {
         let c_stride = if has_batch && is_result { self.problem.batch.c as u64 } else { 0 };
         // The first of these problems.
         let of_first = |place: Place, stride: u64, element: Element| {
-            place.plus(problems.first * stride * u64::from(element.bytes()))
+            // Of matrices without elements, the stride may be any number.
+            place.plus(problems.first.wrapping_mul(stride).wrapping_mul(element.bytes().into()))
         };
         let (of_a, of_b) = (a.plain.at_row(first_row), b.plain.place);
         let c = Place::start(target.buffer)

@@ -3,7 +3,7 @@
 use gpu_kernels::{STEPS, Step};
 use half::{bf16, f16};
 use sgemm::emulator::{Arguments, Emulator, MODELS};
-use sgemm::plan::Plan;
+use sgemm::plan::{Buffer, Buffers, Plan};
 use sgemm::{
     AccuracyClass, Activation, BiasPer, Determinism, Element, Epilogue, Error, Layout, Problem, Scalar, Scalars,
 };
@@ -14,7 +14,7 @@ static LIBRARY: Target = Target {
     name: "library",
     corpora: &["tests/corpus/library"],
     words: &["\0\0\0\0", "\u{1}\u{1}", "\u{7f}", "abcdefgh", "é"],
-    inputs: 20_000,
+    inputs: 8000,
     most_bytes: 256 << 20,
     check,
 };
@@ -243,6 +243,36 @@ fn endless_batches_have_a_plan_or_an_error() {
     let [m, n] = [(1 << 31) - 2, 30_900];
     let planned = emulator.plan(&Problem::new(m, n, 13).with_scalars(Scalars::Device), u64::MAX);
     assert!(matches!(planned, Err(Error::TooManyBlocks { .. })));
+}
+
+/// A and B without elements, which nobody reads, in a batch that takes several launches.
+#[test]
+fn batches_of_nothing_have_any_stride() {
+    let emulator = Emulator::of("h200").unwrap();
+    for count in [3, 70_000] {
+        let problem = Problem::new(1, 1, 0).with_batch(count, [usize::MAX, usize::MAX, 1]);
+        let plan = emulator.plan(&problem, u64::MAX).unwrap();
+        let last = plan.addresses_of(count - 1, &Buffers::default());
+        assert_eq!(last[Buffer::C], 4 * (count as u64 - 1));
+        gpu_kernels::runnable().for_each(|step| drop(Plan::new(step, &problem, 132)));
+    }
+}
+
+/// Strides that lead nowhere, since there is one row, or none, may be any number.
+#[test]
+fn strides_that_do_not_matter_are_not_computed_with() {
+    let emulator = Emulator::of("h200").unwrap();
+    for stride in [1 << 40, usize::MAX / 4, usize::MAX] {
+        for [m, n, k] in [[5, 6, 0], [5, 0, 6], [0, 5, 6], [1, 1, 1], [1, 6, 1], [5, 1, 1], [1, 1, 7]] {
+            let layouts = [Layout::row_major(stride), Layout::column_major(stride)];
+            for (a, b, d) in layouts.iter().flat_map(|a| layouts.iter().flat_map(move |b| layouts.map(|d| (*a, *b, d))))
+            {
+                let problem = Problem::new(m, n, k).with_layouts(a, b, d).with_d(d);
+                let planned = emulator.plan(&problem, u64::MAX);
+                assert_eq!(planned.map(|_| ()), problem.validate(), "{problem:?}");
+            }
+        }
+    }
 }
 
 #[test]
