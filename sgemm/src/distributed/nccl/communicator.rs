@@ -8,7 +8,7 @@ use std::time::Duration;
 use cudarc::driver::sys::{self as driver, CUevent_flags};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
 
-use super::comm::{Comm, Message};
+use super::comm::{Comm, Ending, Message};
 use super::library::{Library, Version};
 use super::memory::Memory;
 use super::stream::{Stream, is_complete};
@@ -291,8 +291,9 @@ impl Communicator {
     /// Ends all that waits for other ranks, on the host and on the device.
     pub fn abort(&self) {
         let axes = self.0.axes.lock().unwrap_or_else(PoisonError::into_inner);
-        axes.values().for_each(|comm| comm.abort());
-        self.0.world.abort();
+        // All at once, since each may hang.
+        let all = axes.values().map(|comm| &**comm).chain([&self.0.world]);
+        all.filter_map(Comm::begin_abort).collect::<Vec<_>>().into_iter().for_each(Ending::wait);
     }
 
     pub(super) fn library(&self) -> &'static Library {

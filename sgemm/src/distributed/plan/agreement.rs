@@ -3,8 +3,10 @@
 use gpu_kernels::Element;
 
 use super::Plan;
+#[cfg(feature = "emulator")]
+use crate::Error;
 use crate::problem::Order;
-use crate::{AccuracyClass, Determinism, Error};
+use crate::{AccuracyClass, Determinism};
 
 impl Plan {
     /// The arguments that must be the same on all ranks, as numbers: always as many, in the same order.
@@ -44,6 +46,7 @@ impl Plan {
     }
 
     /// Fails where another rank was given other arguments.
+    #[cfg(feature = "emulator")]
     pub(in crate::distributed) fn check_agreement(&self, other: &Self) -> Result<(), Error> {
         let differs = |((name, own), (_, others)): (&(&'static str, u64), &(&'static str, u64))| {
             (own != others).then_some((*name, [*own, *others]))

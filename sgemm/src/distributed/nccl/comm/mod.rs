@@ -322,20 +322,20 @@ impl Comm {
         Error::Collective { rank: self.rank, what, reason }
     }
 
-    /// Aborts: what waits on the device for other ranks ends, as far as NCCL can make it. Later calls fail.
-    pub fn abort(&self) {
+    /// Begins to abort: what waits on the device for other ranks ends, as far as NCCL can make it. Later calls fail.
+    pub fn begin_abort(&self) -> Option<Ending> {
         if !self.is_owned || self.is_gone.swap(true, Ordering::AcqRel) {
             self.is_broken.store(true, Ordering::Release);
-            return;
+            return None;
         }
         self.end(|library, raw| {
             // SAFETY: the communicator is alive, and used no more: `is_gone` was not set before.
             let _ = unsafe { (library.abort)(raw) };
-        });
+        })
     }
 
-    /// Does something that may hang, in a thread that is not waited for longer than [`END`].
-    fn end(&self, act: impl FnOnce(&'static Library, NcclComm) + Send + 'static) {
+    /// Does something that may hang, in a thread of its own.
+    fn end(&self, act: impl FnOnce(&'static Library, NcclComm) + Send + 'static) -> Option<Ending> {
         let (library, raw) = (self.library, Raw(self.raw));
         let (done, is_done) = mpsc::channel();
         let thread = thread::Builder::new().name("nccl-end".into()).spawn(move || {
@@ -343,9 +343,17 @@ impl Comm {
             act(library, raw.0);
             let _ = done.send(());
         });
-        if thread.is_ok() {
-            let _ = is_done.recv_timeout(END);
-        }
+        thread.ok().map(|_| Ending(is_done, Patience::new(END)))
+    }
+}
+
+/// The end of a communicator, which takes as long as NCCL does.
+pub struct Ending(mpsc::Receiver<()>, Patience);
+
+impl Ending {
+    /// Waits for it, and not for ever.
+    pub fn wait(self) {
+        let _ = self.0.recv_timeout(self.1.left());
     }
 }
 
@@ -371,13 +379,15 @@ impl Drop for Comm {
                     },
                 )
                 .is_ok();
-        if !is_final {
-            return self.abort();
-        }
-        self.end(|library, raw| {
-            // SAFETY: the communicator is alive, and used no more.
-            let _ = unsafe { (library.destroy)(raw) };
-        });
+        let ending = if is_final {
+            self.end(|library, raw| {
+                // SAFETY: the communicator is alive, and used no more.
+                let _ = unsafe { (library.destroy)(raw) };
+            })
+        } else {
+            self.begin_abort()
+        };
+        ending.into_iter().for_each(Ending::wait);
     }
 }
 

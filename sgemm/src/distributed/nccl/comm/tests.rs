@@ -41,8 +41,8 @@ fn what_fails_is_named_and_aborted_once() {
     let expected = "rank 2, AllGather of chunk 1 of B: remote process exited or there was a network error";
     assert_eq!(gather(&comm, LONG).unwrap_err().to_string(), expected);
     assert!(gather(&comm, LONG).unwrap_err().to_string().ends_with("the communicator has failed before"));
-    comm.abort();
-    comm.abort();
+    comm.begin_abort().unwrap().wait();
+    assert!(comm.begin_abort().is_none());
     assert!(comm.check(|| "product".into()).unwrap_err().to_string().ends_with("the communicator was aborted"));
     drop(comm);
     assert_eq!(fake.calls(), ["init 2", "all gather 40 of 1", "abort"]);
@@ -101,7 +101,7 @@ fn a_split_that_gives_nothing_is_an_error() {
     // SAFETY: as above.
     let comm = unsafe { Comm::borrowed(world.raw(), fake::library(22809)) }.unwrap();
     assert!(comm.split(0, 0, 16, Patience::new(LONG)).unwrap_err().to_string().starts_with("rank 3, divide the"));
-    comm.abort();
+    assert!(comm.begin_abort().is_none());
     drop(comm);
     assert_eq!(world.calls(), ["split 0 0"]);
 }
