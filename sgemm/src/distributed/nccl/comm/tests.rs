@@ -1,5 +1,8 @@
 //! What communicators ask NCCL, and what they do with its answers.
 
+use std::thread;
+use std::time::Duration;
+
 use super::super::fake::{self, Fake, REMOTE};
 use super::*;
 
@@ -104,4 +107,22 @@ fn a_split_that_gives_nothing_is_an_error() {
     assert!(comm.begin_abort().is_none());
     drop(comm);
     assert_eq!(world.calls(), ["split 0 0"]);
+}
+
+/// As where one thread waits for a collective, and another one finds that a rank has died.
+#[test]
+fn an_abort_ends_what_others_wait_for() {
+    let fake = Fake::leaked();
+    let comm = joined(fake, LONG).unwrap();
+    fake.state().always = IN_PROGRESS;
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| gather(&comm, LONG));
+        while fake.calls().len() < 2 {
+            thread::yield_now();
+        }
+        comm.begin_abort().unwrap().wait();
+        let expected = "rank 2, AllGather of chunk 1 of B: the communicator was aborted";
+        assert_eq!(waiting.join().unwrap().unwrap_err().to_string(), expected);
+    });
+    assert_eq!(fake.calls(), ["init 2", "all gather 40 of 1", "abort"]);
 }
