@@ -10,6 +10,7 @@ mod coverage;
 pub mod element;
 mod error_bound;
 mod freivalds;
+mod groups;
 pub mod matrix;
 pub(crate) mod memory;
 mod numbers;

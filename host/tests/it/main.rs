@@ -5,5 +5,6 @@ mod choosing;
 mod cli;
 #[cfg(unix)]
 mod interrupt;
+mod output;
 mod program;
 mod readme;

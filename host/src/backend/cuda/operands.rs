@@ -1,6 +1,6 @@
 //! The operands in device memory.
 
-use cust::memory::{DeviceBuffer, mem_get_info};
+use cust::memory::{CopyDestination, DeviceBuffer, mem_get_info};
 use sgemm::plan::OPERAND_ALIGNMENT;
 
 use super::failure::Context as _;
@@ -26,6 +26,15 @@ impl DeviceMatrix {
     fn upload(name: &str, matrix: &Matrix) -> Result<Self, Error> {
         let buffer = DeviceBuffer::from_slice(&matrix.words()).context(format!("copy {name} to the device"))?;
         Ok(Self { buffer, shape: matrix.shape() })
+    }
+
+    /// Copies a matrix of the same shape over it, in the order of the stream: that waits for the copy.
+    fn overwrite(&mut self, name: &str, matrix: &Matrix) -> Result<(), Error> {
+        let words = matrix.words();
+        if self.shape != matrix.shape() || self.buffer.len() != words.len() {
+            return Err(other_problem());
+        }
+        self.buffer.copy_from(&*words).context(format!("copy {name} to the device"))
     }
 
     fn download(&self, name: &str) -> Result<Matrix, Error> {
@@ -59,6 +68,11 @@ impl DeviceOperands {
         })
     }
 
+    /// Makes C what it was before anything ran, guard bands included.
+    pub(super) fn restore_c(&mut self, c: &Matrix) -> Result<(), Error> {
+        self.c.overwrite("C", c)
+    }
+
     /// Copies the operands back, guard bands included.
     pub(super) fn download(&self) -> Result<Operands, Error> {
         Ok(Operands { a: self.a.download("A")?, b: self.b.download("B")?, c: self.download_c()? })
@@ -81,8 +95,20 @@ pub(super) fn check_memory(buffers: impl IntoIterator<Item = u64>) -> Result<(),
 
 /// The operands, or an error where none were uploaded.
 pub(super) fn uploaded(operands: Option<&DeviceOperands>) -> Result<&DeviceOperands, Error> {
-    let missing = || Error::Cuda { what: "use the operands".into(), reason: "none were uploaded".into() };
     operands.ok_or_else(missing)
+}
+
+/// There are no operands.
+pub(super) fn missing() -> Error {
+    unusable("none were uploaded")
+}
+
+fn other_problem() -> Error {
+    unusable("those that were uploaded belong to another problem")
+}
+
+fn unusable(reason: &str) -> Error {
+    Error::Cuda { what: "use the operands".into(), reason: reason.into() }
 }
 
 /// A problem together with its operands in device memory, whose shapes are the problem's: what a launch needs.
@@ -98,8 +124,7 @@ impl<'a> Gemm<'a> {
         let operands = uploaded(operands)?;
         problem.validate()?;
         if [&operands.a, &operands.b, &operands.c].map(|matrix| matrix.shape) != problem.shapes() {
-            let reason = "those that were uploaded belong to another problem".into();
-            return Err(Error::Cuda { what: "use the operands".into(), reason });
+            return Err(other_problem());
         }
         Ok(Self { operands, problem: *problem })
     }

@@ -3,8 +3,6 @@
 use gpu_kernels::Element;
 
 use super::Plan;
-#[cfg(feature = "emulator")]
-use crate::Error;
 use crate::problem::Order;
 use crate::{AccuracyClass, Determinism};
 
@@ -47,12 +45,14 @@ impl Plan {
 
     /// Fails where another rank was given other arguments.
     #[cfg(feature = "emulator")]
-    pub(in crate::distributed) fn check_agreement(&self, other: &Self) -> Result<(), Error> {
+    pub(in crate::distributed) fn check_agreement(&self, other: &Self) -> Result<(), crate::Error> {
         let differs = |((name, own), (_, others)): (&(&'static str, u64), &(&'static str, u64))| {
             (own != others).then_some((*name, [*own, *others]))
         };
         match self.arguments().iter().zip(&other.arguments()).find_map(differs) {
-            Some((argument, values)) => Err(Error::Disagreement { argument, ranks: [self.rank, other.rank], values }),
+            Some((argument, values)) => {
+                Err(crate::Error::Disagreement { argument, ranks: [self.rank, other.rank], values })
+            }
             None => Ok(()),
         }
     }
