@@ -5,10 +5,10 @@ use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cudarc::driver::sys::{self as driver, CUevent_flags};
+use cudarc::driver::sys::{self as driver, CUdeviceptr, CUevent_flags, CUstream};
 use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
 
-use super::comm::{Comm, Message};
+use super::comm::{Comm, Ending, Message};
 use super::library::{Library, Version};
 use super::memory::Memory;
 use super::stream::{Stream, is_complete};
@@ -183,11 +183,10 @@ impl Communicator {
     ) -> Result<(), Error> {
         self.handle().check_context("stream", stream.context())?;
         self.handle().check_context("values", values.stream().context())?;
-        bind(stream.context())?;
         let count = values.len();
         let (address, _used) = values.device_ptr_mut(stream);
         // SAFETY: so many values are at the address, and are ordered by the guard.
-        unsafe { self.reduce(address, count, reduction, stream.cu_stream()) }
+        unsafe { self.all_reduce_raw(stream.cu_stream(), reduction, address, count) }
     }
 
     /// The same with values of the host, and waits for it.
@@ -198,7 +197,7 @@ impl Communicator {
         let own = values.to_vec();
         let (count, stream) = (own.len(), self.0.stream.raw());
         // SAFETY: the memory begins with so many values.
-        self.exchange(&own, values, |memory, _| unsafe { self.reduce(memory, count, reduction, stream) })
+        self.exchange(&own, values, |memory, _| unsafe { self.all_reduce_raw(stream, reduction, memory, count) })
     }
 
     /// The values of all ranks, in the order of ranks. All ranks call it with as many; it waits for them.
@@ -216,15 +215,22 @@ impl Communicator {
         Ok(all)
     }
 
+    /// The same on a raw stream, of so many f64 at an address.
+    ///
+    /// # Errors
+    /// As of [`Self::all_reduce_on`].
+    ///
     /// # Safety
-    /// At the address are so many values, which live until the stream has come past this. The context is current.
-    unsafe fn reduce(
+    /// The stream is one of the communicator's context, or null. At the address are so many values, which live, and are used by nobody else,
+    /// until the stream has come past this.
+    pub unsafe fn all_reduce_raw(
         &self,
-        address: Address,
-        count: usize,
+        stream: CUstream,
         reduction: Reduction,
-        stream: driver::CUstream,
+        address: CUdeviceptr,
+        count: usize,
     ) -> Result<(), Error> {
+        bind(self.handle().context())?;
         let operation = match reduction {
             Reduction::Sum => sys::SUM,
             Reduction::Max => sys::MAX,
@@ -291,8 +297,9 @@ impl Communicator {
     /// Ends all that waits for other ranks, on the host and on the device.
     pub fn abort(&self) {
         let axes = self.0.axes.lock().unwrap_or_else(PoisonError::into_inner);
-        axes.values().for_each(|comm| comm.abort());
-        self.0.world.abort();
+        // All at once, since each may hang.
+        let all = axes.values().map(|comm| &**comm).chain([&self.0.world]);
+        all.filter_map(Comm::begin_abort).collect::<Vec<_>>().into_iter().for_each(Ending::wait);
     }
 
     pub(super) fn library(&self) -> &'static Library {

@@ -98,13 +98,13 @@ impl Communicator {
             ranks => Err(Error::Ranks { ranks, given: self.ranks() }),
         };
         // A rank without a plan says so, that the others need not wait for it.
-        let all = self.all_gather(&agreement::message(own.as_ref().ok()))?;
+        let all = self.all_gather(&agreement::message(own.as_ref().ok()));
         let own = own?;
-        agreement::check(&own, &all)?;
-        let comms = Comms::new(self, scheme)?;
-        let mut memory = self.shared(&own, &comms)?;
-        let streams = self.streams()?;
-        let found = self.probe(&own, &comms, &memory, &streams[Queue::Inbound as usize]);
+        agreement::check(&own, &all?)?;
+        let (comms, streams) = (Comms::new(self, scheme)?, self.streams()?);
+        let mut memory = Vec::new();
+        let shared = self.share(&own, &comms, &mut memory);
+        let found = shared.and_then(|()| self.probe(&own, &comms, &memory, &streams[Queue::Inbound as usize]));
         let engines = found.inspect_err(|_| self.give_up(memory.iter_mut().map(|(_, memory)| memory)))?;
         // Kernels of NCCL want SMs of their own.
         let fewer = device.sm_count.saturating_sub(MAX_CTAS).max(1);
@@ -129,18 +129,19 @@ impl Communicator {
         })
     }
 
-    /// What collectives send and receive, as symmetric windows of the communicators that use it.
-    fn shared(&self, plan: &Plan, comms: &Comms) -> Result<Vec<(Buffer, Memory)>, Error> {
-        let mut all = Vec::new();
+    /// Allocates what collectives send and receive, as symmetric windows of the communicators that use it.
+    fn share(&self, plan: &Plan, comms: &Comms, all: &mut Vec<(Buffer, Memory)>) -> Result<(), Error> {
         for part in SHARED {
-            let mut memory = Memory::shared(self.handle().context(), self.library(), plan.part_bytes(part))?;
-            let is_sum = [Buffer::Partial, Buffer::Reduced].contains(&part);
+            let memory = Memory::shared(self.handle().context(), self.library(), plan.part_bytes(part))?;
+            all.push((part, memory));
+        }
+        for (part, memory) in all {
+            let is_sum = [Buffer::Partial, Buffer::Reduced].contains(part);
             for (_, comm) in comms.0.iter().filter(|(axis, _)| (*axis == Axis::Layers) == is_sum) {
                 memory.register(comm, self.patience())?;
             }
-            all.push((part, memory));
         }
-        Ok(all)
+        Ok(())
     }
 
     /// Whether the largest AllGather along each axis takes copy engines; `None` where there is none.

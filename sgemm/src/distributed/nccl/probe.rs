@@ -38,13 +38,12 @@ impl Communicator {
         }
         let context = self.handle().context();
         let comm = self.along(grid, axis)?;
-        let windows = [bytes, bytes.saturating_mul(grid.along(axis) as u64)].map(|bytes| {
-            let mut memory = Memory::shared(context, self.library(), bytes)?;
-            memory.register(&comm, self.patience())?;
-            Ok::<_, Error>(memory)
-        });
-        let [send, receive] = windows;
-        let (mut send, mut receive) = (send?, receive?);
+        let all = bytes.saturating_mul(grid.along(axis) as u64);
+        let mut send = Memory::shared(context, self.library(), bytes)?;
+        let mut receive = Memory::shared(context, self.library(), all)?;
+        let registered =
+            [&mut send, &mut receive].into_iter().try_for_each(|each| each.register(&comm, self.patience()));
+        registered.inspect_err(|_| self.give_up([&mut send, &mut receive]))?;
         let count = usize::try_from(bytes).unwrap_or(usize::MAX);
         let message = Message { send: send.address(), receive: receive.address(), count, element: UINT8 };
         let stream = Stream::new(context, true)?;

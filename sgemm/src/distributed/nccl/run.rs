@@ -29,8 +29,8 @@ impl DistributedGemm {
     /// ranks call it. It does not wait for the result; at the first run NCCL connects ranks, and is waited for.
     ///
     /// # Errors
-    /// [`Error::Elements`], [`Error::ShortBuffer`], [`Error::WrongDevice`] and [`Error::Capturing`] before anything is queued. Then
-    /// [`Error::Alignment`] and [`Error::Driver`] where the driver refuses; [`Error::Collective`], with this rank and the task, where another
+    /// [`Error::Elements`], [`Error::ShortBuffer`], [`Error::WrongDevice`], [`Error::Capturing`] and [`Error::Alignment`] before anything is
+    /// queued. Then [`Error::Driver`] where the driver refuses; [`Error::Collective`], with this rank and the task, where another
     /// rank does not come. After those the communicator is aborted.
     pub fn run<I: Scalar, O: Scalar>(
         &mut self,
@@ -77,14 +77,33 @@ impl DistributedGemm {
         if is_capturing(stream)? {
             return Err(Error::Capturing);
         }
-        self.queued = Some(Instant::now());
         let given = Given { matrices: Abc { a, b, c }, alpha, beta };
+        self.check_alignment(&given)?;
+        self.queued = Some(Instant::now());
         // SAFETY: upheld by the caller.
         let outcome = unsafe { self.queue_all(stream, &given) };
         if outcome.is_err() {
             self.give_up();
         }
         outcome
+    }
+
+    /// Checks where operands begin, for all kernels.
+    fn check_alignment(&self, given: &Given) -> Result<(), Error> {
+        let base = |buffer| self.base(buffer, given);
+        for task in self.plan.tasks() {
+            let (gemm, bindings) = match &task.work {
+                Work::Prepare { gemm, operand, source, target } => {
+                    (*gemm, self.plan.bindings_of_prepass(*gemm, *operand, [*source, *target], base))
+                }
+                Work::Product(product) => {
+                    (product.gemm, self.plan.bindings_of(product, [given.alpha, given.beta], base))
+                }
+                Work::Copy(_) | Work::AllGather { .. } | Work::ReduceScatter { .. } => continue,
+            };
+            self.gemms[gemm].plan().check_alignment(&bindings)?;
+        }
+        Ok(())
     }
 
     /// # Safety

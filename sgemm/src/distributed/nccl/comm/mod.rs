@@ -1,13 +1,15 @@
 //! One communicator of NCCL: calls that return at once, and are waited for with a deadline.
 
+mod ending;
+
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
-use std::thread;
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 use cudarc::driver::sys::CUstream;
+use ending::END;
+pub use ending::Ending;
 
 use super::library::{COPY_ENGINES, Library};
 use super::sys::{self, Config, IN_PROGRESS, NcclComm, NcclWindow, SUCCESS, Status, UniqueId};
@@ -15,8 +17,8 @@ use crate::Error;
 use crate::distributed::patience::Patience;
 use crate::plan::Address;
 
-/// How long the end of a communicator may take. After that it is left as it is: the process ends soon.
-const END: Duration = Duration::from_secs(5);
+/// Why nothing is called any more.
+const GONE: &str = "the communicator was aborted";
 
 /// A communicator.
 #[derive(Debug)]
@@ -31,8 +33,10 @@ pub struct Comm {
     is_broken: AtomicBool,
     /// It was aborted.
     is_gone: AtomicBool,
-    /// NCCL's communicators are used by one thread at a time.
+    /// NCCL's communicators are used by one thread at a time, which has its turn until the communicator is ready for the next one.
     turn: Mutex<()>,
+    /// Held within each call, which returns at once: whoever aborts waits for that, and not for the turn.
+    inside: Mutex<()>,
 }
 
 // SAFETY: any thread may use a communicator, one at a time, which `turn` sees to.
@@ -88,7 +92,7 @@ impl Comm {
 
     fn of(raw: NcclComm, library: &'static Library, rank: usize, is_owned: bool) -> Self {
         let [is_broken, is_gone] = [(); 2].map(|()| AtomicBool::new(false));
-        Self { raw, library, rank, is_owned, is_broken, is_gone, turn: Mutex::new(()) }
+        Self { raw, library, rank, is_owned, is_broken, is_gone, turn: Mutex::default(), inside: Mutex::default() }
     }
 
     /// The communicator of the ranks that give the same color, in the order of their keys. All ranks call it. `max_ctas` is the most
@@ -266,13 +270,15 @@ impl Comm {
     ) -> Result<(), Error> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_broken() {
-            return Err(Error::Collective {
-                rank: self.rank,
-                what: what(),
-                reason: "the communicator has failed before".into(),
-            });
+            return Err(self.refused(what(), "the communicator has failed before"));
         }
-        self.settle(act(self.library, self.raw), what, patience)
+        let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_gone.load(Ordering::Acquire) {
+            return Err(self.refused(what(), GONE));
+        }
+        let status = act(self.library, self.raw);
+        drop(inside);
+        self.settle(status, what, patience)
     }
 
     fn settle(&self, mut status: Status, what: impl Fn() -> String, patience: Patience) -> Result<(), Error> {
@@ -293,12 +299,9 @@ impl Comm {
     }
 
     fn state(&self, what: impl Fn() -> String) -> Result<Status, Error> {
+        let _inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_gone.load(Ordering::Acquire) {
-            return Err(Error::Collective {
-                rank: self.rank,
-                what: what(),
-                reason: "the communicator was aborted".into(),
-            });
+            return Err(self.refused(what(), GONE));
         }
         let mut state = SUCCESS;
         // SAFETY: the communicator is alive, and `state` a place to write an int to.
@@ -317,43 +320,37 @@ impl Comm {
         if !last.is_null() {
             // SAFETY: as above, and it ends with a zero.
             let last = unsafe { CStr::from_ptr(last) }.to_string_lossy();
-            reason.extend(last.split_whitespace().flat_map(|word| [" ", word]));
+            let words: Vec<_> = last.split_whitespace().collect();
+            if !words.is_empty() {
+                reason = format!("{reason}: {}", words.join(" "));
+            }
         }
-        Error::Collective { rank: self.rank, what, reason }
+        self.refused(what, reason)
     }
 
-    /// Aborts: what waits on the device for other ranks ends, as far as NCCL can make it. Later calls fail.
-    pub fn abort(&self) {
+    fn refused(&self, what: String, reason: impl Into<String>) -> Error {
+        Error::Collective { rank: self.rank, what, reason: reason.into() }
+    }
+
+    /// Begins to abort: what waits on the device for other ranks ends, as far as NCCL can make it. Later calls fail.
+    pub fn begin_abort(&self) -> Option<Ending> {
+        self.is_broken.store(true, Ordering::Release);
         if !self.is_owned || self.is_gone.swap(true, Ordering::AcqRel) {
-            self.is_broken.store(true, Ordering::Release);
-            return;
+            return None;
         }
-        self.end(|library, raw| {
-            // SAFETY: the communicator is alive, and used no more: `is_gone` was not set before.
+        // Nobody gets in any more. Who is in there gets out, but where NCCL hangs: then it stays as it is.
+        let patience = Patience::new(END);
+        while let Err(TryLockError::WouldBlock) = self.inside.try_lock() {
+            if !patience.pause() {
+                return None;
+            }
+        }
+        Ending::begin(self.library, self.raw, |library, raw| {
+            // SAFETY: the communicator is alive, and used no more: `is_gone` was not set before, and nobody is inside.
             let _ = unsafe { (library.abort)(raw) };
-        });
-    }
-
-    /// Does something that may hang, in a thread that is not waited for longer than [`END`].
-    fn end(&self, act: impl FnOnce(&'static Library, NcclComm) + Send + 'static) {
-        let (library, raw) = (self.library, Raw(self.raw));
-        let (done, is_done) = mpsc::channel();
-        let thread = thread::Builder::new().name("nccl-end".into()).spawn(move || {
-            let raw = raw;
-            act(library, raw.0);
-            let _ = done.send(());
-        });
-        if thread.is_ok() {
-            let _ = is_done.recv_timeout(END);
-        }
+        })
     }
 }
-
-/// A communicator on its way to another thread.
-struct Raw(NcclComm);
-
-// SAFETY: any thread may use a communicator, and the one that gives it away uses it no more.
-unsafe impl Send for Raw {}
 
 impl Drop for Comm {
     fn drop(&mut self) {
@@ -371,13 +368,15 @@ impl Drop for Comm {
                     },
                 )
                 .is_ok();
-        if !is_final {
-            return self.abort();
-        }
-        self.end(|library, raw| {
-            // SAFETY: the communicator is alive, and used no more.
-            let _ = unsafe { (library.destroy)(raw) };
-        });
+        let ending = if is_final {
+            Ending::begin(self.library, self.raw, |library, raw| {
+                // SAFETY: the communicator is alive, and used no more.
+                let _ = unsafe { (library.destroy)(raw) };
+            })
+        } else {
+            self.begin_abort()
+        };
+        ending.into_iter().for_each(Ending::wait);
     }
 }
 

@@ -1,5 +1,8 @@
 //! What communicators ask NCCL, and what they do with its answers.
 
+use std::thread;
+use std::time::Duration;
+
 use super::super::fake::{self, Fake, REMOTE};
 use super::*;
 
@@ -41,8 +44,8 @@ fn what_fails_is_named_and_aborted_once() {
     let expected = "rank 2, AllGather of chunk 1 of B: remote process exited or there was a network error";
     assert_eq!(gather(&comm, LONG).unwrap_err().to_string(), expected);
     assert!(gather(&comm, LONG).unwrap_err().to_string().ends_with("the communicator has failed before"));
-    comm.abort();
-    comm.abort();
+    comm.begin_abort().unwrap().wait();
+    assert!(comm.begin_abort().is_none());
     assert!(comm.check(|| "product".into()).unwrap_err().to_string().ends_with("the communicator was aborted"));
     drop(comm);
     assert_eq!(fake.calls(), ["init 2", "all gather 40 of 1", "abort"]);
@@ -101,7 +104,25 @@ fn a_split_that_gives_nothing_is_an_error() {
     // SAFETY: as above.
     let comm = unsafe { Comm::borrowed(world.raw(), fake::library(22809)) }.unwrap();
     assert!(comm.split(0, 0, 16, Patience::new(LONG)).unwrap_err().to_string().starts_with("rank 3, divide the"));
-    comm.abort();
+    assert!(comm.begin_abort().is_none());
     drop(comm);
     assert_eq!(world.calls(), ["split 0 0"]);
+}
+
+/// As where one thread waits for a collective, and another one finds that a rank has died.
+#[test]
+fn an_abort_ends_what_others_wait_for() {
+    let fake = Fake::leaked();
+    let comm = joined(fake, LONG).unwrap();
+    fake.state().always = IN_PROGRESS;
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| gather(&comm, LONG));
+        while fake.calls().len() < 2 {
+            thread::yield_now();
+        }
+        comm.begin_abort().unwrap().wait();
+        let expected = "rank 2, AllGather of chunk 1 of B: the communicator was aborted";
+        assert_eq!(waiting.join().unwrap().unwrap_err().to_string(), expected);
+    });
+    assert_eq!(fake.calls(), ["init 2", "all gather 40 of 1", "abort"]);
 }
