@@ -78,10 +78,7 @@ pub fn failures(results: &[CaseResult]) -> Vec<String> {
 /// # Errors
 /// As of [`run`].
 pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Result<CaseResult, Error> {
-    let failure = match outcome(backend, step, case)? {
-        Ok(_) => None,
-        Err(failure) => Some(failure),
-    };
+    let failure = outcome(backend, step, case)?.err();
     Ok(CaseResult { step: step.slug, case, failure })
 }
 
