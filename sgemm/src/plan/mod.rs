@@ -19,7 +19,7 @@ use operand::{Passes, Pipeline, Rewrite};
 pub(crate) use oriented::Oriented;
 use products::Target;
 pub use slabs::Slab;
-use slabs::slabs;
+use slabs::{grouped_slabs, slabs};
 
 use crate::Error;
 use crate::problem::{Problem, Scalars};

@@ -4,7 +4,10 @@ use gpu_kernels::{Ab, Element, Extent, Group, Operand, Schedule, Splits, TmaBox,
 
 use super::operand::Pipeline;
 use super::stored::Stored;
-use super::{Argument, Buffer, Launch, LaunchShape, ModuleKind, Oriented, Place, Plan, Role, Slab, TensorMap, slabs};
+use super::{
+    Argument, Buffer, Launch, LaunchShape, ModuleKind, Oriented, Place, Plan, Role, Slab, TensorMap, grouped_slabs,
+    slabs,
+};
 use crate::Error;
 
 /// Launches of a plan's kernel, at most: more are batches of billions, which a device would not hold.
@@ -47,12 +50,16 @@ impl Plan {
         let step = self.step;
         let problems = if self.has_batch_in_launch { self.batch() } else { 1 };
         let most = (MAX_GRID_Z / splits.count()) as usize;
-        if problems.div_ceil(most).saturating_mul(slabs(oriented.m, step.tile.bm).len()) > MAX_LAUNCHES {
+        let slabs: Vec<Slab> = match step.multicasts {
+            true => grouped_slabs(oriented.m, step.tile.bm).collect(),
+            false => slabs(oriented.m, step.tile.bm).collect(),
+        };
+        if problems.div_ceil(most).saturating_mul(slabs.len()) > MAX_LAUNCHES {
             return Err(Error::TooManyBlocks { kernel: self.kernel });
         }
         for first in (0..problems).step_by(most) {
             let problems = Problems { first: first as u64, count: (problems - first).min(most) as u32 };
-            for slab in slabs(oriented.m, step.tile.bm) {
+            for &slab in &slabs {
                 let row_bytes = Ab { a: inputs.a.mapped, b: inputs.b.mapped }.map(|stored| stored.row_bytes());
                 let Oriented { n, k, .. } = *oriented;
                 let group = step.group([slab.rows, n, k], problems.count, splits, sm_count, row_bytes);

@@ -3,6 +3,9 @@
 /// Blocks that a grid can have along y.
 const MAX_GRID_Y: u32 = 65_535;
 
+/// The same where they are made up to whole groups: up to 16 blocks multicast to each other.
+const MAX_GROUPED_Y: u32 = MAX_GRID_Y / 16 * 16;
+
 /// Rows of C that one launch computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slab {
@@ -14,7 +17,16 @@ pub struct Slab {
 
 /// Cuts m rows into slabs that a grid of blocks, each `bm` rows high, can cover.
 pub(super) fn slabs(m: u32, bm: u32) -> impl ExactSizeIterator<Item = Slab> {
-    let slab_rows = MAX_GRID_Y.saturating_mul(bm.max(1));
+    slabs_of(m, bm, MAX_GRID_Y)
+}
+
+/// The same where blocks may be grouped along y.
+pub(super) fn grouped_slabs(m: u32, bm: u32) -> impl ExactSizeIterator<Item = Slab> {
+    slabs_of(m, bm, MAX_GROUPED_Y)
+}
+
+fn slabs_of(m: u32, bm: u32, blocks: u32) -> impl ExactSizeIterator<Item = Slab> {
+    let slab_rows = blocks.saturating_mul(bm.max(1));
     let cut = move |slab| Slab { first_row: slab * slab_rows, rows: slab_rows.min(m - slab * slab_rows) };
     (0..m.div_ceil(slab_rows)).map(cut)
 }

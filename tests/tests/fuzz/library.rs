@@ -258,6 +258,18 @@ fn batches_of_nothing_have_any_stride() {
     }
 }
 
+/// Rows of blocks are made up to whole clusters, and a grid still has no more than there can be.
+#[test]
+fn tall_problems_fit_into_grids() {
+    for step in gpu_kernels::runnable() {
+        let (input, output) = (step.precision.input(), step.output);
+        let m = 65_535 * step.tile.bm as usize + 1;
+        let problem = Problem::new(m, 300, 40).with_elements(input, output);
+        let Ok(plan) = Plan::new(step, &problem, 132) else { continue };
+        check_plan(&plan);
+    }
+}
+
 /// Strides that lead nowhere, since there is one row, or none, may be any number.
 #[test]
 fn strides_that_do_not_matter_are_not_computed_with() {
