@@ -1,6 +1,6 @@
 //! How ranks are arranged.
 
-/// Ranks as rows, columns and layers. A layer is a grid of processes as in BLACS, row by row, and computes with its own part of k: with one
+/// Ranks as rows, columns and layers. A layer is a grid of processes as in BLACS, row by row, and computes with its own range of k: with one
 /// layer the scheme is 1D or 2D, with more 2.5D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Grid {

@@ -20,19 +20,23 @@
 //! # Ok::<(), sgemm::Error>(())
 //! ```
 
+mod choose;
 mod cyclic;
 #[cfg(feature = "emulator")]
 mod emulated;
 mod grid;
+mod machine;
 mod plan;
 mod schedule;
 mod scheme;
 mod simulate;
 
+pub use choose::{Prediction, choose, predict, timeline};
 pub use cyclic::Cyclic;
 #[cfg(feature = "emulator")]
 pub use emulated::{Cluster, Fault};
 pub use grid::{Axis, Grid, Position};
+pub use machine::{Link, Machine};
 pub use plan::Plan;
 pub use schedule::{Buffer, Copy, Dimension, Factor, Place, Product, Queue, Task, Work};
 pub use scheme::{Blocks, Chunks, Scheme, Share};

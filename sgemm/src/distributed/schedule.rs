@@ -121,7 +121,7 @@ pub enum Work {
         /// Bytes of one rank.
         bytes: u64,
     },
-    /// Each rank of the axis gives as many parts as there are ranks, and receives the sum, over all ranks, of the part that has its place.
+    /// Each rank of the axis gives one part for each of them, and receives the sum, over all ranks, of the part that has its place.
     ReduceScatter {
         /// With whom.
         axis: Axis,
@@ -208,7 +208,7 @@ pub struct Product {
     pub c: Place,
     /// The factor of C.
     pub beta: Factor,
-    /// Where [`Work::Prepare`] left what it made of an operand, for those that were prepared.
+    /// Where [`Work::Prepare`] left what it made of an operand of the kernel, for those that were prepared.
     pub prepared: Ab<Option<Place>>,
 }
 

@@ -174,7 +174,7 @@ impl Scheme {
         Cyclic { extent: n, block: self.blocks.n, processes: self.grid.columns }
     }
 
-    /// The part of k that a layer has: whole blocks, but for the last.
+    /// The range of k that a layer has: whole blocks, but for the last.
     #[must_use]
     pub fn layer(&self, k: usize, layer: usize) -> Range<usize> {
         let blocks = k.div_ceil(self.blocks.k).div_ceil(self.grid.layers);
@@ -188,7 +188,7 @@ impl Scheme {
         Cyclic::panels(of_tile, self.grid.layers)
     }
 
-    /// How a layer's part of k is dealt out: of A along [`Axis::Columns`], of B along [`Axis::Rows`].
+    /// How a layer's range of k is dealt out: of A along [`Axis::Columns`], of B along [`Axis::Rows`].
     #[must_use]
     pub const fn k(&self, of_layer: usize, axis: Axis) -> Cyclic {
         Cyclic { extent: of_layer, block: self.blocks.k, processes: self.grid.along(axis) }
@@ -217,7 +217,8 @@ mod tests {
         ) {
             let ([m, n, k], [rows, columns, layers]) = (sizes, grid);
             let grid = Grid { rows, columns, layers };
-            let given = Scheme { grid, blocks: Blocks { m: blocks[0], n: blocks[1], k: blocks[2] } };
+            let blocks = Blocks { m: blocks[0], n: blocks[1], k: blocks[2] };
+            let given = Scheme { blocks, ..Scheme::panels(sizes, grid) };
             let rows = Problem::new(m, n, k);
             let c = if is_by_columns { Layout::column_major(m) } else { Layout::row_major(n) };
             let problem = rows.with_layouts(Layout::row_major(k), Layout::row_major(n), c);

@@ -236,6 +236,12 @@ impl Plan {
         self.preparations.iter().find(|preparation| preparation.source == buffer)
     }
 
+    /// The same by the kernel's operand.
+    #[must_use]
+    pub fn preparation_of(&self, operand: Operand) -> Option<&Preparation> {
+        self.preparations.iter().find(|preparation| preparation.operand == operand)
+    }
+
     /// Bytes of each part of the workspace where these operands of the kernel were prepared.
     #[must_use]
     pub fn part_bytes_with(&self, are_prepared: Ab<bool>) -> Buffers<u64> {

@@ -13,7 +13,7 @@ pub use cost::{Cost, Memory, Work};
 pub use pinned::pinned;
 pub use table::{Entry, Header, Table};
 
-use crate::plan::Oriented;
+use crate::plan::{Oriented, Plan};
 use crate::{Device, Error, Problem, modules};
 
 /// Why a kernel was chosen.
@@ -73,6 +73,22 @@ pub fn variant(
     let is_one =
         |other: &Step| other.slug == step.slug || step.variants.iter().any(|variant| variant.slug == other.slug);
     Ok(Prediction::new(table, device, problem)?.least(|other, _| is_one(other) && is_usable(device, other)))
+}
+
+/// The predicted time of a plan, in microseconds.
+///
+/// # Errors
+/// Those of [`Problem::validate`]; [`Error::Unsupported`] where the table knows nothing of its kernel.
+pub fn predicted_us(table: &Table, device: &Device, plan: &Plan) -> Result<f64, Error> {
+    let prediction = Prediction::new(table, device, plan.problem())?;
+    let of_step = table.costs.iter().find(|(step, _)| step.slug == plan.step().slug);
+    let unknown = || Error::Unsupported {
+        kernel: plan.step().slug,
+        needs: plan.step().target.devices(),
+        device: device.name.clone(),
+        compute_capability: device.compute_capability,
+    };
+    of_step.map(|(step, cost)| prediction.time(step, cost)).ok_or_else(unknown)
 }
 
 /// Predicted times of kernels for a problem.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use sgemm::distributed::{Buffer, Copy, Place, Plan, Work};
+use sgemm::gpu_kernels::Operand;
 use sgemm::{Layout, Problem};
 
 /// Bytes of a buffer, and whether they are written.
@@ -71,31 +72,22 @@ fn accesses(plan: &Plan, work: &Work) -> Vec<Access> {
         }
         Work::Prepare { gemm, operand, source, target } => {
             let gemm = &plan.gemms()[*gemm];
-            let buffer = match operand {
-                sgemm::gpu_kernels::Operand::A => sgemm::plan::Buffer::A,
-                sgemm::gpu_kernels::Operand::B => sgemm::plan::Buffer::B,
-            };
-            let bytes = gemm.preparation(buffer).map_or(0, |preparation| preparation.bytes().total_bytes());
-            let mut all = of_matrix(gemm.problem(), usize::from(buffer == sgemm::plan::Buffer::B), *source, false);
-            all.push(span(*target, bytes, true));
+            let preparation = gemm.preparation_of(*operand).unwrap();
+            let is_b = preparation.source == sgemm::plan::Buffer::B;
+            let mut all = of_matrix(gemm.problem(), usize::from(is_b), *source, false);
+            all.push(span(*target, preparation.bytes().total_bytes(), true));
             all
         }
         Work::Product(product) => {
             let gemm = &plan.gemms()[product.gemm];
             let mut all = vec![span(Place::new(Buffer::Scratch, 0), gemm.workspace_bytes(), true)];
-            for (index, (place, prepared, buffer)) in [
-                (product.a, product.prepared.a, sgemm::plan::Buffer::A),
-                (product.b, product.prepared.b, sgemm::plan::Buffer::B),
-            ]
-            .into_iter()
-            .enumerate()
-            {
-                let bytes = gemm.preparation(buffer).map_or(0, |preparation| preparation.bytes().total_bytes());
-                match prepared {
-                    Some(prepared) => all.push(span(prepared, bytes, false)),
-                    None => all.extend(of_matrix(gemm.problem(), index, place, false)),
-                }
+            let mut read = vec![(0, product.a), (1, product.b)];
+            for (operand, at) in [(Operand::A, product.prepared.a), (Operand::B, product.prepared.b)] {
+                let (Some(at), Some(preparation)) = (at, gemm.preparation_of(operand)) else { continue };
+                all.push(span(at, preparation.bytes().total_bytes(), false));
+                read.retain(|(which, _)| (*which == 1) != (preparation.source == sgemm::plan::Buffer::B));
             }
+            all.extend(read.into_iter().flat_map(|(which, place)| of_matrix(gemm.problem(), which, place, false)));
             all.extend(of_matrix(gemm.problem(), 2, product.c, true));
             all
         }

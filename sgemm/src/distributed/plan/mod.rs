@@ -144,8 +144,8 @@ impl Plan {
         let gemm = &self.gemms[product.gemm];
         let are_prepared = product.are_prepared();
         let mut addresses = gemm.part_bytes_with(are_prepared).at(base(Buffer::Scratch));
-        for (operand, place) in [(plan::Buffer::A, product.prepared.a), (plan::Buffer::B, product.prepared.b)] {
-            let (Some(place), Some(preparation)) = (place, gemm.preparation(operand)) else { continue };
+        for (operand, place) in [(Operand::A, product.prepared.a), (Operand::B, product.prepared.b)] {
+            let (Some(place), Some(preparation)) = (place, gemm.preparation_of(operand)) else { continue };
             let there = preparation.bytes().at(place.address(&base));
             preparation.parts().for_each(|part| addresses[part] = there[part]);
         }
@@ -167,14 +167,12 @@ impl Plan {
         [source, target]: [Place; 2],
         base: impl Fn(Buffer) -> Address,
     ) -> Bindings {
-        let buffer = match operand {
-            Operand::A => plan::Buffer::A,
-            Operand::B => plan::Buffer::B,
-        };
-        let preparation = self.gemms[gemm].preparation(buffer);
-        let parts =
-            preparation.map_or_else(Buffers::default, |preparation| preparation.bytes().at(target.address(&base)));
-        Bindings::new(parts.with(buffer, source.address(&base)), 1.0, 0.0)
+        let mut addresses = Buffers::default();
+        if let Some(preparation) = self.gemms[gemm].preparation_of(operand) {
+            addresses = preparation.bytes().at(target.address(&base));
+            addresses[preparation.source] = source.address(&base);
+        }
+        Bindings::new(addresses, 1.0, 0.0)
     }
 
     /// Checks the elements that a run was given, and how many of A, B and C.

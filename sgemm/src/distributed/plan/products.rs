@@ -55,8 +55,14 @@ impl<'a> Gemms<'a> {
         self.plans
     }
 
-    /// Where a chunk was prepared as that plan has it; or where it is to be, and that it is new.
-    fn prepared(&mut self, gemm: usize, side: Side, chunk: usize, slots: usize) -> Option<(Place, bool)> {
+    /// Where a chunk was prepared as that plan has it, for which operand of its kernel; or where it is to be, and that it is new.
+    fn prepared(
+        &mut self,
+        gemm: usize,
+        side: Side,
+        chunk: usize,
+        slots: usize,
+    ) -> Option<(KernelOperand, Place, bool)> {
         let preparation = self.plans[gemm].preparation(side.buffer())?;
         let bytes = preparation.bytes().total_bytes();
         if bytes == 0 {
@@ -64,9 +70,9 @@ impl<'a> Gemms<'a> {
         }
         let same = |other: &&PreparedChunk| other.side == side && other.preparation == *preparation;
         if let Some(there) = self.prepared.iter().filter(same).find(|other| other.chunk == chunk) {
-            return Some((there.at, false));
+            return Some((preparation.operand, there.at, false));
         }
-        let preparation = preparation.clone();
+        let (preparation, operand) = (preparation.clone(), preparation.operand);
         // A chunk that is in memory no more leaves its place to the one that has its slot.
         let is_gone = |other: &PreparedChunk| other.chunk < chunk && other.chunk % slots == chunk % slots;
         let left = self.prepared.iter_mut().find(|o| o.side == side && o.preparation == preparation && is_gone(o));
@@ -79,7 +85,7 @@ impl<'a> Gemms<'a> {
             self.prepared.push(PreparedChunk { side, chunk, preparation, at });
             at
         };
-        Some((at, true))
+        Some((operand, at, true))
     }
 }
 
@@ -88,13 +94,6 @@ impl Side {
         match self {
             Self::Left => plan::Buffer::A,
             Self::Right => plan::Buffer::B,
-        }
-    }
-
-    const fn operand(self) -> KernelOperand {
-        match self {
-            Self::Left => KernelOperand::A,
-            Self::Right => KernelOperand::B,
         }
     }
 
@@ -127,10 +126,14 @@ impl Builder<'_> {
         after.extend([self.arrival(Side::Left, row), self.arrival(Side::Right, column)].into_iter().flatten());
         let problem = self.local_problem(row, column, [(a, lda), (b, ldb)], ldc);
         let gemm = self.gemms.plan(&problem)?;
-        let prepared = Ab {
-            a: self.prepare(gemm, Side::Left, row, a, &mut after),
-            b: self.prepare(gemm, Side::Right, column, b, &mut after),
-        };
+        let mut prepared = Ab { a: None, b: None };
+        for (side, chunk, source) in [(Side::Left, row, a), (Side::Right, column, b)] {
+            match self.prepare(gemm, side, chunk, source, &after) {
+                Some((KernelOperand::A, place)) => prepared.a = Some(place),
+                Some((KernelOperand::B, place)) => prepared.b = Some(place),
+                None => {}
+            }
+        }
         let work = Work::Product(Product { gemm, a, b, c, beta, prepared });
         let chunk = row * self.right.chunks.len() + column;
         let product = self.push(Queue::Compute, work, after, "C", chunk);
@@ -212,20 +215,19 @@ impl Builder<'_> {
         side: Side,
         chunk: usize,
         source: Place,
-        after: &mut Vec<usize>,
-    ) -> Option<Place> {
+        after: &[usize],
+    ) -> Option<(KernelOperand, Place)> {
         let readers = self.operand(side.other()).chunks.iter().filter(|range| !range.is_empty()).count();
         if readers < 2 {
             return None;
         }
         let slots = if self.operand(side).is_gathered() { self.regions.slots(side) } else { usize::MAX };
-        let (target, is_new) = self.gemms.prepared(gemm, side, chunk, slots)?;
+        let (operand, target, is_new) = self.gemms.prepared(gemm, side, chunk, slots)?;
         if is_new {
-            let work = Work::Prepare { gemm, operand: side.operand(), source, target };
             let name = self.operand(side).name;
-            self.push(Queue::Compute, work, after.clone(), name, chunk);
+            self.push(Queue::Compute, Work::Prepare { gemm, operand, source, target }, after.to_vec(), name, chunk);
         }
-        Some(target)
+        Some((operand, target))
     }
 
     /// Queues the sum over layers of a column of chunks, and its way to C.
