@@ -12,6 +12,8 @@ pub struct Run {
     pub name: String,
     /// Kernels on problems, verified and timed.
     pub measurements: Vec<Measurement>,
+    /// Products over several GPUs, and on one of them beside these: they are kept apart, since no kernel is timed by itself.
+    pub distributed: Vec<Measurement>,
     /// What was counted of steps.
     pub counters: Vec<Counters>,
     /// Errors on kinds of inputs.
@@ -62,6 +64,7 @@ impl Run {
     /// Adds a record after those of its kind.
     pub fn add(&mut self, record: Record) {
         match record {
+            Record::Measurement(record) if record.gpus.is_some() => self.distributed.push(*record),
             Record::Measurement(record) => self.measurements.push(*record),
             Record::Counters(record) => self.counters.push(*record),
             Record::Accuracy(record) => self.accuracy.push(*record),
@@ -72,7 +75,11 @@ impl Run {
     /// Whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.measurements.is_empty() && self.counters.is_empty() && self.accuracy.is_empty() && self.shapes.is_empty()
+        let Self { measurements, distributed, counters, accuracy, shapes, .. } = self;
+        [measurements, distributed].iter().all(|rows| rows.is_empty())
+            && counters.is_empty()
+            && accuracy.is_empty()
+            && shapes.is_empty()
     }
 
     /// The file in `folder` whose measurements have the latest date; folders in it do not count. `None` without any.

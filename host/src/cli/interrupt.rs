@@ -1,4 +1,7 @@
-//! Ctrl-C: the first one ends what goes on, and what there is by then is written; the second one ends the program.
+//! Ctrl-C: the first one ends what goes on, and what there is by then is written; the second one ends the program. SIGTERM does the
+//! same.
+
+use std::process::ExitStatus;
 
 use crate::Stop;
 use indicatif::ProgressBar;
@@ -19,4 +22,26 @@ pub fn stop(bar: &ProgressBar) -> Stop {
     // Where there are no such signals, Ctrl-C ends the program at once.
     let _ = ctrlc::set_handler(interrupt);
     stop
+}
+
+/// From here on, Ctrl-C does this.
+pub fn instead(act: impl FnMut() + Send + 'static) {
+    // As above.
+    let _ = ctrlc::set_handler(act);
+}
+
+/// Whether it was Ctrl-C that ended a process.
+#[cfg(unix)]
+pub fn has_ended(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+
+    /// SIGINT, on every system.
+    const SIGINT: i32 = 2;
+    status.signal() == Some(SIGINT)
+}
+
+/// Whether it was Ctrl-C that ended a process.
+#[cfg(not(unix))]
+pub fn has_ended(_: ExitStatus) -> bool {
+    false
 }

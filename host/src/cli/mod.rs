@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod interrupt;
+mod launcher;
 mod progress;
 mod request;
 mod shape;

@@ -29,6 +29,7 @@ mod sequences;
 mod timer;
 
 use cublas::Cublas;
+pub use device::device_count;
 use failure::Context as _;
 use launch::Launch;
 use nvml::Monitor;

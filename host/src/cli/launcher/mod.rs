@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rank::{Line, Rank};
-pub use signs::{PARENT, processes};
+pub use signs::{is_started_by_host, processes};
 
 use super::interrupt;
 use crate::{Error, Stop, output};

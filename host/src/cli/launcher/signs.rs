@@ -1,18 +1,25 @@
 //! How a process is told that it is a rank: by the environment, as `torchrun` does it.
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
 
 use crate::Error;
 
-/// Its value is the process that started the rank, and waits at the other end of the rank's standard input.
-pub const PARENT: &str = "SGEMM_HOST_PARENT";
+/// Its value is the number of the process that started the rank, and waits at the other end of the rank's standard input.
+const PARENT: &str = "SGEMM_HOST_PARENT";
+
+/// Whether this process was started by [`run`](super::run).
+#[must_use]
+pub fn is_started_by_host() -> bool {
+    std::env::var_os(PARENT).is_some()
+}
 
 /// This program with these arguments, once for each rank.
 ///
 /// # Errors
 /// [`Error::Launch`] where the program's file or a free port cannot be found.
-pub fn processes(arguments: &[String], ranks: usize) -> Result<Vec<Command>, Error> {
+pub fn processes(arguments: &[OsString], ranks: usize) -> Result<Vec<Command>, Error> {
     let failed = |source| Error::Launch { rank: 0, source };
     let program = std::env::current_exe().map_err(failed)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
