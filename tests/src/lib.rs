@@ -21,6 +21,11 @@ pub mod orders;
 #[doc = include_str!("../../docs/src/library.md")]
 mod library {}
 
+/// The code of the book's chapter on several GPUs.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/src/several-gpus.md")]
+mod several_gpus {}
+
 /// An emulator of the first device that runs the step. All blocks run where there is no budget; for those that persist the
 /// device then has so few SMs that they go on to further tiles of small problems.
 #[must_use]

@@ -2,16 +2,19 @@
 
 use super::grid::Grid;
 use super::machine::Machine;
-use super::plan::Plan;
+use super::plan::{self, Plan};
 use super::scheme::{Chunks, Scheme};
 use super::simulate::{Span, simulate};
-use crate::{Device, Element, Error, Problem};
+use crate::{Device, Error, Problem};
 
 /// Layers at the most: each keeps partial sums of as many elements of C as a rank of one layer has.
 const MOST_LAYERS: usize = 8;
 
 /// In how many pieces ranks gather.
 const CHUNKS: [usize; 5] = [1, 2, 4, 8, 16];
+
+/// Times that differ by less are alike.
+const ALIKE: f64 = 1.01;
 
 /// A scheme, and what is predicted for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,8 +30,8 @@ pub struct Prediction {
 }
 
 /// The scheme for a problem on so many devices: of all grids with panels, and of some numbers of chunks, the one whose predicted time is
-/// the least, of those whose plans do with `limit` bytes of workspace on each device. Equal devices have about the same work, so rank 0
-/// stands for all.
+/// the least, of those whose plans do with `limit` bytes of workspace on each device; and where some are as fast, as far as a prediction
+/// can tell, the one of fewest layers and least workspace. Equal devices have about the same work, so rank 0 stands for all.
 ///
 /// ```
 /// use sgemm::distributed::{Machine, choose};
@@ -50,19 +53,21 @@ pub fn choose(
     machine: &Machine,
     limit: u64,
 ) -> Result<Prediction, Error> {
-    let mut best: Option<Prediction> = None;
-    let (mut least, mut failed) = (None, Error::Ranks { ranks: 1, given: ranks });
+    let mut failed = Error::Ranks { ranks: 1, given: ranks };
+    let mut all = Vec::new();
     for scheme in schemes(problem, ranks) {
         match predict(problem, &scheme, device, machine) {
-            Ok(one) if one.workspace_bytes > limit => {
-                least = Some(least.map_or(u64::MAX, |least: u64| least).min(one.workspace_bytes));
-            }
-            Ok(one) if best.as_ref().is_none_or(|best| one.time_us < best.time_us) => best = Some(one),
-            Ok(_) => {}
+            Ok(prediction) => all.push(prediction),
             Err(error) => failed = error,
         }
     }
-    best.ok_or_else(|| least.map_or(failed, |least| Error::WorkspaceLimit { limit, least }))
+    let Some(least) = all.iter().map(|one| one.workspace_bytes).min() else { return Err(failed) };
+    all.retain(|one| one.workspace_bytes <= limit);
+    let fastest = all.iter().fold(f64::INFINITY, |fastest, one| fastest.min(one.time_us));
+    all.retain(|one| one.time_us <= ALIKE * fastest);
+    all.into_iter()
+        .min_by_key(|one| (one.scheme.grid.layers, one.workspace_bytes))
+        .ok_or(Error::WorkspaceLimit { limit, least })
 }
 
 /// What a scheme takes, by its rank 0.
@@ -98,7 +103,7 @@ pub fn timeline(plans: &[Plan], device: &Device, machine: &Machine) -> Result<Ve
 /// Every grid of so many ranks, with every number of chunks that can make a difference.
 fn schemes(problem: &Problem, ranks: usize) -> impl Iterator<Item = Scheme> {
     let sizes = problem.sizes();
-    let most_layers = if problem.elements()[1] == Element::F32 { MOST_LAYERS } else { 1 };
+    let most_layers = if plan::allows_layers(problem) { MOST_LAYERS } else { 1 };
     let divides = move |rest: usize| (1..=rest).filter(move |divisor| rest.is_multiple_of(*divisor));
     let grids = divides(ranks).filter(move |layers| *layers <= most_layers).flat_map(move |layers| {
         divides(ranks / layers).map(move |rows| Grid { rows, columns: ranks / layers / rows, layers })
@@ -115,6 +120,7 @@ fn schemes(problem: &Problem, ranks: usize) -> impl Iterator<Item = Scheme> {
 mod tests {
     use super::*;
     use crate::AccuracyClass;
+    use crate::distributed::Link;
 
     fn device() -> Device {
         Device::new("NVIDIA H200", (9, 0), 132)
@@ -143,6 +149,29 @@ mod tests {
         }
     }
 
+    /// PyTorch 2.11 on four H200: B gathered whole by NCCL's kernels, then multiplied by cuBLAS. Against what was measured, where the
+    /// model is given the rate of the products alone, and the bandwidth of that AllGather.
+    #[test]
+    fn the_model_gives_what_others_measured() {
+        let large = Link { latency_us: 60.0, gbps: 340.0 };
+        let host = vec![(2, Link { latency_us: 40.0, gbps: 290.0 }), (4, large)];
+        for (ranks, size, alone, measured) in [
+            (2, 8192, 102.0, 97.8),
+            (2, 16384, 106.0, 103.8),
+            (2, 32768, 105.0, 104.0),
+            (4, 8192, 203.0, 179.9),
+            (4, 16384, 206.0, 194.9),
+            (4, 32768, 208.0, 202.7),
+        ] {
+            let rates = vec![(AccuracyClass::Fp32Strict, alone / f64::from(ranks))];
+            let machine = Machine { rates, host: host.clone(), ..Machine::h200() };
+            let problem = Problem::new(size, size, size);
+            let whole = Scheme::row_panels(problem.sizes(), ranks as usize).with_chunks(Chunks { m: 1, n: 1 });
+            let predicted = problem.flops() / predict(&problem, &whole, &device(), &machine).unwrap().time_us / 1e6;
+            assert!((predicted / measured - 1.0).abs() < 0.02, "{ranks} at {size}: {predicted:.1}, not {measured}");
+        }
+    }
+
     #[test]
     fn long_sums_are_divided_along_k() {
         let problem = Problem::new(512, 512, 4_000_000);
@@ -156,7 +185,7 @@ mod tests {
         let best = choose(&problem, 4, &device(), &machine, u64::MAX).unwrap();
         let limit = best.workspace_bytes - 1;
         let frugal = choose(&problem, 4, &device(), &machine, limit).unwrap();
-        assert!(frugal.workspace_bytes <= limit && frugal.time_us >= best.time_us);
+        assert!(frugal.workspace_bytes <= limit && frugal.time_us * ALIKE >= best.time_us);
         let Err(Error::WorkspaceLimit { least, .. }) = choose(&problem, 4, &device(), &machine, 0) else {
             panic!("there is a plan without workspace")
         };

@@ -147,4 +147,8 @@ fn what_one_device_alone_can_do_is_refused() {
     assert_eq!(plan(problem, 2), "rank 2: the grid has ranks 0 to 1");
     let batch = problem.with_batch(2, [16, 16, 16]);
     assert_eq!(plan(batch, 0), "a batch cannot be distributed: multiply on one device, or in parts");
+    let layers = Scheme::panels([4, 4, 4], Grid { rows: 1, columns: 1, layers: 2 });
+    let per_element = problem.with_determinism(Determinism::PerElement);
+    let error = Plan::new(&per_element, &layers, 0, EMULATOR.device()).unwrap_err();
+    assert!(matches!(error, Error::NotDistributed { .. }), "{error}");
 }

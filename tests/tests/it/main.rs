@@ -12,5 +12,9 @@ mod ptx;
 mod registry;
 mod report;
 mod sample;
+#[path = "../../../sgemm/examples/scale.rs"]
+#[allow(dead_code, reason = "the example prints what is tested here")]
+mod scale;
+mod scaling;
 mod shared_memory;
 mod streams;

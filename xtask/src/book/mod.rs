@@ -16,6 +16,7 @@ mod pages;
 mod picture;
 mod request;
 mod sass;
+mod scale;
 mod schema;
 mod shapes;
 mod sources;
@@ -34,7 +35,7 @@ use sources::Sources;
 ///
 /// A block stands between the lines `<!-- generated: NAME -->` and `<!-- /generated -->`. In a step's chapter NAME is `facts`,
 /// `tile`, `diff`, `counters`, `numbers` or `sass`; on any page `sass STEP`, `ladder`, `picture NAME` (of the report),
-/// `accuracy`, `shapes`, `figures`, `metrics`, `schema` or `example NAME` (of the library). They are made of the steps' source, constants and
+/// `accuracy`, `shapes`, `scale CLASS`, `figures`, `metrics`, `schema` or `example NAME` (of the library). They are made of the steps' source, constants and
 /// PTX, of the newest file in docs/results/, and of sgemm/examples/. `cargo xtask check book` fails when one of them is not what this command would write.
 #[derive(clap::Args)]
 pub struct Args {

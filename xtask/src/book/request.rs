@@ -10,7 +10,7 @@ use super::figures::Figures;
 use super::page::Page;
 use super::sass::{self, Mode};
 use super::sources::{PEERS, Sources};
-use super::{accuracy, counters, example, metrics, numbers, picture, schema, shapes, step, tile};
+use super::{accuracy, counters, example, metrics, numbers, picture, scale, schema, shapes, step, tile};
 use crate::workspace::parse_step;
 
 /// A block of a page that is to be written.
@@ -49,6 +49,7 @@ impl Request<'_> {
             ("example", name) if !name.is_empty() => example::block(name),
             ("accuracy", "") => accuracy::block(sources),
             ("shapes", "") => shapes::block(sources),
+            ("scale", class) => scale::block(class),
             ("figures", "") => Ok(counters::figures()),
             ("metrics", "") => metrics::block(sources),
             ("schema", "") => schema::block(),

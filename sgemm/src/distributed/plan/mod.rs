@@ -13,7 +13,7 @@ use super::schedule::{Buffer, Factor, Place, Product, Task};
 use super::scheme::{Scheme, Share};
 use crate::plan::{self, Address, Bindings, Buffers, Plan as Gemm, WORKSPACE_ALIGNMENT};
 use crate::problem::{Order, Problem, Scalars, View};
-use crate::{Abc, Device, Error};
+use crate::{Abc, Determinism, Device, Error};
 
 /// What one rank does for a problem. All ranks of the grid make theirs with the same problem and scheme.
 ///
@@ -48,7 +48,8 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Rank`] where the grid has no such rank; [`Error::NotDistributed`] for what only one device can do: batches, D apart from C,
-    /// an epilogue, alpha and beta in device memory, and several layers where C is not of f32; those of [`Problem::validate`];
+    /// an epilogue, alpha and beta in device memory, and several layers where C is not of f32, or where the problem has
+    /// [`Determinism::PerElement`]; those of [`Problem::validate`];
     /// those of [`select::plan`](crate::select::plan), of local products.
     pub fn with_leading_dimensions(
         problem: &Problem,
@@ -201,6 +202,11 @@ impl Plan {
     }
 }
 
+/// Whether partial sums of several layers may be added: in f32, and in an order that depends on the grid.
+pub(super) fn allows_layers(problem: &Problem) -> bool {
+    problem.output == Element::F32 && problem.determinism == Determinism::PerProblem
+}
+
 fn check(problem: &Problem, scheme: &Scheme, rank: usize) -> Result<(), Error> {
     problem.validate()?;
     let ranks = scheme.grid.ranks();
@@ -212,7 +218,10 @@ fn check(problem: &Problem, scheme: &Scheme, rank: usize) -> Result<(), Error> {
         (problem.d.is_some(), "a D apart from C"),
         (!problem.epilogue.is_plain(), "an epilogue"),
         (problem.scalars == Scalars::Device, "alpha and beta in device memory"),
-        (scheme.grid.layers > 1 && problem.output != Element::F32, "a C of 16-bit elements over several layers"),
+        (
+            scheme.grid.layers > 1 && !allows_layers(problem),
+            "a C of 16-bit elements, or bits per element, over several layers",
+        ),
     ];
     match refused.into_iter().find(|(is_asked_for, _)| *is_asked_for) {
         Some((_, what)) => Err(Error::NotDistributed { what }),
