@@ -128,7 +128,10 @@ fn draw(lanes: &[Lane], is_modelled: bool, layout: Layout) -> Drawing {
 
 fn tip(task: &TimedTask) -> Vec<String> {
     let [start, end] = task.times_us;
-    vec![task.name.clone(), format!("{} µs, from {} to {}", significant(end - start), significant(start), significant(end))]
+    vec![
+        task.name.clone(),
+        format!("{} µs, from {} to {}", significant(end - start), significant(start), significant(end)),
+    ]
 }
 
 fn table(lanes: &[Lane]) -> Table {

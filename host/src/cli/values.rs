@@ -63,7 +63,10 @@ pub fn chunks(text: &str) -> Result<Chunks, String> {
 /// Numbers from 1 to 65535 with an `x` between them.
 fn counts(text: &str) -> Result<Vec<usize>, String> {
     let count = |part: &str| part.parse::<u16>().ok().filter(|count| *count > 0).map(usize::from);
-    text.split('x').map(count).collect::<Option<_>>().ok_or_else(|| format!("'{text}': give numbers from 1 to 65535, such as 2x4"))
+    text.split('x')
+        .map(count)
+        .collect::<Option<_>>()
+        .ok_or_else(|| format!("'{text}': give numbers from 1 to 65535, such as 2x4"))
 }
 
 /// `nn`, `nt`, `tn` or `tt`.

@@ -18,9 +18,13 @@ pub fn together(rows: &[Row], is_first: bool) -> String {
     let table = text_table(&[1, 2, 3], headers, rows.iter().map(cells));
     let Row { device, compute_capability, driver, cuda, .. } = first;
     let setting = if first.modelled {
-        format!("No GPU: run by the emulator; times modelled for {device} (compute capability {compute_capability}) with NVLink")
+        format!(
+            "No GPU: run by the emulator; times modelled for {device} (compute capability {compute_capability}) with NVLink"
+        )
     } else {
-        format!("{device} (compute capability {compute_capability}); driver {driver}, CUDA {cuda}; the slowest rank's times")
+        format!(
+            "{device} (compute capability {compute_capability}); driver {driver}, CUDA {cuda}; the slowest rank's times"
+        )
     };
     format!("{}{}\n{setting}\n{table}\n", if is_first { "" } else { "\n" }, title(first))
 }

@@ -40,7 +40,12 @@ impl EmulatedRanks {
     }
 
     /// Multiplies matrices of elements `T`.
-    fn multiply<T: Scalar>(&mut self, factors: [f32; 2], number: fn(f32) -> T, value: fn(T) -> f32) -> Result<(), Error> {
+    fn multiply<T: Scalar>(
+        &mut self,
+        factors: [f32; 2],
+        number: fn(f32) -> T,
+        value: fn(T) -> f32,
+    ) -> Result<(), Error> {
         let all = |of: fn(&Operands) -> &Matrix| -> Vec<Vec<T>> {
             let numbers = |operands: &Operands| interior(of(operands)).iter().map(|x| number(*x)).collect();
             self.operands.iter().map(numbers).collect()

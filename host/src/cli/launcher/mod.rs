@@ -154,8 +154,8 @@ impl Launched {
         let failed = |exit_code, reason| End { exit_code, line: Some(format!("{ERROR}{reason}")) };
         match (self.failure.take(), left) {
             (Some(Failure { rank, line, status }), _) => {
-                let code = status.and_then(|status| status.code()).filter(|code| *code == USAGE.into());
-                failed(code.map_or(1, |_| USAGE), line.unwrap_or_else(|| gone(rank, status)))
+                let is_usage = status.and_then(|status| status.code()) == Some(USAGE.into());
+                failed(if is_usage { USAGE } else { 1 }, line.unwrap_or_else(|| gone(rank, status)))
             }
             (None, Some(rank)) => failed(1, format!("rank {rank} did not end after others had: it was killed")),
             (None, None) => End { exit_code: 0, line: None },

@@ -37,10 +37,8 @@ impl Rank {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
         let stdin = child.stdin.take();
-        let readers = [
-            read(child.stdout.take(), number, false, lines.clone()),
-            read(child.stderr.take(), number, true, lines),
-        ];
+        let readers =
+            [read(child.stdout.take(), number, false, lines.clone()), read(child.stderr.take(), number, true, lines)];
         Ok(Self { child, stdin, readers, ended: None, is_over: false })
     }
 

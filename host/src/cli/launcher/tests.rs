@@ -24,8 +24,7 @@ fn commands(scripts: &[&str]) -> Vec<Command> {
 
 /// How ranks that run these scripts end.
 fn end(scripts: &[&str], deadline: Duration) -> (u8, String) {
-    let End { exit_code, line } =
-        Launched::start(commands(scripts), deadline).unwrap().wait(&Stop::default()).unwrap();
+    let End { exit_code, line } = Launched::start(commands(scripts), deadline).unwrap().wait(&Stop::default()).unwrap();
     (exit_code, line.unwrap_or_default())
 }
 
@@ -79,7 +78,8 @@ fn an_interruption_ends_all() {
     assert_eq!(end(&["kill -INT $$", DEAF], LONG), interrupted);
     let stop = Stop::default();
     stop.raise();
-    let End { exit_code, line } = Launched::start(commands(&[DEAF, "kill -STOP $$"]), LONG).unwrap().wait(&stop).unwrap();
+    let End { exit_code, line } =
+        Launched::start(commands(&[DEAF, "kill -STOP $$"]), LONG).unwrap().wait(&stop).unwrap();
     assert_eq!((exit_code, line.unwrap()), interrupted);
 }
 

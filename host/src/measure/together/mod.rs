@@ -82,7 +82,7 @@ pub fn measure(ranks: &mut dyn Ranks, job: &Job) -> Result<Measured, Error> {
     let fresh = parts.iter().map(|part| drawn.operands(part)).collect::<Result<Vec<_>, _>>()?;
     ranks.upload(&fresh)?;
 
-    let mut run = |ranks: &mut dyn Ranks| {
+    let run = |ranks: &mut dyn Ranks| {
         if !is_alone {
             ranks.combine(Combine::Max, &mut [0.0])?;
         }

@@ -8,8 +8,7 @@ use crate::measure::rows::{Row, Timed};
 #[must_use]
 pub fn row(ranks: &dyn Ranks, measured: &Measured, alone: Option<&Measured>) -> Row {
     let Measured { job, samples, check, conditions, plans, .. } = measured;
-    let (kernel, precision) =
-        measured.kernel().unwrap_or(("none", job.class.precisions()[0]));
+    let (kernel, precision) = measured.kernel().unwrap_or(("none", job.class.precisions()[0]));
     let timed = Timed {
         backend: ranks.name(),
         device: ranks.device(),

@@ -22,7 +22,10 @@ impl Part {
         let share = scheme.share(problem, rank);
         let indices = |[rows, columns]: [usize; 2], global: &dyn Fn([usize; 2]) -> [usize; 2]| {
             // A row's number is the same in all columns, and a column's in all rows.
-            [(0..rows).map(|row| global([row, 0])[0]).collect(), (0..columns).map(|column| global([0, column])[1]).collect()]
+            [
+                (0..rows).map(|row| global([row, 0])[0]).collect(),
+                (0..columns).map(|column| global([0, column])[1]).collect(),
+            ]
         };
         Self {
             rank,

@@ -80,7 +80,13 @@ fn gathered(ranks: &mut dyn Ranks, measured: &Measured) -> Result<Vec<Span>, Err
     ranks.combine(Combine::Sum, times.as_flattened_mut())?;
     let span = |(at, [start_us, end_us]): (usize, &[f64; 2])| {
         let (rank, task) = (at / most, at % most);
-        (task < tasks[rank] as usize).then_some(Span { rank, task, start_us: *start_us, end_us: *end_us, collective: None })
+        (task < tasks[rank] as usize).then_some(Span {
+            rank,
+            task,
+            start_us: *start_us,
+            end_us: *end_us,
+            collective: None,
+        })
     };
     Ok(times.iter().enumerate().filter_map(span).collect())
 }
@@ -97,7 +103,10 @@ fn draw(path: &Path, ranks: &dyn Ranks, measured: &Measured, spans: &[Span]) -> 
     let origin = if ranks.is_modelled() {
         format!("Times modelled for {device} with NVLink")
     } else {
-        format!("{device}; the last of {} timed runs, each rank's times from its own beginning", measured.samples.iterations())
+        format!(
+            "{device}; the last of {} timed runs, each rank's times from its own beginning",
+            measured.samples.iterations()
+        )
     };
     let source = format!("{origin}; {}", together::name(&job.scheme, problem.sizes()));
     output::draw_timeline(path, [&title, &source], ranks.is_modelled(), &plans, spans)
