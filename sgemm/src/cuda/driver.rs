@@ -70,7 +70,7 @@ pub(super) fn require(oldest: CudaVersion) -> Result<(), Error> {
 }
 
 /// A status as a result. `what` completes the sentence "cannot ...", and is asked for only where the call failed.
-pub(super) fn checked(status: CUresult, what: impl FnOnce() -> String) -> Result<(), Error> {
+pub(crate) fn checked(status: CUresult, what: impl FnOnce() -> String) -> Result<(), Error> {
     match status {
         CUresult::CUDA_SUCCESS => Ok(()),
         status => Err(Error::Driver { what: what(), code: format!("{status:?}") }),
@@ -78,7 +78,7 @@ pub(super) fn checked(status: CUresult, what: impl FnOnce() -> String) -> Result
 }
 
 /// An error of cudarc as one of ours. `what` completes the sentence "cannot ...".
-pub(super) fn failed(what: String, error: DriverError) -> Error {
+pub(crate) fn failed(what: String, error: DriverError) -> Error {
     Error::Driver { what, code: format!("{:?}", error.0) }
 }
 

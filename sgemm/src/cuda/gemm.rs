@@ -184,6 +184,11 @@ impl Gemm {
         }
     }
 
+    #[cfg(feature = "distributed")]
+    pub(crate) fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
     pub(super) fn handle(&self) -> &Handle {
         &self.handle
     }
@@ -203,7 +208,7 @@ impl Gemm {
 }
 
 /// Whether work that is queued in the stream goes into a graph instead.
-pub(super) fn is_capturing(stream: CUstream) -> Result<bool, Error> {
+pub(crate) fn is_capturing(stream: CUstream) -> Result<bool, Error> {
     let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     // SAFETY: the stream is alive, and `status` a place to write to.
     checked(unsafe { sys::cuStreamIsCapturing(stream, &raw mut status) }, || {

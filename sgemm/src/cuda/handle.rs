@@ -227,7 +227,7 @@ impl Handle {
         &self.0.context
     }
 
-    pub(super) fn check_context(&self, what: &'static str, found: &Arc<CudaContext>) -> Result<(), Error> {
+    pub(crate) fn check_context(&self, what: &'static str, found: &Arc<CudaContext>) -> Result<(), Error> {
         let expected = &self.0.context;
         if found == expected {
             return Ok(());

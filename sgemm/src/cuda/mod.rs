@@ -22,7 +22,11 @@ mod workspace;
 pub use arguments::Arguments;
 pub use cudarc::driver::sys::{CUdeviceptr, CUstream};
 pub use driver::{CudaVersion, driver_is_present, driver_version, open_driver};
+#[cfg(feature = "distributed")]
+pub(crate) use driver::{checked, failed};
 pub use gemm::Gemm;
+#[cfg(feature = "distributed")]
+pub(crate) use gemm::is_capturing;
 pub use graph::Graph;
 pub use group::Group;
 pub use handle::{Handle, open};

@@ -25,17 +25,23 @@ mod cyclic;
 #[cfg(feature = "emulator")]
 mod emulated;
 mod grid;
+mod launcher;
 mod machine;
+pub mod nccl;
+mod patience;
 mod plan;
+mod rendezvous;
 mod schedule;
 mod scheme;
 mod simulate;
+mod transfer;
 
 pub use choose::{Prediction, choose, predict, timeline};
 pub use cyclic::Cyclic;
 #[cfg(feature = "emulator")]
 pub use emulated::{Cluster, Fault};
 pub use grid::{Axis, Grid, Position};
+pub use launcher::Launched;
 pub use machine::{Link, Machine};
 pub use plan::Plan;
 pub use schedule::{Buffer, Copy, Dimension, Factor, Place, Product, Queue, Task, Work};

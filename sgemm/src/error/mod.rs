@@ -304,6 +304,26 @@ pub enum Error {
         what: &'static str,
     },
 
+    /// NCCL's library cannot be loaded.
+    NoNccl {
+        /// Why not, as the loader says.
+        reason: String,
+    },
+
+    /// NCCL is too old for what is asked of it.
+    NcclTooOld {
+        /// Its version, such as `2.11.4`.
+        found: String,
+        /// The oldest that would do.
+        oldest: String,
+    },
+
+    /// The environment does not say which rank a process is, or contradicts itself.
+    Launcher {
+        /// How.
+        reason: String,
+    },
+
     /// A table of what is fastest that cannot be read.
     BadTable {
         /// The line, counted from 1.

@@ -120,6 +120,16 @@ impl fmt::Display for Error {
             Self::NotDistributed { what } => {
                 write!(f, "{what} cannot be distributed: multiply on one device, or in parts")
             }
+            Self::NoNccl { reason } => {
+                write!(
+                    f,
+                    "NCCL (libnccl.so.2) cannot be loaded: {reason}; install it, or name its folder in LD_LIBRARY_PATH"
+                )
+            }
+            Self::NcclTooOld { found, oldest } => {
+                write!(f, "cannot use NCCL {found}: install {oldest} or later")
+            }
+            Self::Launcher { reason } => write!(f, "cannot tell from the environment which rank this is: {reason}"),
             Self::BadTable { line, reason } => write!(f, "line {line}: {reason}"),
         }
     }

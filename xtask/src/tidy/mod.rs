@@ -13,14 +13,15 @@ mod directions;
 mod retired;
 mod words;
 
-/// Where `unsafe` may stand: kernels, the device's standard library, what calls the CUDA driver in the library, in its example of raw
+/// Where `unsafe` may stand: kernels, the device's standard library, what calls the CUDA driver and NCCL in the library, in its example of raw
 /// addresses, in the host's backend and in tests of what cudarc has not, the bytes of elements, and the reference, which calls the `gemm`
 /// crate by raw pointers.
-const UNSAFE_PLACES: [&str; 11] = [
+const UNSAFE_PLACES: [&str; 12] = [
     "gpu-kernels/src/",
     "rust-cuda/cuda_std",
     "rust-cuda/cuda_builder/tests/",
     "sgemm/src/cuda",
+    "sgemm/src/distributed/nccl",
     "sgemm/src/scalar.rs",
     "sgemm/examples/latency.rs",
     "sgemm/examples/raw.rs",
