@@ -29,11 +29,11 @@ pub trait Ranks {
     /// Whether rank 0 is among those of this process.
     fn has_first(&self) -> bool;
 
-    /// Bytes of workspace that a plan may have beside matrices of so many bytes on each device.
+    /// Bytes of workspace that a plan may have beside matrices of so many bytes on each device: as many on all ranks.
     ///
     /// # Errors
-    /// Where the device cannot say.
-    fn workspace_limit(&self, matrices: u64) -> Result<u64, Error>;
+    /// Where a device cannot say; as of [`Self::combine`].
+    fn workspace_limit(&mut self, matrices: u64) -> Result<u64, Error>;
 
     /// Combines values of all ranks: all processes give as many, and all have the result. Since nobody has it before all have come, it
     /// keeps ranks together, too.
@@ -78,4 +78,7 @@ pub trait Ranks {
     /// # Errors
     /// Where the host has no room for them, or the device fails.
     fn download(&mut self) -> Result<Vec<Operands>, Error>;
+
+    /// Gives back the memory of the product: all processes do so for what they placed together.
+    fn clear(&mut self);
 }

@@ -7,3 +7,4 @@ mod cli;
 mod interrupt;
 mod program;
 mod readme;
+mod together;

@@ -1,6 +1,6 @@
 //! The operands in device memory.
 
-use cust::memory::{DeviceBuffer, mem_get_info};
+use cust::memory::{CopyDestination, DeviceBuffer, mem_get_info};
 use sgemm::plan::OPERAND_ALIGNMENT;
 
 use super::failure::Context as _;
@@ -26,6 +26,15 @@ impl DeviceMatrix {
     fn upload(name: &str, matrix: &Matrix) -> Result<Self, Error> {
         let buffer = DeviceBuffer::from_slice(&matrix.words()).context(format!("copy {name} to the device"))?;
         Ok(Self { buffer, shape: matrix.shape() })
+    }
+
+    /// Takes the elements of another matrix of the same shape.
+    fn replace(&mut self, name: &str, matrix: &Matrix) -> Result<(), Error> {
+        let words = matrix.words();
+        if matrix.shape() != self.shape || words.len() != self.buffer.len() {
+            return Err(foreign());
+        }
+        self.buffer.copy_from(words.as_ref()).context(format!("copy {name} to the device"))
     }
 
     fn download(&self, name: &str) -> Result<Matrix, Error> {
@@ -64,6 +73,16 @@ impl DeviceOperands {
         Ok(Operands { a: self.a.download("A")?, b: self.b.download("B")?, c: self.download_c()? })
     }
 
+    /// Puts other elements in place of C's.
+    pub(super) fn replace_c(&mut self, c: &Matrix) -> Result<(), Error> {
+        self.c.replace("C", c)
+    }
+
+    /// Where the rows of A, B and C begin.
+    pub(super) fn addresses(&self) -> [u64; 3] {
+        [&self.a, &self.b, &self.c].map(DeviceMatrix::interior)
+    }
+
     /// Copies C back.
     pub(super) fn download_c(&self) -> Result<Matrix, Error> {
         self.c.download("C")
@@ -85,6 +104,11 @@ pub(super) fn uploaded(operands: Option<&DeviceOperands>) -> Result<&DeviceOpera
     operands.ok_or_else(missing)
 }
 
+fn foreign() -> Error {
+    let reason = "those that were uploaded belong to another problem".into();
+    Error::Cuda { what: "use the operands".into(), reason }
+}
+
 /// A problem together with its operands in device memory, whose shapes are the problem's: what a launch needs.
 pub(super) struct Gemm<'a> {
     operands: &'a DeviceOperands,
@@ -98,14 +122,13 @@ impl<'a> Gemm<'a> {
         let operands = uploaded(operands)?;
         problem.validate()?;
         if [&operands.a, &operands.b, &operands.c].map(|matrix| matrix.shape) != problem.shapes() {
-            let reason = "those that were uploaded belong to another problem".into();
-            return Err(Error::Cuda { what: "use the operands".into(), reason });
+            return Err(foreign());
         }
         Ok(Self { operands, problem: *problem })
     }
 
     /// Where A, B and C begin. From there on, m * lda and k * ldb elements can be read, and m * ldc read and written.
     pub(super) fn addresses(&self) -> [u64; 3] {
-        [&self.operands.a, &self.operands.b, &self.operands.c].map(DeviceMatrix::interior)
+        self.operands.addresses()
     }
 }

@@ -91,7 +91,7 @@ impl Ranks for EmulatedRanks {
         true
     }
 
-    fn workspace_limit(&self, matrices: u64) -> Result<u64, Error> {
+    fn workspace_limit(&mut self, matrices: u64) -> Result<u64, Error> {
         Ok(self.device.memory_bytes.saturating_sub(matrices))
     }
 
@@ -132,5 +132,10 @@ impl Ranks for EmulatedRanks {
 
     fn download(&mut self) -> Result<Vec<Operands>, Error> {
         Ok(std::mem::take(&mut self.operands))
+    }
+
+    fn clear(&mut self) {
+        self.plans.clear();
+        self.spans.clear();
     }
 }

@@ -4,7 +4,7 @@ mod row;
 mod scheme;
 
 use gpu_kernels::Precision;
-use sgemm::distributed::{Plan, Scheme, Span, Work};
+use sgemm::distributed::{Chunks, Plan, Scheme, Span, Work};
 
 pub use row::{efficiency, row};
 pub use scheme::{Wanted, name};
@@ -107,6 +107,7 @@ pub fn measure(ranks: &mut dyn Ranks, job: &Job) -> Result<Measured, Error> {
     times.push(run(ranks)?);
     let (conditions, spans) = (ranks.conditions(), ranks.spans()?);
     let results = ranks.download()?;
+    ranks.clear();
     let matrices: [&[Operands]; 2] = [&fresh, &results];
     let check = if is_alone {
         check(&drawn, class, &parts, matrices, &mut alone)
@@ -140,7 +141,8 @@ impl Job {
     /// The same on one GPU.
     #[must_use]
     pub fn alone(self) -> Self {
-        Self { scheme: Scheme::row_panels(self.local().sizes(), 1), ..self }
+        let scheme = Scheme::row_panels(self.local().sizes(), 1).with_chunks(Chunks { m: 1, n: 1 });
+        Self { scheme, ..self }
     }
 }
 

@@ -34,7 +34,7 @@ impl Wanted {
     ///
     /// # Errors
     /// Those of [`Self::check`] and [`choose`].
-    pub fn scheme(&self, problem: &sgemm::Problem, ranks: &dyn Ranks) -> Result<Scheme, Error> {
+    pub fn scheme(&self, problem: &sgemm::Problem, ranks: &mut dyn Ranks) -> Result<Scheme, Error> {
         let count = ranks.count();
         self.check(count)?;
         let sizes = problem.sizes();

@@ -22,7 +22,7 @@ pub fn run(ranks: &mut dyn Ranks, request: &RunRequest, together: &Together) -> 
         let alone = alone(ranks, &job)?;
         let spans = gathered(ranks, &measured)?;
         if !ranks.has_first() {
-            exit_code = exit_code.max(measured.check.fault.is_some().into());
+            // The process that has rank 0 says what is wrong, for all.
             continue;
         }
         let mut rows = vec![row(ranks, &measured, alone.as_ref())];
@@ -42,13 +42,14 @@ fn jobs(ranks: &mut dyn Ranks, request: &RunRequest, together: &Together) -> Res
     // A launcher's processes may each have drawn their own.
     let mut seed = [if ranks.has_first() { request.problems.seed() as f64 } else { 0.0 }];
     ranks.combine(Combine::Sum, &mut seed)?;
+    let problems = request.problems.on(ranks.is_modelled())?;
     let (class, timing) = (together.class, together.timing);
     let job = |problem: Problem| {
         let problem = problem.with_elements(class.input(), class.input())?.with_seed(seed[0] as u64);
         let scheme = together.wanted.scheme(&together::of_class(&problem, class), ranks)?;
         Ok(Job { problem, class, scheme, timing })
     };
-    request.problems.on(ranks.is_modelled())?.into_iter().map(job).collect()
+    problems.into_iter().map(job).collect()
 }
 
 /// The same on the first rank's GPU alone, where it has room for it; the others wait.
