@@ -137,6 +137,20 @@ mod tests {
     }
 
     #[test]
+    fn what_several_gpus_did_is_kept_apart() {
+        let text = include_str!("../../docs/results/2026-11-22-h200.jsonl");
+        let one = Run::parse("x", text).unwrap();
+        assert!(!one.measurements.is_empty() && one.distributed.is_empty());
+        let mut row = one.measurements[0].clone();
+        row.gpus = Some(4);
+        let together = Record::from(row.clone());
+        let run = Run::parse("x", &serde_json::to_string(&together).unwrap()).unwrap();
+        assert!(run.measurements.is_empty() && run.of(row.step(), &row.precision, row.shape()).is_none());
+        assert_eq!(run.distributed, [row.clone()]);
+        assert_eq!(row.of_peak(), one.measurements[0].of_peak().map(|percent| percent / 4.0));
+    }
+
+    #[test]
     fn nothing_is_an_error() {
         assert!(matches!(Run::parse("x", "\n \n"), Err(Error::Empty { .. })));
     }

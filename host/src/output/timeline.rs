@@ -3,44 +3,48 @@
 use std::path::Path;
 
 use report::{Lane, Layout, TaskKind, Theme, TimedTask};
-use sgemm::distributed::{Plan, Queue, Span, Work};
+use sgemm::distributed::Queue;
 
 use crate::Error;
+use crate::measure::together::{Kind, Ran};
 
-/// Draws when the tasks of these plans ran to a file.
+/// Draws to a file when tasks ran. The first text says what they are of, the second where the times come from.
 pub(crate) fn draw_timeline(
     path: &Path,
     [title, source]: [&str; 2],
     is_modelled: bool,
-    plans: &[Plan],
-    spans: &[Span],
+    tasks: &[Ran],
 ) -> Result<(), Error> {
-    let lanes: Vec<_> = plans.iter().flat_map(|plan| lanes(plan, spans)).collect();
+    let ranks = tasks.chunk_by(|one, other| one.rank == other.rank);
+    let lanes: Vec<_> = ranks.flat_map(lanes).collect();
     let svg = report::timeline(title, source, is_modelled, &lanes).svg(Layout::Wide, Theme::Auto);
     std::fs::write(path, svg).map_err(|source| Error::Output { path: path.to_owned(), source })
 }
 
 /// The queues of a rank that have tasks.
-fn lanes(plan: &Plan, spans: &[Span]) -> Vec<Lane> {
-    let tasks = |queue: Queue| -> Vec<_> {
-        let own = spans.iter().filter(|span| span.rank == plan.rank());
-        let tasks = own.filter_map(|span| Some((plan.tasks().get(span.task)?, span)));
-        tasks
-            .filter(|(task, _)| task.queue == queue)
-            .map(|(task, span)| TimedTask {
-                kind: kind(&task.work),
-                name: task.to_string(),
-                times_us: [span.start_us, span.end_us],
-            })
-            .collect()
+fn lanes(tasks: &[Ran]) -> Vec<Lane> {
+    let of_queue = |queue| {
+        let own = tasks.iter().filter(move |task| task.queue == queue).map(timed).collect::<Vec<_>>();
+        (!own.is_empty()).then_some((queue, own))
     };
-    let queues = Queue::ALL.map(|queue| (queue, tasks(queue))).into_iter().filter(|(_, tasks)| !tasks.is_empty());
+    let rank = tasks.first().map_or(0, |task| task.rank);
     let lane = |(index, (queue, tasks)): (usize, (Queue, _))| Lane {
-        name: format!("rank {}, {}", plan.rank(), name(queue)),
+        name: format!("rank {rank}, {}", name(queue)),
         is_first: index == 0,
         tasks,
     };
-    queues.enumerate().map(lane).collect()
+    Queue::ALL.into_iter().filter_map(of_queue).enumerate().map(lane).collect()
+}
+
+fn timed(task: &Ran) -> TimedTask {
+    let (kind, what) = match task.kind {
+        Kind::Copy => (TaskKind::Copy, "copy"),
+        Kind::AllGather => (TaskKind::AllGather, "AllGather"),
+        Kind::ReduceScatter => (TaskKind::ReduceScatter, "ReduceScatter"),
+        Kind::Prepass => (TaskKind::Prepass, "pre-pass"),
+        Kind::Product => (TaskKind::Product, "product"),
+    };
+    TimedTask { kind, name: format!("{what} of chunk {} of {}", task.chunk, task.matrix), times_us: task.times_us }
 }
 
 fn name(queue: Queue) -> &'static str {
@@ -48,15 +52,5 @@ fn name(queue: Queue) -> &'static str {
         Queue::Compute => "compute",
         Queue::Inbound => "inbound",
         Queue::Outbound => "outbound",
-    }
-}
-
-fn kind(work: &Work) -> TaskKind {
-    match work {
-        Work::Copy(_) => TaskKind::Copy,
-        Work::AllGather { .. } => TaskKind::AllGather,
-        Work::ReduceScatter { .. } => TaskKind::ReduceScatter,
-        Work::Prepare { .. } => TaskKind::Prepass,
-        Work::Product(_) => TaskKind::Product,
     }
 }

@@ -5,6 +5,7 @@ mod choosing;
 mod cli;
 #[cfg(unix)]
 mod interrupt;
+mod options;
 mod program;
 mod readme;
 mod together;

@@ -16,8 +16,8 @@ const CRATES: &[(&str, &[&str])] = &[
     // The emulator only where a user asks for it: see `LIBRARY`.
     ("sgemm", &["gpu-kernels", "ptx-emu"]),
     ("results", &[]),
-    ("host", &["gpu-kernels", "ptx-emu", "results", "sgemm"]),
     ("report", &["gpu-kernels", "results"]),
+    ("host", &["gpu-kernels", "ptx-emu", "report", "results", "sgemm"]),
     ("xtask", &["cuda_builder", "gpu-kernels", "report", "results"]),
 ];
 

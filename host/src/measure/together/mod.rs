@@ -1,11 +1,13 @@
 //! Verifies and times one product over several ranks, and the same on one GPU alone.
 
+mod ran;
 mod row;
 mod scheme;
 
 use gpu_kernels::Precision;
 use sgemm::distributed::{Chunks, Plan, Scheme, Span, Work};
 
+pub use ran::{Kind, Ran, gather};
 pub use row::{efficiency, row};
 pub use scheme::{Wanted, name};
 

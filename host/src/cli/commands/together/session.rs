@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use sgemm::distributed::{Plan, Span};
-
 use crate::backend::Ranks;
 use crate::cli::commands::complain;
 use crate::cli::request::{RunRequest, Together};
-use crate::measure::together::{self, Job, Measured, row};
+use crate::measure::together::{self, Job, Measured, Ran, gather, row};
 use crate::output::{self, Records};
 use crate::verify::distributed::Combine;
 use crate::{Error, Problem};
@@ -20,7 +18,7 @@ pub fn run(ranks: &mut dyn Ranks, request: &RunRequest, together: &Together) -> 
     for job in jobs(ranks, request, together)? {
         let measured = together::measure(ranks, &job)?;
         let alone = alone(ranks, &job)?;
-        let spans = gathered(ranks, &measured)?;
+        let tasks = if together.timeline.is_some() { gather(ranks, &measured)? } else { Vec::new() };
         if !ranks.has_first() {
             // The process that has rank 0 says what is wrong, for all.
             continue;
@@ -29,7 +27,7 @@ pub fn run(ranks: &mut dyn Ranks, request: &RunRequest, together: &Together) -> 
         rows.extend(alone.as_ref().map(|alone| row(ranks, alone, Some(alone))));
         records.write(&rows, |is_first| output::together(&rows, is_first))?;
         if let Some(path) = &together.timeline {
-            draw(path, ranks, &measured, &spans)?;
+            draw(path, ranks, &measured, &tasks)?;
         }
         let failures = [measured.failure(), alone.and_then(|alone| alone.failure())];
         exit_code = complain(&failures.into_iter().flatten().collect::<Vec<_>>(), exit_code);
@@ -65,50 +63,18 @@ fn alone(ranks: &mut dyn Ranks, job: &Job) -> Result<Option<Measured>, Error> {
     Ok(measured)
 }
 
-/// When the tasks of all ranks ran: each process gives what it knows.
-fn gathered(ranks: &mut dyn Ranks, measured: &Measured) -> Result<Vec<Span>, Error> {
-    let count = ranks.count();
-    if measured.plans.len() == count {
-        return Ok(measured.spans.clone());
-    }
-    let mut tasks = vec![0.0; count];
-    measured.plans.iter().for_each(|plan| tasks[plan.rank()] = plan.tasks().len() as f64);
-    ranks.combine(Combine::Sum, &mut tasks)?;
-    let most = tasks.iter().fold(0.0, |most: f64, tasks| most.max(*tasks)) as usize;
-    // Both times of each task; those of other ranks are 0.
-    let mut times = vec![[0.0; 2]; most * count];
-    measured.spans.iter().for_each(|span| times[span.rank * most + span.task] = [span.start_us, span.end_us]);
-    ranks.combine(Combine::Sum, times.as_flattened_mut())?;
-    let span = |(at, [start_us, end_us]): (usize, &[f64; 2])| {
-        let (rank, task) = (at / most, at % most);
-        (task < tasks[rank] as usize).then_some(Span {
-            rank,
-            task,
-            start_us: *start_us,
-            end_us: *end_us,
-            collective: None,
-        })
-    };
-    Ok(times.iter().enumerate().filter_map(span).collect())
-}
-
 /// Draws the last run of a product.
-fn draw(path: &Path, ranks: &dyn Ranks, measured: &Measured, spans: &[Span]) -> Result<(), Error> {
-    let job = &measured.job;
+fn draw(path: &Path, ranks: &dyn Ranks, measured: &Measured, tasks: &[Ran]) -> Result<(), Error> {
+    let (job, device) = (&measured.job, &ranks.device().name);
     let (problem, count) = (job.local(), job.scheme.grid.ranks());
-    let plan = |rank| Plan::new(&problem, &job.scheme, rank, &ranks.device().gpu());
-    let plans = (0..count).map(plan).collect::<Result<Vec<_>, _>>()?;
     let [m, n, k] = problem.sizes();
     let title = format!("m = {m}, n = {n}, k = {k} in {} over {count} GPUs", job.class.name());
-    let device = &ranks.device().name;
     let origin = if ranks.is_modelled() {
         format!("Times modelled for {device} with NVLink")
     } else {
-        format!(
-            "{device}; the last of {} timed runs, each rank's times from its own beginning",
-            measured.samples.iterations()
-        )
+        let runs = measured.samples.iterations();
+        format!("{device}; the last of {runs} timed runs, from its beginning on each rank")
     };
     let source = format!("{origin}; {}", together::name(&job.scheme, problem.sizes()));
-    output::draw_timeline(path, [&title, &source], ranks.is_modelled(), &plans, spans)
+    output::draw_timeline(path, [&title, &source], ranks.is_modelled(), tasks)
 }
