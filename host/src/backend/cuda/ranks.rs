@@ -36,6 +36,9 @@ pub struct JoinedRank {
     _context: Context,
 }
 
+/// One part in so many of the memory that is free is left to NCCL's buffers.
+const NCCL_SHARE: u64 = 16;
+
 /// What [`Ranks::run`] runs.
 enum Placed {
     /// A product over all ranks, and how long it may take.
@@ -64,7 +67,7 @@ impl JoinedRank {
         let ordinal = launched.ordinal(device::device_count()?)?;
         let handle = device::open(ordinal)?;
         let context = Context::new(handle).context("use the device")?;
-        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).context("create a stream")?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None).context("create a stream")?;
         let event = || Event::new(EventFlags::DEFAULT).context("create an event");
         let monitor = Monitor::new(device::pci_bus_id(handle)?);
         let device = device::describe(handle, monitor.as_ref())?;
@@ -177,7 +180,7 @@ impl Ranks for JoinedRank {
 
     fn workspace_limit(&mut self, matrices: u64) -> Result<u64, Error> {
         let (free, _) = mem_get_info().context("ask for free device memory")?;
-        let left = (free as u64).saturating_sub(matrices);
+        let left = (free as u64 - free as u64 / NCCL_SHARE).saturating_sub(matrices);
         let mut least = [-(left as f64)];
         self.combine(Combine::Max, &mut least)?;
         Ok(-least[0] as u64)

@@ -27,7 +27,7 @@ pub fn together(request: &RunRequest, together: &Together) -> Result<u8, Error> 
         Role::First(count) if request.backend == BackendChoice::Emulator => emulate(request, together, *count),
         Role::First(count) => match cuda::device_count() {
             Ok(devices) if *count > devices => Err(Error::TooFewGpus { asked: *count, count: devices }),
-            Ok(_) => start(request, together, *count),
+            Ok(_) => start(together, *count),
             Err(Error::NoDriver | Error::NoDevice { .. }) if request.backend == BackendChoice::Auto => {
                 let device = request.options.model.name;
                 let instead = format!("the emulator runs all ranks on the CPU, and times are modelled for {device}");
@@ -40,11 +40,9 @@ pub fn together(request: &RunRequest, together: &Together) -> Result<u8, Error> 
 }
 
 /// Starts a process for each rank, and waits for them.
-fn start(request: &RunRequest, together: &Together, count: usize) -> Result<u8, Error> {
-    // All of them draw the same operands: the last seed counts.
-    let arguments = std::env::args_os().skip(1).chain(["--seed".into(), request.problems.seed().to_string().into()]);
+fn start(together: &Together, count: usize) -> Result<u8, Error> {
     let stop = interrupt::stop(&ProgressBar::hidden());
-    let processes = launcher::processes(&arguments.collect::<Vec<_>>(), count)?;
+    let processes = launcher::processes(&std::env::args_os().skip(1).collect::<Vec<_>>(), count)?;
     launcher::run(processes, together.deadline + PARENTS_PATIENCE, &stop)
 }
 
