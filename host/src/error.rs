@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use gpu_kernels::STEPS;
+
 mod fault;
 
 pub use fault::{Damage, Fault};
@@ -24,6 +26,22 @@ pub enum Error {
         name: String,
         /// The nearest name that there is, if one is near.
         suggestion: Option<String>,
+    },
+
+    /// What is no step was named where only a step has what is asked for.
+    #[error("'{name}' is no step: give the name of one, such as {}; `host list` shows all", STEPS[0].slug)]
+    NotAStep {
+        /// What was asked for.
+        name: String,
+    },
+
+    /// An option that would do nothing.
+    #[error("{option} has no effect here: {reason}; leave it out")]
+    NoEffect {
+        /// The option.
+        option: &'static str,
+        /// Why.
+        reason: String,
     },
 
     /// A kernel was named, and an arithmetic that is not its own.
@@ -120,7 +138,11 @@ pub enum Error {
     },
 
     /// The operands, fresh and as a kernel left them, do not fit into the host's memory.
-    #[error("not enough host memory: the matrices need {needed} bytes, {available} are there; give smaller sizes")]
+    #[error("not enough host memory: {}; give smaller sizes", if needed > available {
+        format!("the matrices need {needed} bytes, {available} are there")
+    } else {
+        format!("this process may not have {needed} bytes more, although the machine has them: `ulimit -v` shows its limit")
+    })]
     OutOfHostMemory {
         /// Bytes that are needed.
         needed: u64,
@@ -311,6 +333,8 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownKernel { .. }
+            | Self::NotAStep { .. }
+            | Self::NoEffect { .. }
             | Self::OtherPrecision { .. }
             | Self::NoStep(_)
             | Self::Gemm(

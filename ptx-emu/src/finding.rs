@@ -37,7 +37,7 @@ pub enum FindingKind {
     Misaligned,
     /// A copy by something that is no tensor map, or one of other dimensions.
     TensorMap,
-    /// A read of memory that was never written.
+    /// A read of memory that was never written, or that is not to be read.
     Uninitialized,
     /// Two accesses, one of them a write, that nothing puts in an order.
     Race,

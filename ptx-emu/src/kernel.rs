@@ -7,17 +7,11 @@ use crate::check::GlobalRaces;
 use crate::counters::Counters;
 use crate::exec::{Grid, run};
 use crate::finding::Finding;
-use crate::launch::{BlockIndex, Blocks, CLASSES, Grouping, Launch, Plan, cluster};
+use crate::launch::{BlockIndex, Blocks, Grouping, Launch, Plan, cluster, limits};
 use crate::lower::{LowerError, lower};
 use crate::memory::{GlobalMemory, Image};
 use crate::program::{ParamInfo, Program};
 use crate::syntax::{self, FunctionKind, LaunchBounds, SyntaxError};
-
-/// Threads of a block at most.
-pub const MAX_THREADS: u32 = 1024;
-
-/// Dynamic shared memory of a block at most, in bytes.
-pub const MAX_SHARED_BYTES: u32 = 227 << 10;
 
 /// An error before or during a launch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -224,7 +218,7 @@ impl Kernel {
         let outcome = run(
             &grid,
             &|index| plan.unit(index),
-            if is_sample { CLASSES } else { 1 },
+            is_sample,
             if launch.threads == 0 { cores } else { launch.threads },
             &|index| plan.has_time(index),
         );
@@ -240,36 +234,31 @@ impl Kernel {
         let counters = Counters::new(&self.program, scaled);
         let mut findings = outcome.findings;
         sort(&mut findings);
-        let sample = if is_sample { outcome.blocks } else { vec![] };
         let stopped = launch.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Acquire));
-        Ok(Report { counters, findings, fault: outcome.fault, sample, blocks_run, blocks, stopped })
+        Ok(Report { counters, findings, fault: outcome.fault, sample: outcome.blocks, blocks_run, blocks, stopped })
     }
 
     /// The parameters as bytes and the cluster dimensions, if the launch is valid.
     fn check(&self, launch: &Launch) -> Result<(Vec<u8>, [u32; 3]), Error> {
         let Program { name, params, bounds, .. } = &self.program;
         let fail = |text: String| Err(Error::Launch(format!("{name} cannot be launched: {text}")));
-        let product = |sizes: [u32; 3]| sizes.into_iter().fold(1u64, |all, size| all.saturating_mul(size.into()));
-        let threads = product(launch.block);
-        let [x, y, z] = launch.block;
-        if threads == 0 || threads > MAX_THREADS.into() || launch.grid.contains(&0) {
-            return fail(format!(
-                "a block of {x} x {y} x {z} threads; it has 1 to {MAX_THREADS}, and a grid has blocks"
-            ));
+        if let Err(text) = limits::check_sizes(&self.program, launch) {
+            return fail(text);
         }
-        if launch.grid[1] > 65_535 || launch.grid[2] > 65_535 {
-            return fail("a grid has at most 65535 blocks along y and z".into());
-        }
+        let ([x, y, z], threads) = (launch.block, limits::product(launch.block));
         if bounds.required_threads.is_some_and(|required| required != launch.block) {
             return fail(format!("its .reqntid is not {x} x {y} x {z}"));
         }
-        if bounds.max_threads.is_some_and(|most| threads > product(most)) {
+        if bounds.max_threads.is_some_and(|most| threads > limits::product(most)) {
             return fail(format!("{threads} threads a block are more than its .maxntid"));
         }
         let cluster = match cluster::of_launch(bounds, launch) {
             Ok(cluster) => cluster,
             Err(text) => return fail(text),
         };
+        if let Err(text) = limits::check_memory(&self.program, launch, limits::product(cluster)) {
+            return fail(text);
+        }
         if let Blocks::Sample { grouping: Grouping::StreamK { blocks, groups, tiles, columns }, .. } = launch.blocks {
             let [x, y, z] = launch.grid;
             let all_tiles = x.checked_sub(blocks).and_then(|others| others.checked_add(tiles)).unwrap_or(0);
@@ -279,9 +268,6 @@ impl Kernel {
             if groups == 0 || blocks % groups != 0 {
                 return fail(format!("{blocks} blocks are not {groups} groups of equal size"));
             }
-        }
-        if launch.dynamic_shared_bytes > MAX_SHARED_BYTES {
-            return fail(format!("a block has at most {MAX_SHARED_BYTES} bytes of dynamic shared memory"));
         }
         if params.len() != launch.arguments.len() {
             return fail(format!("it takes {} arguments, {} are given", params.len(), launch.arguments.len()));

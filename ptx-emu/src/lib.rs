@@ -60,8 +60,8 @@ pub use counters::{
     Class, Counters, GlobalCounters, LineCounters, SECTOR_BYTES, SharedCounters, TensorCoreFmas, Waits,
 };
 pub use finding::{Finding, FindingKind, Thread};
-pub use kernel::{Error, Kernel, MAX_SHARED_BYTES, MAX_THREADS, Module, Report};
-pub use launch::{BlockIndex, Blocks, Grouping, Launch};
+pub use kernel::{Error, Kernel, Module, Report};
+pub use launch::{BlockIndex, Blocks, Grouping, Launch, MAX_SHARED_BYTES, MAX_THREADS};
 pub use lower::LowerError;
 pub use memory::{GlobalMemory, Pointer, Swizzle, TensorMap, TensorMapError};
 pub use model::{device, occupancy};

@@ -114,11 +114,49 @@ pub fn write(folder: &Path, runs: &[Run], peers: &Peers) -> Result<Vec<PathBuf>,
         files.push((format!("{}.svg", picture.name), picture.svg(Layout::Wide, Theme::Auto).into_bytes()));
         files.push((format!("{}.png", picture.name), picture.png(Layout::Wide, Theme::Light)?));
     }
-    let mut written = Vec::new();
-    for (name, bytes) in files {
-        let path = folder.join(name);
-        fs::write(&path, bytes).map_err(|source| Error::Write { path: path.clone(), source })?;
-        written.push(path);
+    write_all(folder, &files)
+}
+
+/// Writes the files beside those that they replace, then puts them in their place: all of them, or none where one cannot be written.
+#[cfg(feature = "png")]
+fn write_all(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<Vec<PathBuf>, Error> {
+    let failed = |path: &Path, source| Error::Write { path: path.to_owned(), source };
+    let new: Vec<_> = files.iter().map(|(name, _)| folder.join(format!(".{name}.new"))).collect();
+    let result = new
+        .iter()
+        .zip(files)
+        .try_for_each(|(path, (_, bytes))| fs::write(path, bytes).map_err(|source| failed(path, source)));
+    if let Err(error) = result {
+        for path in &new {
+            // It may not be there.
+            let _ = fs::remove_file(path);
+        }
+        return Err(error);
     }
-    Ok(written)
+    let put = |(new, (name, _)): (&PathBuf, &(String, Vec<u8>))| {
+        let path = folder.join(name);
+        fs::rename(new, &path).map_err(|source| failed(&path, source)).map(|()| path)
+    };
+    new.iter().zip(files).map(put).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_written_whole_or_not_at_all() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let files = ["a", "b"].map(|name| (name.to_owned(), b"new".to_vec()));
+        fs::write(folder.path().join("a"), "old").unwrap();
+        // What is a folder cannot be written.
+        fs::create_dir(folder.path().join(".b.new")).unwrap();
+        let error = write_all(folder.path(), &files).unwrap_err();
+        assert!(matches!(error, Error::Write { .. }), "{error}");
+        assert_eq!(fs::read(folder.path().join("a")).unwrap(), b"old");
+        assert!(!folder.path().join(".a.new").exists());
+        fs::remove_dir(folder.path().join(".b.new")).unwrap();
+        assert_eq!(write_all(folder.path(), &files).unwrap(), ["a", "b"].map(|name| folder.path().join(name)));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
 }

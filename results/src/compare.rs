@@ -99,6 +99,24 @@ impl StepChange {
     }
 }
 
+/// Fails where what runs on a device, modelled or measured, cannot be compared with an earlier run.
+///
+/// # Errors
+/// As of [`compare`].
+pub fn check_comparable(before: &Run, device: &str, modelled: bool) -> Result<(), Error> {
+    check_kind(before, "this run", (device, modelled))
+}
+
+fn check_kind(before: &Run, name: &str, new: (&str, bool)) -> Result<(), Error> {
+    let names = [before.name.clone(), name.to_owned()];
+    let Some(old) = before.measurements.first().map(|row| (&*row.device, row.modelled)) else {
+        return Err(Error::NothingInCommon { names });
+    };
+    let text =
+        |(device, modelled)| if modelled { format!("modelled for {device}") } else { format!("measured on {device}") };
+    if old == new { Ok(()) } else { Err(Error::NotComparable { names, what: [old, new].map(text) }) }
+}
+
 /// Compares two runs, for each step and arithmetic that both have, at the sizes that both have.
 ///
 /// ```
@@ -123,17 +141,10 @@ impl StepChange {
 /// [`Error::NotComparable`] where they ran on different devices, or one is modelled and the other measured;
 /// [`Error::NothingInCommon`].
 pub fn compare(before: &Run, after: &Run) -> Result<Vec<StepChange>, Error> {
-    let kind = |run: &Run| run.measurements.first().map(|row| (row.device.clone(), row.modelled));
-    let (Some(old), Some(new)) = (kind(before), kind(after)) else {
+    let Some(new) = after.measurements.first() else {
         return Err(Error::NothingInCommon { names: [before, after].map(|run| run.name.clone()) });
     };
-    if old != new {
-        let text = |(device, modelled)| {
-            if modelled { format!("modelled for {device}") } else { format!("measured on {device}") }
-        };
-        let names = [before, after].map(|run| run.name.clone());
-        return Err(Error::NotComparable { names, what: [old, new].map(text) });
-    }
+    check_kind(before, &after.name, (&new.device, new.modelled))?;
     let mut steps: Vec<StepChange> = Vec::new();
     for row in &after.measurements {
         let Some(old) = counterpart(before, row) else { continue };

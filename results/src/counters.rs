@@ -116,7 +116,7 @@ impl Counters {
     /// Multiply-adds of threads and of the tensor cores.
     #[must_use]
     pub fn multiply_adds(&self) -> u64 {
-        self.thread_fmas + self.tensor_core_fmas
+        self.thread_fmas.saturating_add(self.tensor_core_fmas)
     }
 
     /// FMAs of whole warps, or as many of the tensor cores.
@@ -128,13 +128,13 @@ impl Counters {
     /// Loads of warps from global memory: bulk (TMA) copies are not among them.
     #[must_use]
     pub fn warp_loads(&self) -> u64 {
-        self.global_loads - self.copies
+        self.global_loads.saturating_sub(self.copies)
     }
 
     /// Sectors that a load from global memory by a warp touches.
     #[must_use]
     pub fn sectors_per_load(&self) -> f64 {
-        ratio(self.global_load_sectors - self.copy_sectors, self.warp_loads())
+        ratio(self.global_load_sectors.saturating_sub(self.copy_sectors), self.warp_loads())
     }
 
     /// Bytes that a bulk (TMA) copy moves.
@@ -161,21 +161,21 @@ impl Counters {
     pub fn conflict_share(&self) -> f64 {
         let excess = |wavefronts: u64, bytes: u64| wavefronts.saturating_sub(bytes.div_ceil(128));
         let conflicts = excess(self.shared_load_wavefronts, self.shared_load_bytes)
-            + excess(self.shared_store_wavefronts, self.shared_store_bytes);
-        ratio(conflicts, self.shared_load_wavefronts + self.shared_store_wavefronts)
+            .saturating_add(excess(self.shared_store_wavefronts, self.shared_store_bytes));
+        ratio(conflicts, self.shared_load_wavefronts.saturating_add(self.shared_store_wavefronts))
     }
 
     /// Wavefronts of the L1 cache and of shared memory together, for an FMA of a warp.
     #[must_use]
     pub fn wavefronts_per_fma(&self) -> f64 {
-        let wavefronts = self.global_wavefronts + self.shared_load_wavefronts + self.shared_store_wavefronts;
-        wavefronts as f64 / self.warp_fmas()
+        let wavefronts = [self.global_wavefronts, self.shared_load_wavefronts, self.shared_store_wavefronts];
+        wavefronts.into_iter().fold(0, u64::saturating_add) as f64 / self.warp_fmas()
     }
 
     /// FMAs of a warp per load of a warp, from either memory; 0 where nothing is loaded.
     #[must_use]
     pub fn fmas_per_load(&self) -> f64 {
-        let loads = self.warp_loads() + self.shared_loads;
+        let loads = self.warp_loads().saturating_add(self.shared_loads);
         if loads == 0 { 0.0 } else { self.warp_fmas() / loads as f64 }
     }
 
@@ -188,7 +188,7 @@ impl Counters {
     /// Arithmetic intensity (L2) in FLOP/B, of the bytes between the L2 cache and the SMs. A multiply-add is two.
     #[must_use]
     pub fn flops_per_l2_byte(&self) -> f64 {
-        ratio(2 * self.multiply_adds(), self.l2_bytes)
+        2.0 * ratio(self.multiply_adds(), self.l2_bytes)
     }
 }
 

@@ -24,6 +24,7 @@ mod distribution;
 mod error;
 mod figure;
 pub mod format;
+mod input;
 mod ladder;
 mod measurement;
 mod metric;
@@ -34,11 +35,12 @@ mod shape_set;
 mod text_table;
 
 pub use accuracy::{Accuracy, Verdict};
-pub use compare::{Change, Judgement, StepChange, compare};
+pub use compare::{Change, Judgement, StepChange, check_comparable, compare};
 pub use counters::Counters;
 pub use distribution::{Distribution, quantile};
 pub use error::Error;
 pub use figure::{FIGURES, Figure};
+pub use input::{read_text, shown};
 pub use ladder::{Ladder, Line, Peers, SIZES};
 pub use measurement::Measurement;
 pub use metric::{METRICS, Metric, Profiled, Source, Tolerance};
@@ -79,6 +81,25 @@ impl Record {
             Self::Accuracy(record) => record.schema,
             Self::Shape(record) => record.schema,
         }
+    }
+}
+
+impl Record {
+    /// A time of a kernel in it, in milliseconds, that none takes: 0 or less, where there was anything to compute.
+    pub(crate) fn impossible_time(&self) -> Option<f64> {
+        let (shape, times) = match self {
+            Self::Measurement(record) => (record.shape(), vec![record.time_ms, record.time_ms_min, record.time_ms_max]),
+            Self::Shape(record) => {
+                let kernels = record.kernels.iter().map(|kernel| kernel.time_ms);
+                (
+                    [record.m, record.n, record.k],
+                    [record.time_ms, record.cublas_ms].into_iter().chain(kernels).collect(),
+                )
+            }
+            Self::Counters(_) | Self::Accuracy(_) => return None,
+        };
+        let is_empty = shape.contains(&0);
+        times.into_iter().find(|time| time.is_nan() || *time < 0.0 || (*time == 0.0 && !is_empty))
     }
 }
 

@@ -3,7 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::input::{check_strings, read_text, shown};
 use crate::{Accuracy, Counters, Error, Measurement, Record, SCHEMA, ShapeTiming};
+
+/// Characters of a reason in a message.
+const MAX_REASON: usize = 200;
 
 /// All records of one file, in its order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -20,6 +24,8 @@ pub struct Run {
     pub accuracy: Vec<Accuracy>,
     /// Shapes beside cuBLAS.
     pub shapes: Vec<ShapeTiming>,
+    /// Whether the file ends in the midst of a line, which is left out: what wrote it was ended there.
+    pub is_cut: bool,
 }
 
 /// What all versions of a record have.
@@ -34,29 +40,38 @@ impl Run {
     /// # Errors
     /// [`Error::Read`], and those of [`Self::parse`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = fs::read_to_string(path).map_err(|reason| Error::Read { path: path.to_owned(), reason })?;
+        let text = read_text(path).map_err(|reason| Error::Read { path: path.to_owned(), reason })?;
         Self::parse(&path.display().to_string(), &text)
     }
 
-    /// Reads JSON lines; empty ones count for nothing.
+    /// Reads JSON lines; empty ones count for nothing, nor does a last one that is cut.
     ///
     /// # Errors
-    /// [`Error::Line`] and [`Error::Newer`] name the line; [`Error::Empty`].
+    /// [`Error::Line`], [`Error::Time`] and [`Error::Newer`] name the line; [`Error::Empty`].
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
         let mut run = Self { name: name.to_owned(), ..Self::default() };
+        let end = text.as_bytes().as_ptr_range().end;
+        // A line that is written to its end has a line break behind it.
+        let is_last = |line: &str| line.as_bytes().as_ptr_range().end == end;
         for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+            let failed = |reason: &str| Error::Line { name: name.to_owned(), line, reason: shown(reason, MAX_REASON) };
             // The version first: the keys of a newer one need not be those that are known.
             match serde_json::from_str(text) {
                 Ok(Version { schema }) if schema > SCHEMA => {
                     return Err(Error::Newer { name: name.to_owned(), line, schema });
                 }
+                Err(_) if is_last(text) && is_cut(text) => {
+                    run.is_cut = true;
+                    break;
+                }
                 _ => {}
             }
-            run.add(serde_json::from_str(text).map_err(|reason| Error::Line {
-                name: name.to_owned(),
-                line,
-                reason,
-            })?);
+            check_strings(text).map_err(|reason| failed(&reason))?;
+            let record: Record = serde_json::from_str(text).map_err(|reason| failed(&reason.to_string()))?;
+            if let Some(time_ms) = record.impossible_time() {
+                return Err(Error::Time { name: name.to_owned(), line, time_ms });
+            }
+            run.add(record);
         }
         if run.is_empty() { Err(Error::Empty { name: name.to_owned() }) } else { Ok(run) }
     }
@@ -70,6 +85,12 @@ impl Run {
             Record::Accuracy(record) => self.accuracy.push(*record),
             Record::Shape(record) => self.shapes.push(*record),
         }
+    }
+
+    /// A line for people about what of the file is missing here, if anything is.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        self.is_cut.then(|| format!("note: {} ends in the midst of a line: that one is left out", self.name))
     }
 
     /// Whether there is nothing in it.
@@ -120,6 +141,11 @@ impl Run {
     }
 }
 
+/// Whether a line ends in the midst of its JSON.
+fn is_cut(line: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(line).is_err_and(|error| error.is_eof())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +160,75 @@ mod tests {
     fn a_newer_version_is_named_whatever_its_keys_are() {
         let error = Run::parse("x", r#"{"record": "measurement", "schema": 99, "new": 1}"#).unwrap_err();
         assert!(matches!(error, Error::Newer { schema: 99, line: 1, .. }), "{error}");
+    }
+
+    const LINE: &str = r#"{"record": "accuracy", "schema": 1, "kernel": "naive", "precision": "fp32", "inputs": "uniform",
+        "m": 128, "n": 128, "k": 64, "seed": 1, "rows_compared": 128, "rel_error": 1.4e-7, "max_error": 2.8e-7,
+        "compared_with": "naive", "rel_error_ratio": 1, "max_error_ratio": 1, "promises": false, "verdict": "same",
+        "backend": "emulator", "device": "DEVICE", "compute_capability": "9.0", "driver": "", "cuda": "",
+        "date": "2026-05-04T03:02:01Z", "commit": "unknown"}"#;
+
+    fn line(device: &str) -> String {
+        LINE.replace('\n', " ").replace("DEVICE", device)
+    }
+
+    #[test]
+    fn a_last_line_that_is_cut_leaves_the_others() {
+        let (whole, line) = (format!("{0}\n{0}\n", line("a")), line("b"));
+        for end in 1..line.len() {
+            let run = Run::parse("x.jsonl", &format!("{whole}{}", &line[..end])).unwrap();
+            assert_eq!((run.accuracy.len(), run.is_cut), (2, true), "{end}");
+            assert!(run.note().unwrap().starts_with("note: x.jsonl ends in the midst of a line"));
+        }
+        let run = Run::parse("x", &format!("{whole}{line}")).unwrap();
+        assert_eq!((run.accuracy.len(), run.is_cut, run.note()), (3, false, None));
+        // Elsewhere, half a line is none of ours.
+        let half = &line[..line.len() / 2];
+        assert!(matches!(Run::parse("x", &format!("{whole}{half}\n{whole}")), Err(Error::Line { line: 3, .. })));
+        assert!(matches!(Run::parse("x", &format!("{whole}{half}\n")), Err(Error::Line { line: 3, .. })));
+        assert!(matches!(Run::parse("x", half), Err(Error::Empty { .. })));
+    }
+
+    #[test]
+    fn times_that_nothing_takes_are_refused() {
+        let mut row = docs_row();
+        let parse = |row: &Measurement| {
+            let line = serde_json::to_string(&Record::from(row.clone())).unwrap();
+            Run::parse("x", &line)
+        };
+        assert!(parse(&row).is_ok());
+        for time_ms in [0.0, -0.0, -1.0] {
+            let set: [fn(&mut Measurement) -> &mut f64; 3] =
+                [|row| &mut row.time_ms, |row| &mut row.time_ms_min, |row| &mut row.time_ms_max];
+            for time in set {
+                let mut wrong = row.clone();
+                *time(&mut wrong) = time_ms;
+                assert!(matches!(parse(&wrong), Err(Error::Time { line: 1, .. })), "{time_ms}");
+            }
+        }
+        // There was nothing to compute.
+        (row.k, row.time_ms) = (0, 0.0);
+        assert!(parse(&row).is_ok());
+    }
+
+    /// A row that is published.
+    fn docs_row() -> Measurement {
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/results"));
+        Run::read(&Run::newest_in(folder).unwrap().unwrap()).unwrap().measurements.remove(0)
+    }
+
+    #[test]
+    fn text_that_no_terminal_should_get_is_refused() {
+        for device in [r"a\u001b[2J", r"a\nb", r"a\u202eb", &"x".repeat(100_000)] {
+            let error = Run::parse("x", &line(device)).unwrap_err();
+            assert!(matches!(error, Error::Line { line: 1, .. }), "{device}");
+            let text = error.to_string();
+            assert!(text.len() < 1000 && !text.contains(char::is_control), "{text}");
+        }
+        let error = Run::parse("x", r#"{"record": "\u001b[2J", "schema": 2}"#).unwrap_err().to_string();
+        assert!(!error.contains(char::is_control), "{error}");
+        let long = format!(r#"{{"record": "{}", "schema": 2}}"#, "x".repeat(1_000_000));
+        assert!(Run::parse("x", &long).unwrap_err().to_string().len() < 1000);
     }
 
     #[test]

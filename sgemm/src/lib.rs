@@ -47,6 +47,7 @@
 //!   [`Error::NoModule`] names the feature.
 //! - `f16`: `half::f16` and `half::bf16` as elements.
 //! - `emulator`: the module of that name.
+//! - `distributed`: the modules `distributed`, one product over several GPUs, and `streamed`, of matrices in the host's memory.
 //!
 //! # Without a GPU
 //! The driver is loaded at run time: where there is none, [`cuda::open`] returns [`Error::NoDriver`]. Plans need no device, and with
@@ -67,6 +68,8 @@ mod problem;
 mod product;
 mod scalar;
 pub mod select;
+#[cfg(feature = "distributed")]
+pub mod streamed;
 
 pub use accuracy::AccuracyClass;
 pub use cudarc;

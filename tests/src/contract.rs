@@ -6,6 +6,7 @@ use gpu_kernels::{Element, Schedule, Step};
 use host::backend::{Backend, Kernel};
 use host::{Error, Operands, Problem, Verifier};
 
+mod small;
 mod special;
 
 /// A size and what is special about it.
@@ -26,6 +27,13 @@ pub enum Inputs {
     Nan,
     /// Rows and columns with infinities, NaN, very large and very small numbers among them.
     Special,
+    /// One number at each position of a fragment, in A or in B: an infinity among others, or 1 among zeros.
+    Position {
+        /// Whether it is in A.
+        of_a: bool,
+        /// Whether it is an infinity.
+        is_infinite: bool,
+    },
 }
 
 impl fmt::Display for Case {
@@ -52,7 +60,10 @@ pub struct CaseResult {
 /// # Errors
 /// Where a case itself cannot be made: out of memory, or a size that is none.
 pub fn run(backend: &mut dyn Backend, step: &'static Step) -> Result<Vec<CaseResult>, Error> {
-    cases(step, backend.device().sm_count)?.into_iter().map(|case| check(backend, step, case)).collect()
+    cases(step, backend.device().sm_count, rand::random::<u32>().into())?
+        .into_iter()
+        .map(|case| check(backend, step, case))
+        .collect()
 }
 
 /// The failures among the results, one line each.
@@ -67,12 +78,25 @@ pub fn failures(results: &[CaseResult]) -> Vec<String> {
 /// # Errors
 /// As of [`run`].
 pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Result<CaseResult, Error> {
+    let failure = match outcome(backend, step, case)? {
+        Ok(_) => None,
+        Err(failure) => Some(failure),
+    };
+    Ok(CaseResult { step: step.slug, case, failure })
+}
+
+/// The same: what the step made of the operands, where that is right, or what is wrong.
+///
+/// # Errors
+/// As of [`run`].
+pub fn outcome(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Result<Result<Operands, String>, Error> {
     let kernel = Kernel::Step(step);
     let mut fresh = Operands::random(&case.problem)?;
     match case.inputs {
         Inputs::Random => {}
         Inputs::Nan => [&mut fresh.a, &mut fresh.b].into_iter().for_each(|matrix| matrix.fill(f32::NAN)),
         Inputs::Special => special::fill(&mut fresh),
+        Inputs::Position { of_a, is_infinite } => small::fill(&mut fresh, of_a, is_infinite),
     }
     let mut launch = || {
         backend.prepare(kernel)?;
@@ -80,22 +104,25 @@ pub fn check(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Resu
         backend.run(kernel, &case.problem)?;
         backend.download()
     };
-    let failure = match launch() {
-        Err(error) => Some(error.to_string()),
-        Ok(result) if case.inputs == Inputs::Special => special::fault(&case.problem, &fresh, &result),
-        Ok(result) => Verifier::new(&case.problem, &fresh)
-            .verify(&result, kernel.precision())
-            .fault
-            .map(|fault| fault.to_string()),
+    let result = match launch() {
+        Err(error) => return Ok(Err(error.to_string())),
+        Ok(result) => result,
     };
-    Ok(CaseResult { step: step.slug, case, failure })
+    let failure = match case.inputs {
+        Inputs::Special | Inputs::Position { is_infinite: true, .. } => special::fault(&case.problem, &fresh, &result),
+        Inputs::Random | Inputs::Nan | Inputs::Position { .. } => {
+            let verifier = Verifier::new(&case.problem, &fresh);
+            verifier.verify(&result, kernel.precision()).fault.map(|fault| fault.to_string())
+        }
+    };
+    Ok(failure.map_or(Ok(result), Err))
 }
 
-/// The table for a device of `sm_count` SMs, with fresh seeds.
+/// The table for a device of `sm_count` SMs, with seeds from the first one on.
 ///
 /// # Errors
 /// Where a size is none; a mistake in the table.
-pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
+pub fn cases(step: &'static Step, sm_count: u32, first_seed: u64) -> Result<Vec<Case>, Error> {
     let mut problems = Vec::new();
     for (m, n, k) in shapes(step).into_iter().chain(stream_k_sizes(step, sm_count)) {
         problems.push(Problem::new(m, n, k)?);
@@ -120,11 +147,12 @@ pub fn cases(step: &'static Step, sm_count: u32) -> Result<Vec<Case>, Error> {
         let long = Problem::new(3 * tile.bm, 2 * tile.bn, 17 * tile.bk)?;
         problems.extend([long, long.with_scalars(-0.75, 0.0)?]);
     }
-    let case = |(seed, problem): (u64, Problem)| {
+    let problems = problems.into_iter().map(|problem| (problem, Inputs::Random));
+    let problems = problems.chain(small::problems(step, first_seed)?);
+    let case = |(seed, (problem, inputs)): (u64, (Problem, Inputs))| {
         let problem = problem.with_seed(seed).for_kernel(Kernel::Step(step))?;
-        Ok(Case { problem, inputs: if problem.reads_inputs() { Inputs::Random } else { Inputs::Nan } })
+        Ok(Case { problem, inputs: if problem.reads_inputs() { inputs } else { Inputs::Nan } })
     };
-    let first_seed = rand::random::<u32>().into();
     let cases = (first_seed..).zip(problems).map(case);
     let special =
         special::problems(step).into_iter().map(|problem| Ok(Case { problem: problem?, inputs: Inputs::Special }));

@@ -29,11 +29,18 @@ pub enum Mistake {
     FlushesSubnormals,
     /// Values of A are split into hi and lo and added up again, which makes NaN of infinity.
     SplitsInfinities,
+    /// The first launch alone computes anything.
+    WorksOnce,
+    /// Launches after the first one leave out the last product of each sum.
+    ForgetsLastProductLater,
 }
 
 impl Mistake {
     /// Mistakes that show where numbers are at the ends of f32, or are none.
     pub const OF_RANGE: [Self; 2] = [Self::FlushesSubnormals, Self::SplitsInfinities];
+
+    /// Mistakes that the first launch does not make.
+    pub const LATER: [Self; 2] = [Self::WorksOnce, Self::ForgetsLastProductLater];
 
     /// Every other mistake.
     pub const ALL: [Self; 8] = [
@@ -54,6 +61,8 @@ pub struct CpuBackend {
     device: Device,
     operands: Option<Operands>,
     mistake: Option<Mistake>,
+    /// Since the operands were uploaded.
+    launches: u32,
 }
 
 impl CpuBackend {
@@ -71,7 +80,19 @@ impl CpuBackend {
             cuda: String::new(),
             cublas: None,
         };
-        Self { device, operands: None, mistake }
+        Self { device, operands: None, mistake, launches: 0 }
+    }
+
+    fn launch(&mut self, problem: &Problem) {
+        let mistake = match self.mistake {
+            Some(Mistake::ForgetsLastProductLater) if self.launches > 0 => Some(Mistake::ForgetsLastProduct),
+            mistake => mistake,
+        };
+        let is_idle = mistake == Some(Mistake::WorksOnce) && self.launches > 0;
+        if let Some(operands) = self.operands.as_mut().filter(|_| !is_idle) {
+            sgemm(problem, operands, mistake);
+        }
+        self.launches += 1;
     }
 
     /// The same backend, on a device with so much memory.
@@ -107,36 +128,44 @@ impl Backend for CpuBackend {
     }
 
     fn upload(&mut self, operands: &Operands) -> Result<(), Error> {
-        self.operands = Some(operands.clone());
+        (self.operands, self.launches) = (Some(operands.clone()), 0);
         Ok(())
     }
 
     fn run(&mut self, _kernel: Kernel, problem: &Problem) -> Result<Coverage, Error> {
-        if let Some(operands) = &mut self.operands {
-            sgemm(problem, operands, self.mistake);
-        }
+        self.launch(problem);
         Ok(Coverage::Whole { blocks: None })
     }
 
+    fn restore(&mut self, c: &Matrix) -> Result<(), Error> {
+        self.operands.as_mut().ok_or_else(missing)?.c = c.clone();
+        Ok(())
+    }
+
     fn download(&mut self) -> Result<Operands, Error> {
-        let missing = || Error::Emulator { what: "use the operands".into(), reason: "none were uploaded".into() };
-        self.operands.take().ok_or_else(missing)
+        self.operands.clone().ok_or_else(missing)
     }
 
     fn time(
         &mut self,
         _kernel: Kernel,
-        _problem: &Problem,
-        _warmup: u32,
+        problem: &Problem,
+        warmup: u32,
         iterations: u32,
         launched: &mut dyn FnMut(),
     ) -> Result<Vec<f32>, Error> {
+        (0..warmup).for_each(|_| self.launch(problem));
         let times = (0..iterations).map(|i| {
+            self.launch(problem);
             launched();
             1.0 + i as f32
         });
         Ok(times.collect())
     }
+}
+
+fn missing() -> Error {
+    Error::Emulator { what: "use the operands".into(), reason: "none were uploaded".into() }
 }
 
 /// C = alpha\*A\*B + beta\*C on the whole buffers, so that a mistake can reach what lies beside the elements.

@@ -14,7 +14,9 @@ pub mod cpu;
 pub mod fused;
 pub mod launches;
 pub mod layouts;
+pub mod mutants;
 pub mod orders;
+pub mod rules;
 
 /// The code of the book's chapter on the library.
 #[cfg(doctest)]

@@ -1,14 +1,14 @@
 //! `bench`: measures all steps at the default sizes, and makes a report of it.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{ExitCode, ExitStatus};
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, ensure};
 use results::Run;
 
-use crate::workspace::{self, relative};
+use crate::workspace::{self, shown};
 use crate::{regressions, report};
 
 /// What `host` runs unless its own arguments say otherwise.
@@ -66,14 +66,21 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let defaults = if args.growth { [("--kernel", &*kernels), ("--size", "growth")] } else { LADDER };
     let fixed: &[&str] = if args.quick { &["--quick"] } else { &[] };
     let defaults = if args.quick { &defaults[..0] } else { &defaults };
-    let status = host(fixed, defaults, &args.host, &rows)?;
+    let mut host = host(fixed, defaults, &args.host, &rows);
+    if let Some(file) = &args.baseline {
+        host.arg("--same-device-as").arg(file);
+    }
+    let status = workspace::status_despite_interrupts(&mut host)?;
     if !has_records(&rows) {
+        // Nothing was measured.
+        let _ = fs::remove_file(&rows).and_then(|()| fs::remove_dir(&folder));
         return Ok(workspace::exit_code(status));
     }
-    if status.code() != Some(INTERRUPTED) && !args.growth && !args.quick {
+    let has_ended = status.code().is_some_and(|code| code != INTERRUPTED);
+    if has_ended && !args.growth && !args.quick {
         count(&args.host, &rows)?;
     }
-    let run = Run::read(&rows)?;
+    let run = report::read(&rows)?;
     report::write(&folder, baseline.as_slice().iter().chain([&run]).cloned().collect())?;
     let is_worse = baseline.map(|baseline| regressions::show(&baseline, &run)).transpose()?.unwrap_or(false);
     Ok(if status.success() && is_worse { ExitCode::FAILURE } else { workspace::exit_code(status) })
@@ -83,19 +90,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 fn shapes(set: &str, arguments: &[String]) -> Result<ExitCode> {
     let folder = new_folder("bench")?;
     let rows = folder.join(ROWS);
-    // `host` runs at the workspace's root, wherever this does.
-    let file = std::path::absolute(set).ok().filter(|file| file.exists());
-    let set = file.map_or_else(|| set.to_owned(), |file| file.display().to_string());
-    let status = host(&["shapes", &set], &[], arguments, &rows)?;
+    let status = workspace::status_despite_interrupts(&mut host(&["shapes", set], &[], arguments, &rows))?;
     if has_records(&rows) {
-        report::write(&folder, vec![Run::read(&rows)?])?;
+        report::write(&folder, vec![report::read(&rows)?])?;
     }
     Ok(workspace::exit_code(status))
 }
 
 /// What a run is to be compared with.
 fn read_baseline(file: &Path) -> Result<Run> {
-    let run = Run::read(file)?;
+    let run = report::read(file)?;
     ensure!(!run.measurements.is_empty(), "{} has no times to compare with", file.display());
     Ok(run)
 }
@@ -103,40 +107,53 @@ fn read_baseline(file: &Path) -> Result<Run> {
 /// Runs `host` with its own arguments and those `defaults` that they do not replace, and keeps its records under target/.
 pub fn measure(folder: &str, fixed: &[&str], defaults: &[(&str, &str)], arguments: &[String]) -> Result<ExitCode> {
     let rows = new_folder(folder)?.join(ROWS);
-    let status = host(fixed, defaults, arguments, &rows)?;
+    let status = workspace::status_despite_interrupts(&mut host(fixed, defaults, arguments, &rows))?;
     if has_records(&rows) {
-        println!("rows: {}", relative(&rows));
+        say!("rows: {}", shown(&rows));
     }
     Ok(workspace::exit_code(status))
 }
 
 /// A new folder under target/, named by the time.
 fn new_folder(kind: &str) -> Result<PathBuf> {
-    let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
-    let folder = workspace::root().join(format!("target/{kind}/{time}"));
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    Ok(folder)
+    let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
+    new_folder_in(&workspace::root().join("target").join(kind), &time)
 }
 
-/// Runs `host`, whose records go to `rows`.
-fn host(fixed: &[&str], defaults: &[(&str, &str)], arguments: &[String], rows: &Path) -> Result<ExitStatus> {
-    let mut command = workspace::cargo(["run", "--package", "host", "--"]);
+/// A folder of that name that was not there; with a number where several runs begin in one second.
+fn new_folder_in(parent: &Path, name: &str) -> Result<PathBuf> {
+    fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    let names = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}-{number}")));
+    for folder in names.map(|name| parent.join(name)) {
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => {
+                return result.map(|()| folder.clone()).with_context(|| format!("cannot make {}", folder.display()));
+            }
+        }
+    }
+    unreachable!("there is a number that no folder has")
+}
+
+/// The command that runs `host`, whose records go to `rows`.
+fn host(fixed: &[&str], defaults: &[(&str, &str)], arguments: &[String], rows: &Path) -> Command {
+    let mut command = workspace::host(&[]);
     command.args(fixed);
     for (name, value) in defaults.iter().filter(|(name, _)| value_of(arguments, name).is_none()) {
         command.args([name, value]);
     }
     command.arg("--json").arg(rows).args(arguments);
-    workspace::status_despite_interrupts(&mut command)
+    command
 }
 
 /// Adds to `rows` what the emulator counts of the kernels that `arguments` name, by default of all steps.
 fn count(arguments: &[String], rows: &Path) -> Result<()> {
     let counters = rows.with_file_name("counters.jsonl");
     let alike = ["--kernel", "--model"].into_iter().filter_map(|name| Some((name, value_of(arguments, name)?)));
-    let mut command = workspace::cargo(["run", "--quiet", "--package", "host", "--", "counters"]);
-    command.args(["--size", COUNTED_SIZES]).args(alike.flat_map(|(name, value)| [name, value]));
+    let mut command = workspace::host(&["--quiet"]);
+    command.args(["counters", "--size", COUNTED_SIZES]).args(alike.flat_map(|(name, value)| [name, value]));
     command.arg("--json").arg(&counters);
-    println!();
+    say!("");
     workspace::status_despite_interrupts(&mut command)?;
     if has_records(&counters) {
         let counted = fs::read(&counters).with_context(|| format!("cannot read {}", counters.display()))?;
@@ -169,7 +186,15 @@ fn value_of<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{growth_kernels, value_of};
+    use super::{growth_kernels, new_folder_in, value_of};
+
+    #[test]
+    fn runs_of_one_second_have_folders_of_their_own() {
+        let parent = tempfile::tempdir().unwrap();
+        let new = || new_folder_in(&parent.path().join("bench"), "now").unwrap();
+        let names = [new(), new(), new()].map(|folder| folder.file_name().unwrap().to_owned());
+        assert_eq!(names, ["now", "now-2", "now-3"]);
+    }
 
     #[test]
     fn growth_is_beside_the_same_arithmetic() {

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{book, package, ptx, targets, tidy, workspace};
+use crate::{book, dependencies, package, ptx, targets, tidy, workspace};
 
-/// Check all but the tests: format, lints, documentation, house rules, packages, targets, committed PTX, book and README
+/// Check all but the tests: format, lints, documentation, house rules, dependencies, packages, targets, committed PTX, book and README
 #[derive(clap::Args)]
 pub struct Args {
     /// The parts to run [default: all]
@@ -16,7 +16,7 @@ pub struct Args {
 
 type Part = (&'static str, fn() -> Result<()>);
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     ("fmt", || workspace::run(&mut workspace::cargo(["fmt", "--all", "--check"]))),
     ("clippy", || {
         workspace::run(&mut workspace::cargo(["clippy", "--workspace", "--all-targets", "--", "-Dwarnings"]))
@@ -25,6 +25,7 @@ const PARTS: [Part; 8] = [
         workspace::run(workspace::cargo(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
     }),
     ("tidy", tidy::check),
+    ("dependencies", dependencies::check),
     ("package", package::check),
     ("targets", targets::check),
     ("ptx", ptx::check),
@@ -40,12 +41,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         match part() {
             Ok(()) => lines.push(format!("ok      {name}")),
             Err(error) => {
-                eprintln!("error: {name}: {error:#}");
+                complain!("error: {name}: {error:#}");
                 lines.push(format!("FAILED  {name}"));
                 code = ExitCode::FAILURE;
             }
         }
     }
-    println!("\n{}", lines.join("\n"));
+    say!("\n{}", lines.join("\n"));
     Ok(code)
 }

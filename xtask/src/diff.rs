@@ -40,9 +40,9 @@ pub fn run(args: &Args) -> Result<()> {
     let Diff { text, removed, added } = between(from, to, AROUND)?;
     for line in text.lines() {
         let style = style(line);
-        anstream::println!("{style}{line}{style:#}");
+        say!("{style}{line}{style:#}");
     }
-    println!("{removed} lines removed, {added} added");
+    say!("{removed} lines removed, {added} added");
     Ok(())
 }
 
@@ -79,7 +79,7 @@ fn all() -> Result<()> {
     let [removed, added] = total;
     let sums = [removed, added, removed + added].map(|count| count.to_string());
     rows.push(["all", "", ""].map(str::to_owned).into_iter().chain(sums).collect());
-    println!("{}", text_table(&[0, 1], ["step", "base", "lines", "removed", "added", "changed"], rows));
+    say!("{}", text_table(&[0, 1], ["step", "base", "lines", "removed", "added", "changed"], rows));
     Ok(())
 }
 

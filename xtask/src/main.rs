@@ -1,10 +1,15 @@
 //! The project's own commands, one file each: `cargo xtask --help`.
 
+#[macro_use]
+mod terminal;
+
 mod accuracy;
 mod bench;
 mod book;
 mod check;
+mod dependencies;
 mod diff;
+mod mutants;
 mod package;
 mod profile;
 mod ptx;
@@ -43,9 +48,11 @@ enum Command {
     Test(test::Args),
     Check(check::Args),
     Book(book::Args),
+    Dependencies(dependencies::Args),
     Diff(diff::Args),
     Sass(sass::Args),
     Profile(profile::Args),
+    Mutants(mutants::Args),
     Tune(tune::Args),
 }
 
@@ -59,13 +66,15 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Book(args) => book::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Dependencies(args) => dependencies::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Diff(args) => diff::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sass(args) => sass::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Profile(args) => profile::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Mutants(args) => mutants::run(&args),
         Command::Tune(args) => tune::run(&args),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        complain!("error: {error:#}");
         ExitCode::FAILURE
     })
 }

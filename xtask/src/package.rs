@@ -25,7 +25,7 @@ const MOST_BYTES: u64 = 10 << 20;
 
 /// Fails if the library or the packages of it do not build, with any of its features.
 pub fn check() -> Result<()> {
-    for features in TARGET_FEATURES {
+    for features in TARGET_FEATURES.into_iter().chain(["distributed"]) {
         let lints = ["clippy", "-p", "sgemm", "--no-default-features", "--features", features, "--", "-Dwarnings"];
         run(&mut cargo(lints))?;
     }
@@ -47,7 +47,7 @@ fn packages(folder: &Path) -> Result<()> {
         let archive = root().join(format!("target/package/{name}-{}.crate", env!("CARGO_PKG_VERSION")));
         let bytes = fs::metadata(&archive)?.len();
         ensure!(bytes <= MOST_BYTES, "{} has {bytes} bytes: the registry takes {MOST_BYTES}", relative(&archive));
-        println!("{name}: {:.2} MiB", bytes as f64 / f64::from(1 << 20));
+        say!("{name}: {:.2} MiB", bytes as f64 / f64::from(1 << 20));
 
         let unpacked = folder.join(name);
         fs::create_dir_all(&unpacked)?;

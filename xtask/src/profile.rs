@@ -39,16 +39,16 @@ pub fn run(args: &Args) -> Result<()> {
     // A step with variants runs the one that suits the device and the size: the emulator counts the same.
     let slug = hardware.as_ref().map_or(args.step.slug, |hardware| hardware.slug);
     let counters = count(slug, &args.size, args.full)?;
-    println!("{}", title(&counters, args.step.summary));
+    say!("{}", title(&counters, args.step.summary));
     match &hardware {
         Ok(hardware) => {
-            println!("{}", setting(&counters, hardware));
-            println!("{}", table(&counters, Some(&hardware.profiled), args.names));
-            println!("{}", footnote(&counters, hardware));
+            say!("{}", setting(&counters, hardware));
+            say!("{}", table(&counters, Some(&hardware.profiled), args.names));
+            say!("{}", footnote(&counters, hardware));
         }
         Err(reason) => {
-            println!("No hardware counters: {reason:#}");
-            println!("{}", table(&counters, None, args.names));
+            say!("No hardware counters: {reason:#}");
+            say!("{}", table(&counters, None, args.names));
         }
     }
     Ok(())
@@ -56,7 +56,8 @@ pub fn run(args: &Args) -> Result<()> {
 
 /// What the emulator counts of a step.
 fn count(slug: &str, size: &str, full: bool) -> Result<Counters> {
-    let mut host = workspace::cargo(["run", "--quiet", "--package", "host", "--", "counters", "--format", "json"]);
+    let mut host = workspace::host(&["--quiet"]);
+    host.args(["counters", "--format", "json"]);
     host.args(["--kernel", slug, "--size", size]).args(full.then_some("--full"));
     // Complaints and progress are the user's to see; the records are ours.
     let output = host.stderr(Stdio::inherit()).output().context("cannot run host")?;

@@ -34,7 +34,7 @@ fn generate() -> Result<()> {
     })?;
     for name in superfluous()? {
         fs::remove_file(ptx_folder().join(&name))?;
-        println!("removed {name}, which no step's target needs");
+        say!("removed {name}, which no step's target needs");
     }
     Ok(())
 }
@@ -75,7 +75,7 @@ fn compile_all(of_target: impl Fn(Target) -> Result<String> + Sync) -> Result<()
         let compilations: Vec<_> =
             gpu_kernels::targets().map(|target| scope.spawn(move || of_target(target))).collect();
         for compilation in compilations {
-            println!("{}", compilation.join().expect("no compilation panics")?);
+            say!("{}", compilation.join().expect("no compilation panics")?);
         }
         Ok(())
     })

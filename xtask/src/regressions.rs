@@ -8,12 +8,12 @@ use results::{Run, StepChange, compare, text_table};
 pub fn show(before: &Run, after: &Run) -> Result<bool> {
     let steps = compare(before, after)?;
     let header = ["step", "precision", "sizes", "change, %", "at worst, %", "at", "noise, %", "verdict"];
-    println!("\nCompared with {}: times, as multiples of cuBLAS's where it ran beside both; + is slower", before.name);
-    println!("{}", text_table(&[0, 1], header, steps.iter().map(row)));
+    say!("\nCompared with {}: times, as multiples of cuBLAS's where it ran beside both; + is slower", before.name);
+    say!("{}", text_table(&[0, 1], header, steps.iter().map(row)));
     let regressions: Vec<_> = steps.iter().filter(|step| step.is_regression()).map(|step| &*step.step).collect();
     match &regressions[..] {
-        [] => println!("No step is slower by more than noise."),
-        slower => println!("Slower, or no longer right: {}.", slower.join(", ")),
+        [] => say!("No step is slower by more than noise."),
+        slower => say!("Slower, or no longer right: {}.", slower.join(", ")),
     }
     Ok(!regressions.is_empty())
 }

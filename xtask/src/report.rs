@@ -8,7 +8,7 @@ use results::{Peers, Run};
 
 use crate::book::PEERS;
 use crate::regressions;
-use crate::workspace::{relative, root};
+use crate::workspace::{relative, root, shown};
 
 /// Show files of results as a page of pictures and tables, side by side where there are several
 ///
@@ -19,26 +19,46 @@ pub struct Args {
     /// Files of results
     #[arg(value_name = "FILE.jsonl", required = true)]
     files: Vec<PathBuf>,
-    /// The folder to write to
-    #[arg(long, value_name = "FOLDER", default_value = "target/report")]
-    output: PathBuf,
+    /// The folder to write to, in one that is there [default: target/report, in the workspace]
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
 }
 
 /// Runs `report`.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let runs = args.files.iter().map(|file| Run::read(file)).collect::<Result<Vec<_>, _>>()?;
-    let folder = std::path::absolute(&args.output).context("there is no such folder")?;
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let runs = args.files.iter().map(|file| read(file)).collect::<Result<Vec<_>>>()?;
+    let made = match &args.output {
+        // Where its parent is not there, that is a typing error.
+        Some(folder) if !folder.is_dir() => std::fs::create_dir(folder),
+        Some(_) => Ok(()),
+        None => std::fs::create_dir_all(default_folder()),
+    };
+    let folder = args.output.clone().unwrap_or_else(default_folder);
+    made.with_context(|| format!("cannot make {}", folder.display()))?;
+    let folder = std::path::absolute(folder).context("there is no such folder")?;
     if let [before, after @ ..] = &runs[..] {
         for after in after {
             // Runs that have no times in common can be shown side by side all the same.
             if let Err(reason) = regressions::show(before, after) {
-                println!("not compared: {reason}");
+                say!("not compared: {reason}");
             }
         }
     }
     write(&folder, runs)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn default_folder() -> PathBuf {
+    root().join("target/report")
+}
+
+/// Reads a file of results, and says what of it is missing.
+pub fn read(file: &Path) -> Result<Run> {
+    let run = Run::read(file)?;
+    if let Some(note) = run.note() {
+        complain!("{note}");
+    }
+    Ok(run)
 }
 
 /// Writes the report of runs into a folder, and says where it is.
@@ -49,9 +69,6 @@ pub fn write(folder: &Path, mut runs: Vec<Run>) -> Result<()> {
     let written = ::report::write(folder, &runs, &Peers::read(&root().join(PEERS))?)?;
     let pictures = written.len().saturating_sub(1) / 2;
     let plural = if pictures == 1 { "" } else { "s" };
-    println!(
-        "report: {}, and {pictures} picture{plural} beside it as SVG and PNG",
-        relative(&folder.join("report.html"))
-    );
+    say!("report: {}, and {pictures} picture{plural} beside it as SVG and PNG", shown(&folder.join("report.html")));
     Ok(())
 }

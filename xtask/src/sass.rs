@@ -30,12 +30,12 @@ pub struct Args {
 /// Runs `sass`.
 pub fn run(args: &Args) -> Result<()> {
     let Assembled { code, resources, .. } = assemble(args.step, args.arch.as_deref())?;
-    println!("{}\n", code.trim_end());
+    say!("{}\n", code.trim_end());
     for line in resources {
-        println!("{line}");
+        say!("{line}");
     }
     for (instruction, count) in count(&code) {
-        println!("{count:6} {instruction}");
+        say!("{count:6} {instruction}");
     }
     Ok(())
 }

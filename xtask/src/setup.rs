@@ -1,4 +1,4 @@
-//! `setup`: makes the device toolchain present, and on request NVIDIA's assembler and a browser.
+//! `setup`: makes the device toolchain present, and on request NVIDIA's assembler, a browser and netlib's testers of BLAS.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,6 +18,10 @@ const PTXAS_PACKAGES: [&str; 2] = ["nvidia-cuda-nvcc==13.*", "nvidia-cuda-nvdisa
 /// Debian's packages of a browser, and of a font for it: a bare machine has none.
 const BROWSER_PACKAGES: [&str; 2] = ["chromium", "fonts-dejavu-core"];
 
+/// Debian's package of netlib's testers of BLAS, and where one of them lies on x86-64.
+const BLAS_PACKAGE: &str = "libblas-test";
+const BLAS_TESTERS: &str = "/usr/lib/x86_64-linux-gnu/blas/xblat3s";
+
 /// Install what compiles kernels, if it is not there yet
 ///
 /// That is the Rust version that gpu-kernels pins, with the sources of `core` and LLVM's tools. Where it is missing, it
@@ -31,6 +35,9 @@ pub struct Args {
     /// Also install Chromium, with apt (Debian as root): for the tests of the report's page
     #[arg(long)]
     browser: bool,
+    /// Also install netlib's testers of BLAS, with apt (Debian as root): for the tests of the library that is preloaded
+    #[arg(long)]
+    blas: bool,
 }
 
 /// Runs `setup`.
@@ -39,13 +46,16 @@ pub fn run(args: &Args) -> Result<()> {
     if args.ptxas {
         ptxas()?;
     }
-    if args.browser { browser() } else { Ok(()) }
+    if args.browser {
+        browser()?;
+    }
+    if args.blas { blas() } else { Ok(()) }
 }
 
 /// Makes the device toolchain present.
 pub fn toolchain() -> Result<()> {
     if let Ok(toolchain) = Toolchain::find(workspace::kernels()) {
-        println!("device toolchain: {toolchain}");
+        say!("device toolchain: {toolchain}");
         return Ok(());
     }
     let version = pinned_version(&workspace::kernels())?;
@@ -62,14 +72,14 @@ pub fn toolchain() -> Result<()> {
         ),
     }
     let toolchain = Toolchain::find(workspace::kernels()).context("installed, but still not complete")?;
-    println!("device toolchain: {toolchain}");
+    say!("device toolchain: {toolchain}");
     Ok(())
 }
 
 /// Makes `ptxas` and `nvdisasm` present.
 pub fn ptxas() -> Result<()> {
     if let (Some(ptxas), Some(_)) = (tools::find("ptxas"), tools::find("nvdisasm")) {
-        println!("ptxas: {}", workspace::relative(&ptxas));
+        say!("ptxas: {}", workspace::relative(&ptxas));
         return Ok(());
     }
     let mut pip = Command::new("python3");
@@ -79,7 +89,7 @@ pub fn ptxas() -> Result<()> {
         .env("PIP_ROOT_USER_ACTION", "ignore");
     workspace::run(&mut pip).context("ptxas comes with the CUDA toolkit, or by pip where Python 3 has it")?;
     let ptxas = tools::find("ptxas").context("installed, but ptxas is not where it was expected")?;
-    println!("ptxas: {}", workspace::relative(&ptxas));
+    say!("ptxas: {}", workspace::relative(&ptxas));
     Ok(())
 }
 
@@ -91,7 +101,18 @@ pub fn browser() -> Result<()> {
         apt_get(["install", "-y", "--no-install-recommends"].into_iter().chain(BROWSER_PACKAGES))?;
     }
     let browser = tools::browser().context("installed, but Chromium is not where it was expected")?;
-    println!("browser: {}", browser.display());
+    say!("browser: {}", browser.display());
+    Ok(())
+}
+
+/// Makes netlib's testers of BLAS present.
+pub fn blas() -> Result<()> {
+    if !Path::new(BLAS_TESTERS).exists() {
+        ensure!(has_apt(), "{BLAS_TESTERS} is not there, and only Debian has a package of it");
+        update();
+        apt_get(["install", "-y", "--no-install-recommends", BLAS_PACKAGE])?;
+    }
+    println!("BLAS testers: {BLAS_TESTERS}");
     Ok(())
 }
 
@@ -124,7 +145,7 @@ fn apt_offers(version: &str) -> bool {
 /// Renews apt's lists; old ones may still do.
 fn update() {
     if let Err(error) = apt_get(["update", "--quiet"]) {
-        eprintln!("warning: {error:#}");
+        complain!("warning: {error:#}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{setup, workspace};
 
 /// Run every test of the workspace
 ///
-/// Sets up the device toolchain, ptxas and a browser first, as `setup --ptxas --browser` does; where that cannot be done,
+/// Sets up the device toolchain, ptxas, a browser and testers of BLAS first, as `setup --ptxas --browser --blas` does; where that cannot be done,
 /// a line says so.
 /// Tests that need a GPU are ignored where there is none.
 #[derive(clap::Args)]
@@ -24,9 +24,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         (setup::toolchain as fn() -> Result<()>, "the tests that compile kernels will fail"),
         (setup::ptxas, "registers and spills are not tested"),
         (setup::browser, "the report's page is not opened"),
+        (setup::blas, "netlib's testers of BLAS do not run"),
     ] {
         if let Err(error) = set_up() {
-            eprintln!("warning: {consequence}: {error:#}");
+            complain!("warning: {consequence}: {error:#}");
         }
     }
     let mut test = workspace::cargo(["test", "--workspace"]);

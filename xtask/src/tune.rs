@@ -24,8 +24,12 @@ pub struct Args {
 /// Runs `tune`.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let mut command = workspace::cargo(["run", "--release", "--package", "host", "--", "tune"]);
-    for (name, value) in [("--records", &args.records), ("--output", &args.output)] {
-        command.args(value.iter().flat_map(|value| [name, value.as_str()]));
+    // `host` runs at the workspace's root, where the tables are.
+    for records in args.records.iter().flat_map(|files| files.split(',')) {
+        command.arg("--records").arg(std::path::absolute(records)?);
+    }
+    if let Some(output) = &args.output {
+        command.arg("--output").arg(std::path::absolute(output)?);
     }
     Ok(workspace::exit_code(workspace::status_despite_interrupts(&mut command)?))
 }

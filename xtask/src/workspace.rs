@@ -60,6 +60,20 @@ pub fn parse_step(slug: &str) -> Result<&'static Step, String> {
     })
 }
 
+/// `path` for messages, as one types it where one stands.
+pub fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here).unwrap_or(path).display().to_string()
+}
+
+/// A command that runs `host` where one stands, so that paths in its arguments mean what they say.
+pub fn host(cargo_options: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.arg("run").args(cargo_options).arg("--manifest-path").arg(root().join("Cargo.toml"));
+    command.args(["--package", "host", "--"]);
+    command
+}
+
 /// A `cargo` command at the workspace's root.
 pub fn cargo<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -72,11 +86,35 @@ pub fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("cannot run `{}`", text(command)))
 }
 
-/// Runs `command` as [`status`] does, and waits for it to end where Ctrl-C interrupts both: it has results to write.
+/// Runs `command` as [`status`] does, and waits for it to end where Ctrl-C interrupts both: it has results to write. SIGTERM is
+/// handed on, since it comes to this process alone.
 pub fn status_despite_interrupts(command: &mut Command) -> Result<ExitStatus> {
     // Where there are no such signals, Ctrl-C ends this process alone.
     let _ = ctrlc::set_handler(|| ());
-    status(command)
+    let run = |command: &mut Command| {
+        let mut child = command.spawn()?;
+        #[cfg(unix)]
+        let forwarding = forward_termination(child.id());
+        let status = child.wait();
+        #[cfg(unix)]
+        forwarding.iter().for_each(signal_hook::iterator::Handle::close);
+        status
+    };
+    run(command).with_context(|| format!("cannot run `{}`", text(command)))
+}
+
+/// Hands SIGTERM on to the child, until the handle is closed.
+#[cfg(unix)]
+fn forward_termination(child: u32) -> Option<signal_hook::iterator::Handle> {
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM]).ok()?;
+    let (handle, child) = (signals.handle(), rustix::process::Pid::from_raw(child.try_into().ok()?)?);
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            // It may have ended by itself.
+            let _ = rustix::process::kill_process(child, rustix::process::Signal::TERM);
+        }
+    });
+    Some(handle)
 }
 
 /// Runs `command` as [`status`] does, and fails if it does.

@@ -124,6 +124,14 @@ pub trait Backend {
     /// [`Error::Interrupted`].
     fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<Coverage, Error>;
 
+    /// As if nothing had run on the operands yet: C is what it was when they were uploaded, and the workspace of the last kernel
+    /// is poisoned, but for its flags, which each run leaves as it found them. So what the next run leaves in C, that run wrote,
+    /// of what it computed itself.
+    ///
+    /// # Errors
+    /// Where no operands with such a C are there, or the device fails.
+    fn restore(&mut self, c: &Matrix) -> Result<(), Error>;
+
     /// Hands the operands back, guard bands included. They may be gone from device memory then: the next
     /// [`run`](Self::run) needs an [`upload`](Self::upload).
     ///

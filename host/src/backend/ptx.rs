@@ -1,6 +1,7 @@
 //! The PTX that kernels are loaded from: the library's modules, those of changed kernels, or a user's file.
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use gpu_kernels::{Step, Target};
@@ -33,8 +34,10 @@ impl PtxSource {
     /// [`sgemm::Error::BadModule`] where the file cannot be read or is no PTX module. The driver judges the instructions later.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
         let bad = |reason: String| sgemm::Error::BadModule { module: path.display().to_string(), reason };
-        let bytes = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
-        let text = String::from_utf8(bytes).map_err(|_| bad("it is not text".to_owned()))?;
+        let text = results::read_text(path).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => bad("it is not text".to_owned()),
+            _ => bad(error.to_string()),
+        })?;
         modules::check(&text).map_err(|reason| bad(reason.to_owned()))?;
         Ok(Self::File { path: path.to_owned(), text })
     }

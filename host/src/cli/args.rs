@@ -9,7 +9,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::shape::Shape;
 use super::values::{MAX_LAUNCHES, factor, inputs, ops, order, precision, shape, size};
 use crate::AccuracyClass;
-use crate::backend::emulator::MODELS;
 use crate::backend::{Op, Order};
 use crate::measure::accuracy::Inputs;
 use crate::output::Format;
@@ -41,7 +40,7 @@ Exit codes:
   0    every kernel ran and its result is right
   1    something failed: no such device, too little memory, a kernel that cannot run or is wrong
   2    the command line is wrong
-  130  Ctrl-C ended the run: what was done before is shown and written";
+  130  Ctrl-C, or SIGTERM, ended the run: what was done before is shown and written";
 
 /// Runs, verifies and times SGEMM kernels written in Rust, cuBLAS beside them.
 ///
@@ -88,6 +87,9 @@ pub struct Measure {
     /// Select by this table, which `host tune` wrote, instead of the built-in one of the device
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
+    /// Refuse to run on another device than that of these records, with which the run is to be compared
+    #[arg(long, value_name = "FILE")]
+    pub same_device_as: Option<PathBuf>,
     #[command(flatten)]
     pub common: Common,
     #[command(flatten)]
@@ -98,9 +100,9 @@ pub struct Measure {
     /// Timed launches per kernel [default: 10 to 200, for about half a second; from 5 where a launch takes over 200 ms]
     #[arg(long, help_heading = TIMING, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_LAUNCHES)))]
     pub iterations: Option<u32>,
-    /// Untimed launches before them
-    #[arg(long, help_heading = TIMING, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(..=i64::from(MAX_LAUNCHES)))]
-    pub warmup: u32,
+    /// Untimed launches before them [default: 2]
+    #[arg(long, help_heading = TIMING, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(MAX_LAUNCHES)))]
+    pub warmup: Option<u32>,
     #[command(flatten)]
     pub together: Together,
     #[command(flatten)]
@@ -200,20 +202,20 @@ pub struct Tune {
     #[arg(long, value_name = "CLASS", value_delimiter = ',', value_parser = precision, conflicts_with_all = ["records", "model"])]
     pub precision: Vec<AccuracyClass>,
     /// Instead of measuring, take the times of these records, which `host tune` wrote, or `host shapes --regret`
-    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    #[arg(long, value_name = "FILE", value_delimiter = ',', conflicts_with = "ordinal")]
     pub records: Vec<PathBuf>,
     /// Divide these records into as many folds too, and say what choosing costs in each by what is fitted to the others
     #[arg(long, value_name = "COUNT", requires = "records", value_parser = clap::value_parser!(u8).range(2..))]
     pub folds: Option<u8>,
     /// Take the times that the emulator models for a device instead of measuring: h200, a100, rtx3090, rtx4090 or b200
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["records", "json"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["records", "json", "ordinal"])]
     pub model: Option<String>,
     #[command(flatten)]
     pub device: Device,
     /// The file to write [default: sgemm/src/select/tables/, and the device's name]
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write the times as JSON lines to this file
+    /// Write the times as JSON lines to this file; - is standard output, which then has nothing else
     #[arg(long, help_heading = "Output", value_name = "FILE", conflicts_with = "records")]
     pub json: Option<PathBuf>,
 }
@@ -270,9 +272,9 @@ pub struct Backend {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Device")]
 pub struct Device {
-    /// The CUDA device, counted from 0
-    #[arg(long = "device", value_name = "N", default_value_t = 0)]
-    pub ordinal: usize,
+    /// The CUDA device, counted from 0 [default: 0]
+    #[arg(long = "device", value_name = "N")]
+    pub ordinal: Option<usize>,
 }
 
 /// How the emulator runs kernels.
@@ -290,9 +292,9 @@ pub struct Emulator {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Device")]
 pub struct Model {
-    /// The device whose times the emulator models: h200, a100, rtx3090, rtx4090 or b200
-    #[arg(long = "model", value_name = "NAME", default_value = MODELS[0].slug)]
-    pub slug: String,
+    /// The device whose times the emulator models: h200, a100, rtx3090, rtx4090 or b200 [default: h200]
+    #[arg(long = "model", value_name = "NAME")]
+    pub slug: Option<String>,
 }
 
 /// Where the records go.
@@ -302,7 +304,8 @@ pub struct Records {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
-    /// Write the JSON lines to this file too, whatever --format says
+    /// Write the JSON lines to this file too, whatever --format says, as soon as there are any; - is standard output, which then has
+    /// nothing else
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod effects;
 mod interrupt;
 mod launcher;
 mod progress;

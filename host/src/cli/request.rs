@@ -6,11 +6,13 @@ use std::time::Duration;
 mod together;
 
 use gpu_kernels::{STEPS, Step};
+use results::Run;
 use sgemm::distributed::Launched;
 
 use super::args::{self, BackendName, Command, CommandLine, ExplanationFormat};
+use super::effects;
 use super::shape::{DEFAULT_SIZE, Shape};
-use crate::backend::emulator::{BUDGET, Model, find_model};
+use crate::backend::emulator::{BUDGET, MODELS, Model, find_model};
 use crate::backend::{BackendChoice, Case, Options};
 use crate::measure::accuracy::{self, Inputs};
 use crate::measure::bench::Timing;
@@ -26,8 +28,17 @@ pub use together::{Role, Together};
 /// The kernel where none is given.
 const DEFAULT_KERNEL: &str = "auto";
 
+/// Every step.
+const ALL: &str = "all";
+
 /// How long each kernel runs that `host counters` counts.
 const COUNTERS_BUDGET: Duration = Duration::from_millis(250);
+
+/// Untimed launches, unless others are asked for.
+const WARMUP: u32 = 2;
+
+/// What stands for standard output where a file is asked for.
+const STANDARD_OUTPUT: &str = "-";
 
 /// How a quick look times.
 const QUICK_TIMING: Timing = Timing { warmup: 1, iterations: Some(5) };
@@ -53,7 +64,7 @@ pub struct RunRequest {
 #[derive(Debug)]
 pub enum Task {
     /// Kernels are verified and timed.
-    Measure(Measurement),
+    Measure(Box<Measurement>),
     /// A product is distributed over several GPUs, verified and timed.
     Together(Together),
     /// A step is counted beside its base.
@@ -77,6 +88,8 @@ pub struct Measurement {
     pub timing: Timing,
     /// What `auto` selects by, instead of the device's own table.
     pub table: Option<Table>,
+    /// Records of the device that it must run on.
+    pub baseline: Option<Run>,
     /// Whether times and samples are a quick look's.
     pub is_quick: bool,
 }
@@ -182,7 +195,8 @@ impl RunRequest {
         if let Some(together) = Together::new(&args, Launched::from_environment()?)? {
             return Self::together(args, together);
         }
-        let default = if args.quick { "all" } else { DEFAULT_KERNEL };
+        effects::check_measure(&args)?;
+        let default = if args.quick { ALL } else { DEFAULT_KERNEL };
         let kernels = selection(&args.kernel)?.map_or_else(|| Selection::parse(&[default]), Ok)?;
         let kernels = match args.precision {
             Some(class) => kernels.with_class(class)?,
@@ -191,26 +205,31 @@ impl RunRequest {
         let size = if args.quick { sizes::QUICK } else { DEFAULT_SIZE };
         let problems = Problems::new(&args.common, Some(&args.scalars), vec![Shape::Square(size)])?;
         let mut options = emulated(&args.emulator.model, &args.common)?;
-        let timing = Timing { warmup: args.warmup, iterations: args.iterations };
+        let timing = Timing { warmup: args.warmup.unwrap_or(WARMUP), iterations: args.iterations };
         let (timing, all) = if args.quick { (QUICK_TIMING, sizes::QUICK_BUDGET) } else { (timing, sizes::BUDGET) };
         // All kernels and sizes share the time that the emulator has.
         let runs = kernels.most() * problems.on(true)?.len();
         options.budget = (!args.emulator.full).then(|| BUDGET.min(all / runs.max(1) as u32));
-        options.device_ordinal = args.backend.device.ordinal;
+        options.device_ordinal = args.backend.device.ordinal.unwrap_or_default();
         options.graphs = args.graphs;
+        if args.tuned.is_some() && !kernels.uses_table() {
+            let reason = "it is for auto, pinned, all and autotuned".to_owned();
+            return Err(Error::NoEffect { option: "--tuned", reason });
+        }
         let table = args.tuned.as_deref().map(tables::from_file).transpose()?;
+        let baseline = args.same_device_as.as_deref().map(Run::read).transpose().map_err(Error::Records)?;
         for step in kernels.steps() {
             options.ptx.module(step)?;
         }
-        let task = Task::Measure(Measurement { kernels, timing, table, is_quick: args.quick });
-        let args::Records { format, json } = args.records;
+        let task = Task::Measure(Box::new(Measurement { kernels, timing, table, baseline, is_quick: args.quick }));
+        let (format, json) = output(args.records)?;
         Ok(Self { task, problems, backend: args.backend.backend.into(), options, format, json })
     }
 
     fn together(args: args::Measure, together: Together) -> Result<Self, Error> {
         let problems = Problems::new(&args.common, Some(&args.scalars), vec![Shape::Together])?;
         let options = emulated(&args.emulator.model, &args.common)?;
-        let args::Records { format, json } = args.records;
+        let (format, json) = output(args.records)?;
         let task = Task::Together(together);
         Ok(Self { task, problems, backend: args.backend.backend.into(), options, format, json })
     }
@@ -228,6 +247,7 @@ impl RunRequest {
     }
 
     fn accuracy(args: args::Accuracy) -> Result<Self, Error> {
+        effects::check_backend(&args.backend, &args.model)?;
         let kernels = selection(&args.kernel)?;
         kernels.iter().flat_map(Selection::kernels).try_for_each(accuracy::check_comparable)?;
         let mut problems = Problems::new(&args.common, None, vec![Shape::AllLengths(None)])?;
@@ -240,22 +260,23 @@ impl RunRequest {
         let mut options = emulated(&args.model, &args.common)?;
         // Accuracy is that of all of C.
         options.budget = None;
-        options.device_ordinal = args.backend.device.ordinal;
+        options.device_ordinal = args.backend.device.ordinal.unwrap_or_default();
         let inputs = if args.inputs.is_empty() { Inputs::ALL.to_vec() } else { args.inputs };
         let task = Task::Accuracy(Study { kernels, inputs });
-        let args::Records { format, json } = args.records;
+        let (format, json) = output(args.records)?;
         Ok(Self { task, problems, backend: args.backend.backend.into(), options, format, json })
     }
 
     fn counters(args: args::Counters) -> Result<Self, Error> {
-        let mut steps: Vec<_> = selection(&args.kernel)?.iter().flat_map(Selection::steps).collect();
+        let named = args.kernel.iter().filter(|name| *name != ALL);
+        let mut steps = named.map(|name| kernels::find(name)).collect::<Result<Vec<_>, _>>()?;
         if steps.is_empty() {
             steps.extend(STEPS);
         }
         let problems = Problems::new(&args.common, None, vec![Shape::Square(DEFAULT_SIZE)])?;
         let mut options = emulated(&args.emulator.model, &args.common)?;
         options.budget = (!args.emulator.full).then_some(COUNTERS_BUDGET);
-        let args::Records { format, json } = args.records;
+        let (format, json) = output(args.records)?;
         let task = Task::Counters(steps);
         Ok(Self { task, problems, backend: BackendChoice::Emulator, options, format, json })
     }
@@ -263,22 +284,36 @@ impl RunRequest {
     fn shapes(args: args::Shapes) -> Result<Self, Error> {
         let args::Shapes { set, precision: classes, op: ops, order, batch, regret, device, records } = args;
         let set = Set::read(&set, &Case { ops, order, batch, ..Case::new([1; 3]) })?;
-        let options = Options { device_ordinal: device.ordinal, ..Options::default() };
+        let options = Options { device_ordinal: device.ordinal.unwrap_or_default(), ..Options::default() };
         let task = Task::Shapes(Sweep { set, classes, regret });
-        let args::Records { format, json } = records;
+        let (format, json) = output(records)?;
         Ok(Self { task, problems: Problems::NONE, backend: BackendChoice::Cuda, options, format, json })
     }
 
     fn tune(args: args::Tune) -> Result<Self, Error> {
         let args::Tune { precision, records, folds, model, device, output: file, json } = args;
-        let options = Options { device_ordinal: device.ordinal, ..Options::default() };
+        let options = Options { device_ordinal: device.ordinal.unwrap_or_default(), ..Options::default() };
+        let (format, json) = output(args::Records { format: Format::Table, json })?;
         // Kernels of the first two are those of fp32.
         let all = || AccuracyClass::ALL.into_iter().filter(|class| *class != AccuracyClass::Fp32Strict).collect();
         let classes = if precision.is_empty() { all() } else { precision };
         let sweep = Sweep { set: tune::set(), classes, regret: true };
         let model = model.as_deref().map(find_model).transpose()?;
         let task = Task::Tune(Tuning { sweep, records, folds, model, file });
-        Ok(Self { task, problems: Problems::NONE, backend: BackendChoice::Cuda, options, format: Format::Table, json })
+        Ok(Self { task, problems: Problems::NONE, backend: BackendChoice::Cuda, options, format, json })
+    }
+}
+
+/// What is printed, and the file that the records go to. Where that is standard output, nothing else goes there.
+fn output(records: args::Records) -> Result<(Format, Option<PathBuf>), Error> {
+    let args::Records { format, json } = records;
+    match (json, format) {
+        (Some(path), Format::Csv) if path.as_os_str() == STANDARD_OUTPUT => {
+            let reason = "--json - prints JSON lines instead".to_owned();
+            Err(Error::NoEffect { option: "--format csv", reason })
+        }
+        (Some(path), _) if path.as_os_str() == STANDARD_OUTPUT => Ok((Format::Json, None)),
+        (json, format) => Ok((format, json)),
     }
 }
 
@@ -289,7 +324,8 @@ fn selection(names: &[String]) -> Result<Option<Selection>, Error> {
 
 /// What an emulator of this device runs these kernels with.
 fn emulated(model: &args::Model, kernels: &args::Common) -> Result<Options, Error> {
-    Ok(Options { model: find_model(&model.slug)?, ptx: ptx(kernels)?, ..Options::default() })
+    let model = model.slug.as_deref().map_or(Ok(&MODELS[0]), find_model)?;
+    Ok(Options { model, ptx: ptx(kernels)?, ..Options::default() })
 }
 
 fn ptx(args: &args::Common) -> Result<PtxSource, Error> {

@@ -17,8 +17,8 @@ pub enum Fault {
         /// The error bound.
         bound: f64,
     },
-    /// A row's signed sum is off, by Freivalds' check.
-    #[error("row {row} of C is wrong: its signed sum is off by {error:.1e}, beyond its tolerance of {bound:.1e}")]
+    /// A weighted sum of a row is off, by Freivalds' check.
+    #[error("row {row} of C is wrong: a weighted sum of it is off by {error:.1e}, beyond its tolerance of {bound:.1e}")]
     Row {
         /// The row.
         row: usize,
@@ -27,8 +27,10 @@ pub enum Fault {
         /// The error bound.
         bound: f64,
     },
-    /// A column's signed sum is off, by Freivalds' check.
-    #[error("column {column} of C is wrong: its signed sum is off by {error:.1e}, beyond its tolerance of {bound:.1e}")]
+    /// A weighted sum of a column is off, by Freivalds' check.
+    #[error(
+        "column {column} of C is wrong: a weighted sum of it is off by {error:.1e}, beyond its tolerance of {bound:.1e}"
+    )]
     Column {
         /// The column.
         column: usize,

@@ -88,8 +88,31 @@ pub fn compare(
     timing: Timing,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, Error> {
+    compare_and_keep(backend, kernels, problem, timing, watch, &mut |_| ())
+}
+
+/// The same, which hands on the rows that there are as soon as there is one more: those of the kernels that were asked for, in the
+/// order that they ran in, compared with what ran before.
+///
+/// # Errors
+/// Those of [`compare`].
+pub fn compare_and_keep(
+    backend: &mut dyn Backend,
+    kernels: &[Kernel],
+    problem: &Problem,
+    timing: Timing,
+    watch: &mut dyn FnMut(Progress),
+    keep: &mut dyn FnMut(&[Row]),
+) -> Result<Comparison, Error> {
     let baselines: Vec<_> = baselines(kernels.iter().copied()).collect();
-    let (mut measured, is_interrupted) = measure_all(backend, &in_order(kernels), problem, timing, watch)?;
+    let mut keep = |backend: &dyn Backend, attempts: &[Attempt]| {
+        let asked = attempts.iter().filter(|(kernel, _)| kernels.contains(kernel));
+        let others = attempts.iter().filter(|(kernel, _)| !kernels.contains(kernel));
+        let measurements: Vec<_> = asked.chain(others).filter_map(|(_, result)| result.as_ref().ok()).collect();
+        let asked = measurements.iter().filter(|measurement| kernels.contains(&measurement.kernel)).count();
+        keep(&rows::rows(backend, problem, timing, &measurements)[..asked]);
+    };
+    let (mut measured, is_interrupted) = measure_all(backend, &in_order(kernels), problem, timing, watch, &mut keep)?;
     let mut comparison = Comparison {
         rows: Vec::new(),
         baselines: Vec::new(),
@@ -122,7 +145,7 @@ pub fn compare(
     let (failed_baselines, wrong) = wrong_results(&measurements, problem);
     comparison.failures.extend(wrong);
     comparison.failed_baselines = failed_baselines;
-    comparison.rows = rows::rows(backend, problem, timing, &measurements);
+    comparison.rows = rows::rows(backend, problem, timing, &measurements.iter().collect::<Vec<_>>());
     comparison.baselines = comparison.rows.split_off(asked);
     Ok(comparison)
 }
@@ -141,6 +164,7 @@ fn measure_all(
     problem: &Problem,
     timing: Timing,
     watch: &mut dyn FnMut(Progress),
+    keep: &mut dyn FnMut(&dyn Backend, &[Attempt]),
 ) -> Result<(Vec<Attempt>, bool), Error> {
     let (mut left, mut measured) = (kernels.to_vec(), Vec::new());
     while let Some(&first) = left.first() {
@@ -162,7 +186,11 @@ fn measure_all(
             }
             let time_ms = result.as_ref().ok().map(|measured| measured.samples.median());
             watch(Progress::Finished(kernel, time_ms.filter(|_| !backend.is_modelled())));
+            let is_new = result.is_ok();
             measured.push((kernel, result));
+            if is_new {
+                keep(&*backend, &measured);
+            }
         }
     }
     Ok((measured, false))
@@ -182,7 +210,8 @@ pub(crate) fn check_host_memory(problem: &Problem) -> Result<(), Error> {
     if needed > available { Err(Error::OutOfHostMemory { needed, available }) } else { Ok(()) }
 }
 
-/// Runs the kernel on fresh operands, verifies the result, and times it.
+/// Runs the kernel on fresh operands, verifies the result, times it, and verifies what the last timed launch made of operands that
+/// were fresh again: a kernel that works once, or only beside what an earlier launch left, is not verified.
 pub(crate) fn measure<'a>(
     backend: &mut dyn Backend,
     kernel: Kernel,
@@ -198,17 +227,37 @@ pub(crate) fn measure<'a>(
     watch(if backend.is_modelled() { Progress::Emulating(kernel) } else { Progress::Verifying(kernel) });
     backend.upload(fresh)?;
     let coverage = backend.run(kernel, problem)?;
-    let result = backend.download()?;
-    watch(Progress::Verifying(kernel));
-    let verification = match &coverage {
+    let verify = |result: Operands| match &coverage {
         Coverage::Whole { .. } => verifier.verify(&result, kernel.precision()),
         Coverage::Sample { regions, .. } => verify_sample(problem, kernel.precision(), fresh, &result, regions),
     };
-    drop(result);
+    let result = backend.download()?;
+    watch(Progress::Verifying(kernel));
+    let mut verification = verify(result);
+    let times = if backend.is_modelled() {
+        // There is one modelled time, and it takes none: that of the run which was verified.
+        watch(Progress::Timing(kernel, 1));
+        backend.time(kernel, problem, 0, 1, &mut || watch(Progress::Launched))?
+    } else {
+        time(backend, kernel, problem, fresh, timing, watch)?
+    };
+    let (samples, conditions) = (Samples::new(&times), backend.conditions());
+    if !backend.is_modelled() && verification.passed() {
+        verification = verify(backend.download()?);
+    }
+    Ok(Measurement { kernel, coverage, verification, samples, conditions, workspace_bytes })
+}
 
+/// Times launches of the kernel, the last of them on operands that are fresh again: their result is that launch's own.
+fn time(
+    backend: &mut dyn Backend,
+    kernel: Kernel,
+    problem: &Problem,
+    fresh: &Operands,
+    timing: Timing,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Vec<f32>, Error> {
     let (warmup, iterations) = match timing.iterations {
-        // There is one modelled time, and it takes none.
-        _ if backend.is_modelled() => (0, 1),
         Some(iterations) => (timing.warmup, iterations),
         None => {
             let first = backend.time(kernel, problem, timing.warmup, 1, &mut || {})?;
@@ -216,9 +265,11 @@ pub(crate) fn measure<'a>(
         }
     };
     watch(Progress::Timing(kernel, iterations));
-    let times = backend.time(kernel, problem, warmup, iterations, &mut || watch(Progress::Launched))?;
-    let (samples, conditions) = (Samples::new(&times), backend.conditions());
-    Ok(Measurement { kernel, coverage, verification, samples, conditions, workspace_bytes })
+    let mut times =
+        backend.time(kernel, problem, warmup, iterations.saturating_sub(1), &mut || watch(Progress::Launched))?;
+    backend.restore(&fresh.c)?;
+    times.extend(backend.time(kernel, problem, 0, 1, &mut || watch(Progress::Launched))?);
+    Ok(times)
 }
 
 /// Fails where the device's memory is too small for the operands and a workspace beside them.

@@ -194,6 +194,13 @@ impl Selection {
         })
     }
 
+    /// Whether any of the kernels depends on a table of what is fastest.
+    #[must_use]
+    pub fn uses_table(&self) -> bool {
+        let is_tuned = |step: &Step| step.slug == AUTOTUNED;
+        self.choices.iter().any(|choice| !matches!(choice, Choice::Kernel(_))) || self.steps().any(is_tuned)
+    }
+
     /// How many steps there are to run on one problem, at the most.
     #[must_use]
     pub fn most(&self) -> usize {
@@ -277,8 +284,11 @@ pub(crate) fn baselines(kernels: impl Iterator<Item = Kernel>) -> impl Iterator<
 /// The step of that slug.
 ///
 /// # Errors
-/// [`Error::UnknownKernel`], with the nearest name.
+/// [`Error::UnknownKernel`], with the nearest name; [`Error::NotAStep`] where the name stands for something else.
 pub fn find(slug: &str) -> Result<&'static Step, Error> {
+    if Baseline::find(slug).is_some() || GROUPS.iter().any(|(name, _)| *name == slug) {
+        return Err(Error::NotAStep { name: slug.to_owned() });
+    }
     gpu_kernels::find(slug).ok_or_else(|| Error::UnknownKernel { name: slug.to_owned(), suggestion: nearest(slug) })
 }
 

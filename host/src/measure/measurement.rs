@@ -45,7 +45,8 @@ impl Samples {
     #[must_use]
     pub fn new(times_ms: &[f32]) -> Self {
         assert!(!times_ms.is_empty(), "no launch was timed");
-        let mut sorted: Vec<f64> = times_ms.iter().map(|&time| time.into()).collect();
+        // Of an empty problem, -0 is no time.
+        let mut sorted: Vec<f64> = times_ms.iter().map(|&time| f64::from(time) + 0.0).collect();
         sorted.sort_by(f64::total_cmp);
         Self { sorted }
     }

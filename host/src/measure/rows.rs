@@ -11,12 +11,17 @@ use crate::{Kernel, Problem};
 
 /// The rows of measurements of one problem; what compares a kernel with another is filled in where both are there.
 #[must_use]
-pub(crate) fn rows(backend: &dyn Backend, problem: &Problem, timing: Timing, measurements: &[Measurement]) -> Vec<Row> {
+pub(crate) fn rows(
+    backend: &dyn Backend,
+    problem: &Problem,
+    timing: Timing,
+    measurements: &[&Measurement],
+) -> Vec<Row> {
     // Of a step with variants, one ran.
     let is = |m: &&Measurement, name| m.kernel.name() == name || m.kernel.step_name() == name;
-    let find = |name| measurements.iter().find(|m| is(m, name));
+    let find = |name| measurements.iter().copied().find(|m| is(m, name));
     let time_of = |m: &Measurement| m.samples.median();
-    let rows = measurements.iter().map(|measurement| {
+    let rows = measurements.iter().copied().map(|measurement| {
         let mut row = row(backend, problem, timing, measurement);
         let cublas_ms = find(Baseline::of(measurement.kernel).name).map(time_of);
         row.percent_of_cublas = ratio(cublas_ms, row.time_ms).map(|ratio| 100.0 * ratio);

@@ -12,7 +12,7 @@ use crate::Error;
 /// [`Error::BadTable`] where it cannot be read, or as of [`Table::parse`].
 pub fn from_file(path: &Path) -> Result<Table, Error> {
     let bad = |reason: String| Error::BadTable { path: path.display().to_string(), reason };
-    let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
+    let text = results::read_text(path).map_err(|error| bad(error.to_string()))?;
     Table::parse(&text).map_err(|error| bad(error.to_string()))
 }
 

@@ -15,13 +15,14 @@ const HI_LO_SPLIT: f64 = 16.0;
 /// The largest relative error of a TF32 operand: the tensor cores truncate it to a significand of 11 bits.
 const TRUNCATION: f64 = 1.0 / (1 << 10) as f64;
 
-/// The tolerance of a sum of many elements with random signs, in standard deviations of a sum whose terms err by one unit each; a
+/// The tolerance of a sum of elements with random signs, in standard deviations of a sum whose terms err by one unit each; a
 /// term errs by a third of a unit at most.
 const MARGIN: f64 = 8.0;
 
-/// The same for elements rounded to 16 bits. Each error is at most one unit and independent of the others: by Hoeffding's
-/// inequality a sum exceeds this once in 10^7 runs, and far more rarely as not all elements are just above a power of two.
-const MARGIN_OF_ROUNDING: f64 = 4.0;
+/// The same for elements rounded to 16 bits, in halves of their last bits. Each error is one of these at most, uniform, and
+/// independent of the others: a sum exceeds this once in 10^13 (it is sub-Gaussian, with a third of the variance that Hoeffding's
+/// inequality takes), which is once in millions of results.
+const MARGIN_OF_ROUNDING: f64 = 4.5;
 
 /// The fewest products that one MMA instruction adds with a single truncation.
 const PRODUCTS_PER_TRUNCATION: f64 = 8.0;
@@ -35,7 +36,7 @@ pub(crate) struct ErrorBound {
     rounding: f64,
     /// Absolute, of an element: underflow.
     underflow: f64,
-    /// Of a signed sum of elements, relative to the root of the sum of squares of all products in it.
+    /// Of a weighted sum of elements, relative to the root of the sum of squares of all products in it.
     walk: f64,
 }
 
@@ -76,10 +77,11 @@ impl ErrorBound {
         sum + self.rounding * (expected.abs() + sum) + self.underflow
     }
 
-    /// The tolerance of the signed sum of so many elements: `squares` is the sum of squares of all products in them, `written`
-    /// that of the elements as they were written, to which their rounding errors are proportional.
-    pub(crate) fn of_signed_sum(&self, terms: u32, squares: f64, written: f64) -> f64 {
+    /// The tolerance of a sum of elements with weights whose absolute values are `weights` in sum: `squares` is the sum of squares of all
+    /// products in them, `written` that of the powers of two at or below the elements as they were written, to which their rounding
+    /// errors are proportional. Both have the weights in them.
+    pub(crate) fn of_weighted_sum(&self, weights: f64, squares: f64, written: f64) -> f64 {
         let rounding = MARGIN_OF_ROUNDING * self.rounding * written.sqrt();
-        self.walk * squares.sqrt() + rounding + f64::from(terms) * self.underflow
+        self.walk * squares.sqrt() + rounding + weights * self.underflow
     }
 }

@@ -11,6 +11,7 @@ pub mod distributed;
 pub mod element;
 mod error_bound;
 mod freivalds;
+mod groups;
 pub mod matrix;
 pub(crate) mod memory;
 mod numbers;

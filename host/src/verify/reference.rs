@@ -14,7 +14,7 @@ const WORK: u64 = 1 << 31;
 const MIN_ROWS: u64 = 32;
 
 /// Depth of the slabs of A and B that are held in f64 at a time.
-const SLAB: usize = 256;
+pub(super) const SLAB: usize = 256;
 
 /// A part of C as it must be, and the sums of absolute values that bound the rounding errors in it.
 #[derive(Debug)]
@@ -70,12 +70,12 @@ fn multiply(operands: &Operands, rows: &[usize], columns: &Range<usize>, product
 }
 
 /// These rows and columns, in f64 and without gaps.
-fn widen(matrix: &Matrix, rows: Range<usize>, columns: &Range<usize>) -> Vec<f64> {
+pub(super) fn widen(matrix: &Matrix, rows: Range<usize>, columns: &Range<usize>) -> Vec<f64> {
     rows.into_par_iter().flat_map_iter(|p| matrix.row(p)[columns.clone()].iter().map(|&x| f64::from(x))).collect()
 }
 
 /// c += a\*b in f64, where a is m x k, b is k x n and c is m x n, row-major without gaps.
-fn accumulate(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) {
+pub(super) fn accumulate(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) {
     assert!(c.len() == m * n && a.len() == m * k && b.len() == k * n);
     let (n_stride, k_stride) = (n as isize, k as isize);
     // SAFETY: the assertion above: each pointer's rows and columns, at these strides, lie within its slice; c is

@@ -13,6 +13,8 @@ use crate::Problem;
 use crate::error::Damage;
 use crate::verify::matrix::GUARD;
 
+mod escapes;
+
 /// The right result, as a plain fp32 kernel computes it.
 pub(super) fn sgemm(problem: &Problem, fresh: &Operands) -> Operands {
     let row = |i: usize| {

@@ -215,9 +215,9 @@ fn json_files_keep_their_rows_until_there_are_new_ones() {
     let file = write(&folder, "rows");
     host(&["--json", &file, "--backend", "cuda", "--device", "99"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "rows");
-    let nested = folder.path().join("a/b/rows.jsonl");
-    host(&["--json", nested.to_str().unwrap(), "--backend", "cuda", "--device", "99"]);
-    assert_eq!(fs::read_to_string(&nested).unwrap(), "");
+    let new = folder.path().join("rows.jsonl");
+    host(&["--json", new.to_str().unwrap(), "--backend", "cuda", "--device", "99"]);
+    assert_eq!(fs::read_to_string(&new).unwrap(), "");
     host(&["--json", &file, "--backend", "emulator", "--kernel", "naive", "--size", "8"]);
     assert_eq!(rows(&fs::read_to_string(&file).unwrap()).len(), 1);
 }

@@ -5,7 +5,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
 use host::backend::{BackendChoice, Options, open};
-use host::measure::bench::{Progress, Timing, compare};
+use host::measure::bench::{Progress, Timing, compare, compare_and_keep};
+use host::output::Row;
 use host::{Kernel, Problem, Stop};
 use tempfile::TempDir;
 
@@ -30,18 +31,28 @@ fn rows(text: &str) -> usize {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).filter(serde_json::Value::is_object).count()
 }
 
-/// What Ctrl-C does.
-fn interrupt(child: &Child) {
-    let script = format!("kill -INT {}", child.id());
+/// What Ctrl-C does, with INT, or a job scheduler, with TERM.
+fn send(signal: &str, child: &Child) {
+    let script = format!("kill -{signal} {}", child.id());
     assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
 }
 
 #[test]
 fn rows_that_are_there_are_written_and_one_line_says_that_it_was_interrupted() {
+    is_interrupted_by(&["INT"]);
+}
+
+/// Who sends it to a group of processes, and one of them on to another, sends it twice.
+#[test]
+fn termination_is_an_interrupt_however_often_it_comes() {
+    is_interrupted_by(&["TERM", "TERM"]);
+}
+
+fn is_interrupted_by(signals: &[&str]) {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("rows.jsonl");
     let (child, mut stdout, mut text) = start(&["--format", "json", "--json", file.to_str().unwrap()]);
-    interrupt(&child);
+    signals.iter().for_each(|signal| send(signal, &child));
     stdout.read_to_string(&mut text).unwrap();
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -64,10 +75,19 @@ fn kernels_that_had_run_are_compared() {
         _ => {}
     };
     let (problem, timing) = (Problem::new(64, 64, 64).unwrap(), Timing { warmup: 0, iterations: None });
-    let comparison = compare(backend.as_mut(), &kernels, &problem, timing, &mut watch).unwrap();
+    let mut kept = Vec::new();
+    let mut keep = |rows: &[Row]| kept.push(rows.to_vec());
+    let comparison = compare_and_keep(backend.as_mut(), &kernels, &problem, timing, &mut watch, &mut keep).unwrap();
     let names: Vec<_> = comparison.rows.iter().map(|row| row.kernel.as_str()).collect();
     assert_eq!((names, comparison.is_interrupted), (vec!["naive", "coalesced"], true));
     assert!(comparison.failures.is_empty() && comparison.rows[1].speedup_over_base.is_some());
+    // Each was handed on as soon as it was there, beside what it is compared with.
+    let first = |row: &Row| row.kernel.clone();
+    assert_eq!(
+        kept.iter().map(|rows| rows.iter().map(first).collect()).collect::<Vec<Vec<_>>>(),
+        [vec!["naive"], vec!["naive", "coalesced"]]
+    );
+    assert_eq!(kept[1][1].speedup_over_base, comparison.rows[1].speedup_over_base);
     let nothing = compare(backend.as_mut(), &kernels, &problem, timing, &mut |_| ()).unwrap();
     assert!(nothing.is_interrupted && nothing.rows.is_empty());
 }

@@ -6,6 +6,7 @@ mod cli;
 #[cfg(unix)]
 mod interrupt;
 mod options;
+mod output;
 mod program;
 mod readme;
 mod together;

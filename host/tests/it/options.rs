@@ -34,6 +34,7 @@ const OPTIONS: [(&[&str], &[&str]); 7] = [
             "--model",
             "--ptx",
             "--tuned",
+            "--same-device-as",
             "--format",
             "--json",
             "--version",

@@ -28,7 +28,8 @@ pub struct Checks {
     /// Accesses out of bounds, to freed memory, or misaligned. If disabled, such loads return 0 and such stores do
     /// nothing.
     pub memory: bool,
-    /// Reads of shared or local memory that was never written.
+    /// Reads of shared or local memory that was never written, and loads of global memory that
+    /// [`GlobalMemory::forbid_loads`](crate::GlobalMemory::forbid_loads) names.
     pub uninitialized: bool,
     /// Races in shared memory, among the threads of a cluster.
     pub races: bool,

@@ -9,7 +9,7 @@ use ptx_emu::{Kernel, Module};
 use super::error::Error;
 
 /// PTX files at most, in bytes.
-const MAX_PTX_BYTES: u64 = 1 << 30;
+const MAX_PTX_BYTES: u64 = 128 << 20;
 
 /// A PTX file, read.
 pub struct Source {

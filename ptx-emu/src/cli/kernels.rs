@@ -8,8 +8,11 @@ use ptx_emu::syntax::LaunchBounds;
 use super::arguments::type_name;
 use super::error::Error;
 use super::input::{Source, located};
-use super::output::{complain, print};
+use super::output::{complain, print, shown};
 use super::table::{grouped, table};
+
+/// Characters of a name in the table.
+const MAX_NAME: usize = 120;
 
 /// Prints the kernels of a file as a table; unsupported ones go to standard error.
 pub fn list(file: &Path) -> Result<u8, Error> {
@@ -49,7 +52,7 @@ fn refusal(source: &Source, kernel: &str, error: &ptx_emu::Error) -> String {
 fn row(kernel: &Kernel) -> [String; 6] {
     let params: Vec<String> = kernel.params().iter().map(type_name).collect();
     [
-        kernel.name().to_owned(),
+        shown(kernel.name(), MAX_NAME),
         params.join(" "),
         grouped(kernel.shared_bytes().into()),
         grouped(kernel.local_bytes().into()),

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::error::Error;
 
+/// Characters of a line on standard error.
+const MAX_LINE: usize = 1000;
+
 /// Writes to standard output. A closed pipe, as `head` leaves it, is not an error.
 pub fn print(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
@@ -19,9 +22,25 @@ pub fn print_clap(message: &clap::Error) -> Result<u8, Error> {
     if message.use_stderr() { Ok(2) } else { written(result).map(|()| 0) }
 }
 
-/// Writes a line to standard error, ignoring failure.
+/// Writes a line to standard error, ignoring failure. It may hold names out of a file: see [`shown`].
 pub fn complain(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", shown(line, MAX_LINE));
+}
+
+/// Text of a file on one line of a terminal: control characters escaped, and no more than `longest` of all.
+pub fn shown(text: &str, longest: usize) -> String {
+    let mut line = String::new();
+    for (index, c) in text.chars().enumerate() {
+        match c {
+            _ if index == longest => return line + "...",
+            // Those that reorder what stands around them, too.
+            c if c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c) => {
+                line.extend(c.escape_default());
+            }
+            c => line.push(c),
+        }
+    }
+    line
 }
 
 fn written(result: io::Result<()>) -> Result<(), Error> {
@@ -57,5 +76,16 @@ impl ResultFile {
             self.file.write_all(bytes)
         };
         write().map_err(|source| Error::Write { path: self.path, source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_holds_no_control_characters_and_ends() {
+        assert_eq!(shown("k\u{1b}[2J\n\u{202e}é", 99), "k\\u{1b}[2J\\n\\u{202e}é");
+        assert_eq!(shown(&"x".repeat(100_000), 1000).len(), 1003);
     }
 }

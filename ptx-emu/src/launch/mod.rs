@@ -1,8 +1,10 @@
 //! A launch: grid, arguments, checkers, and which blocks run.
 
 pub(crate) mod cluster;
+pub(crate) mod limits;
 mod sample;
 
+pub use limits::{MAX_SHARED_BYTES, MAX_THREADS};
 pub use sample::{BlockIndex, Blocks, Grouping};
 pub(crate) use sample::{CLASSES, Plan, Unit};
 

@@ -2,21 +2,28 @@
 
 use std::collections::HashMap;
 
-use super::{LowerError, Unsupported};
+use super::{LowerError, Unsupported, shortened, size};
 use crate::syntax::{
     Address, AddressBase, Body, Function, FunctionKind, Guard, Instruction, LabelId, Module, Operand, Param,
     RegisterId, Statement, Symbol, Variable, VariableId,
 };
 use crate::types::Space;
 
-/// Statements after inlining, at most: far more than any kernel has, and a bound for call trees that grow
+/// The size of a body after inlining, at most: far more than any kernel has, and a bound for call trees that grow
 /// exponentially.
-const MAX_STATEMENTS: usize = 4_000_000;
+const MAX_SIZE: usize = 8_000_000;
+
+/// Calls within calls, at most: inlining recurses.
+const MAX_DEPTH: usize = 256;
 
 /// The body of `kernel`, without calls. `.param` variables of calls become local ones.
 pub(super) fn flatten(module: &Module, kernel: &Function) -> Result<Body, LowerError> {
-    let functions = module.functions.iter().map(|function| (function.name.as_str(), function)).collect();
-    let mut flattener = Flattener { functions, out: Body::default(), path: vec![&kernel.name] };
+    // Most kernels call nothing, and a module may have thousands of them.
+    let is_call = |statement: &Statement| matches!(statement, Statement::Instruction(i) if i.opcode[0] == "call");
+    let calls = kernel.body.iter().any(|body| body.statements.iter().any(is_call));
+    let functions = module.functions.iter().filter(|_| calls).map(|function| (function.name.as_str(), function));
+    let functions = functions.collect();
+    let mut flattener = Flattener { kernel, functions, out: Body::default(), path: vec![&kernel.name], size: 0 };
     if let Some(body) = &kernel.body {
         flattener.splice(body, &Frame { params: None, returns: &[], end: None, ..Frame::default() })?;
     }
@@ -24,10 +31,13 @@ pub(super) fn flatten(module: &Module, kernel: &Function) -> Result<Body, LowerE
 }
 
 struct Flattener<'a> {
+    kernel: &'a Function,
     functions: HashMap<&'a str, &'a Function>,
     out: Body,
     /// The functions that are being inlined, outermost first.
     path: Vec<&'a str>,
+    /// What was added to `out` so far: see [`size`].
+    size: usize,
 }
 
 /// How one inlined body is renamed: offsets of its indices, and what replaces its parameters.
@@ -51,14 +61,12 @@ impl<'a> Flattener<'a> {
             labels: self.out.labels.len() as u32,
             ..*frame
         };
+        self.grow(size::of_declarations(body))?;
         self.out.registers.extend_from_slice(&body.registers);
         self.out.variables.extend(body.variables.iter().cloned().map(local_param));
         self.out.labels.extend_from_slice(&body.labels);
         for statement in &body.statements {
-            if self.out.statements.len() > MAX_STATEMENTS {
-                let reason = format!("with its calls inlined, the kernel has over {MAX_STATEMENTS} statements");
-                return Err(LowerError { line: 0, instruction: String::new(), reason });
-            }
+            self.grow(size::of_statement(statement))?;
             let statement = match statement {
                 Statement::Label(label) => Statement::Label(frame.label(*label)),
                 Statement::BranchTargets { name, targets } => Statement::BranchTargets {
@@ -82,18 +90,34 @@ impl<'a> Flattener<'a> {
         Ok(())
     }
 
+    fn grow(&mut self, by: usize) -> Result<(), LowerError> {
+        self.size = self.size.saturating_add(by);
+        if self.size <= MAX_SIZE {
+            return Ok(());
+        }
+        let reason = "with its calls inlined, it is larger than any kernel".to_owned();
+        Err(LowerError { line: self.kernel.line, instruction: shortened(&self.kernel.name), reason })
+    }
+
     /// Inlines the called function's body.
     fn call(&mut self, call: &Instruction) -> Result<(), CallError> {
         let (returns, name, params) = parts(&call.operands)?;
         let function = self.functions.get(name).copied().filter(|function| function.kind == FunctionKind::Device);
         let Some((function, body)) = function.and_then(|function| Some((function, function.body.as_ref()?))) else {
-            return Err(Unsupported::new(format!("the function `{name}` is not defined in this module")).into());
+            return Err(
+                Unsupported::new(format!("the function `{}` is not defined in this module", shortened(name))).into()
+            );
         };
         if self.path.contains(&function.name.as_str()) {
-            return Err(Unsupported::new(format!("`{name}` calls itself, which is not supported")).into());
+            return Err(Unsupported::new(format!("`{}` calls itself, which is not supported", shortened(name))).into());
+        }
+        if self.path.len() > MAX_DEPTH {
+            return Err(Unsupported::new(format!("calls nest deeper than {MAX_DEPTH}")).into());
         }
         if (function.params.len(), function.returns.len()) != (params.len(), returns.len()) {
-            return Err(Unsupported::new(format!("`{name}` takes or returns another number of values")).into());
+            return Err(
+                Unsupported::new(format!("`{}` takes or returns another number of values", shortened(name))).into()
+            );
         }
         let end = self.new_label();
         let skip = call.guard.map(|guard| (guard, self.new_label()));
@@ -189,9 +213,7 @@ impl From<LowerError> for CallError {
 impl LowerError {
     fn at(instruction: &Instruction, error: CallError) -> Self {
         match error {
-            CallError::Here(Unsupported { reason }) => {
-                Self { line: instruction.line, instruction: instruction.mnemonic(), reason }
-            }
+            CallError::Here(Unsupported { reason }) => Self::new(instruction, Unsupported { reason }),
             CallError::Inside(error) => error,
         }
     }

@@ -1,5 +1,7 @@
 //! Control flow: successors, basic blocks, and the order in which diverged lanes run.
 
+use std::collections::HashMap;
+
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
@@ -7,12 +9,18 @@ use super::{LowerError, Unsupported};
 use crate::program::Pc;
 use crate::syntax::{Body, Instruction, LabelId, Operand, Statement};
 
+/// Targets of all branches of a kernel, at most: each `brx` has a list of its own.
+const MAX_TARGETS: usize = 1 << 22;
+
+/// Blocks and edges that may be visited to order the blocks: loops within loops are visited again.
+const MAX_VISITS: usize = 1 << 24;
+
 /// A body with labels resolved to instruction indices. The last index is the end of the body, where lanes exit.
 pub(super) struct Flow<'a> {
     /// By instruction; the end has none.
     pub code: Vec<&'a Instruction>,
     labels: Vec<Option<Pc>>,
-    branch_targets: Vec<(LabelId, &'a [LabelId])>,
+    branch_targets: HashMap<LabelId, &'a [LabelId]>,
     /// The basic blocks.
     pub blocks: Vec<Block>,
 }
@@ -31,13 +39,13 @@ pub(super) struct Block {
 
 impl<'a> Flow<'a> {
     pub(super) fn new(body: &'a Body) -> Result<Self, LowerError> {
-        let mut flow =
-            Flow { code: vec![], labels: vec![None; body.labels.len()], branch_targets: vec![], blocks: vec![] };
+        let (code, branch_targets, blocks) = Default::default();
+        let mut flow = Flow { code, labels: vec![None; body.labels.len()], branch_targets, blocks };
         for statement in &body.statements {
             match statement {
                 Statement::Label(label) => flow.labels[label.0 as usize] = Some(flow.code.len()),
                 Statement::Instruction(instruction) => flow.code.push(instruction),
-                Statement::BranchTargets { name, targets } => flow.branch_targets.push((*name, targets)),
+                Statement::BranchTargets { name, targets } => drop(flow.branch_targets.insert(*name, targets)),
             }
         }
         flow.find_blocks()?;
@@ -60,10 +68,10 @@ impl<'a> Flow<'a> {
     /// The targets of `brx.idx`.
     pub(super) fn targets(&self, operand: Option<&Operand>) -> Result<Vec<Pc>, Unsupported> {
         let list = match operand {
-            Some(Operand::Label(label)) => self.branch_targets.iter().find(|(name, _)| name == label),
+            Some(Operand::Label(label)) => self.branch_targets.get(label),
             _ => None,
         };
-        let (_, targets) = list.ok_or_else(|| Unsupported::new("a list of branch targets is expected"))?;
+        let targets = list.ok_or_else(|| Unsupported::new("a list of branch targets is expected"))?;
         targets.iter().map(|label| self.target(Some(&Operand::Label(*label)))).collect()
     }
 
@@ -89,9 +97,16 @@ impl<'a> Flow<'a> {
         (is_leader[0], is_leader[end]) = (true, true);
         let jumps =
             |instruction: &Instruction| matches!(instruction.opcode[0].as_str(), "bra" | "brx" | "exit" | "trap");
+        let mut targets = 0;
         for pc in (0..end).filter(|&pc| jumps(self.code[pc])) {
             is_leader[pc + 1] = true;
-            for next in self.successors(pc)? {
+            let successors = self.successors(pc)?;
+            targets += successors.len();
+            if targets > MAX_TARGETS {
+                let error = Unsupported::new(format!("the kernel's branches have more than {MAX_TARGETS} targets"));
+                return Err(LowerError::new(self.code[pc], error));
+            }
+            for next in successors {
                 is_leader[next] = true;
             }
         }
@@ -110,50 +125,71 @@ impl<'a> Flow<'a> {
     /// Diverged lanes that run in this order, the earliest first, reconverge as early as possible: lanes that leave a
     /// loop wait after it.
     ///
-    /// F. Bourdoncle, "Efficient chaotic iteration strategies with widenings", 1993: a weak topological order.
+    /// F. Bourdoncle, "Efficient chaotic iteration strategies with widenings", 1993: a weak topological order. Loops that
+    /// nest so deeply that it would take long keep the order of the text.
     fn order(&self) -> Vec<usize> {
         let mut order = Vec::with_capacity(self.blocks.len());
         // Pending components, the next one last, each with its entry block.
         let mut waiting: Vec<Vec<usize>> = vec![(0..self.blocks.len()).collect()];
-        let mut is_head = vec![false; self.blocks.len()];
+        let mut loops = Loops::new(&self.blocks);
         while let Some(blocks) = waiting.pop() {
             match blocks[..] {
                 [block] => order.push(block),
-                _ => waiting.extend(self.components(&blocks, &mut is_head)),
+                _ if loops.visits > MAX_VISITS => order.extend(blocks),
+                _ => waiting.extend(loops.components(&blocks)),
             }
         }
         order
     }
+}
+
+/// The decomposition of the blocks into loops.
+struct Loops<'f> {
+    blocks: &'f [Block],
+    predecessors: Vec<Vec<usize>>,
+    is_head: Vec<bool>,
+    /// The node of a block in the graph at hand.
+    node_of: Vec<Option<NodeIndex>>,
+    visits: usize,
+}
+
+impl<'f> Loops<'f> {
+    fn new(blocks: &'f [Block]) -> Self {
+        let mut predecessors = vec![vec![]; blocks.len()];
+        for (from, block) in blocks.iter().enumerate() {
+            block.successors.iter().for_each(|&next| predecessors[next].push(from));
+        }
+        let count = blocks.len();
+        Self { blocks, predecessors, is_head: vec![false; count], node_of: vec![None; count], visits: 0 }
+    }
 
     /// The strongly connected components of these blocks, in reverse topological order. Edges to the head of a loop are
     /// ignored, so a loop decomposes at the second visit.
-    fn components(&self, blocks: &[usize], is_head: &mut [bool]) -> Vec<Vec<usize>> {
+    fn components(&mut self, blocks: &[usize]) -> Vec<Vec<usize>> {
         let mut graph = DiGraph::<usize, ()>::new();
-        let mut node_of = vec![None; self.blocks.len()];
         for &block in blocks {
-            node_of[block] = Some(graph.add_node(block));
+            self.node_of[block] = Some(graph.add_node(block));
         }
         for &block in blocks {
-            let targets = self.blocks[block].successors.iter().filter(|&&next| !is_head[next]);
-            for target in targets.filter_map(|&next| node_of[next]) {
-                graph.add_edge(node_of[block].unwrap_or_default(), target, ());
+            let successors = &self.blocks[block].successors;
+            self.visits += 1 + successors.len();
+            let targets = successors.iter().filter(|&&next| !self.is_head[next]);
+            for target in targets.filter_map(|&next| self.node_of[next]) {
+                graph.add_edge(self.node_of[block].unwrap_or_default(), target, ());
             }
         }
+        blocks.iter().for_each(|&block| self.node_of[block] = None);
         let mut components: Vec<Vec<usize>> = kosaraju_scc(&graph)
             .into_iter()
             .map(|nodes| nodes.into_iter().map(|node: NodeIndex| graph[node]).collect())
             .collect();
         for component in components.iter_mut().filter(|component| component.len() > 1) {
             component.sort_unstable();
-            let enters = |&&block: &&usize| {
-                self.blocks
-                    .iter()
-                    .enumerate()
-                    .any(|(from, other)| other.successors.contains(&block) && component.binary_search(&from).is_err())
-            };
+            let is_outside = |from: &usize| component.binary_search(from).is_err();
+            let enters = |&&block: &&usize| self.predecessors[block].iter().any(is_outside);
             let head = component.iter().find(enters).or(component.first()).copied();
             if let Some(head) = head {
-                is_head[head] = true;
+                self.is_head[head] = true;
             }
         }
         components

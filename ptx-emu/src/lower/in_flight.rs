@@ -57,15 +57,18 @@ fn copy(instruction: &Instruction) -> Option<[RegisterId; 2]> {
 
 /// Extends the watched set by copies.
 fn spread(flow: &Flow<'_>, watched: &mut [bool]) {
-    let copies: Vec<[usize; 2]> =
-        flow.code.iter().filter_map(|instruction| copy(instruction)).map(|pair| pair.map(|id| id.0 as usize)).collect();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for [to, from] in &copies {
-            changed |= watched[*to] != watched[*from];
-            watched[*to] |= watched[*from];
-            watched[*from] |= watched[*to];
+    let mut copies: HashMap<usize, Vec<usize>> = HashMap::new();
+    for pair in flow.code.iter().filter_map(|instruction| copy(instruction)) {
+        let [to, from] = pair.map(|id| id.0 as usize);
+        copies.entry(to).or_default().push(from);
+        copies.entry(from).or_default().push(to);
+    }
+    let mut found: Vec<usize> = (0..watched.len()).filter(|&register| watched[register]).collect();
+    while let Some(register) = found.pop() {
+        for &other in copies.get(&register).into_iter().flatten() {
+            if !std::mem::replace(&mut watched[other], true) {
+                found.push(other);
+            }
         }
     }
 }

@@ -14,9 +14,11 @@ mod mbarrier;
 mod names;
 mod opcode;
 mod operands;
+mod size;
 mod slots;
 mod wgmma;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use flow::Flow;
@@ -55,11 +57,20 @@ pub struct LowerError {
 
 impl LowerError {
     fn new(instruction: &syntax::Instruction, error: Unsupported) -> Self {
-        Self { line: instruction.line, instruction: instruction.mnemonic(), reason: error.reason }
+        Self { line: instruction.line, instruction: shortened(&instruction.mnemonic()), reason: error.reason }
     }
 
     fn of_variable(variable: &Variable, reason: impl Into<String>) -> Self {
-        Self { line: variable.line, instruction: variable.name.clone(), reason: reason.into() }
+        Self { line: variable.line, instruction: shortened(&variable.name), reason: reason.into() }
+    }
+}
+
+/// A name, short enough for a message of one line.
+fn shortened(name: &str) -> String {
+    const LONGEST: usize = 80;
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &name[..end]),
+        None => name.to_owned(),
     }
 }
 
@@ -77,15 +88,17 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
         return Err(LowerError { line: 1, instruction: ".address_size".into(), reason });
     }
     let body = flatten::flatten(module, kernel)?;
+    let names = names::of_module(&body);
     let flow = Flow::new(&body)?;
     let slots = slots::assign(&body, &flow);
     let in_flight = in_flight::InFlight::new(&body, &flow);
-    let variables = Variables::new(module, &body)?;
+    let variables = Variables::new(module, &body, &names)?;
     let (params, param_bytes) = params(kernel)?;
     let mut layout = Layout { locations: slots.locations, variables: variables.addresses, ..Layout::default() };
     layout.spaces = variables.spaces;
     layout.params = params.iter().map(|param| param.offset.into()).collect();
-    layout.module = image.addresses.iter().map(|(name, address)| (name.clone(), *address)).collect();
+    let named = names.iter().filter_map(|&name| Some((name.to_owned(), *image.addresses.get(name)?)));
+    layout.module = named.collect();
     layout.module.extend(variables.module);
     layout.preset = Preset { rows: slots.rows, predicates: slots.predicates, ..Preset::default() }.into();
 
@@ -199,7 +212,7 @@ fn params(kernel: &Function) -> Result<(Vec<ParamInfo>, u32), LowerError> {
         end = offset + u64::from(param.bytes);
         if end > MAX_PARAM_BYTES {
             let reason = format!("the parameters take more than {MAX_PARAM_BYTES} bytes");
-            return Err(LowerError { line: kernel.line, instruction: param.name.clone(), reason });
+            return Err(LowerError { line: kernel.line, instruction: shortened(&param.name), reason });
         }
         Ok(ParamInfo { ty: param.ty, offset: offset as u32, bytes: param.bytes })
     });
@@ -234,7 +247,7 @@ struct Variables {
 }
 
 impl Variables {
-    fn new(module: &Module, body: &Body) -> Result<Self, LowerError> {
+    fn new(module: &Module, body: &Body, names: &HashSet<&str>) -> Result<Self, LowerError> {
         let mut variables = Self::default();
         let (mut shared, mut local) = (0u64, 0u64);
         let is_static = |variable: &Variable| variable.space == Space::Shared && variable.bytes > 0;
@@ -252,7 +265,6 @@ impl Variables {
             variables.push(variable.space, address);
         }
         // Variables that only other kernels name are not part of this one.
-        let names = names::of_module(body);
         let is_here = |variable: &&Variable| variable.space == Space::Shared && names.contains(variable.name.as_str());
         let of_module = || module.variables.iter().filter(is_here);
         for variable in of_module().filter(|variable| is_static(variable)) {

@@ -1,7 +1,7 @@
 //! Register allocation: registers that are not live at once share rows. A kernel's rows then fit into the host's cache,
 //! and the peak estimates its register count on a GPU.
 
-use super::flow::Flow;
+use super::flow::{Block, Flow};
 use super::layout::{Location, rows};
 
 use crate::lanes::{PredSlot, Slot};
@@ -11,6 +11,9 @@ use crate::types::Type;
 
 /// Bits of all liveness sets at most; beyond, each register gets its own rows.
 const MAX_LIVENESS_BITS: usize = 1 << 31;
+
+/// Words of liveness sets that may be computed, each time that a loop needs another pass; beyond, the same.
+const MAX_LIVENESS_WORK: usize = 1 << 31;
 
 /// The location of each register.
 pub(super) struct Slots {
@@ -70,36 +73,38 @@ struct Ranges {
 impl Ranges {
     fn new(body: &Body, flow: &Flow<'_>) -> Self {
         let count = body.registers.len();
-        let words = count.div_ceil(64);
-        if words * 64 * flow.blocks.len() * 2 > MAX_LIVENESS_BITS {
+        let Some(live_in) = live_in(flow, count.div_ceil(64)) else {
             return Self {
                 of: vec![(0, flow.code.len()); count],
                 most_live: u32::MAX,
                 undefined: (0..count).collect(),
             };
-        }
-        let live_in = live_in(flow, words);
+        };
+        let weights: Vec<u32> = body.registers.iter().map(|register| weight(register.ty)).collect();
         let mut ranges = Self { of: vec![(Pc::MAX, 0); count], most_live: 0, undefined: vec![] };
         live_in[0].each(|register| ranges.undefined.push(register));
         for block in &flow.blocks {
-            let mut live = Bits::new(words);
-            for &next in &block.successors {
-                live.add(&live_in[next]);
-            }
-            live.each(|register| ranges.extend(register, block.end));
+            let mut live = live_out(block, &live_in);
+            let mut registers = 0;
+            live.each(|register| {
+                ranges.extend(register, block.end);
+                registers += weights[register];
+            });
             for pc in (block.first..block.end).rev() {
                 let instruction = flow.code[pc];
                 definitions(instruction, |id| {
                     ranges.extend(id.0 as usize, pc);
-                    if instruction.guard.is_none() {
-                        live.remove(id.0 as usize);
+                    if instruction.guard.is_none() && live.remove(id.0 as usize) {
+                        registers -= weights[id.0 as usize];
                     }
                 });
                 uses(instruction, |id| {
                     ranges.extend(id.0 as usize, pc);
-                    live.insert(id.0 as usize);
+                    if live.insert(id.0 as usize) {
+                        registers += weights[id.0 as usize];
+                    }
                 });
-                ranges.most_live = ranges.most_live.max(live.weight(body));
+                ranges.most_live = ranges.most_live.max(registers);
             }
             live.each(|register| ranges.extend(register, block.first));
         }
@@ -112,31 +117,49 @@ impl Ranges {
     }
 }
 
-/// Registers live at the start of each block.
-fn live_in(flow: &Flow<'_>, words: usize) -> Vec<Bits> {
+/// 32-bit registers that a register of the type takes.
+fn weight(ty: Type) -> u32 {
+    if ty == Type::Pred { 0 } else { rows(ty.bits()) }
+}
+
+/// Registers live at the end of a block.
+fn live_out(block: &Block, live_in: &[Bits]) -> Bits {
+    let mut live = Bits::new(live_in[0].0.len());
+    block.successors.iter().for_each(|&next| live.add(&live_in[next]));
+    live
+}
+
+/// Registers live at the start of each block, in sets of so many words; nothing where that is too much work.
+fn live_in(flow: &Flow<'_>, words: usize) -> Option<Vec<Bits>> {
+    let edges: usize = flow.blocks.iter().map(|block| 1 + block.successors.len()).sum();
+    let pass = edges.saturating_mul(words).saturating_add(flow.code.len());
+    if words.saturating_mul(64 * 2 * flow.blocks.len()) > MAX_LIVENESS_BITS {
+        return None;
+    }
     let mut live_in = vec![Bits::new(words); flow.blocks.len()];
     let mut backwards: Vec<usize> = (0..flow.blocks.len()).collect();
     backwards.sort_by_key(|&block| std::cmp::Reverse(flow.blocks[block].order));
-    let mut changed = true;
+    let (mut changed, mut work) = (true, 0usize);
     while changed {
+        work = work.saturating_add(pass);
+        if work > MAX_LIVENESS_WORK {
+            return None;
+        }
         changed = false;
         for &index in &backwards {
             let block = &flow.blocks[index];
-            let mut live = Bits::new(words);
-            for &next in &block.successors {
-                live.add(&live_in[next]);
-            }
+            let mut live = live_out(block, &live_in);
             for pc in (block.first..block.end).rev() {
                 if flow.code[pc].guard.is_none() {
-                    definitions(flow.code[pc], |id| live.remove(id.0 as usize));
+                    definitions(flow.code[pc], |id| _ = live.remove(id.0 as usize));
                 }
-                uses(flow.code[pc], |id| live.insert(id.0 as usize));
+                uses(flow.code[pc], |id| _ = live.insert(id.0 as usize));
             }
             changed |= live != live_in[index];
             live_in[index] = live;
         }
     }
-    live_in
+    Some(live_in)
 }
 
 /// Opcodes without a result register.
@@ -236,12 +259,20 @@ impl Bits {
         Self(vec![0; words])
     }
 
-    fn insert(&mut self, index: usize) {
-        self.0[index / 64] |= 1 << (index % 64);
+    /// Whether it was not there.
+    fn insert(&mut self, index: usize) -> bool {
+        let (word, bit) = (&mut self.0[index / 64], 1 << (index % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
     }
 
-    fn remove(&mut self, index: usize) {
-        self.0[index / 64] &= !(1 << (index % 64));
+    /// Whether it was there.
+    fn remove(&mut self, index: usize) -> bool {
+        let (word, bit) = (&mut self.0[index / 64], 1 << (index % 64));
+        let was_there = *word & bit != 0;
+        *word &= !bit;
+        was_there
     }
 
     fn add(&mut self, other: &Self) {
@@ -256,16 +287,6 @@ impl Bits {
                 rest &= rest - 1;
             }
         }
-    }
-
-    /// Sum of the members' 32-bit registers.
-    fn weight(&self, body: &Body) -> u32 {
-        let mut weight = 0;
-        self.each(|index| {
-            let ty = body.registers[index].ty;
-            weight += if ty == Type::Pred { 0 } else { rows(ty.bits()) };
-        });
-        weight
     }
 }
 

@@ -21,6 +21,8 @@ pub struct GlobalMemory {
     /// Freed ranges: first address, bytes.
     freed: Vec<(Pointer, u64)>,
     next: Pointer,
+    /// What kernels must not read: from an address, and to one.
+    unreadable: Option<(Pointer, Pointer)>,
 }
 
 /// An allocation.
@@ -45,7 +47,7 @@ pub(crate) enum Missing {
 
 impl Default for GlobalMemory {
     fn default() -> Self {
-        Self { allocations: vec![], freed: vec![], next: window::HEAP }
+        Self { allocations: vec![], freed: vec![], next: window::HEAP, unreadable: None }
     }
 }
 
@@ -84,6 +86,19 @@ impl GlobalMemory {
     /// Leaves so many more addresses unmapped before the next allocation, as between rows that lie far apart.
     pub fn skip(&mut self, bytes: u64) {
         self.next = (self.next + bytes).next_multiple_of(ALIGNMENT);
+    }
+
+    /// Says which allocation kernels must not read, if any, as one that holds nothing yet: loads from it are found, which copies to
+    /// shared memory are not.
+    pub fn forbid_loads(&mut self, pointer: Option<Pointer>) {
+        let allocation = pointer.and_then(|pointer| self.find(pointer).ok());
+        self.unreadable = allocation.map(|allocation| (allocation.base, allocation.base + allocation.bytes));
+    }
+
+    /// Whether kernels must not read there.
+    #[inline]
+    pub(crate) fn forbids_load(&self, address: Pointer) -> bool {
+        self.unreadable.is_some_and(|(start, end)| (start..end).contains(&address))
     }
 
     /// Maps a module's variables at their addresses, replacing another module's.

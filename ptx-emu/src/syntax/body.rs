@@ -7,12 +7,17 @@ use super::scope::{Labels, Name, Scopes, duplicate};
 use super::{Body, Function, Guard, Instruction, LabelId, Param, RegisterId, Statement, SyntaxError, VariableId};
 use crate::types::{Space, Type};
 
+/// Statements of a module at most: a bound for the memory that the tree takes.
+pub(super) const MAX_STATEMENTS: usize = 1 << 22;
+
 pub(super) struct BodyParser<'p, 'a> {
     pub cursor: &'p mut Cursor<'a>,
     pub globals: &'p Globals<'a>,
     pub scopes: Scopes<'a>,
     labels: Labels<'a>,
     body: Body,
+    /// Statements that the body may have.
+    most: usize,
 }
 
 /// The names of a function's parameters and results, which its body sees.
@@ -22,9 +27,9 @@ pub(super) struct Signature<'a> {
 }
 
 impl<'p, 'a> BodyParser<'p, 'a> {
-    pub fn new(cursor: &'p mut Cursor<'a>, globals: &'p Globals<'a>) -> Self {
+    pub fn new(cursor: &'p mut Cursor<'a>, globals: &'p Globals<'a>, most: usize) -> Self {
         let labels = Labels::find(cursor);
-        Self { cursor, globals, scopes: Scopes::default(), labels, body: Body::default() }
+        Self { cursor, globals, scopes: Scopes::default(), labels, body: Body::default(), most }
     }
 
     /// From the `{` to the `}`. Parameters that are registers get their numbers in `function`.
@@ -38,6 +43,9 @@ impl<'p, 'a> BodyParser<'p, 'a> {
             if self.cursor.kind() == Kind::End {
                 let message = format!("the body of {} is never closed", quoted(&function.name));
                 return Err(SyntaxError::new(line, message));
+            }
+            if self.body.statements.len() >= self.most {
+                return Err(self.cursor.error(format!("the text has over {MAX_STATEMENTS} statements")));
             }
             self.statement()?;
         }

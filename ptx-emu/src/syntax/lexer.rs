@@ -96,6 +96,9 @@ fn block_comment(lexer: &mut Lexer<Kind>) -> FilterResult<(), ()> {
     }
 }
 
+/// Tokens of a text at most: 1 GiB.
+const MAX_TOKENS: usize = 1 << 26;
+
 /// The tokens of a text, with [`Kind::End`] behind the last.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
     let Ok(end) = u32::try_from(text.len()) else {
@@ -111,6 +114,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxError> {
     for (kind, span) in Kind::lexer(text).spanned() {
         let line = line_at(span.start);
         let kind = kind.map_err(|()| SyntaxError::new(line, unreadable(&text[span.start..])))?;
+        if tokens.len() == MAX_TOKENS {
+            return Err(SyntaxError::new(line, format!("the text has over {MAX_TOKENS} words and marks")));
+        }
         tokens.push(Token { kind, start: span.start as u32, end: span.end as u32, line });
     }
     tokens.push(Token { kind: Kind::End, start: end, end, line: line_at(text.len()) });

@@ -1,6 +1,6 @@
 //! The module: its header, variables and functions.
 
-use super::body::{BodyParser, Signature};
+use super::body::{BodyParser, MAX_STATEMENTS, Signature};
 use super::cursor::{Cursor, Result, quoted};
 use super::globals::{Global, Globals};
 use super::lexer::Kind;
@@ -12,13 +12,15 @@ struct Parser<'a> {
     cursor: Cursor<'a>,
     globals: Globals<'a>,
     module: Module,
+    /// Statements of all bodies so far.
+    statements: usize,
 }
 
 pub(super) fn parse(text: &str) -> Result<Module> {
     let mut cursor = Cursor::new(text)?;
     let module = cursor.header()?;
     let globals = Globals::new(&cursor);
-    let mut parser = Parser { cursor, globals, module };
+    let mut parser = Parser { cursor, globals, module, statements: 0 };
     while parser.cursor.kind() != Kind::End {
         parser.directive()?;
     }
@@ -216,7 +218,10 @@ impl<'a> Parser<'a> {
         if self.cursor.kind() != Kind::LeftBrace {
             return Err(self.cursor.expected(&format!("the body of {}, or `;`", quoted(&function.name))));
         }
-        function.body = Some(BodyParser::new(&mut self.cursor, &self.globals).parse(names, function)?);
+        let most = MAX_STATEMENTS - self.statements;
+        let body = BodyParser::new(&mut self.cursor, &self.globals, most).parse(names, function)?;
+        self.statements += body.statements.len();
+        function.body = Some(body);
         Ok(())
     }
 

@@ -315,6 +315,24 @@ fn broken_ptx_is_one_line_with_its_place() {
 }
 
 #[test]
+fn what_is_no_file_and_long_names_stay_small() {
+    if Path::new("/dev/zero").exists() {
+        assert_error(&run("/dev/zero", "--grid 1 --block 1", ""), 2, &["cannot read /dev/zero", "134217728 bytes"]);
+    }
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("long\u{1b}[31m.ptx");
+    let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let name = "x".repeat(1_000_000);
+    fs::write(&path, format!("{header}.entry {name}() {{ {name}; }}\n.entry {name}2() {{ ret; }}\n")).unwrap();
+    let path = path.to_str().unwrap();
+    for arguments in [&["check", path][..], &["list", path], &["run", path, "--grid", "1", "--block", "1"]] {
+        let Outcome { stdout, stderr, .. } = emu(arguments);
+        assert!(stdout.len() + stderr.len() < 5000, "{arguments:?}: {} bytes", stdout.len() + stderr.len());
+        assert!(!(stdout + &stderr).contains('\u{1b}'), "{arguments:?}");
+    }
+}
+
+#[test]
 fn the_projects_kernels_are_listed() {
     let list = emu(&["list", KERNELS]);
     assert_eq!(list.code, 0, "{}", list.stderr);

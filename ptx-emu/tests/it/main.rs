@@ -1,6 +1,7 @@
 //! The tests of ptx-emu as its users see it, in one executable: `cargo test -p ptx-emu --test it`.
 
 mod asynchronous;
+mod bounds;
 mod cli;
 mod clusters;
 mod compilers;

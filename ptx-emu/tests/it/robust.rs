@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use ptx_emu::{Error, GlobalMemory, Kernel, Launch, Module};
+use ptx_emu::{Error, Finding, FindingKind, GlobalMemory, Kernel, Launch, Module};
 
 const SAMPLES: [&str; 10] = [
     include_str!("../ptx/vector_add.ptx"),
@@ -228,4 +228,25 @@ proptest! {
     fn mutated_kernels_are_survived(sample in select(samples()), mutations in prop::collection::vec(mutation(), 1..4)) {
         survive(&mutated(&sample, &mutations));
     }
+}
+
+#[test]
+fn loads_of_what_must_not_be_read_are_found() {
+    let module = Module::parse(
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 c)\n{\n.reg .b32 %r;\n.reg .b64 %c;\n\
+         ld.param.u64 %c, [c];\nmov.b32 %r, 1;\nst.global.b32 [%c+4], %r;\nld.global.b32 %r, [%c];\nret;\n}",
+    )
+    .unwrap();
+    let kernel = module.kernel("k").unwrap();
+    let mut memory = GlobalMemory::default();
+    let (c, other) = (memory.allocate(8), memory.allocate(8));
+    let mut findings = |forbidden| {
+        memory.forbid_loads(forbidden);
+        let launch = Launch::new([1; 3], [32, 1, 1]).argument(c.to_le_bytes());
+        kernel.launch(&mut memory, &launch).unwrap().findings
+    };
+    let is_load = |finding: &Finding| (finding.kind, finding.line) == (FindingKind::Uninitialized, 11);
+    let found = findings(Some(c));
+    assert!(found.iter().filter(|finding| is_load(finding)).count() == 1, "{found:?}");
+    assert!(!findings(Some(other)).iter().any(is_load) && !findings(None).iter().any(is_load));
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUstream, CUstreamCaptureStatus};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
+#[cfg(feature = "distributed")]
+use gpu_kernels::Operand;
 use gpu_kernels::{Ab, Step};
 
 use super::arguments::Arguments;
@@ -184,9 +186,19 @@ impl Gemm {
         }
     }
 
+    /// The pre-passes of one operand alone.
+    ///
+    /// # Safety
+    /// As of [`Loaded::prepare`].
     #[cfg(feature = "distributed")]
-    pub(crate) fn loaded(&self) -> &Loaded {
-        &self.loaded
+    pub(crate) unsafe fn prepare_raw(
+        &self,
+        stream: CUstream,
+        operand: Operand,
+        bindings: &Bindings,
+    ) -> Result<(), Error> {
+        // SAFETY: upheld by the caller.
+        unsafe { self.loaded.prepare(stream, operand, bindings) }
     }
 
     pub(super) fn handle(&self) -> &Handle {

@@ -111,7 +111,7 @@ impl<'a> Cluster<'a> {
 
     /// A time from 1 to 2, or more where the rank is slow.
     fn duration(&self, of: usize, index: usize, random: &mut u64) -> f64 {
-        let mut time = 1.0 + next(random);
+        let mut time = 1.0 + next_random(random);
         for fault in &self.faults {
             match *fault {
                 Fault::Slow { rank, factor } if rank == of => time *= factor,
@@ -124,7 +124,7 @@ impl<'a> Cluster<'a> {
 }
 
 /// A number from 0 to 1: splitmix64.
-fn next(state: &mut u64) -> f64 {
+pub(crate) fn next_random(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -125,7 +125,7 @@ impl Launched {
 }
 
 /// A variable that must be there, since `other` is.
-fn number(variable: impl Fn(&str) -> Option<String>, name: &str, other: &str) -> Result<usize, Error> {
+fn number(variable: &dyn Fn(&str) -> Option<String>, name: &str, other: &str) -> Result<usize, Error> {
     let Some(value) = variable(name) else { return Err(missing(name, other)) };
     value.parse().map_err(|_| Error::Launcher { reason: format!("{name} = {value} is no number") })
 }

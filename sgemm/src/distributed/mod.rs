@@ -39,6 +39,8 @@ mod transfer;
 pub use choose::{Prediction, choose, predict, timeline};
 pub use cyclic::Cyclic;
 #[cfg(feature = "emulator")]
+pub(crate) use emulated::next_random;
+#[cfg(feature = "emulator")]
 pub use emulated::{Cluster, Fault};
 pub use grid::{Axis, Grid, Position};
 pub use launcher::Launched;

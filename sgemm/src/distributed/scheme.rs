@@ -62,7 +62,7 @@ impl Chunks {
     pub const DEFAULT: Self = Self { m: 4, n: 8 };
 
     /// Elements of a chunk, where so many elements at most are cut into `count`: about equal, a multiple of a tile or of a vector.
-    pub(super) fn width(count: usize, most: usize) -> usize {
+    pub(crate) fn width(count: usize, most: usize) -> usize {
         let even = most.div_ceil(count.max(1)).max(1);
         even.next_multiple_of(if even >= WIDE { TILE } else { VECTOR })
     }

@@ -59,7 +59,7 @@ fn box_of(copy: &Copy, rows: Dimension, slices: Dimension) -> Option<Transfer> {
         if slices.count == 1 {
             Some(rows.count)
         } else {
-            (stride % pitch == 0 && height >= rows.count).then_some(height)
+            (stride.is_multiple_of(pitch) && height >= rows.count).then_some(height)
         }
     };
     Some(Transfer {

@@ -21,6 +21,12 @@ pub enum Error {
         most: usize,
     },
 
+    /// The problem takes more blocks, or more launches, than can be had: far more memory than a device has, or a batch that is endless.
+    TooManyBlocks {
+        /// The kernel that would be launched.
+        kernel: &'static str,
+    },
+
     /// The matrices of these sizes have more bytes than an address can count.
     SizeOverflow {
         /// Rows of A and C.
@@ -302,6 +308,14 @@ pub enum Error {
     NotDistributed {
         /// What it is, such as `a batch`.
         what: &'static str,
+    },
+
+    /// So few bytes of a GPU's memory that they do not hold what it multiplies at once.
+    DeviceMemory {
+        /// The bytes that it may use.
+        limit: u64,
+        /// Bytes that would do.
+        enough: u64,
     },
 
     /// NCCL's library cannot be loaded.

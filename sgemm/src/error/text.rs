@@ -10,6 +10,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge { name, value, most } => write!(f, "{name} = {value} is too large: it is at most {most}"),
+            Self::TooManyBlocks { kernel } => {
+                write!(f, "{kernel} would take more blocks or launches than can be had: divide the problem")
+            }
             Self::SizeOverflow { m, n, k } => {
                 write!(f, "m = {m}, n = {n}, k = {k}: the matrices' bytes overflow; give smaller sizes")
             }
@@ -119,6 +122,12 @@ impl fmt::Display for Error {
             Self::Collective { rank, what, reason } => write!(f, "rank {rank}, {what}: {reason}"),
             Self::NotDistributed { what } => {
                 write!(f, "{what} cannot be distributed: multiply on one device, or in parts")
+            }
+            Self::DeviceMemory { limit, enough } => {
+                write!(
+                    f,
+                    "{limit} bytes of a GPU's memory do not hold a tile of C and panels of A and B: give {enough}"
+                )
             }
             Self::NoNccl { reason } => {
                 write!(

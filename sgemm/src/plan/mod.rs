@@ -27,6 +27,9 @@ use crate::problem::{Problem, Scalars};
 /// What an operand that TMA loads read begins at a multiple of, in bytes, and each of its rows.
 pub const OPERAND_ALIGNMENT: u64 = 16;
 
+/// Blocks that a grid can have along x.
+const MAX_GRID_X: u32 = i32::MAX as u32;
+
 /// Elements in a row of sums begin at a multiple of so many: 16 bytes.
 const SUMS_ALIGNMENT: u32 = 4;
 
@@ -91,7 +94,7 @@ impl Plan {
     ///
     /// # Errors
     /// Those of [`Problem::validate`]; [`Error::Elements`] where the step takes others, [`Error::TooLarge`] where what a pre-pass
-    /// writes would have rows that a kernel cannot count.
+    /// writes would have rows that a kernel cannot count, [`Error::TooManyBlocks`].
     pub fn new(step: &'static Step, problem: &Problem, sm_count: u32) -> Result<Self, Error> {
         problem.validate()?;
         let oriented = Oriented::new(problem)?;
@@ -148,12 +151,15 @@ impl Plan {
         if target.buffer == Buffer::Sums {
             plan.kernel = step.kernel;
         }
-        plan.push_products(&oriented, &inputs, &target, splits, sm_count);
+        plan.push_products(&oriented, &inputs, &target, splits, sm_count)?;
         if target.buffer == Buffer::Sums {
             plan.bytes[Buffer::Sums] = target.plane_stride * 4 * u64::from(splits.planes);
             plan.push_postpass(&oriented, ld_sums, splits.planes, target.plane_stride);
         }
-        Ok(plan)
+        match plan.launches.iter().find(|launch| launch.shape.grid[0] > MAX_GRID_X) {
+            Some(launch) => Err(Error::TooManyBlocks { kernel: launch.kernel }),
+            None => Ok(plan),
+        }
     }
 
     /// The step whose kernel it launches.

@@ -5,6 +5,10 @@ use gpu_kernels::{Ab, Element, Extent, Group, Operand, Schedule, Splits, TmaBox,
 use super::operand::Pipeline;
 use super::stored::Stored;
 use super::{Argument, Buffer, Launch, LaunchShape, ModuleKind, Oriented, Place, Plan, Role, Slab, TensorMap, slabs};
+use crate::Error;
+
+/// Launches of a plan's kernel, at most: more are batches of billions, which a device would not hold.
+const MAX_LAUNCHES: usize = 1 << 17;
 
 /// Blocks that a grid can have along z.
 const MAX_GRID_Z: u32 = 65_535;
@@ -39,10 +43,13 @@ impl Plan {
         target: &Target,
         splits: Splits,
         sm_count: u32,
-    ) {
+    ) -> Result<(), Error> {
         let step = self.step;
         let problems = if self.has_batch_in_launch { self.batch() } else { 1 };
         let most = (MAX_GRID_Z / splits.count()) as usize;
+        if problems.div_ceil(most).saturating_mul(slabs(oriented.m, step.tile.bm).len()) > MAX_LAUNCHES {
+            return Err(Error::TooManyBlocks { kernel: self.kernel });
+        }
         for first in (0..problems).step_by(most) {
             let problems = Problems { first: first as u64, count: (problems - first).min(most) as u32 };
             for slab in slabs(oriented.m, step.tile.bm) {
@@ -75,6 +82,7 @@ impl Plan {
                 });
             }
         }
+        Ok(())
     }
 
     #[allow(clippy::too_many_arguments)]

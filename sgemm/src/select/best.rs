@@ -34,7 +34,7 @@ pub fn plan(table: &Table, device: &Device, problem: &Problem, limit: u64) -> Re
     match plan {
         Ok(plan) if plan.workspace_bytes() <= limit => return Ok(plan),
         // Another one may split operands differently, or not at all.
-        Ok(_) | Err(Error::TooLarge { .. }) => {}
+        Ok(_) | Err(Error::TooLarge { .. } | Error::TooManyBlocks { .. }) => {}
         Err(error) => return Err(error),
     }
     let prediction = Prediction::new(table, device, problem)?;

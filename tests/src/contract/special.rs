@@ -57,7 +57,7 @@ pub(super) fn fault(problem: &Problem, fresh: &Operands, result: &Operands) -> O
     for (i, (j, b)) in (0..fresh.a.rows()).flat_map(|i| columns.iter().enumerate().map(move |column| (i, column))) {
         let terms = fresh.a.row(i).iter().zip(b).map(|(&a, &b)| f64::from(a) * f64::from(b));
         let (alpha, beta) = (f64::from(problem.alpha), f64::from(problem.beta));
-        let old = beta * f64::from(fresh.c.get(i, j));
+        let old = if problem.reads_c() { beta * f64::from(fresh.c.get(i, j)) } else { 0.0 };
         let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), term| (sum + term, size + f64::abs(term)));
         let (expected, size) = (alpha * sum + old, alpha.abs() * size + old.abs());
         // Three roundings for each part, and what underflows in each product.

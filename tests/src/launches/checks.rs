@@ -21,8 +21,11 @@ pub fn keeps_the_contract(step: &'static Step, backend: &mut dyn Backend) -> Res
     for _ in 0..3 {
         backend.run(kernel, &problem)?;
     }
+    // What the last one leaves is its own: it finds neither a result nor partial tiles.
+    backend.restore(&fresh.c)?;
+    backend.run(kernel, &problem)?;
     if let Some(fault) = Verifier::new(&problem, &fresh).verify(&backend.download()?, kernel.precision()).fault {
-        bail!("after three launches: {fault}");
+        bail!("after four launches: {fault}");
     }
     let failures = contract::failures(&contract::run(backend, step)?);
     match failures.first() {

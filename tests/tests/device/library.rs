@@ -14,7 +14,7 @@ use tests::fused;
 use tests::layouts::{Executor, Operands, planned, run};
 use tests::orders::families;
 
-use super::{allocations, crowded, groups, large, threads};
+use super::{allocations, crowded, groups, large, streamed, threads};
 
 /// The tests, ignored where the device, of this compute capability, does not run the step, or there is none.
 pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
@@ -35,7 +35,7 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         let name = format!("orders::{}", family.name());
         Trial::test(name, move || family.check(|_| Device::new()).map_err(Into::into))
     });
-    let others: [(&str, Test); 12] = [
+    let others: [(&str, Test); 13] = [
         ("library::graphs give the same bits", graphs),
         ("library::a group gives the same bits", groups::same_bits),
         ("library::a group is checked before any of it runs", groups::refusals),
@@ -47,6 +47,7 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         ("library::one call", one_call),
         ("library::beside work that holds most SMs", crowded::others_hold_sms),
         ("library::under a limit on SMs", crowded::a_limit_on_sms),
+        ("library::from the host's memory", streamed::same_bits),
         ("library::beyond 2^31 elements", large::matrices),
     ];
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));

@@ -15,6 +15,7 @@ mod launches;
 mod library;
 mod shapes;
 mod steps;
+mod streamed;
 mod threads;
 
 use std::path::Path;

@@ -4,7 +4,7 @@ use gpu_kernels::{Element, Precision, STEPS, Step};
 use host::backend::{Backend, Conditions, Device, Kernel};
 use host::measure::accuracy::{self, AccuracyRow, Inputs, Measured, Verdict};
 use host::verify::{Coverage, Fault};
-use host::{Baseline, Error, Operands, Problem, output};
+use host::{Baseline, Error, Matrix, Operands, Problem, output};
 use tests::cpu::CpuBackend;
 
 /// What a kernel of accuracy class fp32 would be.
@@ -48,6 +48,10 @@ impl Backend for Spoiled {
     fn run(&mut self, kernel: Kernel, problem: &Problem) -> Result<Coverage, Error> {
         self.is_it = kernel.name() == self.slug;
         self.inner.run(kernel, problem)
+    }
+
+    fn restore(&mut self, c: &Matrix) -> Result<(), Error> {
+        self.inner.restore(c)
     }
 
     fn download(&mut self) -> Result<Operands, Error> {

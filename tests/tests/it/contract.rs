@@ -19,7 +19,7 @@ fn every_mistake_breaks_the_contract() {
         for step in STEPS {
             let mut backend = CpuBackend::new(Some(mistake));
             // From the end, where the cases are that combine factors and leading dimensions: most mistakes show at once.
-            let mut cases = contract::cases(step, 132).unwrap().into_iter().rev();
+            let mut cases = contract::cases(step, 132, 1).unwrap().into_iter().rev();
             let noticed = cases.any(|case| contract::check(&mut backend, step, case).unwrap().failure.is_some());
             assert!(noticed, "{mistake:?} in {} went unnoticed", step.slug);
         }
@@ -32,6 +32,6 @@ fn who_promises_fp32_keeps_what_is_at_its_ends() {
     for mistake in Mistake::OF_RANGE {
         let results = contract::run(&mut CpuBackend::new(Some(mistake)), step).unwrap();
         let failures = failures(&results);
-        assert!(!failures.is_empty() && failures.iter().all(|line| line.contains("inputs: Special")), "{failures:?}");
+        assert!(!failures.is_empty() && failures.iter().all(|line| !line.contains("inputs: Random")), "{failures:?}");
     }
 }

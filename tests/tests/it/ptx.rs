@@ -250,3 +250,12 @@ fn ptxas_spills_nothing_and_serializes_nothing() {
         assemble("the support kernels", &module, &HashSet::from(SUPPORT_KERNELS), target.name());
     }
 }
+
+/// Roundings, and fences that no result shows.
+#[test]
+fn every_module_keeps_the_rules_of_texts() {
+    for target in targets() {
+        let module = sgemm::modules::built_in(target).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(tests::rules::complaint(module), None, "{}", target.name());
+    }
+}

@@ -19,7 +19,7 @@ pub fn render(open: bool) -> Result<()> {
         command.arg("--open");
     }
     workspace::run(&mut command)?;
-    println!("the book: target/book/index.html");
+    say!("the book: target/book/index.html");
     Ok(())
 }
 
@@ -30,7 +30,7 @@ fn mdbook() -> Result<PathBuf> {
     if let Some(mdbook) = [PathBuf::from("mdbook"), installed.clone()].into_iter().find(is_right) {
         return Ok(mdbook);
     }
-    println!("installing mdBook {VERSION} under {}, once", relative(&folder));
+    say!("installing mdBook {VERSION} under {}, once", relative(&folder));
     // Unoptimised: compiling it takes the time, not rendering one book.
     let options = ["--debug", "--no-default-features", "--features", "search"];
     let mut install =

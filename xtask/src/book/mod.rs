@@ -51,7 +51,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     let made = Made::of(root(), &Sources::read(root())?, Mode::Assemble)?;
     let written = made.write(root())?;
-    println!("{written} files written, {} as they were", made.files.len() - written.min(made.files.len()));
+    say!("{written} files written, {} as they were", made.files.len() - written.min(made.files.len()));
     complain(&made.complaints)?;
     if args.html || args.open { html::render(args.open) } else { Ok(()) }
 }
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Result<()> {
 pub fn check() -> Result<()> {
     let made = Made::of(root(), &Sources::read(root())?, Mode::Compare)?;
     complain(&[made.complaints.clone(), made.stale(root())?].concat())?;
-    println!("{} pages and figures are as generated", made.files.len());
+    say!("{} pages and figures are as generated", made.files.len());
     Ok(())
 }
 

@@ -42,7 +42,7 @@ pub fn profile(step: &'static Step, size: &str) -> Result<Hardware> {
     let report = workspace::root().join(format!("target/profile/{}-{size}.ncu-rep", step.slug.replace('/', "-")));
     fs::create_dir_all(report.with_file_name(""))?;
     let _ = fs::remove_file(&report);
-    eprintln!("profiling {} at {size}", step.slug);
+    complain!("profiling {} at {size}", step.slug);
     let output =
         command(&ncu, step, size, &report).output().with_context(|| format!("cannot run {}", ncu.display()))?;
     let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

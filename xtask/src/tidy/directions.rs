@@ -15,6 +15,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("ptx-emu", &[]),
     // The emulator only where a user asks for it: see `LIBRARY`.
     ("sgemm", &["gpu-kernels", "ptx-emu"]),
+    ("sgemm-blas", &["sgemm"]),
     ("results", &[]),
     ("report", &["gpu-kernels", "results"]),
     ("host", &["gpu-kernels", "ptx-emu", "report", "results", "sgemm"]),
@@ -47,6 +48,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "cuda",
             "emulator",
             "distributed",
+            "streamed",
         ],
     ),
     (
@@ -56,6 +58,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "exec", "kernel", "model", "cli",
         ],
     ),
+    ("blas", &["call", "next", "xerbla", "compute", "route", "fortran", "cblas"]),
     ("results", &[]),
     ("host", &["error", "verify", "backend", "measure", "output", "cli"]),
     ("report", &[]),

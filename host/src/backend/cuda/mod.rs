@@ -185,6 +185,11 @@ impl Backend for CudaBackend {
         Ok(Coverage::Whole { blocks: None })
     }
 
+    fn restore(&mut self, c: &Matrix) -> Result<(), Error> {
+        self.operands.as_mut().ok_or_else(operands::missing)?.restore_c(c)?;
+        self.prepared.as_mut().map_or(Ok(()), Prepared::poison)
+    }
+
     fn download(&mut self) -> Result<Operands, Error> {
         operands::uploaded(self.operands.as_ref())?.download()
     }

@@ -28,13 +28,13 @@ impl DeviceMatrix {
         Ok(Self { buffer, shape: matrix.shape() })
     }
 
-    /// Takes the elements of another matrix of the same shape.
-    fn replace(&mut self, name: &str, matrix: &Matrix) -> Result<(), Error> {
+    /// Copies a matrix of the same shape over it, in the order of the stream: that waits for the copy.
+    fn overwrite(&mut self, name: &str, matrix: &Matrix) -> Result<(), Error> {
         let words = matrix.words();
-        if matrix.shape() != self.shape || words.len() != self.buffer.len() {
-            return Err(foreign());
+        if self.shape != matrix.shape() || self.buffer.len() != words.len() {
+            return Err(other_problem());
         }
-        self.buffer.copy_from(words.as_ref()).context(format!("copy {name} to the device"))
+        self.buffer.copy_from(&*words).context(format!("copy {name} to the device"))
     }
 
     fn download(&self, name: &str) -> Result<Matrix, Error> {
@@ -68,14 +68,14 @@ impl DeviceOperands {
         })
     }
 
+    /// Makes C what it was before anything ran, guard bands included.
+    pub(super) fn restore_c(&mut self, c: &Matrix) -> Result<(), Error> {
+        self.c.overwrite("C", c)
+    }
+
     /// Copies the operands back, guard bands included.
     pub(super) fn download(&self) -> Result<Operands, Error> {
         Ok(Operands { a: self.a.download("A")?, b: self.b.download("B")?, c: self.download_c()? })
-    }
-
-    /// Puts other elements in place of C's.
-    pub(super) fn replace_c(&mut self, c: &Matrix) -> Result<(), Error> {
-        self.c.replace("C", c)
     }
 
     /// Where the rows of A, B and C begin.
@@ -100,13 +100,20 @@ pub(super) fn check_memory(buffers: impl IntoIterator<Item = u64>) -> Result<(),
 
 /// The operands, or an error where none were uploaded.
 pub(super) fn uploaded(operands: Option<&DeviceOperands>) -> Result<&DeviceOperands, Error> {
-    let missing = || Error::Cuda { what: "use the operands".into(), reason: "none were uploaded".into() };
     operands.ok_or_else(missing)
 }
 
-fn foreign() -> Error {
-    let reason = "those that were uploaded belong to another problem".into();
-    Error::Cuda { what: "use the operands".into(), reason }
+/// There are no operands.
+pub(super) fn missing() -> Error {
+    unusable("none were uploaded")
+}
+
+fn other_problem() -> Error {
+    unusable("those that were uploaded belong to another problem")
+}
+
+fn unusable(reason: &str) -> Error {
+    Error::Cuda { what: "use the operands".into(), reason: reason.into() }
 }
 
 /// A problem together with its operands in device memory, whose shapes are the problem's: what a launch needs.
@@ -122,7 +129,7 @@ impl<'a> Gemm<'a> {
         let operands = uploaded(operands)?;
         problem.validate()?;
         if [&operands.a, &operands.b, &operands.c].map(|matrix| matrix.shape) != problem.shapes() {
-            return Err(foreign());
+            return Err(other_problem());
         }
         Ok(Self { operands, problem: *problem })
     }

@@ -20,7 +20,7 @@ pub(super) struct Prepared {
     graph: Option<Graph>,
     gemm: Loaded,
     bindings: Bindings,
-    _workspace: Option<DeviceBuffer<u32>>,
+    workspace: Option<DeviceBuffer<u32>>,
 }
 
 impl Prepared {
@@ -53,7 +53,7 @@ impl Prepared {
         let addresses = loaded.plan().part_bytes().at(workspace.as_ref().map_or(0, raw::address));
         let addresses = addresses.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c);
         let bindings = Bindings::new(addresses, problem.alpha, problem.beta);
-        let mut prepared = Self { problem, graph: None, gemm: loaded, bindings, _workspace: workspace };
+        let mut prepared = Self { problem, graph: None, gemm: loaded, bindings, workspace };
         // SAFETY: the stream is of the backend's context, as are the modules. The workspace has what the plan asks for. Nothing
         // else knows of it, and the stream is waited for here.
         unsafe { prepared.gemm.clear_flags(raw::stream(stream), &prepared.bindings) }?;
@@ -62,6 +62,19 @@ impl Prepared {
             prepared.graph = Some(Graph::record(stream, || prepared.enqueue_step(stream))?);
         }
         Ok(prepared)
+    }
+
+    /// Poisons the workspace again, all but its flags: a launch that follows finds nothing there that one before it computed.
+    pub(super) fn poison(&mut self) -> Result<(), Error> {
+        let (bytes, what) = (*self.gemm.plan().part_bytes(), || format!("fill the workspace of {}", self.step().slug));
+        let starts = bytes.at(0);
+        for part in Buffer::PARTS.into_iter().filter(|part| *part != Buffer::Flags && bytes[*part] > 0) {
+            let words = (starts[part] / 4) as usize..(starts[part] + bytes[part]).div_ceil(4) as usize;
+            if let Some(workspace) = &self.workspace {
+                workspace.index(words).set_32(POISON).context(what())?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether it is for this step and problem.

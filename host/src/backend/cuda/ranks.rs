@@ -224,7 +224,7 @@ impl Ranks for JoinedRank {
 
     fn upload_c(&mut self, c: &[&Matrix]) -> Result<(), Error> {
         match (&mut self.operands, c) {
-            (Some(operands), [c]) => operands.replace_c(c),
+            (Some(operands), [c]) => operands.restore_c(c),
             _ => Err(missing()),
         }
     }

@@ -169,14 +169,26 @@ impl Sequences {
     pub fn run(&mut self, contender: usize) -> Result<Matrix, Error> {
         self.backend.stop.check()?;
         let (_, placement) = self.placed()?;
-        let (shape, words) = (placement.c_shape(), placement.c_words());
-        let nan = to_words(shape.element, &[f32::from_bits(SENTINEL); 2])[0];
-        let mut c = self.outputs()?.index(..words);
-        c.set_32(nan).context("fill C")?;
+        let words = placement.c_words();
+        self.fill_outputs(words)?;
         self.enqueue(contender, 0)?;
-        self.wait(contender)?;
-        let words = c.as_host_vec().context("copy C from the device")?;
-        Ok(Matrix::from_words(shape, words))
+        self.first_c(contender)
+    }
+
+    /// Launches the graph that was recorded of a contender, as it was timed, and returns what [`Self::run`] does: C of the first copy,
+    /// which the sequence wrote. Before it, every C and the workspace are poisoned, but for flags.
+    ///
+    /// # Errors
+    /// What the driver says; where no graph was recorded.
+    pub fn run_recorded(&mut self, contender: usize) -> Result<Matrix, Error> {
+        self.backend.stop.check()?;
+        self.fill_outputs(self.outputs()?.len())?;
+        // Flags have memory of their own.
+        for workspace in &self.workspaces {
+            workspace.index(..).set_32(POISON).context("fill a workspace")?;
+        }
+        self.launch_graph(contender)?;
+        self.first_c(contender)
     }
 
     /// Milliseconds of one product of a contender, after one that warms it up, with the L2 cache flushed before.
@@ -214,15 +226,11 @@ impl Sequences {
         rotation: Rotation,
         rounds: u32,
     ) -> Result<Vec<Vec<f64>>, Error> {
-        let launch = |sequences: &Self, contender: usize| {
-            let missing = || Error::Cuda { what: "launch a sequence".into(), reason: "it was not recorded".into() };
-            sequences.contenders[contender].graph.as_ref().ok_or_else(missing)?.launch(&sequences.backend.stream)
-        };
         // It keeps the device busy while the host queues the rest.
         if let Some(first) = contenders.first() {
-            launch(self, *first)?;
+            self.launch_graph(*first)?;
         }
-        let times = self.time(contenders, rounds, rotation.is_flushed, launch)?;
+        let times = self.time(contenders, rounds, rotation.is_flushed, Self::launch_graph)?;
         Ok(per_product(times, rotation))
     }
 
@@ -297,6 +305,27 @@ impl Sequences {
         let (runs, stream) = (&self.contenders[contender].runs, &self.backend.stream);
         // SAFETY: `place` saw to it that there is room for the copies of any rotation. Contenders are dropped before the memory.
         unsafe { runs.enqueue(case, addresses, stream, self.backend.cublas.as_ref()) }
+    }
+
+    fn launch_graph(&self, contender: usize) -> Result<(), Error> {
+        let missing = || Error::Cuda { what: "launch a sequence".into(), reason: "it was not recorded".into() };
+        self.contenders[contender].graph.as_ref().ok_or_else(missing)?.launch(&self.backend.stream)
+    }
+
+    /// Fills so many words of the results' memory with what no kernel writes.
+    fn fill_outputs(&self, words: usize) -> Result<(), Error> {
+        let (_, placement) = self.placed()?;
+        let nan = to_words(placement.c_shape().element, &[f32::from_bits(SENTINEL); 2])[0];
+        self.outputs()?.index(..words).set_32(nan).context("fill C")
+    }
+
+    /// Waits for a contender, and returns C of the first copy.
+    fn first_c(&self, contender: usize) -> Result<Matrix, Error> {
+        self.wait(contender)?;
+        let (_, placement) = self.placed()?;
+        let c = self.outputs()?.index(..placement.c_words());
+        let words = c.as_host_vec().context("copy C from the device")?;
+        Ok(Matrix::from_words(placement.c_shape(), words))
     }
 
     fn wait(&self, contender: usize) -> Result<(), Error> {

@@ -56,7 +56,8 @@ impl Estimator {
             let small = Model { sm_count: 1, ..**model };
             let model = if step.has_many_splits() { &small } else { *model };
             let stop = &Stop::default();
-            let runner = Runner { kernels, step, problem: &part, model, budget: Some(BUDGET), checks: false, stop };
+            let budget = Some(BUDGET);
+            let runner = Runner { kernels, step, problem: &part, model, budget, checks: false, threads: 0, stop };
             let run = runner.run(&mut EmulatedOperands::upload(&Operands::random(&part)?))?;
             counted.push((step.kernel, part, run.before.into_iter().chain(run.launches).collect()));
         }

@@ -56,6 +56,8 @@ pub(super) struct Runner<'a> {
     pub(super) budget: Option<Duration>,
     /// Whether the checkers look on.
     pub(super) checks: bool,
+    /// Threads of the host; 0 for as many as there are cores.
+    pub(super) threads: usize,
     /// What ends it early.
     pub(super) stop: &'a Stop,
 }
@@ -146,6 +148,7 @@ impl Runner<'_> {
             checks,
             blocks,
             max_instructions: max_instructions(step, problem.k),
+            threads: self.threads,
             stop: Some(self.stop.flag()),
             ..request(launch, bindings, model.sm_count)?
         };

@@ -10,7 +10,7 @@ use sgemm::emulator::Kernels;
 use crate::backend::ptx::PtxSource;
 use crate::backend::{Backend, Conditions, Device, Kernel};
 use crate::verify::Coverage;
-use crate::{Error, Operands, Problem, Stop};
+use crate::{Error, Matrix, Operands, Problem, Stop};
 
 mod count;
 mod estimate;
@@ -38,6 +38,8 @@ pub struct EmulatorBackend {
     device: Device,
     kernels: Kernels,
     budget: Option<Duration>,
+    /// 0 for as many as there are cores.
+    threads: usize,
     stop: Stop,
     operands: Option<EmulatedOperands>,
     /// What the last run of each step did, and on which problem.
@@ -54,6 +56,7 @@ impl EmulatorBackend {
             device: model::describe(model),
             kernels: Kernels::new(ptx.modules()),
             budget,
+            threads: 0,
             stop: Stop::default(),
             operands: None,
             runs: Vec::new(),
@@ -64,6 +67,12 @@ impl EmulatorBackend {
     #[must_use]
     pub fn with_stop(self, stop: Stop) -> Self {
         Self { stop, ..self }
+    }
+
+    /// The same, on so many threads of the host instead of all: for a program that runs several at a time.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 
     /// What the last run of the step did, launch by launch: one, but for problems that are taller than a grid. Empty
@@ -99,6 +108,7 @@ impl EmulatorBackend {
             model: self.model,
             budget: self.budget,
             checks: true,
+            threads: self.threads,
             stop: &self.stop,
         };
         let run = runner.run(operands)?;
@@ -155,6 +165,10 @@ impl Backend for EmulatorBackend {
             Kernel::Step(step) => self.run_step(step, problem),
             Kernel::Cublas(_) => Err(no_cublas()),
         }
+    }
+
+    fn restore(&mut self, c: &Matrix) -> Result<(), Error> {
+        self.operands.as_mut().ok_or_else(operands::missing)?.restore(c)
     }
 
     fn download(&mut self) -> Result<Operands, Error> {

@@ -1,7 +1,7 @@
 //! The operands in emulated memory.
 
 use gpu_kernels::Step;
-use sgemm::emulator::DeviceMemory;
+use sgemm::emulator::{DeviceMemory, POISON};
 use sgemm::plan::{Address, Buffer, Buffers, Plan};
 
 use crate::verify::matrix::{GUARD, Shape};
@@ -34,8 +34,15 @@ pub(super) struct EmulatedOperands {
     a: EmulatedMatrix,
     b: EmulatedMatrix,
     c: EmulatedMatrix,
-    /// What a step has beside them, on its problem.
-    workspace: Option<(&'static Step, Problem, Buffers<Address>)>,
+    workspace: Option<Workspace>,
+}
+
+/// What a step has beside the operands, on its problem: where the parts are, and their bytes.
+struct Workspace {
+    step: &'static Step,
+    problem: Problem,
+    parts: Buffers<Address>,
+    bytes: Buffers<u64>,
 }
 
 impl EmulatedOperands {
@@ -56,9 +63,23 @@ impl EmulatedOperands {
         })
     }
 
+    /// Makes C what it was before anything ran, and poisons what the last step has beside the operands, but for its flags.
+    pub(super) fn restore(&mut self, c: &Matrix) -> Result<(), Error> {
+        if c.shape() != self.c.shape {
+            return Err(other_problem());
+        }
+        self.memory.write(self.c.address, bytemuck::cast_slice(&c.words()))?;
+        let Some(Workspace { parts, bytes, .. }) = &self.workspace else { return Ok(()) };
+        for part in Buffer::PARTS.into_iter().filter(|part| *part != Buffer::Flags && bytes[*part] > 0) {
+            let poison: Vec<u8> = POISON.to_le_bytes().into_iter().cycle().take(bytes[part] as usize).collect();
+            self.memory.write(parts[part], &poison)?;
+        }
+        Ok(())
+    }
+
     /// Frees what the last step had beside the operands.
     pub(super) fn forget_workspace(&mut self) -> Result<(), Error> {
-        Ok(self.workspace.take().map_or(Ok(()), |(_, _, parts)| self.memory.free_parts(&parts))?)
+        Ok(self.workspace.take().map_or(Ok(()), |workspace| self.memory.free_parts(&workspace.parts))?)
     }
 
     /// Where A, B and C begin, and the parts of the workspace: those of the last run, if this step was the last to run on this problem.
@@ -68,16 +89,18 @@ impl EmulatedOperands {
         problem: &Problem,
         plan: &Plan,
     ) -> Result<Buffers<Address>, Error> {
-        let is_known = |(known, of, _): &&(&'static Step, Problem, Buffers<Address>)| *known == step && of == problem;
+        let is_known = |known: &&Workspace| known.step == step && known.problem == *problem;
         let parts = match self.workspace.as_ref().filter(is_known) {
-            Some((_, _, parts)) => *parts,
+            Some(workspace) => workspace.parts,
             None => {
                 self.forget_workspace()?;
                 let parts = self.memory.allocate_parts(plan)?;
-                self.workspace = Some((step, *problem, parts));
+                self.workspace = Some(Workspace { step, problem: *problem, parts, bytes: *plan.part_bytes() });
                 parts
             }
         };
+        // BLAS does not read C where beta is 0: not even to multiply it by 0.
+        self.memory.global().forbid_loads((!problem.reads_c()).then_some(self.c.address));
         let [a, b, c] = [&self.a, &self.b, &self.c].map(EmulatedMatrix::interior);
         Ok(parts.with(Buffer::A, a).with(Buffer::B, b).with(Buffer::C, c))
     }
@@ -91,7 +114,7 @@ pub(super) fn uploaded<'a>(
     let operands = operands.ok_or_else(missing)?;
     problem.validate()?;
     if [&operands.a, &operands.b, &operands.c].map(|matrix| matrix.shape) != problem.shapes() {
-        return Err(unusable("those that were uploaded belong to another problem"));
+        return Err(other_problem());
     }
     Ok(operands)
 }
@@ -99,6 +122,10 @@ pub(super) fn uploaded<'a>(
 /// There are no operands.
 pub(super) fn missing() -> Error {
     unusable("none were uploaded, or they were downloaded since")
+}
+
+fn other_problem() -> Error {
+    unusable("those that were uploaded belong to another problem")
 }
 
 fn unusable(reason: &str) -> Error {

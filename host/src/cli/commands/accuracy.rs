@@ -40,6 +40,7 @@ pub fn accuracy(request: &RunRequest, study: &Study) -> Result<u8, Error> {
                 display.aside(|| output::complain(&format!("note: {reason}")));
                 no_baseline = Some(reason);
             }
+            records.keep(&rows)?;
             if measured.is_interrupted {
                 break;
             }

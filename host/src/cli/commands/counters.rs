@@ -30,7 +30,10 @@ pub fn counters(request: &RunRequest, steps: &[&'static Step]) -> Result<u8, Err
             let model = Some(options.model).filter(runs).or_else(|| model_for(step)).unwrap_or(options.model);
             let emulator = EmulatorBackend::new(options.ptx.clone(), model, options.budget);
             match emulator.with_stop(display.stop()).count(step, problem) {
-                Ok(counters) => counted.push(counters),
+                Ok(counters) => {
+                    counted.push(counters);
+                    records.keep(&counted)?;
+                }
                 Err(Error::Interrupted) => break,
                 Err(error) => exit_code = display.aside(|| complain(&[error], exit_code)),
             }

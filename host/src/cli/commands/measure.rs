@@ -9,16 +9,20 @@ use crate::{Error, Problem, output};
 use super::{complain, open};
 use crate::cli::progress::{Display, Work};
 use crate::cli::request::{Measurement, RunRequest};
-use crate::output::{Format, Records};
+use crate::output::{Format, Records, Row};
 
 /// Verifies and times the kernels on each problem.
 pub fn measure(request: &RunRequest, measurement: &Measurement) -> Result<u8, Error> {
-    let Measurement { kernels: selection, timing, table: given, is_quick } = measurement;
+    let Measurement { kernels: selection, timing, table: given, baseline, is_quick } = measurement;
     let mut records = Records::open(request.format, request.json.as_deref())?;
     let mut display = Display::new();
     let options = Options { stop: display.stop(), ..request.options.clone() };
     let budget = options.budget;
     let mut backend = open(request.backend, options)?;
+    if let Some(baseline) = baseline {
+        let (device, is_modelled) = (&backend.device().name, backend.is_modelled());
+        results::check_comparable(baseline, device, is_modelled).map_err(Error::Records)?;
+    }
     let problems = request.problems.on(backend.is_modelled())?;
     for reason in selection.left_out(backend.device()) {
         output::complain(&format!("note: left out: {reason}"));
@@ -29,8 +33,11 @@ pub fn measure(request: &RunRequest, measurement: &Measurement) -> Result<u8, Er
     let mut exit_code = 0;
     for (part, (problem, Resolved { kernels, chosen })) in problems.iter().zip(resolved).enumerate() {
         display.aside(|| chosen.iter().for_each(|chosen| output::complain(&chosen.to_string())));
-        let comparison =
-            bench::compare(backend.as_mut(), &kernels, problem, *timing, &mut |progress| display.show(progress));
+        let mut kept = Ok(());
+        let mut keep = |rows: &[Row]| kept = std::mem::replace(&mut kept, Ok(())).and_then(|()| records.keep(rows));
+        let mut watch = |progress| display.show(progress);
+        let comparison = bench::compare_and_keep(backend.as_mut(), &kernels, problem, *timing, &mut watch, &mut keep);
+        kept?;
         let is_interrupted = comparison.as_ref().is_ok_and(|comparison| comparison.is_interrupted);
         let failures = match comparison {
             Ok(comparison) => {

@@ -109,7 +109,11 @@ impl Launched {
     fn say(&mut self, Line { rank, is_error, text }: Line) -> Result<(), Error> {
         match text.strip_prefix(ERROR) {
             Some(reason) if is_error => self.blame(rank, reason.to_owned()),
-            _ if rank == 0 && !is_error => output::print(&format!("{text}\n"))?,
+            _ if rank == 0 && !is_error => match output::print(&format!("{text}\n")) {
+                // Records go to a file, perhaps.
+                Err(error) if output::reader_has_gone(&error) => {}
+                printed => printed?,
+            },
             _ if rank == 0 => output::complain(&text),
             _ => output::complain(&format!("rank {rank}: {text}")),
         }

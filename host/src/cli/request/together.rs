@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use sgemm::distributed::Launched;
 
-use crate::cli::args;
+use super::WARMUP;
 use crate::cli::launcher::is_started_by_host;
+use crate::cli::{args, effects};
 use crate::measure::bench::Timing;
 use crate::measure::together::Wanted;
 use crate::{AccuracyClass, Error};
@@ -55,13 +56,14 @@ impl Together {
             (_, Some(launched)) => Role::Rank(launched),
         };
         check_apart(args)?;
+        effects::check_measure(args)?;
         let wanted = Wanted { grid: *grid, block: *block, chunks: *chunks };
         wanted.check(role.ranks())?;
         Ok(Some(Self {
             role,
             class: args.precision.unwrap_or_default(),
             wanted,
-            timing: Timing { warmup: args.warmup, iterations: args.iterations },
+            timing: Timing { warmup: args.warmup.unwrap_or(WARMUP), iterations: args.iterations },
             deadline: Duration::from_secs((*deadline).into()),
             timeline: timeline.clone(),
         }))
@@ -100,7 +102,12 @@ fn check_apart(args: &args::Measure) -> Result<(), Error> {
         ("--quick", args.quick, "give --size and --iterations"),
         ("--graphs", args.graphs, "collectives are queued one by one"),
         ("--full", args.emulator.full, "every block runs in any case"),
-        ("--device", args.backend.device.ordinal != 0, "each rank has a device; CUDA_VISIBLE_DEVICES says which ones"),
+        ("--same-device-as", args.same_device_as.is_some(), "rows of one GPU are compared"),
+        (
+            "--device",
+            args.backend.device.ordinal.is_some(),
+            "each rank has a device; CUDA_VISIBLE_DEVICES says which ones",
+        ),
     ];
     let stray = given.into_iter().find(|(_, is_given, _)| *is_given);
     stray.map_or(Ok(()), |(option, _, reason)| Err(Error::NotTogether { option, reason }))

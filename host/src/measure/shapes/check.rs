@@ -33,7 +33,7 @@ impl Products {
         let last = case.batch.max(1) as usize - 1;
         let mut chosen = Vec::new();
         for product in if last == 0 { vec![0] } else { vec![0, last] } {
-            // As numbered as the product, so that another one's signs are others.
+            // As numbered as the product, so that another one's weights are others.
             let problem = problem.with_seed(product as u64);
             check_host_memory(&problem)?;
             chosen.push((product, problem, operands(case, product, numbers)?));

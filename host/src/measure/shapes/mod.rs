@@ -67,9 +67,7 @@ pub fn measure(
 
     let products = Products::new(case, numbers)?;
     let check = products.check();
-    let verification = check.verify(&sequences.run(sides[0])?, step.precision)?;
-    verified(case, Kernel::Step(step), &verification)?;
-    let of_cublas = check.verify(&sequences.run(sides[1])?, baseline.precision)?;
+    verified(case, Kernel::Step(step), &check.verify(&sequences.run(sides[0])?, step.precision)?)?;
 
     let first = [sequences.time_once(sides[0])?, sequences.time_once(sides[1])?];
     let rotation = Rotation::new(first[0].min(first[1]), launches, sequences.copy_bytes()?, device.l2_bytes);
@@ -77,6 +75,10 @@ pub fn measure(
     let round_ms = f64::from(rotation.products) * (first[0] + first[1]);
     let rounds = alternate(round_ms, |rounds| Ok(pairs(sequences.time_graphs(&sides, rotation, rounds)?)))?;
     let conditions = sequences.conditions();
+    // What was timed, once more.
+    let verification = check.verify(&sequences.run_recorded(sides[0])?, step.precision)?;
+    verified(case, Kernel::Step(step), &verification)?;
+    let of_cublas = check.verify(&sequences.run_recorded(sides[1])?, baseline.precision)?;
     let calls = sequences.time_calls(&sides, rotation, CALL_ROUNDS)?;
     let calls = [0, 1].map(|side| median(calls.iter().map(|round| round[side])));
     let regret = if wanted.regret {

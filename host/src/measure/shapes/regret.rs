@@ -74,7 +74,7 @@ pub fn regret(
     let (best, factor) = fastest(&times);
     let (number, best, _) = finalists[best];
     if number != chosen.0 {
-        let c = sequences.run(number)?;
+        let c = sequences.run_recorded(number)?;
         verified(case, Kernel::Step(best), &check.verify(&c, best.precision)?)?;
     }
     Ok(Regret { best, factor, times: kernel_times })

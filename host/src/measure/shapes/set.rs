@@ -59,7 +59,7 @@ impl Set {
             let cases = random::shapes(count, seed).into_iter().map(|sizes| Case { sizes, ..*plain });
             return Ok(Self { name: name.to_owned(), cases: cases.collect(), notes: Vec::new() });
         }
-        let text = std::fs::read_to_string(name).map_err(|error| bad(error.to_string()))?;
+        let text = results::read_text(Path::new(name)).map_err(|error| bad(error.to_string()))?;
         let file =
             Path::new(name).file_name().map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned());
         Ok(Self { name: file, ..Self::parse(name, &text, plain)? })

@@ -194,15 +194,26 @@ fn case(row: &ShapeTiming) -> Option<(Case, AccuracyClass)> {
     Some((case, AccuracyClass::find(&row.class)?))
 }
 
+/// Fails where a table could not be written to that file, before there is one.
+///
+/// # Errors
+/// [`Error::Output`] where its folder is not there.
+pub fn check_folder(path: &Path) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let is_there = folder.map_or(Ok(()), |folder| fs::metadata(folder).map(drop));
+    is_there.map_err(|source| Error::Output { path: path.to_owned(), source })
+}
+
 /// Writes a table, by default to the device's file under sgemm/src/select/tables, and says where.
 ///
 /// # Errors
 /// [`Error::Output`] where it cannot be written.
 pub fn write(table: &Table, path: Option<&Path>) -> Result<PathBuf, Error> {
-    let name = || Path::new("sgemm/src/select/tables").join(file_name(&table.header.device));
-    let path = path.map_or_else(name, Path::to_owned);
+    let folder = Path::new("sgemm/src/select/tables");
+    let is_default = path.is_none();
+    let path = path.map_or_else(|| folder.join(file_name(&table.header.device)), Path::to_owned);
     let failed = |source| Error::Output { path: path.clone(), source };
-    if let Some(folder) = path.parent() {
+    if is_default {
         fs::create_dir_all(folder).map_err(failed)?;
     }
     let unfinished = path.with_extension("txt.new");

@@ -48,7 +48,7 @@ fn a_table_predicts_what_was_measured() {
     let entry = |shape| table.entries.iter().find(|entry| entry.shape == shape).map(|entry| entry.step.slug);
     assert_eq!((entry([4096; 3]), entry([4096, 4096, 16])), (Some("vectorized"), None), "of listed shapes only");
     let folder = tempfile::tempdir().unwrap();
-    let path = write(&table, Some(&folder.path().join("tuned/table.txt"))).unwrap();
+    let path = write(&table, Some(&folder.path().join("table.txt"))).unwrap();
     assert_eq!(crate::measure::tables::from_file(&path).unwrap(), table);
 }
 

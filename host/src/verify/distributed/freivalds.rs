@@ -1,8 +1,7 @@
 //! Freivalds' check of a distributed product: every row of C, and no rank has more than its part.
 //!
 //! For a vector x of random numbers, C x must be alpha\*A (B x) + beta\*C0 x. Each rank multiplies its parts of the matrices, and the
-//! vectors are added up over ranks, in f64. Two vectors of real numbers instead of signs: errors of one row would have to cancel in
-//! both. Tolerances are those of [`ErrorBound::of_signed_sum`], each term weighted by its element of x.
+//! vectors are added up over ranks, in f64. Two vectors of real numbers: errors of one row would have to cancel in both. Tolerances are those of [`ErrorBound::of_weighted_sum`], each term weighted by its element of x.
 
 use rayon::prelude::*;
 
@@ -57,11 +56,11 @@ impl Freivalds {
         let mut got = vec![[0.0; 4]; self.expected.len()];
         results.iter().for_each(|(part, operands)| add_product(&mut got, &operands.c, &part.c, &self.x));
         exchange(Combine::Sum, got.as_flattened_mut())?;
-        let terms = u32::try_from(self.x.len()).unwrap_or(u32::MAX);
+        let weights = [0, 1].map(|which| self.x.iter().map(|x| x[which].abs()).sum::<f64>());
         Ok(got.iter().zip(&self.expected).enumerate().find_map(|(row, (got, expected))| {
             (0..2).find_map(|which| {
                 let error = (got[which] - expected[which]).abs();
-                let bound = error_bound.of_signed_sum(terms, expected[2 + which], got[2 + which]);
+                let bound = error_bound.of_weighted_sum(weights[which], expected[2 + which], got[2 + which]);
                 (!within(error, bound)).then_some(Fault::Row { row, error, bound })
             })
         }))

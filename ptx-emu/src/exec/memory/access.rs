@@ -2,9 +2,10 @@
 
 use super::data::{get, put, read, write};
 use super::request::Request;
-use crate::check::AccessKind;
+use crate::check::{AccessKind, Discovery, Observed, What};
 use crate::counters::{Count, coalesce};
 use crate::exec::state::{Fault, Grid, Site, Warp};
+use crate::finding::{FindingKind, plural};
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::memory::window;
 use crate::program::{Access, Pc};
@@ -126,15 +127,26 @@ impl Site {
             footprint.touch(grid.memory, addresses, mask, bytes);
         }
         let observed = request.observed(warp, mask);
-        let found = match space {
+        let mut found = match space {
             Space::Shared => self.checks.shared(&observed),
             Space::Local => self.checks.local(&observed).into_iter().collect(),
             Space::Global => self.checks.global(grid.global_races.as_ref(), &observed),
             _ => vec![],
         };
+        if space == Space::Global && kind.reads() && grid.checks.uninitialized {
+            found.extend(forbidden_load(grid, &observed));
+        }
         for discovery in found {
             self.report(grid, pc, warp.number, discovery);
         }
         Ok(mask)
     }
+}
+
+/// The first lane that loads what kernels must not read.
+fn forbidden_load(grid: &Grid<'_>, access: &Observed<'_>) -> Option<Discovery> {
+    let lane = lanes_of(access.mask).find(|&lane| grid.memory.forbids_load(access.addresses[lane]))?;
+    let (bytes, address) = (plural(access.bytes, "byte"), access.addresses[lane]);
+    let what = What::Text(format!("reads {bytes} of global memory at {address:#x} that it must not read"));
+    Some(Discovery { kind: FindingKind::Uninitialized, lane, other: None, what })
 }

@@ -8,14 +8,14 @@ use super::workers::Workers;
 use crate::counters::{ClassCounts, Count};
 use crate::exec::state::Grid;
 use crate::finding::Finding;
-use crate::launch::{BlockIndex, Unit};
+use crate::launch::{BlockIndex, CLASSES, Unit};
 
 /// Results of a launch.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// By class of block.
     pub classes: Vec<ClassCounts>,
-    /// The blocks that ran.
+    /// The blocks of a sample.
     pub blocks: Vec<BlockIndex>,
     pub findings: Vec<Finding>,
     /// The fault that ended the launch early.
@@ -29,10 +29,11 @@ const NOTED: u64 = 64;
 pub(crate) fn run(
     grid: &Grid<'_>,
     units: &(dyn Fn(usize) -> Option<Unit> + Sync),
-    classes: usize,
+    is_sample: bool,
     threads: usize,
     go_on: &(dyn Fn(usize) -> bool + Sync),
 ) -> Outcome {
+    let classes = if is_sample { CLASSES } else { 1 };
     let outcome = Mutex::new(Outcome { classes: vec![ClassCounts::default(); classes], ..Outcome::default() });
     let (next, workers) = (AtomicUsize::new(0), Workers::new(threads.max(1)));
     let work = || {
@@ -55,7 +56,9 @@ pub(crate) fn run(
             }
             for block in cluster.blocks() {
                 class.blocks += 1;
-                ran.push(block.site.index);
+                if is_sample {
+                    ran.push(block.site.index);
+                }
                 if let Some(footprint) = block.footprint() {
                     class.sectors += footprint.sectors();
                     class.recorded_blocks += 1;

@@ -319,3 +319,22 @@ impl Scalar64 for f64 {}
 pub(super) fn bind(context: &Arc<CudaContext>) -> Result<(), Error> {
     context.bind_to_thread().map_err(|error| failed("use the device".into(), error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where NCCL is, it makes ids without a GPU, and tells what went wrong in its own words.
+    #[test]
+    fn an_id_or_one_line() {
+        match Id::new() {
+            Ok(id) => {
+                let library = Library::get().unwrap();
+                assert_eq!(library.text(SUCCESS), "no error");
+                assert_eq!(Id::from_bytes(*id.bytes()), id);
+                assert_ne!(Id::new(), Ok(id));
+            }
+            Err(error) => assert!(matches!(error, Error::NoNccl { .. } | Error::NcclTooOld { .. }), "{error}"),
+        }
+    }
+}

@@ -153,7 +153,7 @@ impl DistributedGemm {
                 }
                 Work::Prepare { gemm, operand, source, target } => {
                     let bindings = self.plan.bindings_of_prepass(*gemm, *operand, [*source, *target], base);
-                    self.gemms[*gemm].loaded().prepare(stream.raw(), *operand, &bindings)
+                    self.gemms[*gemm].prepare_raw(stream.raw(), *operand, &bindings)
                 }
                 Work::Product(product) => {
                     let bindings = self.plan.bindings_of(product, [given.alpha, given.beta], base);

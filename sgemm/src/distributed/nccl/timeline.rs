@@ -42,12 +42,17 @@ impl DistributedGemm {
     /// done. Times begin with the run on this rank. Empty where times were not kept.
     ///
     /// # Errors
-    /// [`Error::Driver`] where no run has kept them.
+    /// [`Error::Driver`] where no run has kept them, or the last one was not waited for.
     pub fn timeline(&self) -> Result<Vec<Span>, Error> {
         let Some(marks) = &self.events.marks else { return Ok(Vec::new()) };
+        let what = || "ask for the times of tasks".to_owned();
+        if self.queued.is_some() {
+            // The driver would wait for it, without a deadline.
+            return Err(Error::Driver { what: what(), code: "the run was not waited for".into() });
+        }
         let time = |event: &CudaEvent| {
             let time = marks.begin.elapsed_ms(event).map(|time_ms| f64::from(time_ms) * 1000.0);
-            time.map_err(|error| failed("ask for the times of tasks".into(), error))
+            time.map_err(|error| failed(what(), error))
         };
         let (rank, collectives) = (self.plan.rank(), collectives(&self.plan));
         let span = |(task, [start, end]): (usize, &[CudaEvent; 2])| {

@@ -57,6 +57,7 @@ impl DistributedGemm {
 
 impl Drop for DistributedGemm {
     fn drop(&mut self) {
-        let _ = self.wait(self.communicator.grace());
+        let since = self.queued.map_or(Duration::ZERO, |queued| queued.elapsed());
+        let _ = self.wait(since + self.communicator.grace());
     }
 }

@@ -4,7 +4,7 @@ use gpu_kernels::Element;
 
 use super::Plan;
 use crate::problem::Order;
-use crate::{AccuracyClass, Determinism, Error};
+use crate::{AccuracyClass, Determinism};
 
 impl Plan {
     /// The arguments that must be the same on all ranks, as numbers: always as many, in the same order.
@@ -44,12 +44,15 @@ impl Plan {
     }
 
     /// Fails where another rank was given other arguments.
-    pub(in crate::distributed) fn check_agreement(&self, other: &Self) -> Result<(), Error> {
+    #[cfg(feature = "emulator")]
+    pub(in crate::distributed) fn check_agreement(&self, other: &Self) -> Result<(), crate::Error> {
         let differs = |((name, own), (_, others)): (&(&'static str, u64), &(&'static str, u64))| {
             (own != others).then_some((*name, [*own, *others]))
         };
         match self.arguments().iter().zip(&other.arguments()).find_map(differs) {
-            Some((argument, values)) => Err(Error::Disagreement { argument, ranks: [self.rank, other.rank], values }),
+            Some((argument, values)) => {
+                Err(crate::Error::Disagreement { argument, ranks: [self.rank, other.rank], values })
+            }
             None => Ok(()),
         }
     }

@@ -1,0 +1,219 @@
+//! Tasks on their way into the streams of a GPU.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use cudarc::driver::{CudaEvent, CudaStream, DriverError};
+
+use super::copy::{HostDevice, Way};
+use super::host::Host;
+use super::pool::{lock, no_thread};
+use super::staging::Staging;
+use crate::Error;
+use crate::cuda::{CUdeviceptr, Gemm, failed};
+use crate::distributed::Queue;
+use crate::streamed::{Part, Transfer, Work};
+
+/// A run of one part on its GPU.
+pub(super) struct Run<'a> {
+    pub part: &'a Part,
+    pub host: &'a Host,
+    pub factors: [f32; 2],
+    /// Where the GPU's memory begins.
+    pub base: CUdeviceptr,
+    pub gemms: &'a [Gemm],
+    pub events: &'a [Option<CudaEvent>],
+    pub streams: &'a [Arc<CudaStream>],
+    /// Whether a GPU has failed, so that the others may end.
+    pub has_failed: &'a AtomicBool,
+}
+
+/// How far downloads are that another thread queues.
+#[derive(Default)]
+struct Progress {
+    state: Mutex<State>,
+    has_changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// All tasks of the queue before this one are queued.
+    queued: usize,
+    has_ended: bool,
+}
+
+impl Run<'_> {
+    /// Queues all tasks. With `down`, a thread of its own brings back C: it waits for what arrives, while this one is ahead.
+    ///
+    /// # Safety
+    /// The context of the streams is current, the matrices are as long as the problem says, and the GPU's memory as large as the part
+    /// says; nobody else uses that, nor the part's elements of C, nor writes to A and B, until all streams have been waited for.
+    pub unsafe fn all(&self, up: Option<&mut Staging>, down: Option<&mut Staging>) -> Result<(), Error> {
+        let Some(down) = down else {
+            // SAFETY: upheld by the caller.
+            return unsafe { self.issue(up, None) };
+        };
+        let progress = Progress::default();
+        let (sender, receiver) = sync_channel(self.part.tasks().len());
+        std::thread::scope(|scope| {
+            let progress = &progress;
+            let download = move || {
+                // SAFETY: upheld by the caller of this function, which waits for the thread.
+                let result = unsafe { self.download(down, &receiver, progress) };
+                progress.end();
+                result
+            };
+            let name = std::thread::Builder::new().name("sgemm-download".into());
+            let thread = name.spawn_scoped(scope, download).map_err(no_thread)?;
+            // SAFETY: upheld by the caller.
+            let issued = unsafe { self.issue(up, Some((&sender, progress))) };
+            drop(sender);
+            let panicked =
+                |_| Err(Error::Driver { what: "copy tiles back".into(), code: "the thread panicked".into() });
+            // Where downloads have failed, that is why.
+            thread.join().unwrap_or_else(panicked).and(issued)
+        })
+    }
+
+    /// Queues the tasks in their order; downloads go to the thread that does them, where there is one.
+    ///
+    /// # Safety
+    /// As of [`Self::all`].
+    unsafe fn issue(
+        &self,
+        mut up: Option<&mut Staging>,
+        down: Option<(&SyncSender<usize>, &Progress)>,
+    ) -> Result<(), Error> {
+        for (index, task) in self.part.tasks().iter().enumerate() {
+            if self.has_failed.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            if !task.is_needed(self.factors) {
+                continue;
+            }
+            if let (Queue::Outbound, Some((sender, _))) = (task.queue, down) {
+                if sender.send(index).is_err() {
+                    return Ok(());
+                }
+                continue;
+            }
+            if let Some((_, progress)) = down {
+                // An event that was not recorded yet would not be waited for.
+                let awaited = task.after.iter().filter(|before| self.part.tasks()[**before].queue == Queue::Outbound);
+                if !awaited.max().is_none_or(|last| progress.wait(*last)) {
+                    return Ok(());
+                }
+            }
+            self.wait(index)?;
+            // SAFETY: upheld by the caller; what the task reads is written before, and what it writes is free: its queue and the events see
+            // to that, as the plan has it.
+            unsafe { self.run(index, &task.work, up.as_deref_mut()) }?;
+            self.record(index)?;
+        }
+        Ok(())
+    }
+
+    /// Brings tiles back, as the other thread has queued what computes them.
+    ///
+    /// # Safety
+    /// As of [`Self::all`].
+    unsafe fn download(&self, down: &mut Staging, tasks: &Receiver<usize>, progress: &Progress) -> Result<(), Error> {
+        let stream = &self.streams[Queue::Outbound as usize];
+        stream.context().bind_to_thread().map_err(queue)?;
+        loop {
+            let next = match tasks.try_recv() {
+                // SAFETY: upheld by the caller.
+                Err(TryRecvError::Empty) if unsafe { down.drain(self.host) }? => continue,
+                Err(TryRecvError::Empty) => tasks.recv().ok(),
+                next => next.ok(),
+            };
+            let Some(index) = next else { break };
+            if let Work::Download(transfer) = &self.part.tasks()[index].work {
+                self.wait(index)?;
+                // SAFETY: upheld by the caller; the tile is computed, as the events say.
+                unsafe { down.download(transfer, self.host, self.base, stream) }?;
+                self.record(index)?;
+            }
+            progress.reach(index + 1);
+        }
+        // SAFETY: upheld by the caller.
+        while unsafe { down.drain(self.host) }? {}
+        Ok(())
+    }
+
+    /// Has the task's stream wait for the tasks of others that are before it.
+    fn wait(&self, index: usize) -> Result<(), Error> {
+        let task = &self.part.tasks()[index];
+        let needed = task.after.iter().filter(|before| self.part.tasks()[**before].is_needed(self.factors));
+        let mut events = needed.filter_map(|before| self.events[*before].as_ref());
+        events.try_for_each(|event| self.streams[task.queue as usize].wait(event)).map_err(queue)
+    }
+
+    fn record(&self, index: usize) -> Result<(), Error> {
+        let stream = &self.streams[self.part.tasks()[index].queue as usize];
+        self.events[index].as_ref().map_or(Ok(()), |event| event.record(stream)).map_err(queue)
+    }
+
+    /// # Safety
+    /// As of [`Self::all`], and what comes before the task is queued.
+    unsafe fn run(&self, index: usize, work: &Work, up: Option<&mut Staging>) -> Result<(), Error> {
+        let stream = &self.streams[self.part.tasks()[index].queue as usize];
+        let Self { part, base, host, .. } = *self;
+        // SAFETY: upheld by the caller. Places are within the part's memory, lines within the matrices, and the workspace of a product as
+        // large as its plan asks for: tests of the plan hold it to that.
+        unsafe {
+            match work {
+                Work::Upload(transfer) => match up.filter(|_| !host.is_locked(transfer.matrix)) {
+                    Some(up) => up.upload(transfer, host, base, stream),
+                    None => self.direct(transfer).queue(Way::ToDevice, stream.cu_stream()),
+                },
+                Work::Download(transfer) => self.direct(transfer).queue(Way::ToHost, stream.cu_stream()),
+                Work::Prepare { gemm, operand, source, target } => {
+                    let bindings = part.bindings_of_prepass(*gemm, *operand, [*source, *target], base);
+                    self.gemms[*gemm].prepare_raw(stream.cu_stream(), *operand, &bindings)
+                }
+                Work::Product(product) => {
+                    let bindings = part.bindings_of(product, self.factors, base);
+                    self.gemms[product.gemm].run_raw(stream.cu_stream(), &bindings)
+                }
+            }
+        }
+    }
+
+    fn direct(&self, transfer: &Transfer) -> HostDevice {
+        HostDevice {
+            host: self.host.at(transfer.matrix, transfer.host),
+            host_pitch: transfer.host_pitch,
+            device: self.base + transfer.device,
+            device_pitch: transfer.device_pitch,
+            bytes: transfer.bytes,
+            lines: transfer.lines,
+        }
+    }
+}
+
+impl Progress {
+    /// Waits until a task is queued; says whether it is.
+    fn wait(&self, task: usize) -> bool {
+        let mut state = lock(&self.state);
+        while state.queued <= task && !state.has_ended {
+            state = self.has_changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.queued > task
+    }
+
+    fn reach(&self, queued: usize) {
+        lock(&self.state).queued = queued;
+        self.has_changed.notify_all();
+    }
+
+    fn end(&self) {
+        lock(&self.state).has_ended = true;
+        self.has_changed.notify_all();
+    }
+}
+
+fn queue(error: DriverError) -> Error {
+    failed("queue a task".into(), error)
+}

@@ -1,0 +1,145 @@
+//! Plans run in [`ptx_emu`]: the GPUs are emulated, and copies are copies within the host's memory.
+
+use super::part::Part;
+use super::plan::Plan;
+use super::task::{Task, Transfer, Work};
+use crate::distributed::{Queue, next_random};
+use crate::emulator::{DeviceMemory, Emulator};
+use crate::plan::{Address, Buffer};
+use crate::scalar::{bytes, bytes_mut};
+use crate::{Error, Scalar};
+
+/// GPUs that are emulated. Their queues run beside each other in an order that the seed gives: any that the plan allows.
+///
+/// ```
+/// use sgemm::Problem;
+/// use sgemm::emulator::Emulator;
+/// use sgemm::streamed::{Emulation, Plan};
+///
+/// let emulator = Emulator::of("h200").expect("it is known");
+/// let plan = Plan::new(&Problem::new(20, 30, 2), emulator.device(), &[100_000; 2])?;
+/// let (a, b, mut c) = (vec![1.0_f32; 20 * 2], vec![2.0_f32; 2 * 30], vec![f32::NAN; 20 * 30]);
+/// Emulation::new(&emulator, 1).run(&plan, 1.0, &a, &b, 0.0, &mut c)?;
+/// assert_eq!(c, vec![4.0; 20 * 30]);
+/// # Ok::<(), sgemm::Error>(())
+/// ```
+pub struct Emulation<'a> {
+    emulator: &'a Emulator,
+    seed: u64,
+}
+
+impl<'a> Emulation<'a> {
+    /// GPUs that all are the emulator's.
+    #[must_use]
+    pub const fn new(emulator: &'a Emulator, seed: u64) -> Self {
+        Self { emulator, seed }
+    }
+
+    /// C = alpha\*A\*B + beta\*C.
+    ///
+    /// # Errors
+    /// [`Error::Elements`] and [`Error::ShortBuffer`], before anything runs; [`Error::OutOfMemory`]; [`Error::Emulated`] where a
+    /// kernel does what it must not.
+    pub fn run<I: Scalar, O: Scalar>(
+        &self,
+        plan: &Plan,
+        alpha: f32,
+        a: &[I],
+        b: &[I],
+        beta: f32,
+        c: &mut [O],
+    ) -> Result<(), Error> {
+        plan.check_given([I::ELEMENT, O::ELEMENT], [a.len(), b.len(), c.len()])?;
+        let mut host = Host { a: bytes(a), b: bytes(b), c: bytes_mut(c) };
+        let gpus = plan.parts().iter().map(|part| Gpu::new(part, [alpha, beta]));
+        let mut gpus = gpus.collect::<Result<Vec<_>, _>>()?;
+        let mut random = self.seed;
+        loop {
+            let ready: Vec<_> =
+                gpus.iter().enumerate().flat_map(|(number, gpu)| gpu.ready().map(move |task| (number, task))).collect();
+            if ready.is_empty() {
+                return Ok(());
+            }
+            let chosen = (next_random(&mut random) * ready.len() as f64) as usize;
+            let (number, task) = ready[chosen.min(ready.len() - 1)];
+            gpus[number].run(self.emulator, task, &mut host)?;
+        }
+    }
+}
+
+/// The caller's matrices.
+struct Host<'a> {
+    a: &'a [u8],
+    b: &'a [u8],
+    c: &'a mut [u8],
+}
+
+impl Host<'_> {
+    fn matrix(&self, matrix: Buffer) -> &[u8] {
+        match matrix {
+            Buffer::A => self.a,
+            Buffer::B => self.b,
+            _ => self.c,
+        }
+    }
+}
+
+/// A GPU: its part, and its memory.
+struct Gpu<'a> {
+    part: &'a Part,
+    memory: DeviceMemory,
+    base: Address,
+    factors: [f32; 2],
+    is_done: Vec<bool>,
+}
+
+impl<'a> Gpu<'a> {
+    fn new(part: &'a Part, factors: [f32; 2]) -> Result<Self, Error> {
+        let mut memory = DeviceMemory::default();
+        let base = memory.allocate(part.memory_bytes())?;
+        let is_done = part.tasks().iter().map(|task| !task.is_needed(factors)).collect();
+        Ok(Self { part, memory, base, factors, is_done })
+    }
+
+    /// The tasks that may run now: of each queue the first one, if nothing that it waits for is left.
+    fn ready(&self) -> impl Iterator<Item = usize> {
+        let tasks = self.part.tasks();
+        let first = |queue| (0..tasks.len()).find(|index| tasks[*index].queue == queue && !self.is_done[*index]);
+        let is_free = |task: &usize| tasks[*task].after.iter().all(|before| self.is_done[*before]);
+        Queue::ALL.into_iter().filter_map(first).filter(is_free).collect::<Vec<_>>().into_iter()
+    }
+
+    fn run(&mut self, emulator: &Emulator, index: usize, host: &mut Host<'_>) -> Result<(), Error> {
+        let (part, base) = (self.part, self.base);
+        let Task { work, .. } = &part.tasks()[index];
+        match work {
+            Work::Upload(transfer) => {
+                for (from, to) in lines(transfer) {
+                    let line = &host.matrix(transfer.matrix)[from..from + transfer.bytes as usize];
+                    self.memory.write(base + to, line)?;
+                }
+            }
+            Work::Download(transfer) => {
+                for (to, from) in lines(transfer) {
+                    self.memory.read(base + from, &mut host.c[to..to + transfer.bytes as usize])?;
+                }
+            }
+            Work::Prepare { gemm, operand, source, target } => {
+                let bindings = part.bindings_of_prepass(*gemm, *operand, [*source, *target], base);
+                emulator.prepare_raw(&part.gemms()[*gemm], *operand, &bindings, &mut self.memory)?;
+            }
+            Work::Product(product) => {
+                let bindings = part.bindings_of(product, self.factors, base);
+                emulator.run_raw(&part.gemms()[product.gemm], &bindings, &mut self.memory)?;
+            }
+        }
+        self.is_done[index] = true;
+        Ok(())
+    }
+}
+
+/// Where each line is: on the host, and in the GPU's memory.
+fn lines(transfer: &Transfer) -> impl Iterator<Item = (usize, u64)> {
+    let Transfer { host, host_pitch, device, device_pitch, lines, .. } = *transfer;
+    (0..lines).map(move |line| ((host + line * host_pitch) as usize, device + line * device_pitch))
+}
