@@ -1,7 +1,6 @@
 //! When the ranks of a distributed product compute and communicate.
 
-use results::format::significant;
-use results::format::trimmed;
+use results::format::{significant, trimmed};
 
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::grid::vertical_grid;

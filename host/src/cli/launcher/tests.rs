@@ -1,7 +1,5 @@
 //! Processes of a shell in place of ranks. Those that are never killed would run for a day, and the tests with them.
 
-use std::io::BufRead;
-
 use super::*;
 
 /// Longer than any test may take.

@@ -1,14 +1,14 @@
 //! Freivalds' check of a distributed product: every row of C, and no rank has more than its part.
 //!
 //! For a vector x of random numbers, C x must be alpha\*A (B x) + beta\*C0 x. Each rank multiplies its parts of the matrices, and the
-//! vectors are added up over ranks, in f64. Two vectors of real numbers: errors of one row would have to cancel in both. Tolerances are those of [`ErrorBound::of_weighted_sum`], each term weighted by its element of x.
+//! vectors are added up over ranks, in f64. Two vectors of real numbers: errors of one row would have to cancel in both. Tolerances are
+//! those of [`ErrorBound::of_weighted_sum`], each term weighted by its element of x.
 
 use rayon::prelude::*;
 
 use super::{Combine, Drawn, Exchange, Part};
 use crate::error::Fault;
-use crate::verify::ErrorBound;
-use crate::verify::within;
+use crate::verify::{ErrorBound, within};
 use crate::{Error, Matrix, Operands};
 
 /// Sums with the two vectors, and the sums of squares with the squares of these.
