@@ -225,6 +225,78 @@ pub enum Error {
         cases: usize,
     },
 
+    /// An option that has no meaning where several GPUs multiply together.
+    #[error("{option} cannot be combined with several GPUs: {reason}")]
+    NotTogether {
+        /// The option.
+        option: &'static str,
+        /// Why not.
+        reason: &'static str,
+    },
+
+    /// An option that has a meaning only where several GPUs multiply together.
+    #[error("{option} is about several GPUs: give --gpus, or start the program by torchrun, mpirun or srun")]
+    OneGpu {
+        /// The option.
+        option: &'static str,
+    },
+
+    /// A grid of another number of ranks.
+    #[error("--grid {grid} has {has} ranks, and {ranks} are there: give one whose numbers multiply to {ranks}")]
+    Grid {
+        /// The grid.
+        grid: String,
+        /// Its ranks.
+        has: usize,
+        /// Those that there are.
+        ranks: usize,
+    },
+
+    /// More ranks than GPUs.
+    #[error("--gpus {asked}, and {}; check CUDA_VISIBLE_DEVICES, or start one process per GPU on several machines by torchrun, mpirun or srun", match count {
+        1 => "this machine has one CUDA device".to_owned(),
+        _ => format!("this machine has {count} CUDA devices"),
+    })]
+    TooFewGpus {
+        /// What was asked for.
+        asked: usize,
+        /// Devices that there are.
+        count: usize,
+    },
+
+    /// Another number of ranks than a launcher started.
+    #[error("--gpus {asked}, and the launcher started {ranks} processes: leave out --gpus, or start as many")]
+    OtherRanks {
+        /// What was asked for.
+        asked: usize,
+        /// Processes.
+        ranks: usize,
+    },
+
+    /// A rank's process that cannot be started.
+    #[error("cannot start rank {rank}: {source}")]
+    Launch {
+        /// The rank.
+        rank: usize,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+
+    /// A distributed result that is wrong.
+    #[error("the product over {ranks} GPUs at m = {m}, n = {n}, k = {k} is not verified: {fault}")]
+    NotVerifiedTogether {
+        /// Ranks.
+        ranks: usize,
+        /// Rows of C.
+        m: u32,
+        /// Columns of C.
+        n: u32,
+        /// Length of the sums.
+        k: u32,
+        /// The first thing found wrong, and on which rank.
+        fault: String,
+    },
+
     /// [`crate::Stop`] was raised while this went on.
     #[error("interrupted")]
     Interrupted,
@@ -272,6 +344,11 @@ impl Error {
             )
             | Self::Scalars { .. }
             | Self::UnknownModel { .. }
+            | Self::NotTogether { .. }
+            | Self::OneGpu { .. }
+            | Self::Grid { .. }
+            | Self::TooFewGpus { .. }
+            | Self::OtherRanks { .. }
             | Self::NotComparable { .. } => 2,
             Self::Interrupted => 130,
             _ => 1,

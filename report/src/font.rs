@@ -9,6 +9,7 @@ use skrifa::{FontRef, MetadataProvider};
 pub(crate) const FILES: [&[u8]; 2] = [notosans::REGULAR_TTF, notosans::BOLD_TTF];
 
 /// The family's name.
+#[cfg(feature = "png")]
 pub(crate) const FAMILY: &str = "Noto Sans";
 
 /// What browsers take: their own.

@@ -1,7 +1,7 @@
 //! What runs left, for people to look at: pictures, as SVG and PNG, and one page of HTML that needs nothing else.
 //! [`Canvas`] and its palette draw these, and the book's drawings of tiles.
 //!
-//! [`Report`] takes one or several [`Run`]s and shows them side by side; [`write()`] puts everything into a folder. All
+//! [`Report`] takes one or several [`Run`]s and shows them side by side; `write` puts everything into a folder. All
 //! figures are those of the [`results`] crate, so that the page, the README and the book cannot differ.
 //!
 //! ```
@@ -33,9 +33,13 @@ mod place;
 mod scale;
 mod table;
 mod theme;
+mod timeline;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+#[cfg(feature = "png")]
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 pub use canvas::{Anchor, Canvas, Layout, Type};
 pub use error::Error;
@@ -43,6 +47,7 @@ pub use picture::{LeftOut, Picture};
 use results::{Peers, Run};
 pub use table::Table;
 pub use theme::Theme;
+pub use timeline::{Lane, TaskKind, TimedTask, timeline};
 
 use crate::data::Data;
 
@@ -98,6 +103,7 @@ impl<'a> Report<'a> {
 ///
 /// # Errors
 /// [`Error::Nothing`] without runs, [`Error::Write`], [`Error::Png`].
+#[cfg(feature = "png")]
 pub fn write(folder: &Path, runs: &[Run], peers: &Peers) -> Result<Vec<PathBuf>, Error> {
     if runs.is_empty() {
         return Err(Error::Nothing);
@@ -112,6 +118,7 @@ pub fn write(folder: &Path, runs: &[Run], peers: &Peers) -> Result<Vec<PathBuf>,
 }
 
 /// Writes the files beside those that they replace, then puts them in their place: all of them, or none where one cannot be written.
+#[cfg(feature = "png")]
 fn write_all(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<Vec<PathBuf>, Error> {
     let failed = |path: &Path, source| Error::Write { path: path.to_owned(), source };
     let new: Vec<_> = files.iter().map(|(name, _)| folder.join(format!(".{name}.new"))).collect();

@@ -1,12 +1,15 @@
 //! A picture: a drawing for pages, another one for phones, and the figures as a table.
 
+#[cfg(feature = "png")]
 use std::sync::{Arc, LazyLock};
 
 use maud::{Markup, html};
+#[cfg(feature = "png")]
 use resvg::{tiny_skia, usvg};
 
 use crate::canvas::{Drawing, Layout};
 use crate::document::{Document, pixel};
+#[cfg(feature = "png")]
 use crate::error::Error;
 use crate::font;
 use crate::table::Table;
@@ -15,6 +18,7 @@ use crate::theme::Theme;
 /// Pixels around a picture that stands alone.
 const MARGIN: f64 = 20.0;
 
+#[cfg(feature = "png")]
 /// Pixels of a PNG for one of the picture.
 const ZOOM: f32 = 2.0;
 
@@ -95,6 +99,7 @@ impl Picture {
         }
     }
 
+    #[cfg(feature = "png")]
     /// Twice as large, in pixels.
     ///
     /// # Errors
@@ -111,6 +116,7 @@ impl Picture {
     }
 }
 
+#[cfg(feature = "png")]
 /// Reads an SVG, its texts in the font that comes along.
 pub(crate) fn parse(svg: &str) -> Result<usvg::Tree, usvg::Error> {
     static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {

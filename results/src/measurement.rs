@@ -70,7 +70,7 @@ pub struct Measurement {
     pub gflops: f64,
     /// Speed as a share of cuBLAS's in the same arithmetic and run: of SGEMM's where the kernel is as accurate.
     pub percent_of_cublas: Option<f64>,
-    /// Speed as a share of the device's peak in this arithmetic at its highest SM clock: of the FMA units in fp32, of the tensor
+    /// Speed as a share of the device's peak, or that of all GPUs, in this arithmetic at its highest SM clock: of the FMA units in fp32, of the tensor
     /// cores (dense) in f16, bf16 and tf32, of a third of that in fp16x3 and tf32x3. In schema 1: of the FMA units.
     pub percent_of_peak: Option<f64>,
     /// The step that this one changes.
@@ -78,6 +78,12 @@ pub struct Measurement {
     /// How many times as fast as its base, where that is in the same run and computes in the same arithmetic. In schema 1: in
     /// any arithmetic.
     pub speedup_over_base: Option<f64>,
+    /// GPUs that multiplied together, each with its part of the matrices; `null` where one had all of them.
+    pub gpus: Option<usize>,
+    /// How these parts were dealt out, such as `2x2 panels, 4x8 chunks`: GPUs along m and n, and in how many pieces they gather.
+    pub scheme: Option<String>,
+    /// The speed of all GPUs over that of one alone in the same run, divided by their number: 1 where nothing is lost.
+    pub efficiency: Option<f64>,
     /// The normwise relative error ||C - reference|| / ||reference||, Frobenius, against f64.
     #[serde(deserialize_with = "or_nan")]
     pub rel_error: f64,
@@ -131,10 +137,11 @@ impl Measurement {
         peak_gflops(&self.precision, capability, self.sm_count?, self.max_sm_clock_mhz?)
     }
 
-    /// Its speed as a share of [`Self::peak_gflops`], in percent: computed, since records of schema 1 have another peak's.
+    /// Its speed as a share of [`Self::peak_gflops`] of all GPUs, in percent: computed, since records of schema 1 have another peak's.
     #[must_use]
     pub fn of_peak(&self) -> Option<f64> {
-        self.peak_gflops().map(|peak| 100.0 * self.gflops / peak)
+        let gpus = self.gpus.unwrap_or(1) as f64;
+        self.peak_gflops().map(|peak| 100.0 * self.gflops / (gpus * peak))
     }
 
     /// m, n and k.

@@ -16,6 +16,8 @@ pub struct Run {
     pub name: String,
     /// Kernels on problems, verified and timed.
     pub measurements: Vec<Measurement>,
+    /// Products over several GPUs, and on one of them beside these: they are kept apart, since no kernel is timed by itself.
+    pub distributed: Vec<Measurement>,
     /// What was counted of steps.
     pub counters: Vec<Counters>,
     /// Errors on kinds of inputs.
@@ -77,6 +79,7 @@ impl Run {
     /// Adds a record after those of its kind.
     pub fn add(&mut self, record: Record) {
         match record {
+            Record::Measurement(record) if record.gpus.is_some() => self.distributed.push(*record),
             Record::Measurement(record) => self.measurements.push(*record),
             Record::Counters(record) => self.counters.push(*record),
             Record::Accuracy(record) => self.accuracy.push(*record),
@@ -93,7 +96,11 @@ impl Run {
     /// Whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.measurements.is_empty() && self.counters.is_empty() && self.accuracy.is_empty() && self.shapes.is_empty()
+        let Self { measurements, distributed, counters, accuracy, shapes, .. } = self;
+        [measurements, distributed].iter().all(|rows| rows.is_empty())
+            && counters.is_empty()
+            && accuracy.is_empty()
+            && shapes.is_empty()
     }
 
     /// The file in `folder` whose measurements have the latest date; folders in it do not count. `None` without any.
@@ -222,6 +229,20 @@ mod tests {
         assert!(!error.contains(char::is_control), "{error}");
         let long = format!(r#"{{"record": "{}", "schema": 2}}"#, "x".repeat(1_000_000));
         assert!(Run::parse("x", &long).unwrap_err().to_string().len() < 1000);
+    }
+
+    #[test]
+    fn what_several_gpus_did_is_kept_apart() {
+        let text = include_str!("../../docs/results/2026-11-22-h200.jsonl");
+        let one = Run::parse("x", text).unwrap();
+        assert!(!one.measurements.is_empty() && one.distributed.is_empty());
+        let mut row = one.measurements[0].clone();
+        row.gpus = Some(4);
+        let together = Record::from(row.clone());
+        let run = Run::parse("x", &serde_json::to_string(&together).unwrap()).unwrap();
+        assert!(run.measurements.is_empty() && run.of(row.step(), &row.precision, row.shape()).is_none());
+        assert_eq!(run.distributed, [row.clone()]);
+        assert_eq!(row.of_peak(), one.measurements[0].of_peak().map(|percent| percent / 4.0));
     }
 
     #[test]

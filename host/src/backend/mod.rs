@@ -13,6 +13,7 @@ mod kernel;
 mod open;
 mod provenance;
 pub mod ptx;
+mod ranks;
 mod rotation;
 mod stop;
 
@@ -24,6 +25,7 @@ pub(crate) use kernel::workspace_bytes;
 pub use open::{BackendChoice, Opened, Options, open};
 pub(crate) use provenance::now;
 pub use ptx::PtxSource;
+pub use ranks::Ranks;
 pub use rotation::Rotation;
 pub use stop::Stop;
 

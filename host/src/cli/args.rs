@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+mod together;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::shape::Shape;
@@ -10,6 +12,7 @@ use crate::AccuracyClass;
 use crate::backend::{Op, Order};
 use crate::measure::accuracy::Inputs;
 use crate::output::Format;
+pub use together::Together;
 
 /// Under which `--help` shows how kernels are timed.
 const TIMING: &str = "Timing";
@@ -25,6 +28,7 @@ Examples:
   host --precision fp32                      the fastest kernel of accuracy class fp32, tensor cores included
   host --m 1000 --n 7 --k 64 --beta -0.5     any shape: C = A*B - 0.5*C
   host --backend emulator --full --size 512  every block, without a GPU
+  host --gpus 4 --size 16384                 one product over four GPUs, and how much faster that is than one
   host explain 2d-tiling --size 1024         why a step is fast: its counters beside those of its base
   host counters --size 1024                  the same for all steps, side by side
   host accuracy                              errors against f64 on hard inputs, beside those of SGEMM
@@ -99,6 +103,8 @@ pub struct Measure {
     /// Untimed launches before them [default: 2]
     #[arg(long, help_heading = TIMING, value_name = "N", value_parser = clap::value_parser!(u32).range(..=i64::from(MAX_LAUNCHES)))]
     pub warmup: Option<u32>,
+    #[command(flatten)]
+    pub together: Together,
     #[command(flatten)]
     pub backend: Backend,
     /// Hand all that a step launches to the CUDA device in one piece, as a CUDA graph

@@ -1,6 +1,8 @@
 //! Ctrl-C: the first one ends what goes on, and what there is by then is written; the second one ends the program. SIGTERM, which
 //! job schedulers send, does what the first one does, however often it comes.
 
+use std::process::ExitStatus;
+
 use crate::Stop;
 use indicatif::ProgressBar;
 
@@ -22,6 +24,28 @@ pub fn stop(bar: &ProgressBar) -> Stop {
     #[cfg(unix)]
     on_termination(stop.clone(), bar.clone());
     stop
+}
+
+/// From here on, Ctrl-C does this.
+pub fn instead(act: impl FnMut() + Send + 'static) {
+    // As above.
+    let _ = ctrlc::set_handler(act);
+}
+
+/// Whether it was Ctrl-C that ended a process.
+#[cfg(unix)]
+pub fn has_ended(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+
+    /// SIGINT, on every system.
+    const SIGINT: i32 = 2;
+    status.signal() == Some(SIGINT)
+}
+
+/// Whether it was Ctrl-C that ended a process.
+#[cfg(not(unix))]
+pub fn has_ended(_: ExitStatus) -> bool {
+    false
 }
 
 /// Raises the flag at SIGTERM. Not at SIGHUP, which `nohup` tells programs to ignore.

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod effects;
 mod interrupt;
+mod launcher;
 mod progress;
 mod request;
 mod shape;

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod together;
+
 use gpu_kernels::{STEPS, Step};
 use results::Run;
+use sgemm::distributed::Launched;
 
 use super::args::{self, BackendName, Command, CommandLine, ExplanationFormat};
 use super::effects;
@@ -20,6 +23,7 @@ use crate::measure::tables::{self, Table};
 use crate::measure::tune;
 use crate::output::Format;
 use crate::{AccuracyClass, Error, Problem, PtxSource};
+pub use together::{Role, Together};
 
 /// The kernel where none is given.
 const DEFAULT_KERNEL: &str = "auto";
@@ -61,6 +65,8 @@ pub struct RunRequest {
 pub enum Task {
     /// Kernels are verified and timed.
     Measure(Box<Measurement>),
+    /// A product is distributed over several GPUs, verified and timed.
+    Together(Together),
     /// A step is counted beside its base.
     Explain(&'static Step),
     /// The errors of kernels are compared with those of SGEMM.
@@ -151,6 +157,11 @@ impl Problems {
         Ok(problems)
     }
 
+    /// What operands are drawn from.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// The problems where the emulator runs them, or a device does.
     ///
     /// # Errors
@@ -181,6 +192,9 @@ impl RunRequest {
     }
 
     fn measure(args: args::Measure) -> Result<Self, Error> {
+        if let Some(together) = Together::new(&args, Launched::from_environment()?)? {
+            return Self::together(args, together);
+        }
         effects::check_measure(&args)?;
         let default = if args.quick { ALL } else { DEFAULT_KERNEL };
         let kernels = selection(&args.kernel)?.map_or_else(|| Selection::parse(&[default]), Ok)?;
@@ -209,6 +223,14 @@ impl RunRequest {
         }
         let task = Task::Measure(Box::new(Measurement { kernels, timing, table, baseline, is_quick: args.quick }));
         let (format, json) = output(args.records)?;
+        Ok(Self { task, problems, backend: args.backend.backend.into(), options, format, json })
+    }
+
+    fn together(args: args::Measure, together: Together) -> Result<Self, Error> {
+        let problems = Problems::new(&args.common, Some(&args.scalars), vec![Shape::Together])?;
+        let options = emulated(&args.emulator.model, &args.common)?;
+        let (format, json) = output(args.records)?;
+        let task = Task::Together(together);
         Ok(Self { task, problems, backend: args.backend.backend.into(), options, format, json })
     }
 

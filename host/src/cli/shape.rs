@@ -6,6 +6,9 @@ use crate::measure::sizes;
 /// The size where none is given.
 pub const DEFAULT_SIZE: u32 = 4096;
 
+/// The same for several GPUs that are emulated: every block of every rank runs.
+const EMULATED_TOGETHER: u32 = 256;
+
 /// What a size stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -17,6 +20,8 @@ pub enum Shape {
     Ladder,
     /// `growth`.
     Growth,
+    /// m = n = k for several GPUs: at a size that suits the backend.
+    Together,
     /// m = n at several k, for accuracy: at this m, or at one that suits the backend.
     AllLengths(Option<u32>),
 }
@@ -28,6 +33,7 @@ impl Shape {
         match self {
             Self::Square(size) => vec![[size; 3]],
             Self::Exact(shape) => vec![shape],
+            Self::Together => vec![[if is_emulated { EMULATED_TOGETHER } else { DEFAULT_SIZE }; 3]],
             Self::Ladder if is_emulated => squares(sizes::EMULATED),
             Self::Ladder => squares(sizes::MEASURED),
             Self::Growth => squares(sizes::GROWTH),

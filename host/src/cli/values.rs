@@ -1,6 +1,7 @@
 //! How the values of options are read.
 
 use gpu_kernels::MAX_SIZE;
+use sgemm::distributed::{Chunks, Grid};
 
 use super::shape::{DEFAULT_SIZE, Shape};
 use crate::AccuracyClass;
@@ -39,6 +40,33 @@ pub fn precision(name: &str) -> Result<AccuracyClass, String> {
 pub fn inputs(name: &str) -> Result<Inputs, String> {
     let names = || Inputs::ALL.map(Inputs::name).join(", ");
     Inputs::find(name).ok_or_else(|| format!("there are no inputs '{name}'; the kinds: {}", names()))
+}
+
+/// `RxC` or `RxCxL`.
+pub fn grid(text: &str) -> Result<Grid, String> {
+    let grid = match counts(text)?[..] {
+        [rows, columns] => Some(Grid { rows, columns, layers: 1 }),
+        [rows, columns, layers] => Some(Grid { rows, columns, layers }),
+        _ => None,
+    };
+    grid.ok_or_else(|| format!("'{text}' is no grid: give RxC, such as 2x4, or RxCxL"))
+}
+
+/// `MxN`.
+pub fn chunks(text: &str) -> Result<Chunks, String> {
+    match counts(text)?[..] {
+        [m, n] => Ok(Chunks { m, n }),
+        _ => Err(format!("'{text}' is no number of pieces along m and n: give MxN, such as 4x8")),
+    }
+}
+
+/// Numbers from 1 to 65535 with an `x` between them.
+fn counts(text: &str) -> Result<Vec<usize>, String> {
+    let count = |part: &str| part.parse::<u16>().ok().filter(|count| *count > 0).map(usize::from);
+    text.split('x')
+        .map(count)
+        .collect::<Option<_>>()
+        .ok_or_else(|| format!("'{text}': give numbers from 1 to 65535, such as 2x4"))
 }
 
 /// `nn`, `nt`, `tn` or `tt`.

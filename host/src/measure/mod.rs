@@ -9,4 +9,5 @@ mod rows;
 pub mod shapes;
 pub mod sizes;
 pub mod tables;
+pub mod together;
 pub mod tune;

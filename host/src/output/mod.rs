@@ -29,6 +29,8 @@ mod records;
 mod shapes;
 mod table;
 mod terminal;
+mod timeline;
+mod together;
 
 pub use accuracy::{accuracy, accuracy_summary};
 pub use csv::csv;
@@ -41,3 +43,5 @@ pub use shapes::shapes;
 pub use table::table;
 use terminal::JsonFile;
 pub(crate) use terminal::{complain, print, print_clap, reader_has_gone};
+pub(crate) use timeline::draw_timeline;
+pub use together::together;

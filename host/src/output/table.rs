@@ -7,10 +7,10 @@ use super::Row;
 use crate::measure::bench::Comparison;
 
 /// A column: its header, and what it shows of a row.
-struct Column {
-    header: &'static str,
+pub(super) struct Column {
+    pub(super) header: &'static str,
     is_text: bool,
-    cell: fn(&Row) -> String,
+    pub(super) cell: fn(&Row) -> String,
 }
 
 impl Column {
@@ -58,8 +58,8 @@ const PERCENT_OF_PEAK: Column = Column::number("% of peak", |row| or_dash(row.of
 const SPEEDUP: Column = Column::number("x base", |row| or_dash(row.speedup_over_base, times));
 /// Shown where a kernel has any to speak of.
 const WORKSPACE: Column = Column::number("workspace MiB", |row| format!("{:.2}", workspace_mib(row)));
-const REL_ERROR: Column = Column::number("rel. error", |row| error(row.rel_error));
-const VERIFIED: Column = Column::number("verified", |row| {
+pub(super) const REL_ERROR: Column = Column::number("rel. error", |row| error(row.rel_error));
+pub(super) const VERIFIED: Column = Column::number("verified", |row| {
     match row.verified {
         true => "yes",
         false if row.is_baseline() => FAILED_BASELINE,
@@ -92,7 +92,7 @@ pub fn table(comparison: &Comparison) -> String {
     text
 }
 
-fn title(row: &Row) -> String {
+pub(super) fn title(row: &Row) -> String {
     let Row { m, n, k, alpha, beta, seed, .. } = row;
     format!("SGEMM m = {m}, n = {n}, k = {k}, alpha = {alpha}, beta = {beta}, seed = {seed}")
 }

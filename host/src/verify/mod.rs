@@ -7,6 +7,7 @@
 
 mod comparison;
 mod coverage;
+pub mod distributed;
 pub mod element;
 mod error_bound;
 mod freivalds;

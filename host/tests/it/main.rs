@@ -5,6 +5,8 @@ mod choosing;
 mod cli;
 #[cfg(unix)]
 mod interrupt;
+mod options;
 mod output;
 mod program;
 mod readme;
+mod together;

@@ -17,8 +17,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sgemm", &["gpu-kernels", "ptx-emu"]),
     ("sgemm-blas", &["sgemm"]),
     ("results", &[]),
-    ("host", &["gpu-kernels", "ptx-emu", "results", "sgemm"]),
     ("report", &["gpu-kernels", "results"]),
+    ("host", &["gpu-kernels", "ptx-emu", "report", "results", "sgemm"]),
     ("xtask", &["cuda_builder", "gpu-kernels", "report", "results"]),
 ];
 

@@ -22,6 +22,15 @@ pub(super) fn open(ordinal: usize) -> Result<Handle, Error> {
     }
 }
 
+/// How many devices the driver sees.
+///
+/// # Errors
+/// [`Error::NoDriver`], [`Error::NoDevice`] without any, and what the driver says.
+pub fn device_count() -> Result<usize, Error> {
+    open(0)?;
+    Ok(Handle::num_devices().context("count the CUDA devices")? as usize)
+}
+
 /// Asks the device what a report says about it. cuBLAS's version is left open until cuBLAS is loaded.
 pub(super) fn describe(handle: Handle, monitor: Option<&Monitor>) -> Result<Device, Error> {
     let attribute = |which| attribute(handle, which);

@@ -78,6 +78,11 @@ impl DeviceOperands {
         Ok(Operands { a: self.a.download("A")?, b: self.b.download("B")?, c: self.download_c()? })
     }
 
+    /// Where the rows of A, B and C begin.
+    pub(super) fn addresses(&self) -> [u64; 3] {
+        [&self.a, &self.b, &self.c].map(DeviceMatrix::interior)
+    }
+
     /// Copies C back.
     pub(super) fn download_c(&self) -> Result<Matrix, Error> {
         self.c.download("C")
@@ -131,6 +136,6 @@ impl<'a> Gemm<'a> {
 
     /// Where A, B and C begin. From there on, m * lda and k * ldb elements can be read, and m * ldc read and written.
     pub(super) fn addresses(&self) -> [u64; 3] {
-        [&self.operands.a, &self.operands.b, &self.operands.c].map(DeviceMatrix::interior)
+        self.operands.addresses()
     }
 }

@@ -17,12 +17,14 @@ mod estimate;
 mod launch;
 mod model;
 mod operands;
+mod ranks;
 
 pub use estimate::Estimator;
 pub use launch::Launched;
 use launch::{Run, Runner};
 pub use model::{find_model, model_for};
 use operands::EmulatedOperands;
+pub use ranks::EmulatedRanks;
 
 /// How long one kernel runs on one problem before blocks are left out, unless all of them are asked for.
 pub const BUDGET: Duration = Duration::from_secs(3);

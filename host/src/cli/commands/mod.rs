@@ -6,6 +6,7 @@ mod explain;
 mod list;
 mod measure;
 mod shapes;
+mod together;
 mod tune;
 
 pub use list::list;
@@ -19,6 +20,7 @@ use crate::output;
 pub fn run(request: &RunRequest) -> Result<u8, Error> {
     match &request.task {
         Task::Measure(measurement) => measure::measure(request, measurement),
+        Task::Together(together) => together::together(request, together),
         Task::Explain(step) => explain::explain(request, step),
         Task::Accuracy(study) => accuracy::accuracy(request, study),
         Task::Counters(steps) => counters::counters(request, steps),
