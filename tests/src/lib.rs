@@ -12,6 +12,7 @@ pub mod conformance;
 pub mod contract;
 pub mod cpu;
 pub mod fused;
+pub mod grading;
 pub mod launches;
 pub mod layouts;
 pub mod orders;

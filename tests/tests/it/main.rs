@@ -7,6 +7,7 @@ mod agree;
 mod barriers;
 mod contract;
 mod counters;
+mod grading;
 mod paths;
 mod ptx;
 mod registry;
