@@ -6,6 +6,7 @@ use gpu_kernels::Step;
 use host::PtxSource;
 use host::backend::emulator::{EmulatorBackend, MODELS, Model, model_for};
 
+pub mod adversary;
 #[allow(clippy::missing_errors_doc, reason = "a test fails with what went wrong in the browser")]
 pub mod browser;
 pub mod conformance;

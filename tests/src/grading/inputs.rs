@@ -114,9 +114,10 @@ impl Kind {
             Self::Demmel4(_) | Self::Demmel6(_) => {
                 (draw(m * k, || rng.random_range(1.0..2.0)), draw(k * n, || rng.random_range(1.0..2.0)))
             }
-            Self::Integers => {
-                (draw(m * k, || f64::from(rng.random_range(-31..=31))), draw(k * n, || f64::from(rng.random_range(-31..=31))))
-            }
+            Self::Integers => (
+                draw(m * k, || f64::from(rng.random_range(-31..=31))),
+                draw(k * n, || f64::from(rng.random_range(-31..=31))),
+            ),
             _ => (draw(m * k, || normal(rng)), draw(k * n, || normal(rng))),
         };
         match self {

@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod addresses;
+mod adversary;
 mod agree;
 mod barriers;
 mod contract;
