@@ -5,7 +5,7 @@ use super::{Arithmetic, Window};
 /// An upper bound of the c of any product with alpha = 1 and beta = 0; none where nothing is proven: f16 needs a window of at most 19.
 ///
 /// The split loses 2 u of each operand, in f16 twice as much for each binade beyond 17, and 4 u for lo\*lo. Of a k-tile each product loses
-/// half a u by alignment, each MMA of hi\*hi 2 u by truncation, and the small MMAs 0.05 u. Sums of k-tiles round r times.
+/// half a u by alignment, each MMA of hi\*hi 2 u by truncation, and the small MMAs 0.1 u. Sums of k-tiles round r times.
 #[must_use]
 pub fn proven(arithmetic: Arithmetic, k: usize, window: Window) -> Option<f64> {
     let (per_mma, operand) = match (arithmetic, window) {
@@ -15,7 +15,7 @@ pub fn proven(arithmetic: Arithmetic, k: usize, window: Window) -> Option<f64> {
     };
     let split = 2.0 * operand + 4.0;
     let products = k.min(2 * per_mma);
-    let k_tile = products as f64 / 2.0 + 2.0 * products.div_ceil(per_mma) as f64 + 0.05;
+    let k_tile = products as f64 / 2.0 + 2.0 * products.div_ceil(per_mma) as f64 + 0.1;
     let k_tiles = k.div_ceil(2 * per_mma);
     let inner = 1 << ((usize::BITS - k_tiles.leading_zeros()) / 2);
     let roundings = inner + k_tiles.div_ceil(inner) - 2;

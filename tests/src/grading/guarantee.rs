@@ -22,6 +22,9 @@ pub fn bound(k: usize, is_on_tensor_cores: bool) -> f64 {
 /// The smallest c for which all elements of a computed C' meet |C - C'| <= u (c |alpha| |A||B| + 3 |beta C|) + (|alpha| k + 2) 2^-149.
 /// Infinite where none is: an element is NaN or infinite and should not be, or is finite and should not be. Of an element whose terms
 /// |A||B| reach the end of f32, a sum may overflow on its way: only a NaN that this does not explain is an error there.
+///
+/// # Panics
+/// If `computed` does not have the elements of C.
 #[must_use]
 pub fn grade(case: &Case, computed: &[f32]) -> f64 {
     let elements = reference(case);
