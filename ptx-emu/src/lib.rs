@@ -67,3 +67,8 @@ pub use memory::{GlobalMemory, Pointer, Swizzle, TensorMap, TensorMapError};
 pub use model::{device, occupancy};
 pub use program::ParamInfo;
 pub use types::{Space, Type};
+
+/// What the tensor cores compute, without a kernel.
+pub mod tensor_core {
+    pub use crate::ops::tensor_core::{Format, k_step};
+}

@@ -6,12 +6,14 @@ use gpu_kernels::Step;
 use host::PtxSource;
 use host::backend::emulator::{EmulatorBackend, MODELS, Model, model_for};
 
+pub mod adversary;
 #[allow(clippy::missing_errors_doc, reason = "a test fails with what went wrong in the browser")]
 pub mod browser;
 pub mod conformance;
 pub mod contract;
 pub mod cpu;
 pub mod fused;
+pub mod grading;
 pub mod launches;
 pub mod layouts;
 pub mod mutants;

@@ -29,15 +29,19 @@ const NAN: i16 = 12_001;
 
 /// The element type of A and B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
+    /// f16, in the lower half of a word.
     F16,
+    /// bfloat16, in the lower half of a word.
     Bf16,
+    /// TF32: the last 13 bits are ignored.
     Tf32,
 }
 
 impl Format {
     /// Elements of a row in one k-step.
-    pub(crate) const fn depth(self) -> usize {
+    #[must_use]
+    pub const fn depth(self) -> usize {
         32 / self.bytes()
     }
 
@@ -124,6 +128,30 @@ impl Columns {
         );
         columns
     }
+}
+
+/// One k-step of `wgmma` on 16 rows of A, 16 columns of B and their accumulators: the arithmetic that a kernel in the emulator gets,
+/// for models of kernels that are to be fast. The elements of `a` are by row and k, those of `b` by k and column; of a format with
+/// fewer than 16 elements in a k-step, the others are not read.
+///
+/// ```
+/// use ptx_emu::tensor_core::{Format, k_step};
+///
+/// let one = 0x3c00; // of f16
+/// let (mut a, mut acc) = ([[0; 16]; 16], [[0.5; 16]; 16]);
+/// a[2][0] = one;
+/// k_step(Format::F16, &a, &[[one; 16]; 16], &mut acc);
+/// assert_eq!((acc[2], acc[3]), ([1.5; 16], [0.5; 16]));
+/// ```
+pub fn k_step(
+    format: Format,
+    a: &[[u32; MAX_DEPTH]; ROWS],
+    b: &[[u32; WIDTH]; MAX_DEPTH],
+    acc: &mut [[f32; WIDTH]; ROWS],
+) {
+    let simd = pulp::Arch::new();
+    let rows = std::array::from_fn(|row| Row::new(format, &a[row], false));
+    multiply(simd, format, &rows, &Columns::new(simd, format, b), acc);
 }
 
 /// Accumulates the product of each row and column.

@@ -3,10 +3,12 @@
 
 mod accuracy;
 mod addresses;
+mod adversary;
 mod agree;
 mod barriers;
 mod contract;
 mod counters;
+mod grading;
 mod mutants;
 mod paths;
 mod ptx;
