@@ -15,7 +15,7 @@ pub struct Together {
     /// srun start the program, once for each GPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub gpus: Option<u16>,
-    /// How the GPUs are arranged: RxC along m and n, or RxCxL with L parts of k [default: as is predicted to be the fastest]
+    /// How the GPUs are arranged: RxC along m and n, or RxCxL with L layers along k [default: as is predicted to be the fastest]
     #[arg(long, value_name = "RxC", value_parser = grid)]
     pub grid: Option<Grid>,
     /// Deal the matrices out in blocks of N x N elements, block-cyclically as ScaLAPACK does, instead of in one panel for each GPU
