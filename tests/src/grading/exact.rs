@@ -23,7 +23,7 @@ impl Element {
     }
 }
 
-/// Every element of C, row by row. Products of two f32 are exact in f64 and their sums are compensated: T. Ogita, S. M. Rump and
+/// Every element of C, row by row. Products of two f32 are exact in f64, and the sum is compensated: T. Ogita, S. M. Rump and
 /// S. Oishi, "Accurate sum and dot product", 2005. Infinities and NaN come out as those of any order of summation that does not
 /// overflow on its way.
 #[must_use]
