@@ -23,11 +23,7 @@ impl Element {
     }
 }
 
-<<<<<<< HEAD
 /// Every element of C, row by row. Products of two f32 are exact in f64 and are added with compensation: T. Ogita, S. M. Rump and
-=======
-/// Every element of C, row by row. Products of two f32 are exact in f64, and the sum is compensated: T. Ogita, S. M. Rump and
->>>>>>> grade
 /// S. Oishi, "Accurate sum and dot product", 2005. Infinities and NaN come out as those of any order of summation that does not
 /// overflow on its way.
 #[must_use]
