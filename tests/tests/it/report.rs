@@ -34,7 +34,8 @@ fn json_has_the_fixed_keys() {
         assert_eq!((&row["verified"], &row["modelled"]), (&Value::Bool(true), &Value::Bool(false)));
         assert!(row["workspace_bytes"].is_number());
         assert_eq!((&row["sampled_blocks"], &row["blocks"]), (&Value::Null, &Value::Null));
-        assert_eq!(row["time_ms"], 2.5);
+        // The median of 1, 2, 3, and of 1 for the last, which is timed by itself.
+        assert_eq!(row["time_ms"], 1.5);
         assert_eq!(row["percent_of_cublas"], Value::Null);
         // A base in another arithmetic is none to be compared with.
         let base = step.base.and_then(gpu_kernels::find).filter(|base| base.precision == step.precision);
