@@ -87,8 +87,9 @@ impl<'a> Search<'a> {
     fn cuts(&self, [rows, columns]: &[Range<usize>; 2], shortest: usize, limit: u64) -> Vec<Cut> {
         let [m, n, k] = [rows.len(), columns.len(), self.problem.k];
         let element = u64::from(self.problem.input.bytes());
-        // Where all of A and B has room, there is no reason to cut k.
+        // Where all of A and B has room there is no reason to cut k, unless nothing else will do.
         let is_small = ((m + n) as u64).saturating_mul(k as u64).saturating_mul(element) <= limit / 2;
+        let is_small = is_small && Some(&shortest) != SHORTEST.last();
         let pieces = if self.may_cut_k && !is_small { widths(k, shortest) } else { vec![k] };
         let mut cuts = Vec::new();
         for rows in widths(m, shortest) {

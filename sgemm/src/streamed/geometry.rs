@@ -130,8 +130,8 @@ impl<'a> Geometry<'a> {
     /// Bytes of a slot: the panel, and what pre-passes make of it.
     pub fn panel_bytes(&self) -> Ab<u64> {
         Ab {
-            a: self.raw.a.saturating_add(self.prepared.a).max(1),
-            b: self.raw.b.saturating_add(self.prepared.b).max(1),
+            a: self.raw.a.saturating_add(self.prepared.a).max(WORKSPACE_ALIGNMENT),
+            b: self.raw.b.saturating_add(self.prepared.b).max(WORKSPACE_ALIGNMENT),
         }
     }
 
