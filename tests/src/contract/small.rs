@@ -15,16 +15,12 @@ const RESIDUES: u32 = 8;
 /// Rows, columns and depth of a fragment, or a multiple of them.
 const FRAGMENT: usize = 16;
 
-/// How many of the lengths and of the residues a variant goes through: it differs from its step in its tile.
-const OF_VARIANT: u32 = 3;
-
-/// The problems, and what A and B hold. Those of a variant depend on the seed.
+/// The problems, and what A and B hold. A variant differs from its step in its tile: it goes through one of each kind, by the seed.
 pub(super) fn problems(step: &Step, seed: u64) -> Result<Vec<(Problem, Inputs)>, Error> {
     let is_variant = step.slug.contains('/');
     let chosen = |count: u32| {
-        let (first, stride) = ((seed % u64::from(count)) as u32, count / OF_VARIANT);
-        let of_variant = (0..OF_VARIANT).map(move |index| (first + index * stride) % count);
-        if is_variant { of_variant.collect::<Vec<_>>() } else { (0..count).collect() }
+        let one = (seed % u64::from(count)) as u32;
+        if is_variant { one..one + 1 } else { 0..count }
     };
     let mut problems = Vec::new();
     for k in chosen(LENGTHS) {
@@ -41,7 +37,9 @@ pub(super) fn problems(step: &Step, seed: u64) -> Result<Vec<(Problem, Inputs)>,
     let (all, few, k) = ((FRAGMENT * FRAGMENT) as u32, 24, 3 * FRAGMENT as u32);
     let of_a = Problem::new(all, few, k)?;
     let of_b = Problem::new(few, all, k)?;
-    for is_infinite in [false, true].into_iter().filter(|is_infinite| !is_infinite || takes_infinities(step)) {
+    let is_chosen = |is_infinite: &bool| !is_variant || *is_infinite == seed.is_multiple_of(2);
+    let numbers = [false, true].into_iter().filter(|is_infinite| !is_infinite || takes_infinities(step));
+    for is_infinite in numbers.filter(is_chosen) {
         problems.push((of_a, Inputs::Position { of_a: true, is_infinite }));
         problems.push((of_b, Inputs::Position { of_a: false, is_infinite }));
     }
