@@ -7,6 +7,8 @@ mod epilogue;
 mod launch;
 mod operand;
 mod oriented;
+#[cfg(feature = "distributed")]
+mod prepared;
 mod products;
 mod slabs;
 mod stored;

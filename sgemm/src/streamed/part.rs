@@ -7,8 +7,9 @@ use gpu_kernels::Operand;
 use super::geometry::Shape;
 use super::simulate::simulate;
 use super::task::{Product, Task, Work};
+use crate::Abc;
 use crate::distributed::Span;
-use crate::plan::{Address, Bindings, Buffer, Buffers, Plan as Gemm};
+use crate::plan::{Address, Bindings, Plan as Gemm};
 
 /// The part of one GPU: a rectangle of C, and the tasks that compute it.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,19 +90,11 @@ impl Part {
 
     /// The arguments of a product, where the GPU's memory begins at `base`.
     pub(super) fn bindings_of(&self, product: &Product, [alpha, beta]: [f32; 2], base: Address) -> Bindings {
-        let gemm = &self.gemms[product.gemm];
-        // Where alpha is 0, nothing was prepared, and no pre-pass runs.
-        let are_prepared = product.are_prepared();
-        // The workspace of products comes first.
-        let mut addresses = gemm.part_bytes_with(are_prepared).at(base);
-        for (operand, place) in [(Operand::A, product.prepared.a), (Operand::B, product.prepared.b)] {
-            let Some(place) = place else { continue };
-            add_prepared(&mut addresses, gemm, operand, base + place);
-        }
-        for (buffer, place) in [(Buffer::A, product.a), (Buffer::B, product.b), (Buffer::C, product.c)] {
-            addresses[buffer] = base + place;
-        }
-        Bindings { are_prepared, ..Bindings::new(addresses, alpha, product.beta(beta)) }
+        let at = |place: u64| base + place;
+        let operands = Abc { a: at(product.a), b: at(product.b), c: at(product.c) };
+        // Where alpha is 0, nothing was prepared, and no pre-pass runs. The workspace of products comes first.
+        let prepared = product.prepared.map(|place| place.map(at));
+        self.gemms[product.gemm].bindings(operands, prepared, base, [alpha, product.beta(beta)])
     }
 
     /// The arguments of the pre-passes of a panel.
@@ -112,19 +105,6 @@ impl Part {
         [source, target]: [u64; 2],
         base: Address,
     ) -> Bindings {
-        let mut addresses = Buffers::default();
-        let buffer = add_prepared(&mut addresses, &self.gemms[gemm], operand, base + target);
-        if let Some(buffer) = buffer {
-            addresses[buffer] = base + source;
-        }
-        Bindings::new(addresses, 1.0, 0.0)
+        self.gemms[gemm].bindings_of_prepass(operand, [base + source, base + target])
     }
-}
-
-/// Adds the addresses of what was prepared of a kernel's operand, and says which of the caller's that is.
-fn add_prepared(addresses: &mut Buffers<Address>, gemm: &Gemm, operand: Operand, place: Address) -> Option<Buffer> {
-    let preparation = gemm.preparation_of(operand)?;
-    let there = preparation.bytes().at(place);
-    preparation.parts().for_each(|part| addresses[part] = there[part]);
-    Some(preparation.source)
 }

@@ -11,7 +11,7 @@ use gpu_kernels::{Element, Operand};
 
 use super::schedule::{Buffer, Factor, Place, Product, Task};
 use super::scheme::{Scheme, Share};
-use crate::plan::{self, Address, Bindings, Buffers, Plan as Gemm, WORKSPACE_ALIGNMENT};
+use crate::plan::{Address, Bindings, Plan as Gemm, WORKSPACE_ALIGNMENT};
 use crate::problem::{Order, Problem, Scalars, View};
 use crate::{Abc, Determinism, Device, Error};
 
@@ -142,21 +142,11 @@ impl Plan {
         [alpha, beta]: [f32; 2],
         base: impl Fn(Buffer) -> Address,
     ) -> Bindings {
-        let gemm = &self.gemms[product.gemm];
-        let are_prepared = product.are_prepared();
-        let mut addresses = gemm.part_bytes_with(are_prepared).at(base(Buffer::Scratch));
-        for (operand, place) in [(Operand::A, product.prepared.a), (Operand::B, product.prepared.b)] {
-            let (Some(place), Some(preparation)) = (place, gemm.preparation_of(operand)) else { continue };
-            let there = preparation.bytes().at(place.address(&base));
-            preparation.parts().for_each(|part| addresses[part] = there[part]);
-        }
-        for (operand, place) in
-            [(plan::Buffer::A, product.a), (plan::Buffer::B, product.b), (plan::Buffer::C, product.c)]
-        {
-            addresses[operand] = place.address(&base);
-        }
+        let at = |place: Place| place.address(&base);
+        let operands = Abc { a: at(product.a), b: at(product.b), c: at(product.c) };
         let beta = if product.beta == Factor::Beta { beta } else { 0.0 };
-        Bindings { are_prepared, ..Bindings::new(addresses, alpha, beta) }
+        let prepared = product.prepared.map(|place| place.map(at));
+        self.gemms[product.gemm].bindings(operands, prepared, base(Buffer::Scratch), [alpha, beta])
     }
 
     /// What the pre-passes of an operand are run with: from its place to that of what they make.
@@ -168,12 +158,8 @@ impl Plan {
         [source, target]: [Place; 2],
         base: impl Fn(Buffer) -> Address,
     ) -> Bindings {
-        let mut addresses = Buffers::default();
-        if let Some(preparation) = self.gemms[gemm].preparation_of(operand) {
-            addresses = preparation.bytes().at(target.address(&base));
-            addresses[preparation.source] = source.address(&base);
-        }
-        Bindings::new(addresses, 1.0, 0.0)
+        let places = [source, target].map(|place| place.address(&base));
+        self.gemms[gemm].bindings_of_prepass(operand, places)
     }
 
     /// Checks the elements that a run was given, and how many of A, B and C.
