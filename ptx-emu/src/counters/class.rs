@@ -66,6 +66,7 @@ impl Class {
             Action::Wgmma(action) => {
                 return if matches!(**action, Wgmma::Mma(_)) { Self::TensorCore } else { Self::Other };
             }
+            Action::WarpMma(_) => return Self::TensorCore,
             Action::Nop => return Self::Other,
             Action::Compute(_) => None,
         };

@@ -206,15 +206,15 @@ impl Counters {
             self.copies += global;
         }
         let shared = SharedCounters { requests, wavefronts, bytes };
-        if let Action::Wgmma(action) = &instruction.action
-            && let Wgmma::Mma(product) = &**action
-        {
-            let fmas = match product.format {
+        if let Some((format, columns)) = product(&instruction.action) {
+            let fmas = match format {
                 Format::F16 => &mut self.tensor_core_fmas.f16,
                 Format::Bf16 => &mut self.tensor_core_fmas.bf16,
                 Format::Tf32 => &mut self.tensor_core_fmas.tf32,
             };
-            *fmas += requests * (ROWS * product.format.depth()) as u64 * u64::from(product.columns);
+            *fmas += requests * (ROWS * format.depth()) as u64 * u64::from(columns);
+        }
+        if matches!(instruction.action, Action::Wgmma(_)) && class == Class::TensorCore {
             self.tensor_core_reads += SharedCounters { bytes: wavefronts * WAVEFRONT_BYTES, ..shared };
         }
         match class {
@@ -274,5 +274,17 @@ impl AddAssign for SharedCounters {
         self.requests += other.requests;
         self.wavefronts += other.wavefronts;
         self.bytes += other.bytes;
+    }
+}
+
+/// The format of an MMA, and its columns.
+fn product(action: &Action) -> Option<(Format, u32)> {
+    match action {
+        Action::WarpMma(mma) => Some((mma.format, 8)),
+        Action::Wgmma(action) => match &**action {
+            Wgmma::Mma(mma) => Some((mma.format, mma.columns)),
+            _ => None,
+        },
+        _ => None,
     }
 }

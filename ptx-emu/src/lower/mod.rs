@@ -11,6 +11,7 @@ mod in_flight;
 mod layout;
 mod matrix;
 mod mbarrier;
+mod mma;
 mod names;
 mod opcode;
 mod operands;
@@ -187,6 +188,9 @@ fn action(
         return Ok(action);
     }
     if let Some(action) = matrix::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = mma::lower(op, o)? {
         return Ok(action);
     }
     if let Some(action) = wgmma::lower(op, o)? {

@@ -10,7 +10,7 @@ pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Tensor};
 pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
 pub(crate) use special::Special;
 pub(crate) use sync::{Barrier, BarrierKind, ClusterBarrier, Mbarrier, MbarrierKind, Phase, Reduced, Reduction};
-pub(crate) use tensor::{Matrices, Mma, MmaOperand, Wgmma};
+pub(crate) use tensor::{Matrices, Mma, MmaOperand, WarpMma, Wgmma};
 
 use std::sync::Arc;
 
@@ -98,6 +98,7 @@ pub(crate) enum Action {
     Async(Box<Async>),
     Mbarrier(Box<Mbarrier>),
     Matrices(Box<Matrices>),
+    WarpMma(Box<WarpMma>),
     Wgmma(Box<Wgmma>),
     Branch(Pc),
     /// To one of these, by each lane's index.

@@ -1,4 +1,4 @@
-//! Matrices: `ldmatrix`, `stmatrix`, `wgmma`.
+//! Matrices: `ldmatrix`, `stmatrix`, `mma`, `wgmma`.
 
 use super::memory::AddressExpr;
 use crate::lanes::{Condition, Slot};
@@ -14,6 +14,15 @@ pub(crate) struct Matrices {
     /// One for each matrix.
     pub registers: Box<[Slot]>,
     pub transposed: bool,
+}
+
+/// `mma`: D = A B + C of a warp, with 16 rows, 8 columns and one k-step of 16-bit elements.
+pub(crate) struct WarpMma {
+    pub format: Format,
+    pub d: Box<[Slot]>,
+    pub a: Box<[Slot]>,
+    pub b: Box<[Slot]>,
+    pub c: Box<[Slot]>,
 }
 
 /// A `wgmma` instruction.

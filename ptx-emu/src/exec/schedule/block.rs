@@ -128,7 +128,11 @@ impl Site {
                     self.special(grid, warp, index, mask, count)?;
                     return Ok(false);
                 }
-                action @ (Action::Async(_) | Action::Mbarrier(_) | Action::Matrices(_) | Action::Wgmma(_))
+                action @ (Action::Async(_)
+                | Action::Mbarrier(_)
+                | Action::Matrices(_)
+                | Action::WarpMma(_)
+                | Action::Wgmma(_))
                     if mask != 0 =>
                 {
                     let changes = self.async_accesses(grid, warp, pc, action, mask, count)?;
@@ -140,7 +144,11 @@ impl Site {
                         return Ok(true);
                     }
                 }
-                Action::Async(_) | Action::Mbarrier(_) | Action::Matrices(_) | Action::Wgmma(_) => pc += 1,
+                Action::Async(_)
+                | Action::Mbarrier(_)
+                | Action::Matrices(_)
+                | Action::WarpMma(_)
+                | Action::Wgmma(_) => pc += 1,
                 Action::Branch(target) => {
                     if mask == lanes {
                         pc = *target;
@@ -252,7 +260,7 @@ impl Site {
         Ok(())
     }
 
-    /// Executes asynchronous copies, mbarriers, matrix loads and stores, and `wgmma`. Returns whether other threads may
+    /// Executes asynchronous copies, mbarriers, matrix loads and stores, `mma` and `wgmma`. Returns whether other threads may
     /// see a change.
     pub(crate) fn async_accesses(
         &mut self,
@@ -269,6 +277,7 @@ impl Site {
                 self.matrices(grid, warp, pc, access, mask, count)?;
                 return Ok(access.is_store);
             }
+            Action::WarpMma(action) => self.warp_mma(grid, warp, pc, action, mask, count)?,
             Action::Wgmma(action) => self.wgmma(grid, warp, pc, action, mask, count)?,
             Action::Async(action) => match &**action {
                 Async::Copy(copy) => self.begin_copy(grid, warp, pc, copy, mask, count)?,
