@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_several_gpus_did_is_kept_apart() {
-        let text = include_str!("../../docs/results/2026-11-22-h200.jsonl");
+        let text = include_str!("../../docs/results/2026-11-23-h200.jsonl");
         let one = Run::parse("x", text).unwrap();
         assert!(!one.measurements.is_empty() && one.distributed.is_empty());
         let mut row = one.measurements[0].clone();

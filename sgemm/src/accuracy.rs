@@ -2,20 +2,26 @@
 
 use gpu_kernels::{Element, Precision, Step};
 
+/// The longest k for which [`AccuracyClass::Fp32`] admits a split into TF32. Its k-tiles are short: sums of more of them have a larger
+/// bound than the class guarantees.
+pub const LONGEST_TF32_SPLIT_K: usize = (1 << 21) - 1;
+
 /// A guarantee on the arithmetic of a product. Sums are f32 in all of them, and u is the unit roundoff of f32, 2^-24.
 ///
 /// | class | products | guarantee |
 /// | --- | --- | --- |
 /// | `fp32-strict` | f32, on the CUDA cores | IEEE: each element within k u (\|A\|\|B\|), SGEMM's own a-priori bound |
-/// | `fp32` | three MMAs of a hi/lo split, or f32 | the split loses at most 2^-23 \|x\| of an operand's element: see below |
+/// | `fp32` | three MMAs of a hi/lo split, or f32 | each element within c(k) u (\|A\|\|B\|), c(k) at most k + 2: see below |
 /// | `tf32` | TF32, or f32 | operands keep a significand of 11 bits at least |
 /// | `f16` | f16 | operands are f16 already; C is f16, rounded once, or f32 |
 /// | `bf16` | bf16 | operands are bf16 already; C is bf16, rounded once, or f32 |
 ///
-/// [`Self::Fp32`] is not as accurate as [`Self::Fp32Strict`] for every input. A hi/lo split represents x with
-/// |x - (hi + lo)| <= 2^-23 |x|, and SGEMM reads x itself. For long dense sums that is less than what SGEMM's roundings lose, and
-/// errors are smaller than SGEMM's. For short sums, sparse rows, a permutation or an identity SGEMM is better: it copies B to the bit
-/// where A is the identity, and the split does not.
+/// [`Self::Fp32`] guarantees for every input, for alpha and beta and for kernels chosen by name
+///
+/// |C - C'| <= u (c(k) |alpha| |A||B| + 3 |beta C|) + (|alpha| k + 2) 2^-149, c(k) <= min(k + 2, 40 + 3 sqrt(k / 32)) on the tensor cores.
+///
+/// Elements for which that is not certain from the magnitudes of their row of A and column of B are computed in fp32, on the device.
+/// That is SGEMM's kind of bound, which does not make it as near for every input: where A is the identity, SGEMM copies B to the bit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum AccuracyClass {
     /// Single precision, on the CUDA cores.

@@ -71,7 +71,7 @@ pub mod select;
 #[cfg(feature = "distributed")]
 pub mod streamed;
 
-pub use accuracy::AccuracyClass;
+pub use accuracy::{AccuracyClass, LONGEST_TF32_SPLIT_K};
 pub use cudarc;
 pub use device::Device;
 pub use error::Error;

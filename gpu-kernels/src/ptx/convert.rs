@@ -50,6 +50,23 @@ pub(crate) fn from_f16(bits: u32) -> f32 {
     value
 }
 
+/// The f32 of both f16 of a word, that in the lower half first.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn from_f16x2(word: u32) -> [f32; 2] {
+    let (low, high);
+    // SAFETY: changes no more than its outputs.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b16 first, second; mov.b32 {{first, second}}, {};",
+            "cvt.f32.f16 {}, first; cvt.f32.f16 {}, second; }}",
+            in(reg32) word, out(reg32) low, out(reg32) high,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    [low, high]
+}
+
 /// The nearest TF32, of two the one further from zero: an f32 whose last 13 bits are zeros.
 #[gpu_only]
 #[inline(always)]

@@ -39,7 +39,8 @@ pub(crate) unsafe fn copy_or_zero<const N: u32>(target: u32, source: *const f32,
     }
 }
 
-/// Starts to copy the first `bytes` of N words to shared memory, 1 or 4, and zeros for the rest, if `is_wanted`. Four go past the L1.
+/// Starts to copy the first `bytes` of N words to shared memory, 1 or 4, and zeros for the rest, if `is_wanted`. Four go past the L1, and bring
+/// their whole line to the L2.
 ///
 /// # Safety
 /// As of [`copy_or_zero`], of those bytes. The source is at a multiple of N words even if none is read.
@@ -51,7 +52,7 @@ pub(crate) unsafe fn copy_first<const N: u32>(target: u32, source: *const u16, b
     unsafe {
         if N == 4 {
             core::arch::asm!(
-                "{{ .reg .pred wanted; setp.ne.u32 wanted, {}, 0; @wanted cp.async.cg.shared.global [{}], [{}], 16, {}; }}",
+                "{{ .reg .pred wanted; setp.ne.u32 wanted, {}, 0; @wanted cp.async.cg.shared.global.L2::128B [{}], [{}], 16, {}; }}",
                 in(reg32) u32::from(is_wanted),
                 in(reg32) target,
                 in(reg64) source,

@@ -44,6 +44,19 @@ pub(crate) unsafe fn all(is_so: bool) -> bool {
     all != 0
 }
 
+/// The bits that any lane's word has: `redux.sync.or`.
+///
+/// # Safety
+/// All lanes are here.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn any_bits(word: u32) -> u32 {
+    let any: u32;
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe { core::arch::asm!("redux.sync.or.b32 {}, {}, -1;", out(reg32) any, in(reg32) word) }
+    any
+}
+
 /// Whether this is the one lane of the warp, all of which are here, that is to do something alone: `elect.sync`. The assembler knows that
 /// it is one, and that the operands of its TMA loads are therefore uniform; of a comparison of indices it does not.
 #[gpu_only]

@@ -12,6 +12,7 @@ pub(crate) mod griddepcontrol;
 pub(crate) mod lanes;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
+pub(crate) mod mma;
 pub(crate) mod packed;
 pub(crate) mod read_only;
 pub(crate) mod smem;

@@ -17,14 +17,25 @@ const fn passes(row_bytes: u64, bytes: u64) -> u32 {
     if !row_bytes.is_multiple_of(LINE_BYTES as u64) || bytes > CACHE_BYTES { 2 } else { 1 }
 }
 
-/// Of so many SMs, those that clusters of so many blocks find, where each takes an SM: a cluster is in one GPC, and larger ones leave SMs over
-/// there. Measured on an H200: 40 clusters of 3, 32 of 4, 18 of 6 and 16 of 8 do not find room at once.
-pub(super) const fn in_clusters(sms: u32, cluster: u32) -> u32 {
-    if cluster > 2 { (sms as u64 * 24_u64.saturating_sub(cluster as u64) / 24) as u32 } else { sms }
+/// Of the slots of SMs with so many each, those that clusters of so many blocks find: a cluster is in one GPC, and larger ones leave slots over
+/// there. Measured on an H200, with one slot each: 40 clusters of 3, 32 of 4, 18 of 6 and 16 of 8 do not find room at once.
+pub(super) const fn in_clusters(slots: u32, of_sm: u32, cluster: u32) -> u32 {
+    let of_gpc = 24 * of_sm as u64;
+    if cluster > 2 {
+        (slots as u64 * of_gpc.saturating_sub(cluster as u64) / at_least_1(of_gpc as u32) as u64) as u32
+    } else {
+        slots
+    }
 }
 
 /// The most planes that a plan divides k into.
 const MAX_PLANES: u32 = 64;
+
+/// The least rows and columns of a tile that takes time for its products, and not for its elements alone.
+const EVEN_TILE: u32 = 16;
+
+/// What shared memory is given out in, in bytes.
+const SMEM_UNIT: u32 = 128;
 
 /// Elements of a tile up to which its k-tiles are loaded for longer than they are multiplied.
 const NARROW: u32 = 64 * 32;
@@ -47,7 +58,7 @@ impl Step {
         let (mut best, mut least) = (Splits::NONE, blocks.div_ceil(slots as u64) * k);
         let mut cluster = 2;
         while cluster <= Splits::MAX_CLUSTER {
-            let slots = at_least_1(if of_sm == 1 { in_clusters(slots, cluster) } else { slots }) as u64;
+            let slots = at_least_1(in_clusters(slots, of_sm, cluster)) as u64;
             let reduction = reduction_k * (4 + cluster as u64) / 4;
             let most = if cluster == Splits::MAX_CLUSTER && problems == 1 { MAX_PLANES } else { 1 };
             let mut planes = 1;
@@ -102,26 +113,46 @@ impl Step {
     }
 
     /// Dynamic shared memory of each of so many blocks of a launch, in bytes: stages for so many k-tiles, as long as as many blocks share
-    /// an SM as there are.
+    /// an SM as there are; or so much that they share the SMs evenly.
     #[must_use]
-    pub const fn launch_smem_bytes(&self, blocks: u64, k_tiles: u32, sm_count: u32) -> u32 {
+    pub const fn launch_smem_bytes(&self, blocks: u64, k_tiles: u32, cluster: u32, sm_count: u32) -> u32 {
         let Schedule::PlannedSplitK { blocks_per_sm, .. } = self.schedule else { return self.dynamic_smem_bytes };
         let of_sm = at_least_1(if blocks < (sm_count * blocks_per_sm) as u64 {
             (blocks as u32).div_ceil(at_least_1(sm_count))
         } else {
             blocks_per_sm
         });
-        let stages = match self.stage_bytes {
-            0 => 0,
-            bytes => least((SM_SMEM_BYTES / of_sm - BLOCK_SMEM_BYTES) / bytes, k_tiles),
+        let bytes = match self.stage_bytes {
+            0 => self.even_smem_bytes(blocks, blocks_per_sm, cluster, sm_count),
+            bytes => least((SM_SMEM_BYTES / of_sm - BLOCK_SMEM_BYTES) / bytes, k_tiles) * bytes,
         };
-        let bytes = stages * self.stage_bytes;
         if bytes > self.dynamic_smem_bytes { bytes } else { self.dynamic_smem_bytes }
+    }
+
+    /// Shared memory with which an SM has room for no more than its share of so many blocks. The launch before this one leaves some SMs
+    /// later than others: where not all blocks find room beside its own, those SMs that it leaves first would run more than the others.
+    const fn even_smem_bytes(&self, blocks: u64, blocks_per_sm: u32, cluster: u32, sm_count: u32) -> u32 {
+        let is_for_multiplying = self.tile.bm >= EVEN_TILE && self.tile.bn >= EVEN_TILE;
+        if !is_for_multiplying || 2 * blocks <= (sm_count * blocks_per_sm) as u64 {
+            return 0;
+        }
+        let mut of_sm = 1;
+        while of_sm < blocks_per_sm && blocks > in_clusters(sm_count * of_sm, of_sm, cluster) as u64 {
+            of_sm += 1;
+        }
+        if of_sm == blocks_per_sm { 0 } else { SM_SMEM_BYTES / (of_sm + 1) - BLOCK_SMEM_BYTES + SMEM_UNIT }
     }
 
     /// The most that [`launch_smem_bytes`](Self::launch_smem_bytes) asks for.
     #[must_use]
     pub const fn most_smem_bytes(&self) -> u32 {
-        self.launch_smem_bytes(1, u32::MAX, 1)
+        let Schedule::PlannedSplitK { blocks_per_sm, .. } = self.schedule else { return self.dynamic_smem_bytes };
+        let (mut most, mut blocks) = (0, 1);
+        while blocks <= blocks_per_sm as u64 {
+            let bytes = self.launch_smem_bytes(blocks, u32::MAX, 1, 1);
+            most = if bytes > most { bytes } else { most };
+            blocks += 1;
+        }
+        most
     }
 }

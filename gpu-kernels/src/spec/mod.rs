@@ -1,6 +1,7 @@
 //! What a step is: plain `const` data, which the kernel, the host, the tests and the documentation all read.
 
 mod arithmetic;
+mod certificate;
 mod geometry;
 mod launch;
 mod operand;
@@ -8,11 +9,10 @@ mod postpass;
 mod schedule;
 
 pub use arithmetic::{Element, Precision, Target};
+pub use certificate::{CERTIFICATE_BITS, CERTIFIED, LONGEST_COUNTED_K, Magnitudes, SHORTEST_SPLIT_K, uncertified};
 pub use geometry::{Ab, Coord, Extent};
 pub use launch::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES};
-pub use operand::{
-    NOT_SPLIT, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed,
-};
+pub use operand::{Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed};
 pub use postpass::{Activation, BiasPer, POSTPASS_ARGUMENTS, Postpass};
 pub use schedule::{
     Group, Schedule, Splits, StreamKTiles, banded_tile, persistent_blocks, persistent_rows, persistent_tile,

@@ -35,7 +35,9 @@ impl Prepass {
 
 /// The hi/lo split (Ootomo and Yokota): an f32 value, scaled by its row's power of two (its column's of B, which is
 /// transposed), becomes the sum hi + lo of two values of fewer significand bits. A row of the target holds `chunk` hi values,
-/// then their lo values, and so on; zeros pad it. The exponents of the powers, or [`NOT_SPLIT`], follow the last row.
+/// then their lo values, and so on; zeros pad it. A word for each row follows the last one: the exponent of the power, times
+/// 2^[`CERTIFICATE_BITS`](super::CERTIFICATE_BITS), and certificates ([`Magnitudes`](super::Magnitudes)). Where there are none,
+/// the row is not split: its part of C is computed in fp32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     /// The element type of hi and lo.
@@ -117,9 +119,5 @@ pub const PREPASS_ARGUMENTS: [(&str, &str); 6] = [
     ("target_ld", "u32"),
 ];
 
-/// What a [`Prepass`] that splits takes after that: the address of the exponents, one for each row of the target.
+/// What a [`Prepass`] that splits takes after that: the address of the words of the rows of the target.
 pub const SPLIT_ARGUMENTS: [(&str, &str); 1] = [("scales", "*mut i32")];
-
-/// The exponent of a row or column that cannot be split: an element of it is not finite, or too small beside its largest. Its
-/// part of C is computed in fp32.
-pub const NOT_SPLIT: i32 = i32::MIN;

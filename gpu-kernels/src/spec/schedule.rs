@@ -177,7 +177,7 @@ impl Group {
             let cluster = group.count() * splits.cluster;
             let has_room =
                 is_divisible && columns <= tiles.cols && rows <= tiles.rows && cluster <= Splits::MAX_CLUSTER;
-            let has_slots = blocks > slots || padded <= in_clusters(slots, cluster);
+            let has_slots = blocks > slots || padded <= in_clusters(slots, 1, cluster);
             let loaded = lines.a / columns + lines.b / rows;
             let loaded = if loaded > least { loaded } else { least };
             // What is loaded for blocks beyond C is lost; a tenth less would not pay for waiting for each other.

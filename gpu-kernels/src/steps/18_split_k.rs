@@ -17,8 +17,8 @@
 //! them are resident at once than of eight.
 //!
 //! In `128x128x7-serial` one block computes all seven splits of its tile, one after the other, and keeps the sum of those before in
-//! shared memory. It adds in the same order, so that its bits are those of the clusters of seven: a problem may have few rows or
-//! many, and an element of C does not tell.
+//! shared memory. It adds in the same order as `32x64x7`, so that its bits are those of the clusters of seven: a problem may have few
+//! rows or many, and an element of C does not tell.
 //!
 //! Source: none of the seeds; cuBLAS and CUTLASS split k through global memory.
 
@@ -73,9 +73,7 @@ kernels! {
     sgemm_split_k_32x32x8 "split-k/32x32x8" Pipeline<1, 2, 4, 4, 16, 5, true>, 6 parallel 8;
     sgemm_split_k_32x32x4 "split-k/32x32x4" Pipeline<1, 2, 4, 4, 16, 5, true>, 6 parallel 4;
     sgemm_split_k_32x64x8 "split-k/32x64x8" Pipeline<1, 2, 4, 8, 16, 5, true>, 4 parallel 8;
-    sgemm_split_k_32x128x8 "split-k/32x128x8" Pipeline<1, 4, 4, 8, 16, 5, true>, 3 parallel 8;
     sgemm_split_k_64x128x4 "split-k/64x128x4" Pipeline<1, 4, 8, 8, 16, 4, true>, 3 parallel 4;
-    sgemm_split_k_128x64x4 "split-k/128x64x4" Pipeline<2, 2, 8, 8, 16, 4, true>, 3 parallel 4;
     sgemm_split_k_128x128x2 "split-k/128x128x2" Pipeline<2, 4, 8, 8, 16, 4, true>, 1 parallel 2;
     sgemm_split_k_128x128x7_serial "split-k/128x128x7-serial" Pipeline<2, 2, 8, 16, 16, 3, false>, 2 serial 7;
 }

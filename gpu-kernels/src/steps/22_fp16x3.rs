@@ -2,19 +2,20 @@
 //!
 //! ```text
 //!   a stage: A (BM, 32 hi | 32 lo), B (BN, 32 hi | 32 lo)
-//!            hi*lo + lo*hi ─┐
-//!            hi*hi         ─┴► sums of 32 products in the tensor cores ──► + ──► f32 sums ──► + ──► totals
+//!            hi*hi: sums of 32 products in the tensor cores ──► + ──► f32 sums ─┐
+//!            hi*lo + lo*hi: longer sums there ──────────────────────────────────┴──► + ──► totals
 //! ```
 //!
 //! Changed since hgemm: pre-passes scale each row of A and each column of B by a power of two, and split the values
 //! (`prepass/split`). The product lo*lo is omitted: it is below the resolution of f32. Tensor cores truncate, so they add 32
-//! products only, small ones first; the rest is two-level summation in f32 registers, while the tensor cores execute the other
-//! warpgroup's MMAs (`mainloop/split_mma`). A row or column that cannot be split is marked in its exponent: one with an
-//! infinity or NaN, or with a number too small beside its largest. Elements of C in a marked row or column are computed in fp32,
-//! on the CUDA cores: the others' bits do not depend on it.
+//! large products only; the rest is two-level summation in f32, while the tensor cores execute the other warpgroup's MMAs
+//! (`mainloop/split_mma`). lo is stored times 2^11: so hi + lo is within 2^-23 |x| of x over 28 binades, not 17.
 //!
-//! The error of hi + lo is at most 2^-23 |x| where |x| is at least 2^-17 of the row's largest, and 2^-40 of the largest below.
-//! The latter exceeds SGEMM's error only where small values of A meet the largest of B, and the large ones meet nothing.
+//! Each element meets the guarantee of the class fp32. The pre-passes look at the magnitudes of each row and column, and give it
+//! certificates (`spec/certificate`): for elements within those 28 binades, or nearly all of them not far below the largest.
+//! Elements of C whose row and column have none in common are computed in fp32, on the CUDA cores, in the same kernel: the
+//! others' bits do not depend on it. Those are rows with infinities, NaN and subnormals, rows of widely different magnitudes,
+//! and all where k is below 32.
 //!
 //! Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores" (2022), for the hi/lo split, the
 //! scaling and the accumulation outside; no library has it on Hopper.
@@ -35,7 +36,7 @@ const COMMON: Step = Step {
 };
 
 kernels! { COMMON;
-    sgemm_fp16x3 "fp16x3" SplitMma<F16, 64, 1, 7>;
-    sgemm_fp16x3_cluster "fp16x3/cluster" SplitMma<F16, 64, 2, 7>;
+    sgemm_fp16x3 "fp16x3" SplitMma<F16, 64, 1, 5>;
+    sgemm_fp16x3_cluster "fp16x3/cluster" SplitMma<F16, 64, 2, 5>;
     sgemm_fp16x3_128x64 "fp16x3/128x64" SplitMma<F16, 32, 1, 8>;
 }

@@ -1,8 +1,8 @@
 //! tf32x3: as fp16x3, split into TF32, which has the exponents of f32: nothing is scaled.
 //!
 //! Changed since fp16x3: the format of hi and lo. A stage holds half as many values, so the tensor cores add 16 products only,
-//! at half the rate. What cannot be split: infinities, NaN, numbers that rounding would make infinite, and numbers so small
-//! that their lo would be subnormal.
+//! at half the rate. What has no certificate: infinities, numbers that rounding would make infinite, and rows with an
+//! element below 2^-51, whose products may be near the smallest of f32. There is no window: rows may be of any magnitudes above.
 //!
 //! Source: CUTLASS, example 27, for devices before Hopper; Triton's `tf32x3`.
 
@@ -22,6 +22,6 @@ const COMMON: Step = Step {
 };
 
 kernels! { COMMON;
-    sgemm_tf32x3 "tf32x3" SplitMma<Tf32, 64, 1, 7>;
-    sgemm_tf32x3_cluster "tf32x3/cluster" SplitMma<Tf32, 64, 2, 7>;
+    sgemm_tf32x3 "tf32x3" SplitMma<Tf32, 64, 1, 5>;
+    sgemm_tf32x3_cluster "tf32x3/cluster" SplitMma<Tf32, 64, 2, 5>;
 }

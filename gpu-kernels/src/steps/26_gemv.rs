@@ -10,13 +10,14 @@
 //! ```
 //!
 //! Changed since split-k: nothing is tiled for reuse, since each element of the matrix is used FEW times at most, from a register. What
-//! counts is the bytes in flight: a thread loads 64 of them ahead, four vectors of 16 bytes along k or along the rows, whichever are
-//! adjacent in memory. So no operand has to be transposed. Rows that are not aligned are loaded one element after the other, still by
-//! adjacent lanes. The vectors are in shared memory, where threads that share a k read them. The threads of a block share k as well as
+//! counts is the bytes in flight: a thread loads 64 of them ahead, in vectors of 16 bytes along k or along the rows, whichever are
+//! adjacent in memory. So no operand has to be transposed. Where vectors are not aligned, adjacent lanes load adjacent words, or
+//! elements. The vectors are in shared memory, where threads that share a k read them. The threads of a block share k as well as
 //! rows, and the plan may divide it further: over the blocks of a cluster, and over clusters.
 //!
 //! A block has 64 rows of the matrix, and of k, what its split has of it. Where there are fewer rows, more threads share k. All sums
-//! are made in one order: of a thread along k, of the threads of a block, of the blocks of a cluster.
+//! are made in one order: of a thread along k, of the threads of a block, of the blocks of a cluster. A block of `narrow` has 64 bytes of
+//! rows, so that a few hundred rows are enough for all SMs, without a second launch.
 //!
 //! Source: none of the seeds; what cuBLAS has as `gemv` and `gemmk1`, and the worklog's rule that such products are bound by memory.
 
@@ -35,8 +36,15 @@ impl<const FEW: usize> Gemv<FEW> {
     /// The vectors are rows of A.
     const ROWS: Tile = Tile { bm: FEW as u32, bn: ROWS, bk: BK, tm: FEW as u32, tn: SIDE };
 
+    /// Rows of A again, with 64 bytes of columns: more blocks where there are few columns.
+    const fn narrow(element_bytes: u32) -> Tile {
+        Tile { bn: 64 / element_bytes, ..Self::ROWS }
+    }
+
     /// A step of one of these tiles, without its names, with so many CTA slots per SM.
     const fn step(tile: Tile, blocks_per_sm: u32, precision: Precision, output: Element) -> Step {
+        // Of less wide rows, more are loaded in the same time.
+        let reduction_k = if tile.bm == FEW as u32 && tile.bn < ROWS { 4 * BK } else { 2 * BK };
         Step {
             base: Some("split-k"),
             summary: "a matrix times a few vectors at the speed of memory: many loads in flight, k divided until the SMs are busy",
@@ -46,9 +54,9 @@ impl<const FEW: usize> Gemv<FEW> {
             target: Target::Sm90a,
             tile,
             block: [THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 2 * BK },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k },
             transposed: Transposed::Read,
-            dynamic_smem_bytes: smem_bytes(FEW as u32),
+            dynamic_smem_bytes: smem_bytes(FEW as u32, precision.input().bytes()),
             ..Step::PLAIN
         }
     }
@@ -59,22 +67,26 @@ pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
 /// A step without its slug.
 macro_rules! named {
-    ($kernel:ident, $shape:ty, $blocks:literal, $tile:ident, $precision:ident, $element:ident) => {
+    ($kernel:ident, $shape:ty, $blocks:literal, $tile:expr, $precision:ident, $element:ident) => {
         Step {
             kernel: stringify!($kernel),
             fused: Some(stringify!($kernel)),
-            ..<$shape>::step(<$shape>::$tile, $blocks, Precision::$precision, Element::$element)
+            ..<$shape>::step($tile, $blocks, Precision::$precision, Element::$element)
         }
     };
 }
 
-/// Declares a kernel for each element type and number of vectors, and two [`Step`]s of it: the grid tells the kernel which.
+/// Declares a kernel for each element type and number of vectors, and two or three [`Step`]s of it: the grid tells the kernel which.
 macro_rules! kernels {
-    ($($kernel:ident $columns:literal $rows:literal $shape:ty, $blocks:literal, $precision:ident $input:ident $element:ident;)*) => {
+    ($($kernel:ident $columns:literal $rows:literal $($narrow:literal)? $shape:ty, $blocks:literal, $precision:ident $input:ident $element:ident;)*) => {
         const ALL: &[Step] = &[$(
-            Step { slug: $columns, ..named!($kernel, $shape, $blocks, COLUMNS, $precision, $element) },
-            Step { slug: $rows, ..named!($kernel, $shape, $blocks, ROWS, $precision, $element) }
-        ),*];
+            Step { slug: $columns, ..named!($kernel, $shape, $blocks, <$shape>::COLUMNS, $precision, $element) },
+            Step { slug: $rows, ..named!($kernel, $shape, $blocks, <$shape>::ROWS, $precision, $element) },
+            $(Step {
+                slug: $narrow,
+                ..named!($kernel, $shape, $blocks, <$shape>::narrow(Element::$element.bytes()), $precision, $element)
+            },)?
+        )*];
 
         $(
             #[cfg(feature = "device")]
@@ -87,11 +99,11 @@ macro_rules! kernels {
 }
 
 kernels! {
-    sgemm_gemv "gemv" "gemv/row" Gemv<1>, 4, Fp32 f32 F32;
+    sgemm_gemv "gemv" "gemv/row" "gemv/row-narrow" Gemv<1>, 4, Fp32 f32 F32;
     sgemm_gemv_8 "gemv/8" "gemv/8-rows" Gemv<8>, 2, Fp32 f32 F32;
-    gemv_f16 "gemv/f16" "gemv/f16-row" Gemv<1>, 3, F16 f16 F16;
+    gemv_f16 "gemv/f16" "gemv/f16-row" "gemv/f16-row-narrow" Gemv<1>, 3, F16 f16 F16;
     gemv_f16_8 "gemv/f16-8" "gemv/f16-8-rows" Gemv<8>, 2, F16 f16 F16;
-    gemv_bf16 "gemv/bf16" "gemv/bf16-row" Gemv<1>, 3, Bf16 bf16 Bf16;
+    gemv_bf16 "gemv/bf16" "gemv/bf16-row" "gemv/bf16-row-narrow" Gemv<1>, 3, Bf16 bf16 Bf16;
     gemv_bf16_8 "gemv/bf16-8" "gemv/bf16-8-rows" Gemv<8>, 2, Bf16 bf16 Bf16;
 }
 
@@ -103,7 +115,7 @@ pub mod kernel {
     use crate::epilogue::fused::Fused;
     use crate::epilogue::partial_tile::Target;
     use crate::gemm::Gemm;
-    use crate::mainloop::gemv::{Fragments, Load, Share, Strided, reduction};
+    use crate::mainloop::gemv::{Load, Share, Strided, publish_sums, reduction};
     use crate::planned::Planned;
     use cuda_std::prelude::*;
 
@@ -126,7 +138,12 @@ pub mod kernel {
                 (thread::grid_dim_x(), thread::grid_dim_y()) == (g.n.div_ceil(tile.bn), g.m.div_ceil(tile.bm))
             };
             let are_columns = is(Self::COLUMNS); // where it is both, there is one block
-            let tile = if are_columns { Self::COLUMNS } else { Self::ROWS };
+            let tile = match are_columns {
+                true => Self::COLUMNS,
+                false if is(Self::ROWS) => Self::ROWS,
+                false => Self::narrow(size_of::<I>() as u32),
+            };
+            let most_rows = if are_columns { tile.bm } else { tile.bn };
             let (row, col) = (thread::block_idx_y() * tile.bm, thread::block_idx_x() * tile.bn);
             let problem = block.problem as usize;
             let strides = |transposed: bool, ld: usize| if transposed { (ld as u32, 1) } else { (1, ld as u32) };
@@ -149,14 +166,14 @@ pub mod kernel {
             // bounds, and what is stored is in bounds of it.
             unsafe {
                 // mainloop
-                let fragments = Fragments::new(Share { matrix, vectors, rows, few, k });
-                let acc = fragments.sums::<FEW>(smem);
+                let placement =
+                    publish_sums::<I, FEW>(Share { matrix, vectors, rows: rows.min(most_rows), few, k }, smem);
 
                 // epilogue
                 let (offset, tile) = (planned.offset_of_c(block), Coord { row, col });
                 let target = Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
-                reduction::reduce::<I, FEW>(block, &fragments, smem, &acc, |i, f, sum| {
-                    if i < rows && f < few {
+                reduction::reduce::<I, FEW>(block, placement, few.min(FEW as u32), smem, |i, f, sum| {
+                    if i < rows.min(most_rows) && f < few {
                         let at = if are_columns { Coord { row: i, col: f } } else { Coord { row: f, col: i } };
                         reduction::store(target, fused, at, sum);
                     }

@@ -3,7 +3,8 @@
 //! ```text
 //!        k                        B (k, 1)
 //!   A ┌────────────────────┐       ┌─┐
-//!     │0 1 2 .. 31 0 1 2 ..│ warp 0│ │   a lane: vectors of 16 bytes, 128 elements apart
+//!     │0 1 2 .. 31 0 1 2 ..│ warp 0│ │   a lane: 16 bytes of each of four rows, and of these twice as many
+//!     │0 1 2 .. 31 0 1 2 ..│       │ │
 //!     ├────────────────────┤       │ │
 //!     │0 1 2 .. 31 0 1 2 ..│ warp 1│ │
 //!     └────────────────────┘       └─┘
@@ -13,7 +14,8 @@
 //! first. Where a row is short, a product takes little more than the latency of its loads, and barriers, shared memory and sums of other
 //! warps would be most of the rest. So the threads of a row are as many as there is to load:
 //!
-//! - a warp, which waits for no other;
+//! - a warp, which waits for no other, for four rows: so many loads are in flight, however short rows are, and what a lane has of the
+//!   vector it has for all four;
 //! - a block, where rows are few or long: all SMs have some, before k is divided over a cluster;
 //! - two lanes at least, where rows are many and short. A block copies its rows to shared memory, as the one array that they are.
 //!
@@ -25,19 +27,27 @@ use crate::{Element, Precision, Schedule, Splits, Step, Target, Tile};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
 
-/// So many threads have a row.
-struct Rows<const LANES: u32>;
+/// So many threads have as many rows at once, with so many loads of each in flight.
+struct Rows<const LANES: u32, const AT_ONCE: usize, const LOADS: usize>;
+
+type OfWarp = Rows<WARP, 4, 2>;
+type OfBlock = Rows<BLOCK, 1, 4>;
+type Staged = Rows<STAGED, 1, 4>;
 
 /// As many as have a row of a block that stages its rows, and a whole block.
 const STAGED: u32 = 2;
 const BLOCK: u32 = 256;
 
-impl<const LANES: u32> Rows<LANES> {
+impl<const LANES: u32, const AT_ONCE: usize, const LOADS: usize> Rows<LANES, AT_ONCE, LOADS> {
     const THREADS: u32 = if LANES == STAGED { 128 } else { BLOCK };
-    /// Blocks of an SM: as many as have shared memory there, or 64 registers for each thread.
-    const BLOCKS_PER_SM: u32 = if LANES == STAGED { 7 } else { 4 };
+    /// Blocks of an SM: as many as have shared memory there, or 80 registers for each thread, or 64.
+    const BLOCKS_PER_SM: u32 = match LANES {
+        STAGED => 7,
+        WARP => 3,
+        _ => 4,
+    };
     /// Rows of a block.
-    const ROWS: u32 = Self::THREADS / LANES;
+    const ROWS: u32 = Self::THREADS / LANES * AT_ONCE as u32;
     /// What a split's k is a multiple of: elements that the threads of a row load at once.
     const BK: u32 = LANES * SIDE;
     /// Values of shared memory: sums of the blocks of a cluster, then of a block's warps or rows, and the rows.
@@ -49,7 +59,8 @@ impl<const LANES: u32> Rows<LANES> {
     const fn step(precision: Precision, element: Element) -> Step {
         // A thread of a block has 64 bytes of a row, before it pays to divide the row.
         let reduction_k = match LANES {
-            STAGED | WARP => 1024,
+            STAGED => 1024,
+            WARP => 512,
             _ => LANES * 64 / element.bytes(),
         };
         Step {
@@ -59,7 +70,7 @@ impl<const LANES: u32> Rows<LANES> {
             precision,
             output: element,
             target: Target::Sm90a,
-            tile: Tile { bm: Self::ROWS, bn: 1, bk: Self::BK, tm: 1, tn: 1 },
+            tile: Tile { bm: Self::ROWS, bn: 1, bk: Self::BK, tm: AT_ONCE as u32, tn: 1 },
             block: [Self::THREADS, 1, 1],
             schedule: Schedule::PlannedSplitK { blocks_per_sm: Self::BLOCKS_PER_SM, reduction_k },
             dynamic_smem_bytes: (Self::CLUSTER_VALUES + Self::BLOCK_VALUES + Self::STAGED_VALUES) * 4,
@@ -73,33 +84,33 @@ pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
 /// Declares a kernel and a [`Step`] for each number of threads and element type.
 macro_rules! kernels {
-    ($($kernel:ident $slug:literal $lanes:ident, $precision:ident $input:ident $element:ident;)*) => {
+    ($($kernel:ident $slug:literal $rows:ident, $precision:ident $input:ident $element:ident;)*) => {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
             fused: Some(stringify!($kernel)),
-            ..Rows::<$lanes>::step(Precision::$precision, Element::$element)
+            ..<$rows>::step(Precision::$precision, Element::$element)
         }),*];
 
         $(
             #[cfg(feature = "device")]
             crate::epilogue::fusion::planned_kernel! {
-                $kernel, launch_bounds(Rows::<$lanes>::THREADS, Rows::<$lanes>::BLOCKS_PER_SM), $input => $input, Rows::<$lanes>::run::<$input>
+                $kernel, launch_bounds(<$rows>::THREADS, <$rows>::BLOCKS_PER_SM), $input => $input, <$rows>::run::<$input>
             }
         )*
     };
 }
 
 kernels! {
-    sgemm_gemv_rows "gemv-rows" WARP, Fp32 f32 F32;
-    sgemm_gemv_rows_block "gemv-rows/block" BLOCK, Fp32 f32 F32;
-    sgemm_gemv_rows_staged "gemv-rows/staged" STAGED, Fp32 f32 F32;
-    gemv_rows_f16 "gemv-rows/f16" WARP, F16 f16 F16;
-    gemv_rows_f16_block "gemv-rows/f16-block" BLOCK, F16 f16 F16;
-    gemv_rows_f16_staged "gemv-rows/f16-staged" STAGED, F16 f16 F16;
-    gemv_rows_bf16 "gemv-rows/bf16" WARP, Bf16 bf16 Bf16;
-    gemv_rows_bf16_block "gemv-rows/bf16-block" BLOCK, Bf16 bf16 Bf16;
-    gemv_rows_bf16_staged "gemv-rows/bf16-staged" STAGED, Bf16 bf16 Bf16;
+    sgemm_gemv_rows "gemv-rows" OfWarp, Fp32 f32 F32;
+    sgemm_gemv_rows_block "gemv-rows/block" OfBlock, Fp32 f32 F32;
+    sgemm_gemv_rows_staged "gemv-rows/staged" Staged, Fp32 f32 F32;
+    gemv_rows_f16 "gemv-rows/f16" OfWarp, F16 f16 F16;
+    gemv_rows_f16_block "gemv-rows/f16-block" OfBlock, F16 f16 F16;
+    gemv_rows_f16_staged "gemv-rows/f16-staged" Staged, F16 f16 F16;
+    gemv_rows_bf16 "gemv-rows/bf16" OfWarp, Bf16 bf16 Bf16;
+    gemv_rows_bf16_block "gemv-rows/bf16-block" OfBlock, Bf16 bf16 Bf16;
+    gemv_rows_bf16_staged "gemv-rows/bf16-staged" Staged, Bf16 bf16 Bf16;
 }
 
 /// What runs on the device.
@@ -115,7 +126,7 @@ pub mod kernel {
     use crate::ptx::cluster;
     use cuda_std::prelude::*;
 
-    impl<const LANES: u32> Rows<LANES> {
+    impl<const LANES: u32, const AT_ONCE: usize, const LOADS: usize> Rows<LANES, AT_ONCE, LOADS> {
         /// # Safety
         /// As of the kernels.
         #[inline(always)]
@@ -127,7 +138,9 @@ pub mod kernel {
             // tile coordinates
             let tid = thread::thread_idx_x();
             let (first, col) = (thread::block_idx_y() * Self::ROWS, thread::block_idx_x());
-            let (mut row, mut is_first_lane) = (tid / LANES, tid.is_multiple_of(LANES)); // of the block
+            // Each of the first lanes has the sum of a row of the block.
+            let (first_row, lane) = (tid / LANES * AT_ONCE as u32, tid % LANES);
+            let (mut row, mut has_row) = (first_row + lane, lane < AT_ONCE as u32);
             let rows = (g.m - first).min(Self::ROWS);
             let problem = block.problem as usize;
             let a = g.a.cast::<I>().wrapping_add(problem * planned.a_stride as usize + first as usize * g.lda); // (rows, k)
@@ -147,15 +160,21 @@ pub mod kernel {
                 // mainloop
                 let mut sum;
                 if LANES == STAGED && k.len() == g.k as usize && staged_rows::is_possible::<I>(g.k, g.lda) {
-                    staged_rows::sums::<I, { Rows::<STAGED>::ROWS }, { Rows::<STAGED>::THREADS }>(
+                    staged_rows::sums::<I, { Staged::ROWS }, { Staged::THREADS }>(
                         a, vector, rows, g.k, staged, block_sums,
                     );
-                    (row, is_first_lane) = (tid, tid < rows);
-                    sum = if is_first_lane { *block_sums.add(tid as usize) } else { 0.0 };
+                    (row, has_row) = (tid, tid < rows);
+                    sum = if has_row { *block_sums.add(tid as usize) } else { 0.0 };
                 } else {
-                    let k = if row < rows { k } else { 0..0 };
-                    let of_thread = row::sum::<I, LANES>(a.wrapping_add(row as usize * g.lda), vector, k);
-                    sum = reduction::sum_of_lanes(of_thread, LANES.min(WARP));
+                    let left = rows.saturating_sub(first_row);
+                    let k = if left > 0 { k } else { 0..0 };
+                    let of_rows = a.wrapping_add(first_row as usize * g.lda);
+                    let of_thread = row::sums::<I, LANES, AT_ONCE, LOADS>(of_rows, g.lda, left, vector, k);
+                    let sums = of_thread.map(|of_row| reduction::sum_of_lanes(of_row, LANES.min(WARP)));
+                    sum = sums[0];
+                    for (other, of_row) in sums.into_iter().enumerate().skip(1) {
+                        sum = if lane == other as u32 { of_row } else { sum };
+                    }
                     if LANES > WARP {
                         if tid.is_multiple_of(WARP) {
                             *block_sums.add((tid / WARP) as usize) = sum;
@@ -168,7 +187,7 @@ pub mod kernel {
                 // epilogue
                 if block.cluster > 1 {
                     cluster::wait(); // the first block has begun
-                    if is_first_lane {
+                    if has_row {
                         let place = cluster_sums.add((block.rank * Self::ROWS + row) as usize);
                         cluster::store(shared::address(place), 0, sum);
                     }
@@ -177,13 +196,13 @@ pub mod kernel {
                         return;
                     }
                     sum = 0.0;
-                    if is_first_lane {
+                    if has_row {
                         for rank in 0..block.cluster {
                             sum += *cluster_sums.add((rank * Self::ROWS + row) as usize);
                         }
                     }
                 }
-                if is_first_lane && row < rows {
+                if has_row && row < rows {
                     let (offset, tile) = (planned.offset_of_c(block), Coord { row: first + row, col });
                     let target = Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
                     reduction::store(target, fused, Coord { row: 0, col: 0 }, sum);

@@ -314,10 +314,12 @@ fn key(canvas: &mut Canvas, panels: &[Panel], top: f64) -> f64 {
     all.dedup();
     let name = Type { size: layout.font() - 1.0, class: "f-ink" };
     let strong = Type { class: "b f-ink", ..name };
-    let columns = layout.pick(6, 3);
+    let digits = strong.width("00") + 5.0;
+    let longest = all.iter().map(|(_, slug)| digits + name.width(slug)).fold(0.0, f64::max);
+    // As many as their names have room for.
+    let columns = ((layout.width() / longest) as usize).clamp(1, layout.pick(6, 3));
     let rows = all.len().div_ceil(columns);
     let (width, height) = (layout.width() / columns as f64, name.size + 6.0);
-    let digits = strong.width("00") + 5.0;
     for (i, (number, slug)) in all.iter().enumerate() {
         let (x, y) = (width * (i / rows) as f64, top + height * ((i % rows) as f64 + 0.5));
         canvas.text(x + digits - 5.0, y, Anchor::End, strong, &number.map(|n| n.to_string()).unwrap_or_default());

@@ -8,7 +8,7 @@ use gpu_kernels::Ab;
 
 use super::driver::{checked, failed};
 use crate::Error;
-use crate::plan::{Address, Buffer, Buffers, Plan, WORKSPACE_ALIGNMENT};
+use crate::plan::{Address, Buffer, Buffers, Place, Plan, WORKSPACE_ALIGNMENT};
 
 /// Device memory for plans to compute in: any plans of a handle that need no more bytes, one after the other in the order of streams.
 ///
@@ -69,6 +69,20 @@ impl Workspace {
     /// All launches of a run are queued, so that it leaves the flags as they were.
     pub(super) fn finish(&mut self) {
         self.is_dirty = false;
+    }
+
+    /// Words that a run of the plan, without prepared operands, left in the memory: so many at that place.
+    pub(super) fn words(
+        &self,
+        stream: &Arc<CudaStream>,
+        plan: &Plan,
+        (place, count): (Place, u32),
+    ) -> Result<Vec<i32>, Error> {
+        let parts = plan.part_bytes().with(Buffer::Flags, 0).at(0);
+        let first = flag_bytes(self.flags) + place.address(&parts) as usize;
+        let words = self.memory.slice(first..first + count as usize * 4);
+        let bytes = stream.clone_dtoh(&words).map_err(|error| failed("read the workspace".into(), error))?;
+        Ok(bytes.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word)).collect())
     }
 
     /// Where it is, in the stream's order, and what has to be dropped after the launches.

@@ -259,6 +259,15 @@ impl Plan {
         prepared.flat_map(|preparation| preparation.parts()).fold(self.bytes, |bytes, part| bytes.with(part, 0))
     }
 
+    /// Where a run leaves a word for each row of A or column of B that it splits, and how many: which elements of D are computed in fp32
+    /// is [`gpu_kernels::uncertified`] of both. `None` where nothing is split. In a batch they are those of the last problem.
+    #[must_use]
+    pub fn certificates(&self, operand: Operand) -> Option<(Place, u32)> {
+        let Rewrite { prepass, source, target } = self.preparation_of(operand)?.rewrites.last()?;
+        let is_split = prepass.split.is_some() && source.rows > 0 && source.columns > 0;
+        is_split.then(|| (target.scales_at(0), target.rows))
+    }
+
     fn push_rewrite(&mut self, rewrite: &Rewrite, is_repeated: bool) {
         let Rewrite { prepass, source, target } = rewrite;
         let launches = slabs(source.rows, prepass.tile.rows).map(|slab| {

@@ -81,7 +81,7 @@ impl Plan {
                         grid,
                         block: step.block,
                         cluster: [cluster_x * in_grid.columns, cluster_y * in_grid.rows, cluster_z * splits.cluster],
-                        dynamic_smem_bytes: step.launch_smem_bytes(blocks, k_tiles, sm_count),
+                        dynamic_smem_bytes: step.launch_smem_bytes(blocks, k_tiles, splits.cluster, sm_count),
                     },
                     arguments,
                     slab,

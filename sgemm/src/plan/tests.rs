@@ -5,6 +5,7 @@ use gpu_kernels::{
 use super::*;
 use crate::problem::Epilogue;
 
+mod blocks;
 mod layouts;
 
 /// Where everything begins, far apart.
@@ -343,4 +344,16 @@ fn blocks_persist_in_whole_clusters_on_as_many_multiprocessors_as_there_are() {
 fn a_step_takes_what_its_matrices_are_made_of() {
     let error = Plan::new(&HALVES, &Problem::new(4, 4, 4), 3).unwrap_err();
     assert_eq!(error.to_string(), " takes f16 and gives f32; the matrices are of f32 and f32");
+}
+
+#[test]
+fn words_of_rows_and_columns_follow_what_is_split() {
+    let of = plan(&SPLITS, 9, 7, 33);
+    let row = 4 * 32 * 2;
+    let at = |buffer, offset| Place { buffer, offset };
+    assert_eq!(of.certificates(Operand::A), Some((at(Buffer::CopyA, 9 * row), 9)));
+    assert_eq!(of.certificates(Operand::B), Some((at(Buffer::CopyB, 7 * row), 7)));
+    assert_eq!(plan(&COPIES, 9, 17, 33).certificates(Operand::A), None);
+    // The certificates are the low bits: the first row has none, the second one of the first column's, the third all.
+    assert_eq!(gpu_kernels::uncertified(&[0x500, 0x701, 0xff], &[1, 0, 0x302]), 3 + 2 + 1);
 }

@@ -5,7 +5,7 @@ mod epilogue;
 mod given;
 mod layout;
 
-use gpu_kernels::{BiasPer, Element, MAX_SIZE};
+use gpu_kernels::{BiasPer, Element, MAX_SIZE, Precision, SHORTEST_SPLIT_K, Step};
 
 pub use determinism::Determinism;
 pub use epilogue::{Epilogue, Scalars};
@@ -13,7 +13,7 @@ pub(crate) use given::{Given, check_count};
 pub use layout::Layout;
 pub(crate) use layout::Order;
 
-use crate::{AccuracyClass, Error, Product};
+use crate::{AccuracyClass, Error, LONGEST_TF32_SPLIT_K, Product};
 
 /// D = activation(alpha\*A\*B + beta\*C + bias), once or for each problem of a strided batch. A is m x k, B is k x n, C and D are
 /// m x n; D is C itself unless [`Self::with_d`] says otherwise.
@@ -193,6 +193,16 @@ impl Problem {
     #[must_use]
     pub fn with_accuracy(self, class: AccuracyClass) -> Self {
         Self { class, ..self }
+    }
+
+    /// Whether a kernel of that arithmetic meets the accuracy class for this k: a hi/lo split does not where k is short, for which its
+    /// kernels compute in fp32 what others do faster, and one into TF32 not where k is very long, since its k-tiles are short.
+    pub(crate) fn admits(&self, step: &Step) -> bool {
+        let is_certified = match step.precision {
+            Precision::Tf32x3 => (SHORTEST_SPLIT_K as usize..=LONGEST_TF32_SPLIT_K).contains(&self.k),
+            _ => !step.has_split_operands() || self.k >= SHORTEST_SPLIT_K as usize,
+        };
+        self.class.admits(step.precision) && is_certified
     }
 
     /// The same problem for addresses of A and B that are multiples of so many bytes, such as those of views that begin in the middle

@@ -54,7 +54,7 @@ pub fn plan(table: &Table, device: &Device, problem: &Problem, limit: u64) -> Re
 
 /// Why no kernel suits.
 fn none_suits(device: &Device, problem: &Problem) -> Error {
-    let meets = |step: &&'static Step| problem.class.admits(step.precision) && problem.can_use(step);
+    let meets = |step: &&'static Step| problem.admits(step) && problem.can_use(step);
     let Some(one) = gpu_kernels::runnable().find(meets) else {
         return Error::Output { input: problem.input, output: problem.output };
     };

@@ -146,10 +146,9 @@ impl Work {
                 }
             }
         };
-        let smem = match step.launch_smem_bytes(blocks as u64, k_tiles as u32, sm_count) {
-            0 => 1.0,
-            of_launch => f64::from(step.dynamic_smem_bytes) / f64::from(of_launch),
-        };
+        let of_launch = step.launch_smem_bytes(blocks as u64, k_tiles as u32, splits.cluster, sm_count);
+        let has_stages = step.stage_bytes > 0;
+        let smem = if has_stages { f64::from(step.dynamic_smem_bytes) / f64::from(of_launch) } else { 1.0 };
         let bytes = |elements: f64, size: u32| elements * f64::from(size);
         let (m, n, k) = (f64::from(m), f64::from(n), f64::from(k));
         let [of_a, of_b] = [m * k, k * n].map(|elements| bytes(elements, problem.input.bytes()));
@@ -250,10 +249,10 @@ impl Cost {
 /// Whether a step of a few threads for each row reads rows without staging them: they are too long for shared memory to have room for some
 /// at once, or no array without gaps.
 fn is_scattered(step: &Step, oriented: &Oriented, splits: u32) -> bool {
-    let Tile { bm, bn, .. } = step.tile;
+    let Tile { bm, bn, tm, .. } = step.tile;
     let of_a = oriented.operands.a;
     let row_bytes = u64::from(oriented.k) * u64::from(step.precision.input().bytes());
-    let stages_rows = bn == 1 && step.threads() < bm * WARP && step.transposed == Transposed::ByPrepass;
+    let stages_rows = bn == 1 && step.threads() * tm < bm * WARP && step.transposed == Transposed::ByPrepass;
     let has_room = row_bytes * STAGED_ROWS <= step.dynamic_smem_bytes.into();
     stages_rows && step.is_planned() && (!has_room || of_a.ld != oriented.k.into() || splits > 1)
 }

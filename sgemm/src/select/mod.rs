@@ -107,7 +107,7 @@ impl<'a> Prediction<'a> {
 
     /// Whether the device runs it, its module is built in, and it meets the problem's class.
     fn suits(&self, step: &Step) -> bool {
-        self.problem.class.admits(step.precision) && self.problem.can_use(step) && is_usable(self.device, step)
+        self.problem.admits(step) && self.problem.can_use(step) && is_usable(self.device, step)
     }
 
     /// The time of a kernel with these constants, in microseconds.

@@ -18,12 +18,13 @@ pub(super) fn family(device: &Device, problem: &Problem) -> impl Fn(&Step) -> bo
         gpu_kernels::runnable().filter(move |step| step.precision == precision).filter(|step| is_usable(device, step))
     };
     let precisions = problem.class.precisions().iter();
-    let family = precisions.copied().find(|precision| usable(*precision).any(|step| step.k_splits().is_some())).map(
-        |precision| {
+    let family = precisions
+        .copied()
+        .find(|precision| usable(*precision).any(|step| problem.admits(step) && step.k_splits().is_some()))
+        .map(|precision| {
             let is_split = problem.k > UNSPLIT && usable(precision).any(|step| step.k_splits() == Some(SPLITS));
             (precision, Some(if is_split { SPLITS } else { 1 }))
-        },
-    );
+        });
     move |step| family == Some((step.precision, step.k_splits()))
 }
 

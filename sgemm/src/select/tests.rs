@@ -47,6 +47,18 @@ fn every_class_has_a_kernel_for_every_shape_where_the_device_runs_one() {
     }
 }
 
+#[test]
+fn short_sums_of_the_class_fp32_are_not_split() {
+    for (k, splits) in [(31, false), (32, true)] {
+        for determinism in [Determinism::PerProblem, Determinism::PerElement] {
+            let problem = problem(AccuracyClass::Fp32, [8192, 8192, k]).with_determinism(determinism);
+            let plan = plan(&Table::guess(), &hopper(), &problem, u64::MAX).unwrap();
+            assert!(splits || !plan.step().has_split_operands(), "k = {k}: {}", plan.step().slug);
+            assert_eq!(problem.admits(gpu_kernels::find("fp16x3").unwrap()), splits);
+        }
+    }
+}
+
 /// Whatever a kernel's constants are, sixteen times of anything never takes less time; but where tiles are shared by fewer blocks then, and
 /// where rows are shorter than what is loaded at once.
 #[test]

@@ -1,6 +1,7 @@
 //! fp16x3 and tf32x3 on one tile of 16 x 16, with alpha = 1 and beta = 0: a model that is a thousand times as fast as the emulator, whose
 //! MMA it uses. `tests/tests/it/adversary.rs` compares the bits of both.
 
+use gpu_kernels::{CERTIFIED, Magnitudes};
 use half::f16;
 use ptx_emu::tensor_core::{Format, k_step};
 
@@ -19,11 +20,42 @@ pub enum Arithmetic {
     Tf32x3,
 }
 
-/// A row of A or a column of B, split, or in fp32 where it cannot be.
+/// What decides which rows and columns are certified: the kernels' guard, or one that is not sound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    /// The kernels'.
+    Sound,
+    /// The largest element stands for the smallest.
+    LargestAlone,
+    /// Zeros count as elements like the others.
+    ZerosAsOthers,
+    /// Subnormals count as if they had the exponent that they are stored with.
+    SubnormalsAsStored,
+}
+
+impl Guard {
+    /// What it knows of a vector's magnitudes.
+    fn sees(self, values: &[f32]) -> Magnitudes {
+        let bits = || values.iter().map(|x| x.abs().to_bits()).filter(|bits| *bits > 0);
+        let (largest, smallest) = (bits().max().unwrap_or(0), bits().min().unwrap_or(u32::MAX));
+        let (count, exponents) = (bits().count() as f32, bits().map(|bits| (bits >> 23) as f32).sum());
+        let all = Magnitudes { largest, smallest, count, exponents };
+        let zeros = values.len() as f32 / count.max(1.0);
+        match self {
+            Self::Sound => all,
+            Self::LargestAlone => Magnitudes { smallest: largest, ..all },
+            Self::ZerosAsOthers => Magnitudes { count: count * zeros, exponents: all.exponents * zeros, ..all },
+            Self::SubnormalsAsStored => Magnitudes { smallest: smallest.max(f32::MIN_POSITIVE.to_bits()), ..all },
+        }
+    }
+}
+
+/// A row of A or a column of B.
 struct Vector<'a> {
     values: &'a [f32],
-    /// The exponent of its scaling; none where it is not split.
-    exponent: Option<i32>,
+    certificates: u32,
+    /// The exponent of its scaling.
+    exponent: i32,
     /// hi, lo.
     parts: [Vec<u32>; 2],
 }
@@ -51,20 +83,11 @@ impl Arithmetic {
         }
     }
 
-    /// The exponent of the scaling of these values.
-    fn exponent(self, values: &[f32]) -> Option<i32> {
-        let bits = || values.iter().map(|x| x.abs().to_bits()).filter(|bits| *bits > 0);
-        let Some(largest) = bits().max() else { return Some(0) };
-        let span = exponent(largest) - exponent(bits().min()?);
-        let sum: f32 = bits().map(|bits| (bits >> 23) as f32).sum();
-        let is_deeper = |depth: f32| sum < ((largest >> 23) as f32 - depth) * bits().count() as f32;
-        let infinite = f32::INFINITY.to_bits();
+    /// What lo is stored times.
+    const fn lo_scale(self) -> f32 {
         match self {
-            Self::Fp16x3 => (largest < infinite && span <= 38 && !is_deeper(14.0)).then(|| 14 - exponent(largest)),
-            Self::Tf32x3 => {
-                let is_small = exponent(bits().min()?) < -102;
-                (largest < infinite - (1 << 12) && !is_small && !is_deeper(24.0)).then_some(0)
-            }
+            Self::Fp16x3 => 2048.0,
+            Self::Tf32x3 => 1.0,
         }
     }
 
@@ -73,7 +96,7 @@ impl Arithmetic {
         match self {
             Self::Fp16x3 => {
                 let hi = f16::from_f32(x);
-                [hi, f16::from_f32(x - hi.to_f32())].map(|part| part.to_bits().into())
+                [hi, f16::from_f32((x - hi.to_f32()) * self.lo_scale())].map(|part| part.to_bits().into())
             }
             Self::Tf32x3 => {
                 let hi = tf32(x);
@@ -82,56 +105,71 @@ impl Arithmetic {
         }
     }
 
-    fn vector(self, values: &[f32]) -> Vector<'_> {
-        let exponent = self.exponent(values);
-        let [first, second] = powers(exponent.unwrap_or(0));
-        let scaled = |x: &f32| if exponent.is_some() { x * first * second } else { 0.0 };
+    fn vector(self, guard: Guard, values: &[f32], of_b: bool) -> Vector<'_> {
+        let (of, k) = (guard.sees(values), values.len() as u32);
+        let (certificates, exponent) = match self {
+            Self::Fp16x3 if of.largest == 0 => (of.certificates_of_f16(k, of_b), 0),
+            Self::Fp16x3 => (of.certificates_of_f16(k, of_b), 14 - exponent(of.largest)),
+            Self::Tf32x3 => (of.certificates_of_tf32(k), 0),
+        };
+        let [first, second] = powers(exponent);
+        let scaled = |x: &f32| if certificates == 0 { 0.0 } else { x * first * second };
         let split: Vec<_> = values.iter().map(|x| self.split(scaled(x))).collect();
-        Vector { values, exponent, parts: [0, 1].map(|part| split.iter().map(|split| split[part]).collect()) }
+        let parts = [0, 1].map(|part| split.iter().map(|split| split[part]).collect());
+        Vector { values, certificates, exponent, parts }
     }
 
     /// C of 16 rows and 16 columns of the same length.
     #[must_use]
     pub fn multiply(self, rows: &[Vec<f32>; SIDE], columns: &[Vec<f32>; SIDE]) -> Acc {
-        let (a, b) =
-            (rows.each_ref().map(|row| self.vector(row)), columns.each_ref().map(|column| self.vector(column)));
+        self.multiply_guarded(Guard::Sound, rows, columns)
+    }
+
+    /// The same with another guard.
+    #[must_use]
+    pub fn multiply_guarded(self, guard: Guard, rows: &[Vec<f32>; SIDE], columns: &[Vec<f32>; SIDE]) -> Acc {
+        let a = rows.each_ref().map(|row| self.vector(guard, row, false));
+        let b = columns.each_ref().map(|column| self.vector(guard, column, true));
         let depth = 2 * self.format().depth(); // of a k-tile
         let k_tiles = rows[0].len().div_ceil(depth);
         let inner = inner_k_tiles(k_tiles);
         let mut totals = Acc::default();
         for first in (0..k_tiles).step_by(inner) {
-            let mut partial = Acc::default();
+            let (mut partial, mut cross) = (Acc::default(), Acc::default());
             for k_tile in first..k_tiles.min(first + inner) {
-                add(&mut partial, &self.k_tile(&a, &b, k_tile * depth));
+                let mut acc = Acc::default();
+                for first in [k_tile * depth, k_tile * depth + depth / 2] {
+                    self.k_step(&a, &b, first, [0, 1], &mut cross);
+                    self.k_step(&a, &b, first, [1, 0], &mut cross);
+                    self.k_step(&a, &b, first, [0, 0], &mut acc);
+                }
+                add(&mut partial, &acc);
             }
+            let cross = cross.map(|row| row.map(|sum| sum / self.lo_scale()));
+            add(&mut partial, &cross);
             add(&mut totals, &partial);
         }
         for (totals, a) in totals.iter_mut().zip(&a) {
             for (total, b) in totals.iter_mut().zip(&b) {
-                *total = match (a.exponent, b.exponent) {
-                    (Some(of_a), Some(of_b)) if self == Self::Fp16x3 => unscaled(*total, of_a, of_b),
-                    (Some(_), Some(_)) => *total,
-                    _ => in_fp32(a.values, b.values, depth, inner * depth),
-                };
+                if a.certificates & b.certificates & CERTIFIED == 0 {
+                    *total = in_fp32(a.values, b.values, depth, inner * depth);
+                } else if self == Self::Fp16x3 {
+                    *total = unscaled(*total, a.exponent, b.exponent);
+                }
             }
         }
         totals
     }
 
-    /// The MMAs of a k-tile: hi\*lo, lo\*hi, hi\*hi.
-    fn k_tile(self, a: &[Vector; SIDE], b: &[Vector; SIDE], first: usize) -> Acc {
-        let (mut acc, step) = (Acc::default(), self.format().depth());
-        for [of_a, of_b] in [[0, 1], [1, 0], [0, 0]] {
-            for first in [first, first + step] {
-                let at = |vector: &Vector, part: usize, k: usize| {
-                    if k < step { vector.parts[part].get(first + k).copied().unwrap_or(0) } else { 0 }
-                };
-                let rows = std::array::from_fn(|row| std::array::from_fn(|k| at(&a[row], of_a, k)));
-                let columns = std::array::from_fn(|k| std::array::from_fn(|column| at(&b[column], of_b, k)));
-                k_step(self.format(), &rows, &columns, &mut acc);
-            }
-        }
-        acc
+    /// An MMA of these parts.
+    fn k_step(self, a: &[Vector; SIDE], b: &[Vector; SIDE], first: usize, [of_a, of_b]: [usize; 2], acc: &mut Acc) {
+        let step = self.format().depth();
+        let at = |vector: &Vector, part: usize, k: usize| {
+            if k < step { vector.parts[part].get(first + k).copied().unwrap_or(0) } else { 0 }
+        };
+        let rows = std::array::from_fn(|row| std::array::from_fn(|k| at(&a[row], of_a, k)));
+        let columns = std::array::from_fn(|k| std::array::from_fn(|column| at(&b[column], of_b, k)));
+        k_step(self.format(), &rows, &columns, acc);
     }
 }
 

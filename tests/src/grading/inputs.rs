@@ -163,6 +163,30 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Rows and columns each of another kind, drawn from a seed; but for the kinds whose sums may overflow or are not finite.
+    ///
+    /// # Errors
+    /// Those of [`Self::case`].
+    pub fn mixed([m, n, k]: [usize; 3], seed: u64) -> Result<Case, Error> {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let kinds: Vec<Self> =
+            Self::all().filter(|kind| !matches!(kind, Self::NotFinite | Self::Overflowing | Self::Scalars)).collect();
+        let (mut a, mut b) = (vec![0.0; m * k], vec![0.0; k * n]);
+        for i in 0..m {
+            let case = kinds[rng.random_range(0..kinds.len())].case([m, 1, k], rng.random())?;
+            a[i * k..(i + 1) * k].copy_from_slice(&case.a[i * k..(i + 1) * k]);
+        }
+        for j in 0..n {
+            let case = kinds[rng.random_range(0..kinds.len())].case([1, n, k], rng.random())?;
+            (0..k).for_each(|p| b[p * n + j] = case.b[p * n + j]);
+        }
+        // Some elements vanish, so that what is small may be all that there is.
+        a.iter_mut().chain(&mut b).filter(|_| rng.random_range(0..4) == 0).for_each(|x| *x = 0.0);
+        Ok(Case::product([m, n, k], a, b))
+    }
+}
+
 /// One of the ten kinds.
 fn measured(inputs: Inputs, sizes: [usize; 3], seed: u64) -> Result<Case, Error> {
     let [m, n, k] = sizes.map(|size| size as u32);

@@ -1,8 +1,11 @@
 //! Operands in parts: pre-passes that split them, and a kernel that adds the parts up again.
 
-use gpu_kernels::{MAP_ARGUMENTS, NOT_SPLIT, PREPASS_ARGUMENTS, SCALE_ARGUMENTS, SPLIT_ARGUMENTS};
+use gpu_kernels::{MAP_ARGUMENTS, PREPASS_ARGUMENTS, SCALE_ARGUMENTS, SPLIT_ARGUMENTS};
 
 use super::ptx::{AT_ITS_PLACE, entry, gemm, products};
+
+/// The word of what these kernels do not split; of others it is the exponent.
+const NOT_SPLIT: i32 = i32::MIN;
 
 /// A pre-pass that splits into f16 parts: a block of 32 threads has a row, or a column where it transposes, and then the second
 /// of a cluster does it. Its scale is 2^5.

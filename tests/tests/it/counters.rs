@@ -124,12 +124,12 @@ fn measured_times(size: u32) -> Vec<(&'static Step, f64)> {
     STEPS.iter().filter(is_sampled).filter(|step| is_priced(step, size)).filter_map(time).collect()
 }
 
-/// Whether the model knows what the step does: not what clusters cost, where they are placed and what their blocks exchange,
-/// nor boxes whose rows begin between two sectors.
+/// Whether the model knows what the step does: not what clusters cost, such as a plan may ask for, where they are placed and what
+/// their blocks exchange, nor boxes whose rows begin between two sectors.
 fn is_priced(step: &Step, size: u32) -> bool {
     const SECTOR_BYTES: u32 = 32;
     let between_sectors = !(size * step.precision.input().bytes()).is_multiple_of(SECTOR_BYTES);
-    step.cluster == [1; 3] && !(step.maps.is_some() && between_sectors)
+    step.cluster == [1; 3] && !step.is_planned() && !(step.maps.is_some() && between_sectors)
 }
 
 /// The model's times for the steps on a square problem, from samples of their blocks. Steps that read the same elements share

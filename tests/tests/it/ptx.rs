@@ -160,7 +160,7 @@ fn products_are_fused_and_nothing_can_panic() {
         let (_, body) = kernel(step);
         let Step { tile, slug, schedule, precision, .. } = *step;
         // Within braces, as inline assembly that needs a predicate.
-        let has_mmas = body.contains("wgmma.mma_async");
+        let has_mmas = ["wgmma.mma_async", "mma.sync"].iter().any(|mma| body.contains(mma));
         // One that reads its operands by itself may multiply numbers of 16 bits as f32.
         if precision != Precision::Fp32 && (has_mmas || step.maps.is_some()) {
             assert!(has_mmas, "{slug}: the tensor cores have nothing to do");

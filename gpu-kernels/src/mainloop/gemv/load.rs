@@ -45,6 +45,9 @@ pub(crate) trait Load: Output {
     /// The number that was loaded alone, or the first of a word.
     fn number(raw: u32) -> f32;
 
+    /// The numbers of a word: [`PER_WORD`](Self::PER_WORD), and then zero.
+    fn unpack(word: u32) -> [f32; 2];
+
     /// The first four numbers of those that were loaded in fours.
     fn numbers(raw: Raw) -> [f32; SIDE as usize];
 
@@ -71,6 +74,11 @@ impl Load for f32 {
     }
 
     #[inline(always)]
+    fn unpack(word: u32) -> [f32; 2] {
+        [Self::from_bits(word), 0.0]
+    }
+
+    #[inline(always)]
     fn numbers(raw: Raw) -> [f32; SIDE as usize] {
         raw.map(Self::from_bits)
     }
@@ -82,7 +90,7 @@ impl Load for f32 {
 }
 
 macro_rules! of_16_bits {
-    ($($element:ty: $number:expr;)*) => {$(
+    ($($element:ty: $number:expr, $unpack:expr;)*) => {$(
         impl Load for $element {
             #[inline(always)]
             unsafe fn load_below(source: *const Self, index: u32, end: u32) -> u32 {
@@ -109,6 +117,11 @@ macro_rules! of_16_bits {
             }
 
             #[inline(always)]
+            fn unpack(word: u32) -> [f32; 2] {
+                $unpack(word)
+            }
+
+            #[inline(always)]
             fn numbers([first, second, ..]: Raw) -> [f32; SIDE as usize] {
                 [first, first >> 16, second, second >> 16].map($number)
             }
@@ -122,6 +135,6 @@ macro_rules! of_16_bits {
 }
 
 of_16_bits! {
-    f16: convert::from_f16;
-    bf16: |bits: u32| f32::from_bits(bits << 16);
+    f16: convert::from_f16, convert::from_f16x2;
+    bf16: |bits: u32| f32::from_bits(bits << 16), |word: u32| [word << 16, word & 0xffff_0000].map(f32::from_bits);
 }

@@ -1,20 +1,19 @@
 //! From the accumulators of threads that share k to C: the threads of a block, then the blocks of a cluster, reduce them in a fixed order.
 
-use super::{ROWS, SIDE, THREADS, vector_values};
+use super::{CHUNK, PITCH, ROWS, SIDE};
 use crate::Splits;
 
-/// f32 values between the partial sums of one row of the fragments and of the next: adjacent rows start in other banks.
-const PITCH: u32 = THREADS + 8;
-
-/// Of shared memory, the values of `few` vectors, and then of all threads' partial sums.
-const fn block_values(few: u32) -> u32 {
-    let (vectors, partials) = (vector_values(few), few * SIDE * PITCH);
+/// Of shared memory, a chunk of `few` vectors, and then of all threads' partial sums: of a fragment's rows for each, or of one vector, of as
+/// many as 16 bytes are.
+const fn block_values(few: u32, element_bytes: u32) -> u32 {
+    let rows = if few == 1 { SIDE * 4 / element_bytes } else { SIDE };
+    let (vectors, partials) = (few * CHUNK, few * rows * PITCH);
     if vectors > partials { vectors } else { partials }
 }
 
 /// Dynamic shared memory of a block: behind these, the sums that each block of a cluster gets from all of them.
-pub(crate) const fn smem_bytes(few: u32) -> u32 {
-    (block_values(few) + few * ROWS + Splits::MAX_CLUSTER) * 4
+pub(crate) const fn smem_bytes(few: u32, element_bytes: u32) -> u32 {
+    (block_values(few, element_bytes) + few * ROWS + Splits::MAX_CLUSTER) * 4
 }
 
 #[cfg(feature = "device")]
@@ -30,12 +29,16 @@ mod kernel {
     use crate::epilogue::fused::{Fused, NOTHING};
     use crate::epilogue::partial_tile::Target;
     use crate::hardware::WARP;
-    use crate::mainloop::gemv::fragments::{Accumulators, Fragments};
+    use crate::mainloop::gemv::THREADS;
     use crate::mainloop::gemv::load::Load;
+    use crate::mainloop::gemv::placement::Placement;
     use crate::planned::PlannedBlock;
     use crate::ptx::{cluster, compiler};
     use cuda_std::prelude::*;
     use cuda_std::warp;
+
+    /// Partial sums that a thread loads at once.
+    const AT_ONCE: usize = 4;
 
     /// C = activation(alpha\*sum + beta\*C + bias) for one element, counted from where the target's tile begins.
     ///
@@ -79,40 +82,35 @@ mod kernel {
         }
     }
 
-    /// Reduces the accumulators of all threads of a cluster, and hands this block's share of the tile's sums to `store`: a row of the matrix,
-    /// a vector, and the sum.
+    /// Reduces the partial sums that all threads of a cluster published, and hands this block's share of the tile's sums to `store`: a row
+    /// of the matrix, a vector, and the sum.
     ///
     /// # Safety
-    /// Every thread of the cluster calls it, after [`begin`]; `smem` has [`smem_bytes`], which nobody uses any more.
-    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
+    /// Every thread of the cluster calls it, after [`begin`]; `smem` has [`smem_bytes`], where it published its partial sums; there are
+    /// `few` vectors, FEW at most.
     #[inline(always)]
     pub(crate) unsafe fn reduce<I: Load, const FEW: usize>(
         block: PlannedBlock,
-        fragments: &Fragments<I>,
+        placement: Placement,
+        few: u32,
         smem: *mut f32,
-        acc: &Accumulators<FEW>,
         store: impl Fn(u32, u32, f32),
     ) {
         let blocks = block.cluster.max(1); // it is, but a division would check
         let tid = thread::thread_idx_x();
-        let (groups, rows_log2) = (fragments.groups(), fragments.rows_log2());
+        let (groups, rows_log2) = (placement.groups(), placement.block_rows_log2());
         let coord = |index: u32| (index & ((1 << rows_log2) - 1), index >> rows_log2);
-        let sums = (FEW as u32) << rows_log2;
+        let few = if FEW == 1 { 1 } else { few };
+        let sums = few << rows_log2;
         let share = sums.div_ceil(blocks).max(1);
         // Threads for a sum, adjacent lanes.
-        let sums_log2 = rows_log2 + (FEW as u32).ilog2();
+        let sums_log2 = 32 - (sums - 1).leading_zeros();
         let lanes_log2 = THREADS.ilog2().saturating_sub(sums_log2).min(WARP.ilog2());
         let lanes = 1 << lanes_log2;
-        let received = smem.wrapping_add(block_values(FEW as u32) as usize); // (share, blocks)
+        let received = smem.wrapping_add(block_values(FEW as u32, size_of::<I>() as u32) as usize); // (share, blocks)
         // SAFETY: within shared memory, which other blocks have when they have begun.
         unsafe {
-            for f in 0..FEW {
-                for i in 0..SIDE {
-                    *smem.add((f as u32 * SIDE + i) as usize * PITCH as usize + fragments.place() as usize) =
-                        acc[f][i as usize];
-                }
-            }
-            thread::sync_threads(); // every thread's accumulators are there
+            thread::sync_threads(); // every thread's partial sums are there
             if blocks > 1 {
                 cluster::wait();
             }
@@ -121,15 +119,19 @@ mod kernel {
             while job < sums * lanes {
                 let (index, lane) = (job >> lanes_log2, job & (lanes - 1));
                 let (row, f) = coord(index);
-                let (i, bundle) = fragments.of_row(row);
-                let partials = smem.add((f * SIDE + i) as usize * PITCH as usize);
-                let mut sum = 0.0;
+                let (bundle, of_bundle) = placement.of_row(row);
+                let mut parts = [0.0; AT_ONCE];
                 let mut group = lane;
                 while group < groups {
-                    sum += *partials.add(fragments.place_of(bundle, group) as usize);
-                    group += lanes;
+                    for (i, part) in parts.iter_mut().enumerate() {
+                        let group = group + i as u32 * lanes;
+                        if group < groups {
+                            *part += *smem.add(placement.place(f, of_bundle, bundle, group) as usize);
+                        }
+                    }
+                    group += AT_ONCE as u32 * lanes;
                 }
-                sum = sum_of_lanes(sum, lanes);
+                let sum = sum_of_lanes((parts[0] + parts[1]) + (parts[2] + parts[3]), lanes);
                 if lane == 0 {
                     let owner = index / share;
                     let place = received.add(((index - owner * share) * blocks + block.rank) as usize);

@@ -1,4 +1,5 @@
-//! A row of the matrix times a vector, by so many threads: a part of a warp, a warp or several.
+//! Rows of the matrix times a vector, by so many threads: a part of a warp, a warp or several. What a thread loads of the vector, it
+//! multiplies with all of its rows.
 
 use core::ops::Range;
 
@@ -10,95 +11,149 @@ use super::{SIDE, Strided};
 use crate::hardware::WARP;
 use crate::ptx::{compiler, read_only};
 
-/// Loads of 16 bytes that a thread has in flight, or four words for each.
-const UNROLLED: usize = 4;
-
 /// What k of a row begins at a multiple of, so that it is aligned where the row is: the elements of 16 bytes, at most.
 pub(crate) const ALIGNED: u32 = 8;
 
-/// A thread's share of the sum of the products over k of a row, whose elements are adjacent, and a vector. `THREADS` adjacent threads have
-/// the row.
+/// What a thread loads of the vector at once, or of a row: LOADS times 16 bytes.
+type Line<const LOADS: usize> = [Raw; LOADS];
+
+/// A thread's share of the sums of the products over k of each of ROWS rows, `lda` elements apart, whose elements are adjacent, and a
+/// vector. `THREADS` adjacent threads have these rows. Of those beyond `rows`, nothing is loaded.
 ///
-/// Both are loaded in words of 32 bits: four at once where both are aligned, or else those of adjacent threads side by side. Of an element
-/// of 16 bits that has half a word in k, one at each end, it is loaded alone.
+/// Both are loaded in words of 32 bits: four at once where all are aligned, or else those of adjacent threads side by side. Elements of 16
+/// bits are loaded alone where words are not aligned.
 ///
 /// # Safety
 /// What is in bounds of k may be read, from a multiple of [`ALIGNED`] on.
 #[allow(clippy::needless_range_loop)] // with an iterator, LLVM makes another loop of it
 #[inline(always)]
-pub(crate) unsafe fn sum<I: Load, const THREADS: u32>(row: *const I, vector: Strided<I>, k: Range<u32>) -> f32 {
+pub(crate) unsafe fn sums<I: Load, const THREADS: u32, const ROWS: usize, const LOADS: usize>(
+    row: *const I,
+    lda: usize,
+    rows: u32,
+    vector: Strided<I>,
+    k: Range<u32>,
+) -> [f32; ROWS] {
     const { assert!(SIDE * I::PER_WORD <= ALIGNED) }
     let thread = thread::thread_idx_x() % THREADS;
-    let is_aligned = |start: *const I, words: u32| start.addr().is_multiple_of((words * 4) as usize);
-    let is_dense = vector.along_k == 1;
-    let is_wide = THREADS >= WARP && is_dense && is_aligned(row, SIDE) && is_aligned(vector.start, SIDE);
+    let is_aligned = |start: *const I, count: u32| start.addr().is_multiple_of(count as usize * size_of::<I>());
+    let has_whole =
+        |count: u32| is_aligned(row, count) & lda.is_multiple_of(count as usize) & k.end.is_multiple_of(count);
+    let of_load = SIDE * I::PER_WORD;
+    let is_wide = THREADS >= WARP && vector.along_k == 1 && is_aligned(vector.start, of_load) && has_whole(of_load);
+    let has_words = I::PER_WORD == 1 || has_whole(I::PER_WORD);
+    let unit = if is_wide { of_load } else { I::PER_WORD };
+    let of_all = THREADS * of_load; // k of a load of 16 bytes by all threads
 
-    // Whole units are from `first` to `end`; what is before and behind, each of the first threads has an element of.
-    let unit = if is_wide { SIDE * I::PER_WORD } else { I::PER_WORD };
-    let mut first = (k.start + u32::from(!is_aligned(row, 1))).min(k.end);
-    let before = first - k.start;
-    let end = first + ((k.end - first) & !(unit - 1));
-    let single = if thread < before { k.start + thread } else { end + (thread - before) };
-    let vector_at = |p: u32| vector.start.wrapping_add(p as usize * vector.along_k as usize);
-    let of_load = THREADS * SIDE * I::PER_WORD; // k of a load of 16 bytes by all threads
-
-    // SAFETY: upheld by the caller (see `# Safety`): in bounds, or not loaded; aligned, just checked.
-    unsafe {
-        let singles = [row.wrapping_add(single as usize), vector_at(single)].map(|at| I::load_below(at, single, k.end));
-        let mut acc = [0.0f32; SIDE as usize];
-        while first < end {
-            let at = first + thread * unit;
-            let (row, left) = (row.wrapping_add(at as usize), end.saturating_sub(at));
-            // Both count from `at`.
-            let load = |i: usize| i as u32 * of_load;
-            let word = |i: usize, v: usize| load(i) + v as u32 * THREADS * I::PER_WORD;
-            // What the row does not reach to is skipped: of a short row that is most.
-            let is_beyond = |i: usize| i > 0 && first + load(i) >= end;
-            let wide = |of: *const I| {
-                let mut fours: [Raw; UNROLLED] = [[0; SIDE as usize]; UNROLLED];
-                for i in 0..UNROLLED {
+    let mut acc = [[0.0f32; 2]; ROWS];
+    let mut first = k.start;
+    while first < k.end {
+        let at = first + thread * unit;
+        let left = k.end.saturating_sub(at);
+        let left_of = |r: usize| if (r as u32) < rows { left } else { 0 };
+        // All count from `at`.
+        let line = |r: usize| row.wrapping_add(r * lda + at as usize);
+        let of_vector = vector.at(0, at);
+        // What rows do not reach to is skipped: where they are short that is most.
+        let is_beyond = |i: usize| i > 0 && first + i as u32 * of_all >= k.end;
+        let (mut factors, mut matrix) = ([[0; SIDE as usize]; LOADS], [[[0; SIDE as usize]; LOADS]; ROWS]);
+        // SAFETY: upheld by the caller (see `# Safety`): in bounds, or not loaded; aligned, just checked.
+        unsafe {
+            if is_wide {
+                let load = |from: *const I, p: u32, left: u32| {
+                    read_only::load_4_below(from.wrapping_add(p as usize).cast(), p, left).map(f32::to_bits)
+                };
+                for i in 0..LOADS {
                     if is_beyond(i) {
                         break;
                     }
-                    let at = of.wrapping_add(load(i) as usize).cast();
-                    fours[i] = read_only::load_4_below(at, load(i), left).map(f32::to_bits);
-                }
-                fours
-            };
-            let words = |load_word: &dyn Fn(u32) -> u32| {
-                let mut words: [Raw; UNROLLED] = [[0; SIDE as usize]; UNROLLED];
-                for i in 0..UNROLLED {
-                    if is_beyond(i) {
-                        break;
+                    let p = i as u32 * of_all;
+                    for r in 0..ROWS {
+                        matrix[r][i] = load(line(r), p, left_of(r));
                     }
-                    words[i] = core::array::from_fn(|v| load_word(word(i, v)));
+                    factors[i] = load(of_vector, p, left);
                 }
-                words
-            };
-            let gathered = |along_k: usize| {
-                let of = vector_at(at);
-                words(&|p| I::gather_below(of.wrapping_add(p as usize * along_k), along_k, p, left))
-            };
-            let (factors, matrix) = if is_wide {
-                (wide(vector_at(at)), wide(row))
             } else {
-                let factors = if is_dense { gathered(1) } else { gathered(compiler::opaque(vector.along_k) as usize) };
-                (factors, words(&|p| read_only::load_below(row.wrapping_add(p as usize).cast(), p, left).to_bits()))
-            };
-            for i in 0..UNROLLED {
-                if is_beyond(i) {
-                    break;
+                let place = |i: usize, v: usize| i as u32 * of_all + v as u32 * THREADS * I::PER_WORD;
+                if has_words {
+                    load_words::<I, ROWS, LOADS, true>(&mut matrix, line, left_of, place, is_beyond);
+                } else {
+                    load_words::<I, ROWS, LOADS, false>(&mut matrix, line, left_of, place, is_beyond);
                 }
-                for v in 0..SIDE as usize {
-                    for half in 0..I::PER_WORD {
-                        let number = |word: u32| I::number(word >> (16 * half));
-                        acc[v] = GpuFloat::mul_add(number(matrix[i][v]), number(factors[i][v]), acc[v]);
+                let along_k = vector.along_k as usize;
+                for i in 0..LOADS {
+                    if is_beyond(i) {
+                        break;
+                    }
+                    for v in 0..SIDE as usize {
+                        let p = place(i, v);
+                        factors[i][v] = I::gather_below(of_vector.wrapping_add(p as usize * along_k), along_k, p, left);
                     }
                 }
             }
-            first = compiler::opaque(first + of_load * UNROLLED as u32); // or LLVM would unroll the loop further
         }
-        let [of_row, of_vector] = singles.map(I::number);
-        GpuFloat::mul_add(of_row, of_vector, (acc[0] + acc[1]) + (acc[2] + acc[3]))
+        add::<I, ROWS, LOADS>(&matrix, &factors, is_beyond, &mut acc);
+        first = compiler::opaque(first + of_all * LOADS as u32); // or LLVM would unroll the loop further
+    }
+    acc.map(|[even, odd]| even + odd)
+}
+
+/// Loads words of adjacent elements of each row, each as of [`Load::gather_below`]; by one load where words are whole. All loads are in
+/// flight together, unless they are beyond.
+///
+/// # Safety
+/// As of [`Load::gather_below`], and where words are whole, each is at a multiple of 4 bytes.
+#[allow(clippy::needless_range_loop)] // likewise
+#[inline(always)]
+unsafe fn load_words<I: Load, const ROWS: usize, const LOADS: usize, const ARE_WHOLE: bool>(
+    matrix: &mut [Line<LOADS>; ROWS],
+    line: impl Fn(usize) -> *const I,
+    left_of: impl Fn(usize) -> u32,
+    place: impl Fn(usize, usize) -> u32,
+    is_beyond: impl Fn(usize) -> bool,
+) {
+    for i in 0..LOADS {
+        if is_beyond(i) {
+            break;
+        }
+        for r in 0..ROWS {
+            for v in 0..SIDE as usize {
+                let p = place(i, v);
+                let from = line(r).wrapping_add(p as usize);
+                // SAFETY: upheld by the caller (see `# Safety`).
+                matrix[r][i][v] = unsafe {
+                    if ARE_WHOLE {
+                        read_only::load_below(from.cast(), p, left_of(r)).to_bits()
+                    } else {
+                        I::gather_below(from, 1, p, left_of(r))
+                    }
+                };
+            }
+        }
+    }
+}
+
+/// Adds the products of each row's line and the vector's.
+#[allow(clippy::needless_range_loop)] // likewise
+#[inline(always)]
+fn add<I: Load, const ROWS: usize, const LOADS: usize>(
+    matrix: &[Line<LOADS>; ROWS],
+    factors: &Line<LOADS>,
+    is_beyond: impl Fn(usize) -> bool,
+    acc: &mut [[f32; 2]; ROWS],
+) {
+    for i in 0..LOADS {
+        if is_beyond(i) {
+            break;
+        }
+        for v in 0..SIDE as usize {
+            let factor = I::unpack(factors[i][v]);
+            for r in 0..ROWS {
+                let number = I::unpack(matrix[r][i][v]);
+                for n in 0..I::PER_WORD as usize {
+                    acc[r][v % 2] = GpuFloat::mul_add(number[n], factor[n], acc[r][v % 2]);
+                }
+            }
+        }
     }
 }

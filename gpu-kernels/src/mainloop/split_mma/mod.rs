@@ -3,21 +3,32 @@
 //! ```text
 //!   consumer 0:  MMAs of a k-tile     │ + partial sums   │ MMAs of the next  │ + ...
 //!   consumer 1:  + partial sums       │ MMAs of a k-tile │ + partial sums    │ MMAs of the next ...
-//!   two-level summation:                 partial sums ──► sums of some k-tiles ──► totals
+//!   two-level summation:   hi*hi of a k-tile ──► sums of some k-tiles ─┬─► totals, in shared memory
+//!                                  hi*lo + lo*hi of some k-tiles ──────┘
 //! ```
 //!
-//! Tensor cores truncate, and truncation is biased. So they add the products of one k-tile only; partial sums are added to f32
-//! registers, rounded to nearest.
+//! Tensor cores truncate, and truncation is biased. So they add the large products of one k-tile only; these partial sums are added to
+//! f32 registers, rounded to nearest. The small products have accumulators of their own: lo is stored scaled, so that it has all its
+//! bits, and what truncation takes of them is small enough for more k-tiles. There are no registers for a fourth set: totals are in
+//! shared memory, to which they go once in some k-tiles.
+//!
+//! Elements without a certificate are computed in fp32 (`fp32`), by tiles.
 
 use core::marker::PhantomData;
 
 use crate::hardware::SWIZZLE_BYTES;
-use crate::mainloop::warp_specialized::{self, BLOCK_ROWS};
+use crate::mainloop::warp_specialized::{self, BLOCK_ROWS, CONSUMER_THREADS};
 use crate::prepass::split::Format;
 use crate::{Ab, Extent, Group, Operand, Precision, Schedule, Step, Target, Tile, TmaBox};
 
 #[cfg(feature = "device")]
 mod consumer;
+#[cfg(feature = "device")]
+mod epilogue;
+#[cfg(feature = "device")]
+mod fp32;
+#[cfg(feature = "device")]
+mod verdict;
 
 const BM: u32 = BLOCK_ROWS;
 const A_BYTES: u32 = BM * SWIZZLE_BYTES;
@@ -32,6 +43,8 @@ impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMm
     const TILE: Tile = Tile { bm: BM, bn: Self::BN, bk: Self::BK, tm: 2, tn: ACC as u32 / 2 };
     const STAGE_BYTES: u32 = A_BYTES + Self::BN * SWIZZLE_BYTES;
     const GROUP: Group = Group::sharing(Operand::B, CLUSTER);
+    /// Of the consumers' totals, behind the ring.
+    const TOTALS_BYTES: u32 = ACC as u32 * CONSUMER_THREADS * 4;
     /// Elements in a row of a stage, hi and lo.
     const ROW: u32 = 2 * P::CHUNK;
     /// Rows of B that each block of a cluster loads.
@@ -50,7 +63,7 @@ impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMm
             a: TmaBox { element: P::ELEMENT, extent: Extent { rows: BM, cols: Self::ROW }, swizzled: true },
             b: TmaBox { element: P::ELEMENT, extent: Extent { rows: Self::SHARE, cols: Self::ROW }, swizzled: true },
         }),
-        dynamic_smem_bytes: warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES),
+        dynamic_smem_bytes: warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES) + Self::TOTALS_BYTES,
         ..Step::PLAIN
     };
 }

@@ -21,7 +21,7 @@ mod roles;
 pub(crate) use ring::{OF_LAUNCH, Ring, Stage};
 #[cfg(feature = "device")]
 pub(crate) use roles::{
-    CONSUMER_REGS, PRODUCER_REGS, consumer, finish, is_producer, load_multicast, produce, tile_indices,
+    CONSUMER_REGS, PRODUCER_REGS, consumer, finish, is_producer, load_multicast, produce, produce_tile, tile_indices,
     uniform_consumer, work_tiles,
 };
 

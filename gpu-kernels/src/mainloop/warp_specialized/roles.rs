@@ -46,13 +46,27 @@ pub(crate) unsafe fn produce<const CLUSTER: u32>(
     load: impl Fn(Stage, Coord, u32),
 ) {
     if lanes::warp_index().is_multiple_of(WARPS) && lanes::elect() {
-        for WorkTile { row, col, k_tiles } in tiles {
-            for k_tile in k_tiles {
-                // SAFETY: this is the producer thread, and `load` fills the stage.
-                let stage = unsafe { ring.producer_acquire() };
-                load(stage, Coord { row, col }, k_tile);
-            }
+        for tile in tiles {
+            // SAFETY: this is the producer thread, and `load` fills the stage.
+            unsafe { produce_tile(ring, tile, &load) }
         }
+    }
+}
+
+/// Fills a stage for each k-tile.
+///
+/// # Safety
+/// As of [`produce`], by its thread.
+#[inline(always)]
+pub(crate) unsafe fn produce_tile<const CLUSTER: u32>(
+    ring: &mut Ring<CLUSTER>,
+    WorkTile { row, col, k_tiles }: WorkTile,
+    load: impl Fn(Stage, Coord, u32),
+) {
+    for k_tile in k_tiles {
+        // SAFETY: this is the producer thread, and `load` fills the stage.
+        let stage = unsafe { ring.producer_acquire() };
+        load(stage, Coord { row, col }, k_tile);
     }
 }
 

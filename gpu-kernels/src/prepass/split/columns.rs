@@ -2,8 +2,8 @@
 
 use super::hi_lo::HiLo;
 use super::kernels::{Arguments, CHUNK_WORDS, HELD, Held, LONG, store};
-use super::range::Range;
 use super::{COLUMN_WARPS as WARPS, SHARERS, STRIP};
+use crate::Magnitudes;
 use crate::hardware::{SWIZZLE_BYTES, VEC, WARP};
 use crate::ptx::{cluster, compiler, f32x4, read_only};
 use cuda_std::prelude::*;
@@ -78,7 +78,7 @@ static mut WARP_RANGES: MaybeUninit<[f32; (WARPS * STRIP * VEC) as usize]> = May
 #[address_space(shared)]
 static mut BLOCK_RANGES: MaybeUninit<[f32; (SHARERS * STRIP * VEC) as usize]> = MaybeUninit::uninit();
 #[address_space(shared)]
-static mut EXPONENTS: MaybeUninit<[i32; STRIP as usize]> = MaybeUninit::uninit();
+static mut WORDS: MaybeUninit<[i32; STRIP as usize]> = MaybeUninit::uninit();
 
 /// Splits columns, which become rows: a cluster a strip of them.
 #[inline(always)]
@@ -107,7 +107,7 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
     unsafe {
         let warp_ranges = (&raw mut WARP_RANGES).cast::<f32>(); // (WARPS, STRIP, VEC)
         let block_ranges = (&raw mut BLOCK_RANGES).cast::<f32>(); // (SHARERS, STRIP, VEC)
-        let exponents = (&raw mut EXPONENTS).cast::<i32>(); // (STRIP)
+        let words = (&raw mut WORDS).cast::<i32>(); // (STRIP)
         let warp_row = (warp * SHARERS + rank) * WARP_CHUNKS * P::CHUNK; // the first of the warp's: there may be none
         let last = rows.saturating_sub(1) / LONG * LONG;
         let mut start = last;
@@ -116,13 +116,13 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
             held = strip.load(start);
             let first = compiler::opaque(warp * STRIP + lane_col);
             for j in 0..VEC {
-                let mut range = Range::NONE;
+                let mut range = Magnitudes::NONE;
                 if start + warp_row < rows {
-                    range = Range::of(held.map(|values| values[j as usize])).over_lanes(WARP / 2, LANES_N);
+                    range = Magnitudes::of(held.map(|values| values[j as usize])).over_lanes(WARP / 2, LANES_N);
                 }
                 if lane_row == j {
                     let at = warp_ranges.add(((first + j * step) * VEC) as usize);
-                    let so_far = if start == last { Range::NONE } else { Range::from_words(f32x4::load(at)) };
+                    let so_far = if start == last { Magnitudes::NONE } else { Magnitudes::from_words(f32x4::load(at)) };
                     f32x4::store(at, so_far.and(range).words());
                 }
             }
@@ -138,8 +138,8 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
         let range_at = |of: *mut f32, row: u32| of.add(((row * STRIP + own_col) * VEC) as usize);
         let join = |of: *mut f32, rows: u32| {
             let rows = rows / (WARP / STRIP);
-            let ranges = (0..rows).map(|row| Range::from_words(f32x4::load(range_at(of, share * rows + row))));
-            ranges.fold(Range::NONE, Range::and).over_lanes(WARP / 2, STRIP)
+            let ranges = (0..rows).map(|row| Magnitudes::from_words(f32x4::load(range_at(of, share * rows + row))));
+            ranges.fold(Magnitudes::NONE, Magnitudes::and).over_lanes(WARP / 2, STRIP)
         };
         if warp == 0 {
             let range = join(warp_ranges, WARPS).words();
@@ -150,22 +150,22 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
         }
         cluster::sync(); // every block's range is written
         if warp == 0 {
-            let exponent = P::exponent(join(block_ranges, SHARERS));
+            let word = P::word(join(block_ranges, SHARERS), rows, true);
             if share == 0 {
-                *exponents.add(own_col as usize) = exponent;
+                *words.add(own_col as usize) = word;
                 if rank == 0 && first_col + own_col < columns {
-                    *scales.add((first_col + own_col) as usize) = exponent;
+                    *scales.add((first_col + own_col) as usize) = word;
                 }
             }
         }
-        thread::sync_threads(); // the exponents are written
+        thread::sync_threads(); // the words are written
 
         let row_words = target_ld as usize * P::ELEMENT.bytes() as usize / 4;
         loop {
             let lane_col = compiler::opaque(lane_col);
             for j in 0..VEC {
                 let col = lane_col + j * step;
-                let exponent = *exponents.add(col as usize);
+                let word = *words.add(col as usize);
                 let to =
                     target.wrapping_add((first_col + col) as usize * row_words + (lane_row % PIECES * VEC) as usize);
                 for first in (0..HELD as u32).step_by(piece as usize) {
@@ -174,9 +174,9 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
                         let to = to.add(chunk as usize * CHUNK_WORDS);
                         let values = |i: u32| [0, 1, 2, 3].map(|v| held[(first + i) as usize + v][j as usize]);
                         if piece == VEC {
-                            store::<P, 1>(to, [values(0)], exponent);
+                            store::<P, 1>(to, [values(0)], word);
                         } else {
-                            store::<P, 2>(to, [values(0), values(VEC)], exponent);
+                            store::<P, 2>(to, [values(0), values(VEC)], word);
                         }
                     }
                 }

@@ -1,22 +1,37 @@
 //! The hi/lo split of f32 values: hi is the nearest value of the format, lo the nearest to the remainder. Layout:
 //! [`crate::Split`].
 
-use super::range::{INFINITE, Range, exponent};
+use super::range::exponent;
 use super::{F16, Format, Tf32};
-use crate::NOT_SPLIT;
 use crate::hardware::VEC;
 use crate::ptx::convert;
 use crate::ptx::wgmma::{self, Descriptor};
+use crate::{CERTIFICATE_BITS, Element, Magnitudes};
 
 /// How values are split, and the MMAs of hi and lo.
 pub(crate) trait HiLo: Format {
     /// Words of the hi values of VEC values.
     const WORDS: usize = (VEC * Self::ELEMENT.bytes() / 4) as usize;
 
-    /// The exponent of the power of two that scales values in that range, or [`NOT_SPLIT`].
-    fn exponent(range: Range) -> i32;
+    /// Whether values are scaled: TF32 has the exponents of f32.
+    const IS_SCALED: bool = matches!(Self::ELEMENT, Element::F16);
 
-    /// hi and lo of contiguous values, in the first WORDS words.
+    /// What lo is stored times, so that it has its full significand where hi has.
+    const LO_SCALE: f32;
+
+    /// The certificates of a row of A with such elements, or of a column of B.
+    fn certificates(of: Magnitudes, k: u32, of_b: bool) -> u32;
+
+    /// The exponent of the power of two that scales values up to that one.
+    fn exponent(largest: u32) -> i32;
+
+    /// The word of a row or column.
+    #[inline(always)]
+    fn word(of: Magnitudes, k: u32, of_b: bool) -> i32 {
+        Self::exponent(of.largest) << CERTIFICATE_BITS | Self::certificates(of, k, of_b) as i32
+    }
+
+    /// hi and lo, scaled, of contiguous values, in the first WORDS words.
     fn split(values: [f32; VEC as usize]) -> [[u32; VEC as usize]; 2];
 
     /// An MMA of the format: [`wgmma::f16`], [`wgmma::tf32`].
@@ -27,26 +42,23 @@ pub(crate) trait HiLo: Format {
 }
 
 impl HiLo for F16 {
+    const LO_SCALE: f32 = (1 << 11) as f32;
+
     #[inline(always)]
-    fn exponent(range: Range) -> i32 {
+    fn certificates(of: Magnitudes, k: u32, of_b: bool) -> u32 {
+        of.certificates_of_f16(k, of_b)
+    }
+
+    #[inline(always)]
+    fn exponent(largest: u32) -> i32 {
         const TOP: i32 = 14;
-        // Down to f16's smallest number: what is further below the largest would become zero.
-        const SPAN: i32 = TOP + 24;
-        // Down to there hi + lo has its full significand. Where most values are smaller, the row is its largest, and noise.
-        const DEPTH: f32 = 14.0;
-        if range.largest == 0 {
-            0
-        } else if range.largest >= INFINITE || range.span() > SPAN || range.is_deeper(DEPTH) {
-            NOT_SPLIT
-        } else {
-            TOP - exponent(range.largest)
-        }
+        if largest == 0 { 0 } else { TOP - exponent(largest) }
     }
 
     #[inline(always)]
     fn split([x, y, z, w]: [f32; VEC as usize]) -> [[u32; VEC as usize]; 2] {
         let hi = [convert::f16x2(x, y), convert::f16x2(z, w)];
-        let rest = |value: f32, bits: u32| value - convert::from_f16(bits);
+        let rest = |value: f32, bits: u32| (value - convert::from_f16(bits)) * Self::LO_SCALE;
         let lo = [
             convert::f16x2(rest(x, hi[0]), rest(y, hi[0] >> 16)),
             convert::f16x2(rest(z, hi[1]), rest(w, hi[1] >> 16)),
@@ -62,20 +74,16 @@ impl HiLo for F16 {
 }
 
 impl HiLo for Tf32 {
+    const LO_SCALE: f32 = 1.0;
+
     #[inline(always)]
-    fn exponent(range: Range) -> i32 {
-        // What would round to infinity; and values whose lo would be subnormal.
-        const LARGE: u32 = INFINITE - (1 << 12);
-        const SMALL: i32 = -126 + 24;
-        // Where magnitudes differ that much, a sum is one product, which SGEMM rounds once.
-        const DEPTH: f32 = 24.0;
-        if range.largest == 0 {
-            0
-        } else if range.largest >= LARGE || exponent(range.smallest) < SMALL || range.is_deeper(DEPTH) {
-            NOT_SPLIT
-        } else {
-            0
-        }
+    fn certificates(of: Magnitudes, k: u32, _: bool) -> u32 {
+        of.certificates_of_tf32(k)
+    }
+
+    #[inline(always)]
+    fn exponent(_: u32) -> i32 {
+        0
     }
 
     #[inline(always)]

@@ -3,9 +3,9 @@
 use super::hi_lo::HiLo;
 use super::range::powers;
 use super::{F16, Tf32, columns, rows};
-use crate::NOT_SPLIT;
 use crate::hardware::{SWIZZLE_BYTES, VEC};
 use crate::ptx::{f32x4, griddepcontrol};
+use crate::{CERTIFICATE_BITS, CERTIFIED};
 use cuda_std::prelude::*;
 
 /// Words of 32 bits in a chunk.
@@ -16,11 +16,16 @@ pub(super) const HELD: usize = 8;
 /// Values of a row of A, or of a column of B, that are held at once.
 pub(super) const LONG: u32 = 4096;
 
-/// Scaled values; zeros where the row or column cannot be split.
+/// Scaled values; zeros where the row or column has no certificate.
 #[inline(always)]
-fn scale<const N: usize>(values: [f32; N], exponent: i32) -> [f32; N] {
-    let [first, second] = powers(exponent);
-    values.map(|value| if exponent == NOT_SPLIT { 0.0 } else { value * first * second })
+fn scale<P: HiLo, const N: usize>(values: [f32; N], word: i32) -> [f32; N] {
+    let [first, second] = powers(word >> CERTIFICATE_BITS);
+    let is_split = word as u32 & CERTIFIED != 0;
+    values.map(|value| match is_split {
+        true if P::IS_SCALED => value * first * second,
+        true => value,
+        false => 0.0,
+    })
 }
 
 /// Stores hi and lo of contiguous values in their halves of a chunk.
@@ -31,11 +36,11 @@ fn scale<const N: usize>(values: [f32; N], exponent: i32) -> [f32; N] {
 pub(super) unsafe fn store<P: HiLo, const VECTORS: usize>(
     to: *mut u32,
     values: [[f32; VEC as usize]; VECTORS],
-    exponent: i32,
+    word_of_row: i32,
 ) {
     let mut words = [[0; VEC as usize]; 2];
     for i in 0..VECTORS {
-        let [hi, lo] = P::split(scale(values[i], exponent));
+        let [hi, lo] = P::split(scale::<P, _>(values[i], word_of_row));
         for word in 0..P::WORDS {
             words[0][i * P::WORDS + word] = hi[word];
             words[1][i * P::WORDS + word] = lo[word];
@@ -77,7 +82,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// `source` is a device buffer of `rows` x `columns` with that leading dimension, `target` one for the chunks of its
-        /// rows, or columns, and `scales` one of an exponent for each; launched as the [`crate::Prepass`] says.
+        /// rows, or columns, and `scales` one of a word for each; launched as the [`crate::Prepass`] says.
         #[kernel]
         #[launch_bounds(super::$threads, $blocks)] // 64 registers a thread
         pub unsafe fn $kernel(

@@ -1,10 +1,8 @@
 //! Where the magnitudes of numbers lie, and the powers of two that bring them elsewhere.
 
+use crate::Magnitudes;
 use crate::hardware::{VEC, WARP};
 use cuda_std::warp;
-
-/// The bits of infinity.
-pub(crate) const INFINITE: u32 = f32::INFINITY.to_bits();
 
 /// The exponent of a number's first bit.
 #[inline(always)]
@@ -20,22 +18,13 @@ pub(crate) fn powers(exponent: i32) -> [f32; 2] {
     [half, exponent - half].map(|exponent| f32::from_bits(((exponent.max(-126) + 127) << 23) as u32))
 }
 
-/// The magnitudes of some numbers but zero: the bits of the largest and the smallest, how many they are, and the sum of their
-/// exponents, as they are stored. The last two need not be exact.
-#[derive(Clone, Copy)]
-pub(crate) struct Range {
-    pub largest: u32,
-    pub smallest: u32,
-    pub count: f32,
-    pub exponents: f32,
-}
-
-impl Range {
-    pub const NONE: Self = Self { largest: 0, smallest: u32::MAX, count: 0.0, exponents: 0.0 };
+/// Magnitudes of some numbers, in parts and together.
+impl Magnitudes {
+    pub(crate) const NONE: Self = Self { largest: 0, smallest: u32::MAX, count: 0.0, exponents: 0.0 };
 
     /// Of a few.
     #[inline(always)]
-    pub fn of<const N: usize>(values: [f32; N]) -> Self {
+    pub(crate) fn of<const N: usize>(values: [f32; N]) -> Self {
         // One less than the bits: zero becomes the largest, which nothing else is.
         let (mut largest, mut smallest, mut zeros, mut exponents) = (0, u32::MAX, 0, 0);
         for value in values {
@@ -51,7 +40,7 @@ impl Range {
     }
 
     #[inline(always)]
-    pub fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         Self {
             largest: self.largest.max(other.largest),
             smallest: self.smallest.min(other.smallest),
@@ -61,12 +50,12 @@ impl Range {
     }
 
     #[inline(always)]
-    pub fn words(self) -> [f32; VEC as usize] {
+    pub(crate) fn words(self) -> [f32; VEC as usize] {
         [f32::from_bits(self.largest), f32::from_bits(self.smallest), self.count, self.exponents]
     }
 
     #[inline(always)]
-    pub fn from_words([largest, smallest, count, exponents]: [f32; VEC as usize]) -> Self {
+    pub(crate) fn from_words([largest, smallest, count, exponents]: [f32; VEC as usize]) -> Self {
         Self { largest: largest.to_bits(), smallest: smallest.to_bits(), count, exponents }
     }
 
@@ -75,7 +64,7 @@ impl Range {
     /// # Safety
     /// Every lane of the warp takes part.
     #[inline(always)]
-    pub unsafe fn over_lanes(mut self, mut distance: u32, nearest: u32) -> Self {
+    pub(crate) unsafe fn over_lanes(mut self, mut distance: u32, nearest: u32) -> Self {
         while distance >= nearest {
             // SAFETY: every lane takes part, upheld by the caller.
             let other = |bits: u32| unsafe { warp::warp_shuffle_xor(u32::MAX, bits, distance, WARP).0 };
@@ -84,17 +73,5 @@ impl Range {
             distance /= 2;
         }
         self
-    }
-
-    /// How far the smallest is below the largest, as a power of two.
-    #[inline(always)]
-    pub fn span(&self) -> i32 {
-        exponent(self.largest) - exponent(self.smallest)
-    }
-
-    /// Whether they are further below the largest on average.
-    #[inline(always)]
-    pub fn is_deeper(&self, depth: f32) -> bool {
-        self.exponents < ((self.largest >> 23) as f32 - depth) * self.count
     }
 }

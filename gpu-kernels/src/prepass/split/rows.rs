@@ -2,8 +2,8 @@
 
 use super::hi_lo::HiLo;
 use super::kernels::{Arguments, CHUNK_WORDS, HELD, Held, LONG, store};
-use super::range::Range;
 use super::{ROW_THREADS as THREADS, ROW_WARPS as WARPS};
+use crate::Magnitudes;
 use crate::hardware::{VEC, WARP};
 use crate::ptx::{f32x4, read_only};
 use cuda_std::prelude::*;
@@ -75,12 +75,12 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
         // Columns that are held at once, and the first of the last ones.
         let width = if is_short { SHORT } else { LONG };
         let mut start = if is_short { 0 } else { (columns - 1) / LONG * LONG };
-        let mut range = Range::NONE;
+        let mut range = Magnitudes::NONE;
         let mut held;
         loop {
             held = row.load(start);
             for i in 0..HELD {
-                range = range.and(Range::of(held[i]));
+                range = range.and(Magnitudes::of(held[i]));
             }
             if start == 0 {
                 break;
@@ -94,12 +94,12 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
                 f32x4::store(ranges.add((warp * VEC) as usize), range.words());
             }
             thread::sync_threads(); // every warp's range is written
-            let all = (0..WARPS).map(|warp| Range::from_words(f32x4::load(ranges.add((warp * VEC) as usize))));
-            range = all.fold(Range::NONE, Range::and);
+            let all = (0..WARPS).map(|warp| Magnitudes::from_words(f32x4::load(ranges.add((warp * VEC) as usize))));
+            range = all.fold(Magnitudes::NONE, Magnitudes::and);
         }
-        let exponent = P::exponent(range);
+        let word = P::word(range, columns, false);
         if lane == 0 {
-            *scales.add(index as usize) = exponent;
+            *scales.add(index as usize) = word;
         }
 
         let chunks = target.add(index as usize * (target_ld as usize * P::ELEMENT.bytes() as usize / 4));
@@ -107,8 +107,8 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
             for i in 0..HELD {
                 let col = row.col(start, i);
                 if col < columns.next_multiple_of(P::CHUNK) {
-                    let word = (col / P::CHUNK) as usize * CHUNK_WORDS + (col % P::CHUNK / VEC) as usize * P::WORDS;
-                    store::<P, 1>(chunks.add(word), [held[i]], exponent);
+                    let at = (col / P::CHUNK) as usize * CHUNK_WORDS + (col % P::CHUNK / VEC) as usize * P::WORDS;
+                    store::<P, 1>(chunks.add(at), [held[i]], word);
                 }
             }
             start += width;

@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use results::ShapeTiming;
 use sgemm::select::{Entry, Header, Table, Work};
 
-use self::fit::Sample;
+use self::fit::{Sample, Timed};
 pub use self::regret::{Fit, Regret, Regrets};
 use crate::backend::emulator::{EmulatorBackend, Estimator, Model};
 use crate::backend::{Backend as _, Case, Op, Order, now};
@@ -19,7 +19,7 @@ use crate::measure::shapes::Set;
 use crate::{AccuracyClass, Error, Problem, PtxSource};
 
 /// Shapes whose fastest kernels are written down: m, n, k.
-pub const SHAPES: [[u32; 3]; 24] = [
+pub const SHAPES: [[u32; 3]; 48] = [
     [128; 3],
     [256; 3],
     [384; 3],
@@ -46,6 +46,31 @@ pub const SHAPES: [[u32; 3]; 24] = [
     [8192, 8192, 64],
     [3000, 1024, 512],
     [512, 512, 8192],
+    // Few rows times the weights of language models.
+    [1, 4096, 4096],
+    [2, 4096, 4096],
+    [4, 4096, 4096],
+    [8, 4096, 4096],
+    [16, 4096, 4096],
+    [32, 4096, 4096],
+    [64, 4096, 4096],
+    [128, 4096, 4096],
+    [1, 4096, 11008],
+    [2, 4096, 11008],
+    [4, 4096, 11008],
+    [8, 4096, 11008],
+    [16, 4096, 11008],
+    [32, 4096, 11008],
+    [64, 4096, 11008],
+    [128, 4096, 11008],
+    [1, 11008, 4096],
+    [2, 11008, 4096],
+    [4, 11008, 4096],
+    [8, 11008, 4096],
+    [16, 11008, 4096],
+    [32, 11008, 4096],
+    [64, 11008, 4096],
+    [128, 11008, 4096],
 ];
 
 /// How many shapes of each kind are drawn beside these, always the same ones.
@@ -101,7 +126,10 @@ pub fn table(rows: &[ShapeTiming]) -> Result<Table, Error> {
         return Err(Error::NoRows);
     }
     let samples: Vec<_> = samples_of(rows);
-    let (memory, costs) = fit::fit(&samples, first.sm_count);
+    let (major, minor) = first.compute_capability.split_once('.').ok_or(Error::NoRows)?;
+    let compute_capability = major.parse().ok().zip(minor.parse().ok()).ok_or(Error::NoRows)?;
+    let device = Timed { sm_count: first.sm_count, compute_capability, sm_clock_mhz: first.max_sm_clock_mhz };
+    let (memory, costs) = fit::fit(&samples, device);
     let header = Header {
         device: first.device.clone(),
         driver: first.driver.clone(),
@@ -144,7 +172,12 @@ pub fn modelled(model: &'static Model, watch: &mut dyn FnMut(&str)) -> Result<Ta
             }
         }
     }
-    let (memory, costs) = fit::fit(&samples, device.sm_count);
+    let timed = Timed {
+        sm_count: device.sm_count,
+        compute_capability: device.compute_capability,
+        sm_clock_mhz: device.max_clock_mhz,
+    };
+    let (memory, costs) = fit::fit(&samples, timed);
     let header = Header {
         device: device.name.clone(),
         date: now(),

@@ -44,6 +44,7 @@ pub fn families() -> Vec<Family> {
         family("control", control::fill),
         family("asynchronous", asynchronous::fill),
         family("tensor_core", tensor_core::fill),
+        family("warp_mma", tensor_core::fill_warp),
     ]
 }
 

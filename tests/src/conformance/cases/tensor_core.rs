@@ -1,4 +1,5 @@
-//! Matrices that four warps multiply. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
+//! Matrices that four warps multiply, or one. PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions", "Warp-level Matrix
+//! Instructions: mma".
 //!
 //! Each thread gives 16 bytes of shared memory: a row's unit of the first matrix, and, of the first sixteen threads of a group,
 //! a column's unit of the second; and four registers of fragments of the first. What it gets is two elements each of two rows.
@@ -25,6 +26,22 @@ pub(super) fn fill(table: &mut Table) {
                     table.code(&name, &[32; 4], &[kind, kind, F32], &code);
                 }
             }
+        }
+    }
+}
+
+/// MMAs of one warp, all of whose fragments are in registers.
+pub(super) fn fill_warp(table: &mut Table) {
+    for (ty, kind, _, large) in TYPES.into_iter().filter(|(_, _, depth, _)| *depth == 16) {
+        for (values, kept) in [("any", u32::MAX), ("small", !large)] {
+            let name = format!("mma.sync.aligned.m16n8k16.row.col.f32.{ty}.{ty}.f32");
+            let code = format!(
+                "and.b32 %a, %a, {kept:#x};\nand.b32 %b, %b, {kept:#x};\n\
+                 prmt.b32 %r0, %a, 0, 0x1032;\nxor.b32 %r1, %b, 0x80000000;\n\
+                 mov.b32 %d, %c;\nmov.b32 %e, %a;\nxor.b32 %f, %c, 0x80000000;\nxor.b32 %g, %c, 0x04000000;\n\
+                 {name} {{%d, %e, %f, %g}}, {{%a, %b, %r0, %r1}}, {{%b, %r0}}, {{%d, %e, %f, %g}};"
+            );
+            table.code(&format!("{name} of {values} values"), &[32; 4], &[kind, kind, F32], &code);
         }
     }
 }

@@ -247,7 +247,7 @@ impl Share {
 mod tests {
     use std::collections::BTreeSet;
 
-    use gpu_kernels::runnable;
+    use gpu_kernels::{Element, runnable};
 
     use super::*;
 
@@ -262,7 +262,9 @@ mod tests {
 
     #[test]
     fn the_threads_of_each_step_fill_its_tile() {
-        for step in runnable() {
+        // Figures are of steps, none of whose MMAs are of single warps, as those of lower tiles.
+        let is_drawn = |step: &&Step| step.tile.bm >= 64 || step.precision.input() == Element::F32;
+        for step in runnable().filter(is_drawn) {
             let places = together(computing(step).flat_map(|thread| elements(step, thread)));
             assert_eq!(places, grid(step.tile.bm, step.tile.bn).collect(), "{}", step.slug);
             let count = (step.tile.tm * step.tile.tn) as usize;

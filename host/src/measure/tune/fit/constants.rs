@@ -12,9 +12,10 @@ pub(super) fn logarithms(cost: &Cost) -> [f64; CONSTANTS] {
     constants(cost).map(|constant| constant.max(LEAST).ln())
 }
 
-/// The inverse, with the rest of another's.
-pub(super) fn exponentials(at: &[f64; CONSTANTS], cost: &Cost) -> Cost {
-    with(at.map(f64::exp), cost)
+/// The inverse, with the rest of another's. A k-tile takes no less than so many microseconds.
+pub(super) fn exponentials(at: &[f64; CONSTANTS], cost: &Cost, least_k_tile: f64) -> Cost {
+    let cost = with(at.map(f64::exp), cost);
+    Cost { k_tile: cost.k_tile.max(least_k_tile), ..cost }
 }
 
 /// Four digits of each.

@@ -4,8 +4,8 @@
 use gpu_kernels::{Schedule, Step};
 use sgemm::select::{Cost, Memory};
 
-use super::Ranked;
 use super::constants::{CONSTANTS, exponentials, logarithms};
+use super::{Ranked, Timed};
 
 /// How far constants are drawn to a guess where nothing else decides.
 const PRIOR: f64 = 0.03;
@@ -45,21 +45,22 @@ pub(super) fn slope(residual: f64) -> f64 {
 }
 
 /// The best constants of a kernel over the numbers of blocks that an SM may hold: the step says how many where the plan must know it.
-pub(super) fn fit(step: &Step, samples: &[Ranked], memory: &Memory, sm_count: u32) -> Cost {
+pub(super) fn fit(step: &Step, samples: &[Ranked], memory: &Memory, device: Timed) -> Cost {
     let slots = match step.schedule {
         Schedule::PlannedSplitK { blocks_per_sm, .. } => blocks_per_sm..=blocks_per_sm,
         _ => 1..=Cost::most_slots(step, SM_THREADS),
     };
-    let guess = Cost::guess(step);
-    let fits = slots.map(|slots| levenberg_marquardt(&Cost { slots, ..guess }, samples, memory, sm_count));
+    let (guess, least) = (Cost::guess(step), device.least_k_tile(step));
+    let fits =
+        slots.map(|slots| levenberg_marquardt(&Cost { slots, ..guess }, least, samples, memory, device.sm_count));
     fits.min_by(|(one, _), (other, _)| one.total_cmp(other)).map_or(guess, |(_, cost)| cost)
 }
 
 /// The constants near `guess` with the least error, and that error.
-fn levenberg_marquardt(guess: &Cost, samples: &[Ranked], memory: &Memory, sm_count: u32) -> (f64, Cost) {
+fn levenberg_marquardt(guess: &Cost, least: f64, samples: &[Ranked], memory: &Memory, sm_count: u32) -> (f64, Cost) {
     let guessed = logarithms(guess);
     let residuals = |at: &[f64; CONSTANTS]| -> Vec<f64> {
-        let cost = exponentials(at, guess);
+        let cost = exponentials(at, guess, least);
         let of_sample = |Ranked { sample, behind }: &Ranked| {
             let residual = (cost.time(&sample.work, memory, sm_count) / sample.us).ln();
             weight(residual, *behind) * damped(residual)
@@ -99,7 +100,7 @@ fn levenberg_marquardt(guess: &Cost, samples: &[Ranked], memory: &Memory, sm_cou
             damping *= 4.0;
         }
     }
-    (squared(&now), exponentials(&at, guess))
+    (squared(&now), exponentials(&at, guess, least))
 }
 
 /// Solves a symmetric positive definite system by elimination.

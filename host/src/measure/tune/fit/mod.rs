@@ -8,7 +8,8 @@ mod ranking;
 
 use std::collections::BTreeMap;
 
-use gpu_kernels::{Precision, Step};
+use gpu_kernels::{Precision, Step, Tile};
+use results::peak_gflops;
 use sgemm::AccuracyClass;
 use sgemm::select::{Cost, Memory, Work};
 
@@ -34,24 +35,46 @@ struct Ranked {
     behind: f64,
 }
 
+/// The device that kernels were timed on.
+#[derive(Debug, Clone, Copy)]
+pub struct Timed {
+    /// Its SMs.
+    pub sm_count: u32,
+    /// Such as `(9, 0)`.
+    pub compute_capability: (u32, u32),
+    /// Its highest SM clock.
+    pub sm_clock_mhz: u32,
+}
+
+impl Timed {
+    /// Microseconds that an SM's units take for the products of a k-tile. Choosing depends on ratios of times alone: without this, all
+    /// constants could shrink together, and mislead where problems are larger than those that were timed.
+    fn least_k_tile(self, step: &Step) -> f64 {
+        let Tile { bm, bn, bk, .. } = step.tile;
+        let peak = peak_gflops(step.precision.name(), self.compute_capability, 1, self.sm_clock_mhz);
+        peak.map_or(0.0, |gflops| 2e-3 * f64::from(bm) * f64::from(bn) * f64::from(bk) / gflops)
+    }
+}
+
 /// Steps that are one kernel but for the type of their elements, and so have the same constants, and what was measured of them.
 struct Kernel {
     steps: Vec<&'static Step>,
     samples: Vec<Ranked>,
     cost: Cost,
+    least_k_tile: f64,
 }
 
 /// Fewer samples say nothing of a kernel.
 const LEAST_SAMPLES: usize = 8;
 
-/// The constants of the memory and of all kernels with enough samples, on a device of so many SMs.
+/// The constants of the memory and of all kernels with enough samples, on a device.
 #[must_use]
-pub fn fit(samples: &[Sample], sm_count: u32) -> (Memory, Vec<(&'static Step, Cost)>) {
-    let problems = by_problem(samples);
+pub fn fit(samples: &[Sample], device: Timed) -> (Memory, Vec<(&'static Step, Cost)>) {
+    let (problems, sm_count) = (by_problem(samples), device.sm_count);
     let mut memory = memory(samples);
-    let mut kernels = kernels(&problems);
+    let mut kernels = kernels(&problems, device);
     for kernel in &mut kernels {
-        kernel.cost = least_squares::fit(kernel.steps[0], &kernel.samples, &memory, sm_count);
+        kernel.cost = least_squares::fit(kernel.steps[0], &kernel.samples, &memory, device);
     }
     let choices = choices(&problems);
     memory = ranking::refine(&mut kernels, memory, &choices, sm_count);
@@ -124,12 +147,17 @@ fn choices(problems: &[Vec<Sample>]) -> Vec<Vec<Sample>> {
 }
 
 /// All kernels with enough samples, with a guess of their constants.
-fn kernels(problems: &[Vec<Sample>]) -> Vec<Kernel> {
+fn kernels(problems: &[Vec<Sample>], device: Timed) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = Vec::new();
     for step in gpu_kernels::runnable() {
         match kernels.iter_mut().find(|kernel| are_alike(kernel.steps[0], step)) {
             Some(kernel) => kernel.steps.push(step),
-            None => kernels.push(Kernel { steps: vec![step], samples: Vec::new(), cost: Cost::guess(step) }),
+            None => kernels.push(Kernel {
+                steps: vec![step],
+                samples: Vec::new(),
+                cost: Cost::guess(step),
+                least_k_tile: device.least_k_tile(step),
+            }),
         }
     }
     for samples in problems {

@@ -87,7 +87,7 @@ pub(super) fn refine(kernels: &mut [Kernel], memory: Memory, choices: &[Vec<Samp
             };
             let at = constants.map(|constant| constant.at);
             let of_constants: [f64; CONSTANTS] = std::array::from_fn(|constant| {
-                let cost = exponentials(&moved(at, constant), &kernel.cost);
+                let cost = exponentials(&moved(at, constant), &kernel.cost, kernel.least_k_tile);
                 along(&cost, &memory) + FAITH * PRIOR * PRIOR * (at[constant] - start[constant])
             });
             for (constant, slope) in memory_slopes.iter_mut().enumerate() {
@@ -98,7 +98,7 @@ pub(super) fn refine(kernels: &mut [Kernel], memory: Memory, choices: &[Vec<Samp
             for (constant, slope) in constants.iter_mut().zip(of_constants) {
                 constant.step(number, slope, length);
             }
-            kernel.cost = exponentials(&constants.map(|constant| constant.at), &kernel.cost);
+            kernel.cost = exponentials(&constants.map(|constant| constant.at), &kernel.cost, kernel.least_k_tile);
         }
         for (constant, slope) in of_memory.iter_mut().zip(memory_slopes) {
             constant.step(number, slope, MEMORY_PACE * length);

@@ -2,6 +2,8 @@ use sgemm::{AccuracyClass, Problem};
 
 use super::*;
 
+const H200: Timed = Timed { sm_count: 132, compute_capability: (9, 0), sm_clock_mhz: 1980 };
+
 #[test]
 fn constants_are_found_again() {
     let step = gpu_kernels::find("split-k/64x128x4").unwrap();
@@ -18,7 +20,7 @@ fn constants_are_found_again() {
             Sample { problem: number, step, work, us: truth.time(&work, &memory, 132) }
         })
         .collect();
-    let (found, costs) = fit(&samples, 132);
+    let (found, costs) = fit(&samples, H200);
     let [(of, cost)] = costs.as_slice() else { panic!("{costs:?}") };
     assert_eq!(*of, step);
     assert!(error(&samples, step, cost, &found, 132) < 0.02, "{cost:?} {found:?} instead of {truth:?}");
@@ -33,4 +35,14 @@ fn kernels_of_either_half_type_share_their_constants() {
     let alike = |step: &Step| gpu_kernels::runnable().filter(|other| are_alike(step, other)).count();
     let halves = gpu_kernels::runnable().filter(|step| matches!(step.precision, Precision::F16 | Precision::Bf16));
     assert!(halves.into_iter().all(|step| alike(step) == 1), "each has one other");
+}
+
+#[test]
+fn no_k_tile_is_predicted_to_be_multiplied_faster_than_an_sm_can() {
+    let step = gpu_kernels::find("stream-k/256x128-16x8").unwrap();
+    let least = H200.least_k_tile(step);
+    // 256 x 128 x 48 products on 128 lanes at 1.98 GHz
+    assert!((least - 6.2061).abs() < 1e-3, "{least}");
+    let too_fast = constants::logarithms(&Cost { k_tile: least / 2.0, ..Cost::guess(step) });
+    assert_eq!(constants::exponentials(&too_fast, &Cost::guess(step), least).k_tile, least);
 }

@@ -1,0 +1,121 @@
+//! From totals to C, what is certified of them.
+
+use super::SplitMma;
+use super::consumer::{place, store_totals};
+use super::verdict::is_certified;
+use crate::epilogue::direct::OCTET;
+use crate::epilogue::fusion::Fusion;
+use crate::gemm::Gemm;
+use crate::hardware::VEC;
+use crate::prepass::split::hi_lo::HiLo;
+use crate::prepass::split::range::powers;
+use crate::ptx::{compiler, lanes, wgmma};
+use crate::{Ab, CERTIFICATE_BITS, Coord};
+
+/// The words of a thread's accumulators: of its two rows, and, a lane's own, of every 32nd column.
+pub(super) struct Words {
+    pub rows: [i32; 2],
+    pub columns: [i32; 4],
+}
+
+impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+    /// C = alpha*totals + beta*C, or what is fused with it, the scaling undone, for the tile whose columns begin at `col`, where this
+    /// thread's first accumulator is in `row`.
+    #[inline(always)]
+    pub(super) unsafe fn store(
+        g: &Gemm,
+        fusion: impl Fusion<f32>,
+        row: u32,
+        col: u32,
+        own_words: &Words,
+        totals: &mut [f32; ACC],
+    ) {
+        // SAFETY: the warp is converged; stores are predicated, and to the thread's own elements.
+        unsafe {
+            if P::IS_SCALED {
+                Self::unscale(own_words, totals);
+            }
+            fusion.store_direct(g, row, col + wgmma::acc_col(), totals);
+        }
+    }
+
+    /// The same of the elements that are certified.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    pub(super) unsafe fn store_certified(
+        g: &Gemm,
+        fusion: impl Fusion<f32>,
+        row: u32,
+        col: u32,
+        own_words: &Words,
+        words: Ab<*const i32>,
+        totals_smem: *mut f32,
+        totals: &mut [f32; ACC],
+    ) {
+        let (row, col) = (compiler::opaque(row), compiler::opaque(col + wgmma::acc_col()));
+        // SAFETY: the warp is converged; the thread's totals are no longer needed.
+        unsafe {
+            if P::IS_SCALED {
+                Self::unscale(own_words, totals);
+            }
+            Self::store_some(g, fusion, words, true, totals_smem, totals, |i| Coord {
+                row: row + i / 2 % 2 * 8,
+                col: col + i / OCTET as u32 * 8 + i % 2,
+            });
+        }
+    }
+
+    /// Stores those of a thread's results that are certified, or those that are not; number i belongs to `element(i)`. Rare, and
+    /// therefore short: they are read from shared memory one by one.
+    ///
+    /// # Safety
+    /// The thread's totals in shared memory are its own. Elements are its own, or out of bounds, and k > 0.
+    #[inline(always)]
+    pub(super) unsafe fn store_some(
+        g: &Gemm,
+        fusion: impl Fusion<f32>,
+        words: Ab<*const i32>,
+        are_certified: bool,
+        totals_smem: *mut f32,
+        results: &[f32; ACC],
+        element: impl Fn(u32) -> Coord,
+    ) {
+        // SAFETY: words are those of rows and columns in bounds; stores are predicated.
+        unsafe {
+            store_totals(totals_smem, results);
+            for i in 0..compiler::opaque(ACC as u32) {
+                let result = *totals_smem.add(place((i / VEC * VEC) as usize) + (i % VEC) as usize);
+                let Coord { row, col } = element(i);
+                let of_row = *words.a.wrapping_add(row.min(g.m - 1) as usize);
+                let of_column = *words.b.wrapping_add(col.min(g.n - 1) as usize);
+                if is_certified(of_row, of_column) == are_certified {
+                    fusion.store_1(g, row, col, result);
+                }
+            }
+        }
+    }
+
+    /// Undoes the scaling. A power of two may overflow f32 where its product with a total does not. So it is two factors, each
+    /// the row's times the column's: a large one and a small one are multiplied first.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
+    #[inline(always)]
+    unsafe fn unscale(own_words: &Words, totals: &mut [f32; ACC]) {
+        let rows = own_words.rows.map(|word| powers(-(word >> CERTIFICATE_BITS)));
+        let columns = own_words.columns.map(|word| {
+            let [first, second] = powers(-(word >> CERTIFICATE_BITS));
+            first.to_bits() >> 16 | second.to_bits() // a power of two has no bits but the first 16
+        });
+        for octet in 0..ACC / OCTET {
+            for right in 0..2 {
+                let lane = wgmma::acc_col() + (octet % 4 * 8 + right) as u32;
+                // SAFETY: the warp is converged.
+                let factors = unsafe { lanes::shuffle(columns[octet / 4], lane) };
+                let [first, second] = [f32::from_bits(factors << 16), f32::from_bits(factors & 0xffff_0000)];
+                for half in 0..2 {
+                    let i = octet * OCTET + 2 * half + right;
+                    totals[i] = totals[i] * (rows[half][0] * first) * (rows[half][1] * second);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The accuracy class fp32 on inputs that the tensor cores are certified for, and on others: times, and how much was computed in fp32.
+
+use std::time::Instant;
+
+use sgemm::cuda::{Handle, open};
+use sgemm::{AccuracyClass, Problem};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    const RUNS: u32 = 20;
+    let Ok(context) = open(0).inspect_err(|error| println!("{error}")) else { return Ok(()) };
+    let stream = context.default_stream();
+    let handle = Handle::new(&context)?;
+    for size in [1024, 2048, 4096] {
+        let all = size * size;
+        let ordinary: Vec<f32> = (0..all).map(|i| 1.0 + (i * 7919 % 1009) as f32 / 1009.0).collect();
+        // A subnormal in each row is beyond any window.
+        let with_subnormals = |rows: usize| {
+            let mut a = ordinary.clone();
+            a.chunks_mut(size).take(rows).for_each(|row| row[0] = f32::MIN_POSITIVE / 2.0);
+            a
+        };
+        let inputs = [("all rows certified", 0), ("all but one", 1), ("none", size)];
+        let on_b = stream.clone_htod(&ordinary)?;
+        let mut on_c = stream.alloc_zeros::<f32>(all)?;
+        for class in [AccuracyClass::Fp32, AccuracyClass::Fp32Strict] {
+            let gemm = handle.plan(&Problem::new(size, size, size).with_accuracy(class))?;
+            let mut workspace = handle.workspace(&stream, gemm.workspace_bytes())?;
+            for (what, rows) in inputs {
+                let on_a = stream.clone_htod(&with_subnormals(rows))?;
+                let mut run = || gemm.run(&stream, 1.0, &on_a, &on_b, 0.0, &mut on_c, &mut workspace);
+                run()?;
+                stream.synchronize()?;
+                let since = Instant::now();
+                for _ in 0..RUNS {
+                    run()?;
+                }
+                stream.synchronize()?;
+                let ms = since.elapsed().as_secs_f64() * 1e3 / f64::from(RUNS);
+                let in_fp32 = gemm.uncertified(&stream, &workspace)?;
+                println!("{size} {} {}, {what}: {ms:.3} ms, {in_fp32} uncertified", class.name(), gemm.kernel().slug);
+            }
+        }
+    }
+    Ok(())
+}
