@@ -84,13 +84,14 @@ pub fn refusals() -> Result<(), Failed> {
     let device = Device::new()?;
     let Device { handle, stream } = &device;
     let problem = Problem::new(40, 30, 20).with_accuracy(AccuracyClass::Fp32);
-    // B is transposed first, in the workspace.
-    let other = problem.with_layouts(Layout::row_major(20), Layout::column_major(20), Layout::row_major(30));
+    // So long a k is divided into planes, which are added up in the workspace.
+    let k = 40_000;
+    let other = Problem::new(40, 30, k).with_accuracy(AccuracyClass::Fp32);
     let group = handle.plan_group(&[problem, problem, other])?;
     let mut workspace = handle.workspace(stream, group.workspace_bytes())?;
     let mut small = handle.workspace(stream, group.workspace_bytes() - 1)?;
     let own = handle.context().new_stream()?;
-    let input = stream.clone_htod(&vec![1.0_f32; 2000])?;
+    let input = stream.clone_htod(&vec![1.0_f32; 41 * k])?;
     let mut results = [stream.alloc_zeros::<f32>(1200)?, stream.alloc_zeros(1200)?, stream.alloc_zeros(1200)?];
     let (short, shifted) = (input.slice(..799), input.slice(1..));
     let [first, second, third] = &mut results;

@@ -13,11 +13,13 @@ mod directions;
 mod retired;
 mod words;
 
-/// Where `unsafe` may stand: BLAS's interface, kernels, the device's standard library, what calls the CUDA driver and NCCL in the library,
+/// Where `unsafe` may stand: BLAS's interface, the driver's, kernels, the device's standard library, what calls the CUDA driver and NCCL in the library,
 /// in its example of raw addresses, in the host's backend and in tests of what cudarc has not, the bytes of elements, and the reference,
 /// which calls the `gemm` crate by raw pointers.
-const UNSAFE_PLACES: [&str; 14] = [
+const UNSAFE_PLACES: [&str; 16] = [
     "blas/src/",
+    "driver/src/",
+    "driver/tests/",
     "gpu-kernels/src/",
     "rust-cuda/cuda_std",
     "rust-cuda/cuda_builder/tests/",
