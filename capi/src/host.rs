@@ -79,12 +79,21 @@ fn staged(planned: &Planned, arguments: &sgemm_arguments_t) -> Result<(Vec<Stage
     Ok((given, if is_apart { Buffer::D } else { Buffer::C }))
 }
 
+/// What a pointer of the host's stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// The host's memory, at any address.
+    Host,
+    /// An emulated device's: aligned as the problem says, or refused.
+    Device,
+}
+
 /// Runs a plan on matrices in the host's memory. It returns when it is done.
 ///
 /// # Safety
 /// The arguments passed their check. At their addresses, apart from the workspace's, are the elements of the plan's problem, in the host's
 /// memory; nothing else writes to them, or reads the result's.
-pub(crate) unsafe fn run(planned: &Planned, arguments: &sgemm_arguments_t) -> Result<(), Failure> {
+pub(crate) unsafe fn run(planned: &Planned, arguments: &sgemm_arguments_t, memory: Memory) -> Result<(), Failure> {
     if planned.plan().problem().is_empty() {
         return Ok(());
     }
@@ -92,7 +101,7 @@ pub(crate) unsafe fn run(planned: &Planned, arguments: &sgemm_arguments_t) -> Re
     // SAFETY: upheld by the caller.
     let images = || matrices.iter().map(|staged| (staged, unsafe { staged.gather() }));
     let image = match &planned.runner {
-        Runner::Emulator(emulator, plan) => emulated(emulator, plan, arguments, images(), result)?,
+        Runner::Emulator(emulator, plan) => emulated(emulator, plan, arguments, (images(), memory), result)?,
         Runner::Cuda(context, gemm) => on_gpu(context, gemm, arguments, images(), result)?,
     };
     if let Some(target) = matrices.iter().find(|staged| staged.buffer == result) {
@@ -107,15 +116,18 @@ fn emulated<'a>(
     emulator: &Emulator,
     plan: &Plan,
     arguments: &sgemm_arguments_t,
-    images: impl Iterator<Item = (&'a Staged, Vec<u8>)>,
+    (images, kind): (impl Iterator<Item = (&'a Staged, Vec<u8>)>, Memory),
     result: Buffer,
 ) -> Result<Vec<u8>, Failure> {
     let mut memory = DeviceMemory::default();
     let mut addresses = Buffers::default();
     let mut image = Vec::new();
     for (staged, bytes) in images {
-        // As far from a multiple of the alignment as the caller's, so that a wrong one is found.
-        let before = staged.start.addr() as u64 % OPERAND_ALIGNMENT;
+        let before = match kind {
+            Memory::Host => 0,
+            // As far from a multiple of the alignment as the caller's, so that a wrong one is found.
+            Memory::Device => staged.start.addr() as u64 % OPERAND_ALIGNMENT,
+        };
         let address = memory.allocate(before + bytes.len() as u64)? + before;
         // Otherwise it stays as it is allocated: all of it is NaN.
         if staged.is_read {

@@ -8,7 +8,7 @@ use sgemm::cuda::CUstream;
 
 use crate::constants::sgemm_status_t;
 use crate::cuda::{Restore, enter};
-use crate::host;
+use crate::host::{self, Memory};
 use crate::operands::sgemm_arguments_t;
 use crate::plan::{Runner, planned, sgemm_plan_t};
 use crate::status::{Failure, boundary};
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn sgemm_run_with(
         arguments.check_workspace(planned.plan())?;
         match &planned.runner {
             // SAFETY: upheld by the caller, and checked.
-            Runner::Emulator(..) => unsafe { host::run(&planned, &arguments) },
+            Runner::Emulator(..) => unsafe { host::run(&planned, &arguments, Memory::Device) },
             Runner::Cuda(context, gemm) => {
                 let _restore = Restore::current()?;
                 let stream: CUstream = stream.cast();
@@ -88,7 +88,8 @@ pub unsafe extern "C" fn sgemm_run_with(
 }
 
 /// Runs a plan on matrices in the host's memory, alpha and beta in "device memory" included, and returns when it is done. On a GPU they are
-/// copied there and back, and memory for them is allocated and freed: for few or large products. No workspace is needed.
+/// copied there and back, and memory for them is allocated and freed: for few or large products. Operands may have any alignment, and no
+/// workspace is needed.
 ///
 /// # Safety
 /// `arguments` is null, or that of arguments. From the addresses there, the elements of the plan's problem can be read, and the result's
@@ -110,7 +111,7 @@ pub unsafe extern "C" fn sgemm_run_host(plan: sgemm_plan_t, arguments: *const sg
             }
         };
         // SAFETY: upheld by the caller, and checked; the context of a GPU is current.
-        unsafe { host::run(&planned, &arguments) }
+        unsafe { host::run(&planned, &arguments, Memory::Host) }
     })
 }
 
