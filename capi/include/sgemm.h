@@ -579,7 +579,8 @@ sgemm_status_t sgemm_run_with(sgemm_plan_t plan,
 
 /**
  * Runs a plan on matrices in the host's memory, alpha and beta in "device memory" included, and returns when it is done. On a GPU they are
- * copied there and back, and memory for them is allocated and freed: for few or large products. No workspace is needed.
+ * copied there and back, and memory for them is allocated and freed: for few or large products. Operands may have any alignment, and no
+ * workspace is needed.
  *
  * # Safety
  * `arguments` is null, or that of arguments. From the addresses there, the elements of the plan's problem can be read, and the result's

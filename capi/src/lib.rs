@@ -6,6 +6,7 @@
 //!
 //! The header is generated from this crate, and its comments are those of the items here: so these are written for readers of C.
 
+mod choices;
 mod constants;
 mod cuda;
 mod handle;

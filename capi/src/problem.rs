@@ -3,6 +3,7 @@
 
 use sgemm::{Element, Epilogue, Layout, Problem};
 
+use crate::choices::{accuracy, activation, bias, determinism, element, scalars};
 use crate::constants::*;
 use crate::status::{Failure, boundary};
 

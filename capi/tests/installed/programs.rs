@@ -1,14 +1,10 @@
 //! The examples in C and C++ are compiled and run, on the emulator, as whoever installed the library compiles them: by the compiler alone, by
 //! pkg-config and by CMake. `cargo xtask setup --c` installs these; where one is missing, the test of it says so and ends.
 
-#![cfg(target_os = "linux")]
-
-mod installed;
-
 use std::path::Path;
 use std::process::Command;
 
-use installed::{capture, install, is_there, source};
+use crate::prefix::{capture, install, is_there, source};
 
 /// Warnings that fail a build.
 const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
