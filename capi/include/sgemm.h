@@ -453,8 +453,8 @@ sgemm_status_t sgemm_create_cuda(sgemm_handle_t *handle,
                                  int32_t ordinal);
 
 /**
- * Makes a handle for an emulated GPU of that name: "h200", "a100", "b200", "rtx3090" or "rtx4090". Its memory is the host's: pointers of
- * a run are the host's, and a run is done when it returns. Writes NULL where it fails.
+ * Makes a handle for an emulated GPU of that name, such as "h200": of another, the message lists those that there are. Its memory is the
+ * host's: pointers of a run are the host's, and a run is done when it returns. Writes NULL where it fails.
  *
  * # Safety
  * `handle` is null, or a place to write a handle to; `device` is null, or ends with a zero.

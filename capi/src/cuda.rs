@@ -35,15 +35,16 @@ impl Drop for Restore {
 /// The primary context of a device, or of the one whose primary context is current.
 pub(crate) fn context(ordinal: i32) -> Result<Arc<CudaContext>, Failure> {
     open_driver()?;
-    if let Ok(ordinal) = usize::try_from(ordinal) {
-        return Ok(open(ordinal)?);
+    let count = CudaContext::device_count().map_err(|error| failed("count devices", error.0))?;
+    if (0..count).contains(&ordinal) {
+        return Ok(open(usize::try_from(ordinal).unwrap_or_default())?);
     }
     if ordinal != SGEMM_CURRENT_DEVICE {
-        let text = format!("ordinal = {ordinal}: give a device's number, or SGEMM_CURRENT_DEVICE");
+        let text = format!("ordinal = {ordinal}: there are {count} devices, counted from 0");
         return Err(Failure::new(SGEMM_INVALID_VALUE, text));
     }
     let Restore(current) = &Restore::current()?;
-    for ordinal in 0..CudaContext::device_count().map_err(|error| failed("count devices", error.0))? {
+    for ordinal in 0..count {
         // Not `open`, which would make a context on every device that is asked.
         let is_active = primary_is_active(ordinal)?;
         if !current.is_null() && is_active {

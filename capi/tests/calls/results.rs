@@ -1,12 +1,10 @@
 //! What runs write, in the emulator, against a product in f64: each kind of problem, and nothing between the elements.
 
-mod support;
-
 use std::thread;
 
+use crate::support::{emulator, message, nothing, plan, problem, workspace_bytes};
 use half::f16;
 use sgemm_capi::*;
-use support::{emulator, message, nothing, plan, problem, workspace_bytes};
 
 /// Unit roundoff of f32.
 const U: f64 = 1.0 / (1_u64 << 24) as f64;
