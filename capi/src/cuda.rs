@@ -43,13 +43,13 @@ pub(crate) fn context(ordinal: i32) -> Result<Arc<CudaContext>, Failure> {
         let text = format!("ordinal = {ordinal}: there are {count} devices, counted from 0");
         return Err(Failure::new(SGEMM_INVALID_VALUE, text));
     }
-    let Restore(current) = &Restore::current()?;
+    let restore = Restore::current()?;
     for ordinal in 0..count {
         // Not `open`, which would make a context on every device that is asked.
         let is_active = primary_is_active(ordinal)?;
-        if !current.is_null() && is_active {
+        if !restore.0.is_null() && is_active {
             let context = open(usize::try_from(ordinal).unwrap_or_default())?;
-            if context.cu_ctx() == *current {
+            if context.cu_ctx() == restore.0 {
                 return Ok(context);
             }
         }
