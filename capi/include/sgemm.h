@@ -92,8 +92,8 @@ typedef int32_t sgemm_bias_t;
 typedef int32_t sgemm_activation_t;
 
 /**
- * D = activation(alpha*A*B + beta*C + bias), once or for each problem of a strided batch. A is m x k, B is k x n, C and D are m x n; D is C
- * itself unless has_d is set. Sizes and strides count elements. Begin with sgemm_problem_init, and change what is different.
+ * D = activation(alpha*A*B + beta*C + bias), once or for each problem of a strided batch. A is m x k, B is k x n, C and D are m x n; D is
+ * C itself unless has_d is set. Sizes and strides count elements. Begin with sgemm_problem_init, and change what is different.
  */
 typedef struct sgemm_problem_t {
   /**
@@ -484,8 +484,8 @@ sgemm_status_t sgemm_backend(sgemm_handle_t handle, sgemm_backend_t *backend);
 sgemm_status_t sgemm_device_name(sgemm_handle_t handle, const char **name);
 
 /**
- * Chooses a kernel for a problem, and loads it. workspace_limit is the most bytes of workspace that it may ask for, SGEMM_UNLIMITED for any.
- * Writes NULL where it fails.
+ * Chooses a kernel for a problem, and loads it. workspace_limit is the most bytes of workspace that it may ask for, SGEMM_UNLIMITED
+ * for any. Writes NULL where it fails.
  *
  * # Safety
  * `problem` is null, or that of a problem; `plan` is null, or a place to write a plan to.

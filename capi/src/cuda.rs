@@ -26,8 +26,8 @@ impl Restore {
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        // SAFETY: it was current when this began, or is null. A driver that refuses, since the caller destroyed the context meanwhile, leaves
-        // nothing to put back.
+        // SAFETY: it was current when this began, or is null. A driver that refuses, since the caller destroyed the context
+        // meanwhile, leaves nothing to put back.
         let _ = unsafe { sys::cuCtxSetCurrent(self.0) };
     }
 }

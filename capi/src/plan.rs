@@ -56,8 +56,8 @@ pub(crate) fn planned(plan: sgemm_plan_t) -> Result<Arc<Planned>, Failure> {
     PLANS.get(plan.addr())
 }
 
-/// Chooses a kernel for a problem, and loads it. workspace_limit is the most bytes of workspace that it may ask for, SGEMM_UNLIMITED for any.
-/// Writes NULL where it fails.
+/// Chooses a kernel for a problem, and loads it. workspace_limit is the most bytes of workspace that it may ask for, SGEMM_UNLIMITED
+/// for any. Writes NULL where it fails.
 ///
 /// # Safety
 /// `problem` is null, or that of a problem; `plan` is null, or a place to write a plan to.

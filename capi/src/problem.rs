@@ -31,8 +31,8 @@ impl From<Layout> for sgemm_layout_t {
     }
 }
 
-/// D = activation(alpha*A*B + beta*C + bias), once or for each problem of a strided batch. A is m x k, B is k x n, C and D are m x n; D is C
-/// itself unless has_d is set. Sizes and strides count elements. Begin with sgemm_problem_init, and change what is different.
+/// D = activation(alpha*A*B + beta*C + bias), once or for each problem of a strided batch. A is m x k, B is k x n, C and D are m x n; D is
+/// C itself unless has_d is set. Sizes and strides count elements. Begin with sgemm_problem_init, and change what is different.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct sgemm_problem_t {

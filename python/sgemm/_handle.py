@@ -171,12 +171,10 @@ def _problem(a, b, out, accuracy):
 
 
 def _layout(name, array):
-    strides = []
-    for size, stride in zip(array.shape[-2:], array.strides[-2:]):
-        if size > 1 and stride < 0:
-            raise ValueError(f"{name} has a negative stride: copy it")
-        # The stride of a single row or column does not matter.
-        strides.append(stride if size > 1 else 1)
+    shape, strides = array.shape[-2:], array.strides[-2:]
+    # That of a single row or column does not matter.
+    if any(size > 1 and stride < 0 for size, stride in zip(shape, strides)):
+        raise ValueError(f"{name} has a negative stride: copy it")
     return library.Layout(*strides)
 
 

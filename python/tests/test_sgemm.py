@@ -4,6 +4,7 @@ SGEMM_LIBRARY names the library, and the folder above is on PYTHONPATH. What nee
 """
 
 import csv
+import ctypes
 import io
 import os
 import re
@@ -16,6 +17,7 @@ import zipfile
 from pathlib import Path
 
 import sgemm
+from sgemm import _arrays
 from sgemm import _library as library
 
 try:
@@ -117,6 +119,45 @@ class Plain(unittest.TestCase):
             matmul(OnGpu(), OnGpu())
 
 
+class Tensor:
+    """A matrix with DLPack alone, whose elements begin somewhere in its memory."""
+
+    def __init__(self, values, shape, offset=0, device=(1, 0), strides=None):
+        self.memory = (ctypes.c_float * len(values))(*values)
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.strides = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
+        self.tensor = _arrays._DLTensor(ctypes.addressof(self.memory), *device, len(shape), 2, 32, 1, self.shape)
+        if strides is not None:
+            self.tensor.strides = self.strides
+        self.tensor.byte_offset = offset
+
+    def __dlpack__(self):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        new.restype = ctypes.py_object
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+class DLPack(unittest.TestCase):
+    def test_offsets_and_strides(self):
+        a = Tensor([9.0, 1.0, 2.0, 3.0, 4.0], (2, 2), offset=4)
+        b = Tensor([5.0, 6.0, 7.0, 8.0], (2, 2), strides=(1, 2))
+        self.assertEqual(matmul(a, b, out=sgemm.Matrix((2, 2))).values(), [17.0, 23.0, 39.0, 53.0])
+        # The stride of a single row does not matter.
+        row = Tensor([1.0, 10.0], (1, 2), strides=(-2, 1))
+        self.assertEqual(matmul(row, a, out=sgemm.Matrix((1, 2))).values(), [31.0, 42.0])
+
+    def test_devices(self):
+        one = sgemm.Matrix((2, 2))
+        with self.assertRaisesRegex(TypeError, "a is on a device of DLPack's type 8"):
+            matmul(Tensor([0.0] * 4, (2, 2), device=(8, 0)), one)
+        on_gpu = Tensor([0.0] * 4, (2, 2), device=(2, 1))
+        with self.assertRaisesRegex(ValueError, "a is on a GPU: NVIDIA H200 is emulated"):
+            matmul(on_gpu, on_gpu)
+        with self.assertRaisesRegex(ValueError, "a and b are not on the same device"):
+            matmul(on_gpu, one)
+
+
 class Handles(unittest.TestCase):
     def test_names(self):
         self.assertEqual((HANDLE.device, HANDLE.backend), ("NVIDIA H200", "emulator"))
@@ -196,15 +237,15 @@ class Arrays(unittest.TestCase):
         self.assertTrue((matmul(a, b, out=numpy.empty((16, 24), "float32")) == exact).all())
 
     def test_dlpack(self):
-        class Tensor:
+        class Wrapped:
             def __init__(self, array):
                 self.__dlpack__ = array.__dlpack__
 
         a, b = self.draw(20, 30), self.draw(30, 10)
-        self.check(a, b, matmul(Tensor(a), Tensor(b)))
-        self.check(a.T[:, :9], b[:9], matmul(Tensor(a.T[:, :9]), Tensor(b[:9])))
+        self.check(a, b, matmul(Wrapped(a), Wrapped(b)))
+        self.check(a.T[:, :9], b[:9], matmul(Wrapped(a.T[:, :9]), Wrapped(b[:9])))
         with self.assertRaisesRegex(TypeError, "a has elements of type DLPack's 2 of 64 bits"):
-            matmul(Tensor(a.astype("float64")), Tensor(b))
+            matmul(Wrapped(a.astype("float64")), Wrapped(b))
 
     def test_what_no_kernel_reads_is_refused(self):
         a, b = self.draw(6, 6), self.draw(6, 6)

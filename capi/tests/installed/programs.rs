@@ -1,5 +1,5 @@
-//! The examples in C and C++ are compiled and run, on the emulator, as whoever installed the library compiles them: by the compiler alone, by
-//! pkg-config and by CMake. `cargo xtask setup --c` installs these; where one is missing, the test of it says so and ends.
+//! The examples in C and C++ are compiled and run, on the emulator, as whoever installed the library compiles them: by the compiler
+//! alone, by pkg-config and by CMake. `cargo xtask setup --c` installs these; where one is missing, the test of it says so and ends.
 
 use std::path::Path;
 use std::process::Command;
