@@ -1,7 +1,7 @@
 /* sgemm: matrix products on NVIDIA GPUs. The chapter "From C and Python" of the book is its guide.
  *
- * Every function may be called by any thread, and returns a status or a constant text. Before version 1.0, programs are to be compiled again
- * for each version.
+ * Every function may be called by any thread, and returns a status, a layout or a constant text. Before version 1.0, programs are to be
+ * compiled again for each version.
  *
  * Written by cbindgen from the crate sgemm-capi. */
 
