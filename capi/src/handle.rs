@@ -113,7 +113,13 @@ pub unsafe extern "C" fn sgemm_create_emulator(handle: *mut sgemm_handle_t, devi
 /// Destroys a handle. Plans that were made with it can be run on, and keep what they need of it.
 #[unsafe(no_mangle)]
 pub extern "C" fn sgemm_destroy(handle: sgemm_handle_t) -> sgemm_status_t {
-    boundary(|| HANDLES.remove(handle.addr()).map(drop))
+    boundary(|| {
+        let device = HANDLES.remove(handle.addr())?;
+        // The last one to let go of a context makes it current first.
+        let _restore = matches!(device.backend, Backend::Cuda(_)).then(|| Restore::current().ok());
+        drop(device);
+        Ok(())
+    })
 }
 
 /// What a handle runs kernels on.

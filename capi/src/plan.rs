@@ -103,7 +103,13 @@ pub unsafe extern "C" fn sgemm_plan_create(
 /// Destroys a plan. On a GPU, it waits for the kernels of the plan where it is the last that uses them.
 #[unsafe(no_mangle)]
 pub extern "C" fn sgemm_plan_destroy(plan: sgemm_plan_t) -> sgemm_status_t {
-    boundary(|| PLANS.remove(plan.addr()).map(drop))
+    boundary(|| {
+        let planned = PLANS.remove(plan.addr())?;
+        // As where a handle is destroyed: a plan may be the last that has the context.
+        let _restore = matches!(planned.runner, Runner::Cuda(..)).then(|| Restore::current().ok());
+        drop(planned);
+        Ok(())
+    })
 }
 
 /// Bytes that the workspace of a run must have: 0 where the plan does without.

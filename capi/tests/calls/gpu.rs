@@ -94,11 +94,14 @@ fn the_current_context_stays_as_it_was() {
         // SAFETY: a place for a handle.
         let status = unsafe { sgemm_create_cuda(&raw mut of_current, SGEMM_CURRENT_DEVICE) };
         assert_eq!(status, SGEMM_WRONG_DEVICE, "{}", message());
-        open(0).unwrap().bind_to_thread().unwrap();
-        // SAFETY: as above.
-        let status = unsafe { sgemm_create_cuda(&raw mut of_current, SGEMM_CURRENT_DEVICE) };
-        assert_eq!(status, SGEMM_SUCCESS, "{}", message());
-        assert_eq!(sgemm_destroy(of_current), SGEMM_SUCCESS);
+        let context = open(0).unwrap();
+        context.bind_to_thread().unwrap();
+        for _ in 0..2 {
+            // SAFETY: as above.
+            let status = unsafe { sgemm_create_cuda(&raw mut of_current, SGEMM_CURRENT_DEVICE) };
+            assert_eq!(status, SGEMM_SUCCESS, "{}", message());
+            assert_eq!(sgemm_destroy(of_current), SGEMM_SUCCESS);
+        }
     })
     .join()
     .unwrap();
