@@ -93,8 +93,16 @@ pub fn end(stream: CUstream) -> Answer<Graph> {
         return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     }
     let capture = machine.captures.remove(handle)?;
-    machine.streams.values_mut().filter(|stream| stream.capture == Some(number)).for_each(|stream| stream.capture = None);
-    if capture.is_valid { Ok(Graph { nodes: capture.nodes }) } else { Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) }
+    machine
+        .streams
+        .values_mut()
+        .filter(|stream| stream.capture == Some(number))
+        .for_each(|stream| stream.capture = None);
+    if capture.is_valid {
+        Ok(Graph { nodes: capture.nodes })
+    } else {
+        Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+    }
 }
 
 /// What a stream is given to do: recorded where it is captured, or done.

@@ -104,6 +104,10 @@ impl Fill {
         if !self.address.is_multiple_of(self.element as u64) {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        if memory.write(self.address, &element.repeat(count)) { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) }
+        if memory.write(self.address, &element.repeat(count)) {
+            Ok(())
+        } else {
+            Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+        }
     }
 }

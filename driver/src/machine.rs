@@ -156,7 +156,11 @@ impl Machine {
 
     /// Frees it; null is nothing.
     pub fn free(&mut self, address: u64) -> Answer {
-        if address == 0 || self.memory.free(address).is_some() { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) }
+        if address == 0 || self.memory.free(address).is_some() {
+            Ok(())
+        } else {
+            Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+        }
     }
 
     /// Fails what a capture does not permit, and makes the capture invalid.

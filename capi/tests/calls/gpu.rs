@@ -47,7 +47,7 @@ fn matrices_of_the_host_are_copied_there_and_back() {
     let Some(handle) = gpu() else { return };
     let ([m, n, k], [a, b, exact]) = (SIZES, product());
     let transposed = sgemm_problem_t { c: sgemm_column_major(m), ..problem(m, n, k) };
-    let plan = plan(handle, &transposed).unwrap();
+    let plan = plan(handle, &transposed).unwrap_or_else(|_| panic!("{}", message()));
     let mut c = vec![f32::NAN; m * n];
     let arguments =
         sgemm_arguments_t { a: a.as_ptr().cast(), b: b.as_ptr().cast(), c: c.as_mut_ptr().cast(), ..nothing() };
@@ -63,7 +63,7 @@ fn matrices_of_the_device_are_multiplied_in_a_stream() {
     let ([m, n, k], [a, b, exact]) = (SIZES, product());
     // It has a post-pass, and so a workspace.
     let apart = sgemm_problem_t { has_d: 1, ..problem(m, n, k) };
-    let plan = plan(handle, &apart).unwrap();
+    let plan = plan(handle, &apart).unwrap_or_else(|_| panic!("{}", message()));
     let context = open(0).unwrap();
     let stream = context.new_stream().unwrap();
     let [on_a, on_b] = [&a, &b].map(|matrix| stream.clone_htod(matrix).unwrap());

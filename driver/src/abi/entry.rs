@@ -17,8 +17,17 @@ const NOT_FOUND: c_int = 1;
 
 fn find_any(name: &str) -> Option<*const ()> {
     let sections = [
-        context::find, device::find, event::find, execution::find, graph::find, memory::find, module::find,
-        occupancy::find, stream::find, tensor_map::find, find,
+        context::find,
+        device::find,
+        event::find,
+        execution::find,
+        graph::find,
+        memory::find,
+        module::find,
+        occupancy::find,
+        stream::find,
+        tensor_map::find,
+        find,
     ];
     let of = |name: &str| sections.iter().find_map(|find| find(name));
     VERSIONS.iter().rev().find_map(|version| of(&format!("{name}{version}")))

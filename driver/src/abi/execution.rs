@@ -2,7 +2,9 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUlaunchConfig, CUmodule, CUresult, CUstream};
+use cudarc::driver::sys::{
+    CUfunction, CUfunction_attribute as Attribute, CUlaunchConfig, CUmodule, CUresult, CUstream,
+};
 use ptx_emu::Launch;
 
 use super::functions;
@@ -40,7 +42,13 @@ fn buffer(extra: In<*mut c_void>) -> Answer<Vec<u8>> {
     buffer.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?.all(bytes)
 }
 
-fn launch(function: CUfunction, sizes: Launch, stream: CUstream, parameters: In<*mut c_void>, extra: In<*mut c_void>) -> Answer {
+fn launch(
+    function: CUfunction,
+    sizes: Launch,
+    stream: CUstream,
+    parameters: In<*mut c_void>,
+    extra: In<*mut c_void>,
+) -> Answer {
     let mut machine = in_context()?;
     let function = machine.function(function)?.clone();
     // Where there are parameters to be read, `extra` is null.

@@ -3,7 +3,7 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{c_int, c_uint, c_void};
 
-use cudarc::driver::sys::{CUDA_MEMCPY2D, CUcontext, CUdeviceptr, CUmemorytype, CUmemoryPool, CUresult, CUstream};
+use cudarc::driver::sys::{CUDA_MEMCPY2D, CUcontext, CUdeviceptr, CUmemoryPool, CUmemorytype, CUresult, CUstream};
 
 use super::functions;
 use super::pointers::{In, Out};

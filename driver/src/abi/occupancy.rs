@@ -26,7 +26,8 @@ fn resident(function: CUfunction, threads: u32, dynamic_shared_bytes: usize) -> 
 
 /// Most blocks of an SM, as a number of the interface.
 fn active(blocks: Out<c_int>, function: CUfunction, threads: c_int, dynamic_shared_bytes: usize) -> Answer {
-    let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+    let threads =
+        u32::try_from(threads).ok().filter(|threads| *threads > 0).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     blocks.put(resident(function, threads, dynamic_shared_bytes)? as c_int)
 }
 

@@ -26,7 +26,10 @@ const SIGNALS: i32 = 128;
 /// Runs a program that finds the emulator under the driver's name. Returns its exit code.
 pub fn exec(args: &ExecArgs) -> Result<u8, Error> {
     let library = library()?;
-    let folder = tempfile::Builder::new().prefix("ptx-emu-").tempdir().map_err(|source| Error::Write { path: env::temp_dir(), source })?;
+    let folder = tempfile::Builder::new()
+        .prefix("ptx-emu-")
+        .tempdir()
+        .map_err(|source| Error::Write { path: env::temp_dir(), source })?;
     for name in DRIVER {
         let path = folder.path().join(name);
         symlink(&library, &path).map_err(|source| Error::Write { path, source })?;
