@@ -6,6 +6,7 @@ SGEMM_LIBRARY names the library, and the folder above is on PYTHONPATH. What nee
 import csv
 import ctypes
 import io
+import math
 import os
 import re
 import subprocess
@@ -182,6 +183,74 @@ class Handles(unittest.TestCase):
             self.assertEqual(sgemm.default_handle().backend, "emulator")
         else:
             self.assertEqual(sgemm.default_handle().backend, "cuda")
+
+
+def gpu():
+    """The handle of the first GPU, or None."""
+    try:
+        return sgemm.Handle(0)
+    except sgemm.Error as error:
+        if error.status not in (library.NO_DRIVER, library.NO_DEVICE):
+            raise
+        return None
+
+
+class DeviceArray:
+    """A matrix of f32 on the first GPU, as other packages have it."""
+
+    def __init__(self, driver, shape, values=None):
+        self.driver, self.shape, self.count = driver, shape, math.prod(shape)
+        address = ctypes.c_uint64()
+        self.bytes = ctypes.c_size_t(4 * self.count)
+        assert driver.cuMemAlloc_v2(ctypes.byref(address), self.bytes) == 0
+        self.address = address
+        values = (ctypes.c_float * self.count)(*(values or [math.nan] * self.count))
+        assert driver.cuMemcpyHtoD_v2(address, values, self.bytes) == 0
+        data = (address.value, False)
+        self.__cuda_array_interface__ = {"version": 3, "shape": shape, "typestr": "<f4", "data": data}
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def new_empty(self, shape):
+        return DeviceArray(self.driver, shape)
+
+    def values(self):
+        values = (ctypes.c_float * self.count)()
+        assert self.driver.cuMemcpyDtoH_v2(values, self.address, self.bytes) == 0
+        return list(values)
+
+
+@unittest.skipIf(gpu() is None, "there is no GPU")
+class Gpu(unittest.TestCase):
+    def setUp(self):
+        self.m, self.n, self.k = 37, 21, 19
+        self.a = [float(i % 5 - 2) for i in range(self.m * self.k)]
+        self.b = [float(i % 3) for i in range(self.k * self.n)]
+        row = [self.a[i * self.k : (i + 1) * self.k] for i in range(self.m)]
+        column = [self.b[j :: self.n] for j in range(self.n)]
+        self.exact = [sum(x * y for x, y in zip(row[i], column[j])) for i in range(self.m) for j in range(self.n)]
+
+    def test_arrays_of_the_host(self):
+        a, b = sgemm.Matrix((self.m, self.k), values=self.a), sgemm.Matrix((self.k, self.n), values=self.b)
+        out = sgemm.matmul(a, b, out=sgemm.Matrix((self.m, self.n)), handle=gpu())
+        self.assertEqual(out.values(), self.exact)
+
+    def test_arrays_on_the_gpu(self):
+        handle = gpu()
+        driver, device, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_void_p()
+        self.assertEqual(driver.cuDeviceGet(ctypes.byref(device), 0), 0)
+        self.assertEqual(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), 0)
+        self.assertEqual(driver.cuCtxSetCurrent(context), 0)
+        a = DeviceArray(driver, (self.m, self.k), self.a)
+        b = DeviceArray(driver, (self.k, self.n), self.b)
+        for precision in ("fp32-strict", "fp32"):
+            out = sgemm.matmul(a, b, precision, handle=handle)
+            self.assertEqual(driver.cuCtxSynchronize(), 0)
+            self.assertIsInstance(out, DeviceArray)
+            self.assertEqual(out.values(), self.exact)
+        with self.assertRaisesRegex(ValueError, "a and out are not on the same device"):
+            sgemm.matmul(a, b, out=sgemm.Matrix((self.m, self.n)), handle=handle)
 
 
 @unittest.skipIf(numpy is None, "NumPy is not installed")

@@ -1,6 +1,4 @@
-//! The tests of a GPU, and the Python package's, on the emulated driver: what they call is the driver's interface.
-
-#![cfg(target_os = "linux")]
+//! The tests of a GPU on the emulated driver: the library calls the driver's interface, as on a GPU.
 
 use std::env;
 use std::os::unix::fs::symlink;
@@ -8,13 +6,12 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::prefix::built;
+
 /// A folder where the loader finds the emulator under the driver's name.
-fn driver() -> TempDir {
+pub fn driver() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let test = env::current_exe().unwrap();
-    let library = test.with_file_name("libptx_emu_driver.so");
-    assert!(library.exists(), "cargo builds {} with the tests", library.display());
-    symlink(library, folder.path().join("libcuda.so.1")).unwrap();
+    symlink(built("libptx_emu_driver.so"), folder.path().join("libcuda.so.1")).unwrap();
     symlink("libcuda.so.1", folder.path().join("libcuda.so")).unwrap();
     folder
 }
