@@ -88,8 +88,16 @@ fn matrices_of_the_device_are_multiplied_in_a_stream() {
 #[test]
 fn the_current_context_stays_as_it_was() {
     let Some(handle) = gpu() else { return };
-    // No context was made on this thread but by the call.
-    std::thread::spawn(move || {
+    // No context was made on this thread but by the calls.
+    std::thread::spawn(|| {
+        let of_host = gpu().unwrap();
+        let small = plan(of_host, &problem(1, 1, 1)).unwrap_or_else(|_| panic!("{}", message()));
+        let (one, mut c) = ([1.0_f32], [0.0_f32]);
+        let arguments =
+            sgemm_arguments_t { a: one.as_ptr().cast(), b: one.as_ptr().cast(), c: c.as_mut_ptr().cast(), ..nothing() };
+        // SAFETY: the matrices have the elements of the problem.
+        assert_eq!(unsafe { sgemm_run_host(small, &raw const arguments) }, SGEMM_SUCCESS, "{}", message());
+        assert_eq!([sgemm_plan_destroy(small), sgemm_destroy(of_host)], [SGEMM_SUCCESS; 2]);
         let mut of_current = ptr::null_mut();
         // SAFETY: a place for a handle.
         let status = unsafe { sgemm_create_cuda(&raw mut of_current, SGEMM_CURRENT_DEVICE) };
