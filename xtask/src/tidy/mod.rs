@@ -13,13 +13,14 @@ mod directions;
 mod retired;
 mod words;
 
-/// Where `unsafe` may stand: the interfaces of BLAS and C, kernels, the device's standard library, what calls the CUDA driver and NCCL in the library,
-/// in its example of raw addresses, in the host's backend and in tests of what cudarc has not, the bytes of elements, and the reference,
-/// which calls the `gemm` crate by raw pointers.
-const UNSAFE_PLACES: [&str; 16] = [
+/// Where `unsafe` may stand: the interfaces of BLAS, C and the emulated driver, kernels, the device's standard library, what calls the CUDA
+/// driver and NCCL in the library, in its example of raw addresses, in the host's backend and in tests of what cudarc has not, the bytes of
+/// elements, and the reference, which calls the `gemm` crate by raw pointers.
+const UNSAFE_PLACES: [&str; 17] = [
     "blas/src/",
     "capi/src/",
     "capi/tests/",
+    "driver/src/",
     "gpu-kernels/src/",
     "rust-cuda/cuda_std",
     "rust-cuda/cuda_builder/tests/",
