@@ -9,6 +9,7 @@ mod book;
 mod check;
 mod dependencies;
 mod diff;
+mod install;
 mod mutants;
 mod package;
 mod profile;
@@ -21,6 +22,7 @@ mod targets;
 mod test;
 mod tidy;
 mod tune;
+mod wheel;
 mod workspace;
 
 use std::process::ExitCode;
@@ -54,6 +56,8 @@ enum Command {
     Profile(profile::Args),
     Mutants(mutants::Args),
     Tune(tune::Args),
+    Install(install::Args),
+    Wheel(wheel::Args),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +76,8 @@ fn main() -> ExitCode {
         Command::Profile(args) => profile::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Mutants(args) => mutants::run(&args),
         Command::Tune(args) => tune::run(&args),
+        Command::Install(args) => install::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Wheel(args) => wheel::run(&args).map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| {
         complain!("error: {error:#}");

@@ -1,4 +1,5 @@
-//! `setup`: makes the device toolchain present, and on request NVIDIA's assembler, a browser and netlib's testers of BLAS.
+//! `setup`: makes the device toolchain present, and on request NVIDIA's assembler, a browser, netlib's testers of BLAS, and what programs
+//! in C, C++ and Python are built with.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,6 +23,15 @@ const BROWSER_PACKAGES: [&str; 2] = ["chromium", "fonts-dejavu-core"];
 const BLAS_PACKAGE: &str = "libblas-test";
 const BLAS_TESTERS: &str = "/usr/lib/x86_64-linux-gnu/blas/xblat3s";
 
+/// What programs in C, C++ and Python are built and run with: a command that succeeds where it is there, and Debian's package of it.
+const LANGUAGE_TOOLS: [(&str, &[&str], &str); 5] = [
+    ("c++", &["--version"], "g++"),
+    ("cmake", &["--version"], "cmake"),
+    ("pkg-config", &["--version"], "pkg-config"),
+    ("/usr/bin/python3", &["--version"], "python3"),
+    ("/usr/bin/python3", &["-c", "import numpy"], "python3-numpy"),
+];
+
 /// Install what compiles kernels, if it is not there yet
 ///
 /// That is the Rust version that gpu-kernels pins, with the sources of `core` and LLVM's tools. Where it is missing, it
@@ -38,6 +48,9 @@ pub struct Args {
     /// Also install netlib's testers of BLAS, with apt (Debian as root): for the tests of the library that is preloaded
     #[arg(long)]
     blas: bool,
+    /// Also install a C++ compiler, CMake, pkg-config and NumPy, with apt (Debian as root): for the tests of the library for C and Python
+    #[arg(long)]
+    c: bool,
 }
 
 /// Runs `setup`.
@@ -49,7 +62,10 @@ pub fn run(args: &Args) -> Result<()> {
     if args.browser {
         browser()?;
     }
-    if args.blas { blas() } else { Ok(()) }
+    if args.blas {
+        blas()?;
+    }
+    if args.c { c() } else { Ok(()) }
 }
 
 /// Makes the device toolchain present.
@@ -113,6 +129,24 @@ pub fn blas() -> Result<()> {
         apt_get(["install", "-y", "--no-install-recommends", BLAS_PACKAGE])?;
     }
     println!("BLAS testers: {BLAS_TESTERS}");
+    Ok(())
+}
+
+/// Makes present what programs in C, C++ and Python are built with.
+pub fn c() -> Result<()> {
+    let missing = || {
+        let is_missing = |(program, args, _): &(&str, &[&str], _)| !succeeds(Command::new(program).args(*args));
+        LANGUAGE_TOOLS.into_iter().filter(is_missing).map(|(_, _, package)| package)
+    };
+    let packages: Vec<_> = missing().collect();
+    if !packages.is_empty() {
+        ensure!(has_apt(), "install {}", packages.join(", "));
+        update();
+        apt_get(["install", "-y", "--no-install-recommends"].into_iter().chain(packages))?;
+    }
+    let left: Vec<_> = missing().collect();
+    ensure!(left.is_empty(), "installed, but still missing: {}", left.join(", "));
+    say!("C++, CMake, pkg-config and NumPy: there");
     Ok(())
 }
 

@@ -8,8 +8,8 @@ use crate::{setup, workspace};
 
 /// Run every test of the workspace
 ///
-/// Sets up the device toolchain, ptxas, a browser and testers of BLAS first, as `setup --ptxas --browser --blas` does; where that cannot be done,
-/// a line says so.
+/// Sets up the device toolchain, ptxas, a browser, testers of BLAS, and what programs in C, C++ and Python are built
+/// with first, as `setup --ptxas --browser --blas --c` does; where that cannot be done, a line says so.
 /// Tests that need a GPU are ignored where there is none.
 #[derive(clap::Args)]
 pub struct Args {
@@ -25,6 +25,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         (setup::ptxas, "registers and spills are not tested"),
         (setup::browser, "the report's page is not opened"),
         (setup::blas, "netlib's testers of BLAS do not run"),
+        (setup::c, "some programs in C, C++ and Python are not tried"),
     ] {
         if let Err(error) = set_up() {
             complain!("warning: {consequence}: {error:#}");

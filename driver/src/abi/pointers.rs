@@ -41,7 +41,7 @@ impl<T> Out<T> {
     }
 
     /// Whether none is asked for.
-    pub fn is_null(self) -> bool {
+    pub fn is_null(&self) -> bool {
         self.0.is_null()
     }
 
@@ -106,7 +106,7 @@ impl In<*mut c_void> {
     }
 
     /// Whether there are none.
-    pub fn is_null(self) -> bool {
+    pub fn is_null(&self) -> bool {
         self.0.is_null()
     }
 }

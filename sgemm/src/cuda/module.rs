@@ -96,9 +96,12 @@ impl Module {
     pub fn function(&self, kernel: &str) -> Result<Option<Function<'_>>, Error> {
         let Ok(name) = CString::new(kernel) else { return Ok(None) };
         let mut handle = ptr::null_mut();
-        // SAFETY: the module is loaded as long as `self` lives, `handle` is a place to write a pointer to, and the name ends with a
-        // NUL.
-        match unsafe { sys::cuModuleGetFunction(&raw mut handle, self.raw, name.as_ptr()) } {
+        // SAFETY: the module is loaded in this context as long as `self` lives, `handle` is a place to write a pointer to, and the name
+        // ends with a NUL. The driver may load the kernel only now, and asks for the context then, whichever thread this is.
+        let status = unsafe {
+            with_context(self.context, || sys::cuModuleGetFunction(&raw mut handle, self.raw, name.as_ptr()))
+        }?;
+        match status {
             CUresult::CUDA_ERROR_NOT_FOUND => Ok(None),
             status => {
                 checked(status, || format!("load {kernel}"))?;

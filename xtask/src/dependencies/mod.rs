@@ -43,6 +43,16 @@ struct Rules {
 #[derive(Deserialize)]
 struct Licenses {
     allow: Vec<String>,
+    #[serde(default)]
+    exceptions: Vec<Exception>,
+}
+
+/// What one crate may be licensed under beside the rest.
+#[derive(Deserialize)]
+struct Exception {
+    allow: Vec<String>,
+    #[serde(rename = "crate")]
+    name: String,
 }
 
 #[derive(Deserialize)]
@@ -110,11 +120,14 @@ fn packages() -> Result<Vec<Package>> {
 
 fn complaints(rules: &Rules, packages: &[Package]) -> Vec<String> {
     let mut complaints = Vec::new();
-    let is_allowed = |name: &str| rules.licenses.allow.iter().any(|allowed| allowed == name);
+    let Licenses { allow, exceptions } = &rules.licenses;
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for Package { name, version, license, source, .. } in packages {
         versions.entry(name).or_default().insert(version);
         let license = license.as_deref().unwrap_or_default();
+        let excepted = exceptions.iter().filter(|exception| exception.name == *name).flat_map(|found| &found.allow);
+        let allowed: Vec<_> = allow.iter().chain(excepted).collect();
+        let is_allowed = |name: &str| allowed.iter().any(|allowed| *allowed == name);
         if !spdx::is_met(license, &is_allowed) {
             complaints.push(format!("{name} {version}: its licence, '{license}', is not one that deny.toml allows"));
         }
@@ -162,7 +175,10 @@ mod tests {
     fn what_is_not_allowed_is_named() {
         let skip = |package: &str| Skip { package: package.to_owned() };
         let rules = |skips: &[&str]| Rules {
-            licenses: Licenses { allow: vec!["MIT".into()] },
+            licenses: Licenses {
+                allow: vec!["MIT".into()],
+                exceptions: vec![Exception { allow: vec!["MPL-2.0".into()], name: "c".into() }],
+            },
             bans: Bans { skip: skips.iter().map(|name| skip(name)).collect() },
         };
         let mut packages =
@@ -170,6 +186,11 @@ mod tests {
         assert_eq!(complaints(&rules(&["a@1.0.0"]), &packages), Vec::<String>::new());
         assert!(complaints(&rules(&[]), &packages)[0].starts_with("a is there in versions"));
         assert!(complaints(&rules(&["a@1.0.0", "b@1.0.0"]), &packages)[0].contains("b@1.0.0, which is no duplicate"));
+        packages[2].license = Some("MPL-2.0".into());
+        assert!(complaints(&rules(&["a@1.0.0"]), &packages)[0].contains("b 1.0.0: its licence, 'MPL-2.0'"));
+        packages[2].name = "c".into();
+        assert_eq!(complaints(&rules(&["a@1.0.0"]), &packages), Vec::<String>::new());
+        packages[2].name = "b".into();
         packages[2].license = Some("GPL-3.0".into());
         assert!(complaints(&rules(&["a@1.0.0"]), &packages)[0].contains("'GPL-3.0'"));
         packages[2] = Package { source: Some("git+https://example.com".into()), ..package("b", "1.0.0", "MIT") };

@@ -13,9 +13,11 @@ use crate::workspace;
 const CRATES: &[(&str, &[&str])] = &[
     ("gpu-kernels", &["sgemm-cuda-std"]),
     ("ptx-emu", &[]),
+    ("ptx-emu-driver", &["ptx-emu"]),
     // The emulator only where a user asks for it: see `LIBRARY`.
     ("sgemm", &["gpu-kernels", "ptx-emu"]),
     ("sgemm-blas", &["sgemm"]),
+    ("sgemm-capi", &["sgemm"]),
     ("results", &[]),
     ("report", &["gpu-kernels", "results"]),
     ("host", &["gpu-kernels", "ptx-emu", "report", "results", "sgemm"]),
@@ -57,6 +59,10 @@ const MODULES: &[(&str, &[&str])] = &[
             "types", "finding", "lanes", "ops", "syntax", "memory", "program", "check", "launch", "counters", "lower",
             "exec", "kernel", "model", "cli",
         ],
+    ),
+    (
+        "capi",
+        &["constants", "status", "registry", "choices", "cuda", "problem", "operands", "handle", "plan", "host", "run"],
     ),
     ("blas", &["call", "next", "xerbla", "compute", "route", "fortran", "cblas"]),
     ("results", &[]),

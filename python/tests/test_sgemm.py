@@ -1,0 +1,373 @@
+"""The package, on the emulator: results against sums in double precision, and what is refused.
+
+SGEMM_LIBRARY names the library, and the folder above is on PYTHONPATH. What needs NumPy is skipped without it.
+"""
+
+import csv
+import ctypes
+import io
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import zipfile
+from pathlib import Path
+
+import sgemm
+from sgemm import _arrays
+from sgemm import _library as library
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+PYTHON = Path(__file__).resolve().parent.parent
+HEADER = PYTHON.parent / "capi/include/sgemm.h"
+HANDLE = sgemm.Handle("h200")
+
+
+def matmul(*arguments, **options):
+    """On the emulator, whether there is a GPU or not."""
+    return sgemm.matmul(*arguments, handle=HANDLE, **options)
+
+
+class Header(unittest.TestCase):
+    """What the package knows of sgemm.h is what stands there."""
+
+    def setUp(self):
+        self.text = HEADER.read_text()
+
+    def test_constants(self):
+        defined = dict(re.findall(r"#define SGEMM_(\w+) (\S+)", self.text))
+        own = {name: value for name, value in vars(library).items() if name.isupper() and isinstance(value, int)}
+        own.pop("UNLIMITED")
+        self.assertGreater(len(own), 10)
+        for name, value in own.items():
+            self.assertEqual(str(value), defined[name], name)
+
+    def test_structures(self):
+        c_types = {"size_t": 8, "int32_t": 4, "float": 4, "uint64_t": 8, "sgemm_layout_t": 16}
+        for name, structure in (
+            ("layout", library.Layout),
+            ("problem", library.Problem),
+            ("arguments", library.Arguments),
+        ):
+            body = re.search(rf"typedef struct sgemm_{name}_t {{(.*?)\n}}", self.text, re.S).group(1)
+            fields = re.findall(r"^  (?:const )?(?:struct )?(\w+) (\*?)(\w+);", body, re.M)
+            self.assertEqual([field for _, _, field in fields], [field for field, _ in structure._fields_])
+            for c_type, star, field in fields:
+                alias = re.search(rf"typedef (\w+) {c_type};", self.text)
+                size = 8 if star else c_types[alias.group(1) if alias else c_type]
+                self.assertEqual(getattr(structure, field).size, size, field)
+
+    def test_functions(self):
+        for name, types in library.FUNCTIONS.items():
+            parameters = re.search(rf"\b{name}\((.*?)\);", self.text, re.S).group(1)
+            self.assertEqual(len(types), parameters.count(",") + 1, name)
+
+
+class Plain(unittest.TestCase):
+    """Without NumPy."""
+
+    def test_a_product_is_right(self):
+        m, n, k = 5, 4, 3
+        a = [float(i % 5 - 2) for i in range(m * k)]
+        b = [float(i % 3) for i in range(k * n)]
+        exact = [sum(a[i * k + l] * b[l * n + j] for l in range(k)) for i in range(m) for j in range(n)]
+        for dtype in ("float32", "float16"):
+            found = matmul(sgemm.Matrix((m, k), dtype, a), sgemm.Matrix((k, n), dtype, b), out=sgemm.Matrix((m, n), dtype))
+            self.assertEqual((found.dtype, found.values()), (dtype, exact))
+
+    def test_alpha_and_beta(self):
+        ones = sgemm.Matrix((2, 2), values=[1.0] * 4)
+        out = sgemm.Matrix((2, 2), values=[8.0] * 4)
+        self.assertIs(matmul(ones, ones, out=out, alpha=3.0, beta=0.5), out)
+        self.assertEqual(out.values(), [10.0] * 4)
+        with self.assertRaisesRegex(ValueError, "beta takes part"):
+            matmul(ones, ones, beta=1.0)
+
+    def test_what_does_not_fit_is_refused(self):
+        a, b = sgemm.Matrix((2, 3)), sgemm.Matrix((4, 5))
+        with self.assertRaisesRegex(ValueError, r"a of shape \(2, 3\) has 3 columns, b of shape \(4, 5\) has 4 rows"):
+            matmul(a, b)
+        with self.assertRaisesRegex(ValueError, "precision = 'fp64': give one of fp32-strict"):
+            matmul(a, a, "fp64")
+        with self.assertRaisesRegex(TypeError, "b is a list"):
+            matmul(a, [[1.0]])
+        with self.assertRaisesRegex(ValueError, r"out has the shape \(2, 2\): the product has \(2, 3\)"):
+            matmul(a, sgemm.Matrix((3, 3)), out=sgemm.Matrix((2, 2)))
+        with self.assertRaisesRegex(TypeError, "different types"):
+            matmul(a, sgemm.Matrix((3, 3), "float16"))
+        with self.assertRaisesRegex(ValueError, "a has the shape"):
+            matmul(sgemm.Matrix((3,)), b)
+        # The library's own message.
+        with self.assertRaisesRegex(sgemm.InvalidError, "^bf16 is no accuracy class of operands of f32$") as caught:
+            matmul(a, sgemm.Matrix((3, 3)), "bf16")
+        self.assertEqual(caught.exception.status, library.INVALID_PROBLEM)
+
+    def test_arrays_on_a_gpu_are_not_the_emulators(self):
+        class OnGpu:
+            __cuda_array_interface__ = {"version": 3, "shape": (2, 2), "typestr": "<f4", "data": (4096, False)}
+
+        with self.assertRaisesRegex(ValueError, "a and b are not on the same device"):
+            matmul(OnGpu(), sgemm.Matrix((2, 2)))
+        with self.assertRaisesRegex(ValueError, "a is on a GPU: NVIDIA H200 is emulated"):
+            matmul(OnGpu(), OnGpu())
+
+
+class Tensor:
+    """A matrix with DLPack alone, whose elements begin somewhere in its memory."""
+
+    def __init__(self, values, shape, offset=0, device=(1, 0), strides=None):
+        self.memory = (ctypes.c_float * len(values))(*values)
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.strides = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
+        self.tensor = _arrays._DLTensor(ctypes.addressof(self.memory), *device, len(shape), 2, 32, 1, self.shape)
+        if strides is not None:
+            self.tensor.strides = self.strides
+        self.tensor.byte_offset = offset
+
+    def __dlpack__(self):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        new.restype = ctypes.py_object
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+class DLPack(unittest.TestCase):
+    def test_offsets_and_strides(self):
+        a = Tensor([9.0, 1.0, 2.0, 3.0, 4.0], (2, 2), offset=4)
+        b = Tensor([5.0, 6.0, 7.0, 8.0], (2, 2), strides=(1, 2))
+        self.assertEqual(matmul(a, b, out=sgemm.Matrix((2, 2))).values(), [17.0, 23.0, 39.0, 53.0])
+        # The stride of a single row does not matter.
+        row = Tensor([1.0, 10.0], (1, 2), strides=(-2, 1))
+        self.assertEqual(matmul(row, a, out=sgemm.Matrix((1, 2))).values(), [31.0, 42.0])
+
+    def test_devices(self):
+        one = sgemm.Matrix((2, 2))
+        with self.assertRaisesRegex(TypeError, "a is on a device of DLPack's type 8"):
+            matmul(Tensor([0.0] * 4, (2, 2), device=(8, 0)), one)
+        on_gpu = Tensor([0.0] * 4, (2, 2), device=(2, 1))
+        with self.assertRaisesRegex(ValueError, "a is on a GPU: NVIDIA H200 is emulated"):
+            matmul(on_gpu, on_gpu)
+        with self.assertRaisesRegex(ValueError, "a and b are not on the same device"):
+            matmul(on_gpu, one)
+
+
+class Handles(unittest.TestCase):
+    def test_names(self):
+        self.assertEqual((HANDLE.device, HANDLE.backend), ("NVIDIA H200", "emulator"))
+        with self.assertRaisesRegex(sgemm.InvalidError, "no device 'h900': give one of h200"):
+            sgemm.Handle("h900")
+        with self.assertRaisesRegex(TypeError, "device = -1"):
+            sgemm.Handle(-1)
+
+    def test_closed_handles_are_refused(self):
+        with sgemm.Handle("a100") as handle:
+            self.assertEqual(handle.backend, "emulator")
+        one = sgemm.Matrix((1, 1))
+        with self.assertRaisesRegex(sgemm.Error, "the handle is null"):
+            sgemm.matmul(one, one, out=one, handle=handle)
+
+    def test_a_missing_gpu_is_an_error(self):
+        try:
+            sgemm.Handle(0).close()
+        except sgemm.Error as error:
+            self.assertIn(error.status, (library.NO_DRIVER, library.NO_DEVICE))
+            self.assertIn("NVIDIA driver", str(error))
+            self.assertEqual(sgemm.default_handle().backend, "emulator")
+        else:
+            self.assertEqual(sgemm.default_handle().backend, "cuda")
+
+
+def gpu():
+    """The handle of the first GPU, or None."""
+    try:
+        return sgemm.Handle(0)
+    except sgemm.Error as error:
+        if error.status not in (library.NO_DRIVER, library.NO_DEVICE):
+            raise
+        return None
+
+
+class DeviceArray:
+    """A matrix of f32 on the first GPU, as other packages have it."""
+
+    def __init__(self, driver, shape, values=None):
+        self.driver, self.shape, self.count = driver, shape, math.prod(shape)
+        address = ctypes.c_uint64()
+        self.bytes = ctypes.c_size_t(4 * self.count)
+        assert driver.cuMemAlloc_v2(ctypes.byref(address), self.bytes) == 0
+        self.address = address
+        values = (ctypes.c_float * self.count)(*(values or [math.nan] * self.count))
+        assert driver.cuMemcpyHtoD_v2(address, values, self.bytes) == 0
+        data = (address.value, False)
+        self.__cuda_array_interface__ = {"version": 3, "shape": shape, "typestr": "<f4", "data": data}
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def new_empty(self, shape):
+        return DeviceArray(self.driver, shape)
+
+    def values(self):
+        values = (ctypes.c_float * self.count)()
+        assert self.driver.cuMemcpyDtoH_v2(values, self.address, self.bytes) == 0
+        return list(values)
+
+
+@unittest.skipIf(gpu() is None, "there is no GPU")
+class Gpu(unittest.TestCase):
+    def setUp(self):
+        self.m, self.n, self.k = 37, 21, 19
+        self.a = [float(i % 5 - 2) for i in range(self.m * self.k)]
+        self.b = [float(i % 3) for i in range(self.k * self.n)]
+        row = [self.a[i * self.k : (i + 1) * self.k] for i in range(self.m)]
+        column = [self.b[j :: self.n] for j in range(self.n)]
+        self.exact = [sum(x * y for x, y in zip(row[i], column[j])) for i in range(self.m) for j in range(self.n)]
+
+    def test_arrays_of_the_host(self):
+        a, b = sgemm.Matrix((self.m, self.k), values=self.a), sgemm.Matrix((self.k, self.n), values=self.b)
+        out = sgemm.matmul(a, b, out=sgemm.Matrix((self.m, self.n)), handle=gpu())
+        self.assertEqual(out.values(), self.exact)
+
+    def test_arrays_on_the_gpu(self):
+        handle = gpu()
+        driver, device, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_void_p()
+        self.assertEqual(driver.cuDeviceGet(ctypes.byref(device), 0), 0)
+        self.assertEqual(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), 0)
+        self.assertEqual(driver.cuCtxSetCurrent(context), 0)
+        a = DeviceArray(driver, (self.m, self.k), self.a)
+        b = DeviceArray(driver, (self.k, self.n), self.b)
+        for precision in ("fp32-strict", "fp32"):
+            out = sgemm.matmul(a, b, precision, handle=handle)
+            self.assertEqual(driver.cuCtxSynchronize(), 0)
+            self.assertIsInstance(out, DeviceArray)
+            self.assertEqual(out.values(), self.exact)
+        with self.assertRaisesRegex(ValueError, "a and out are not on the same device"):
+            sgemm.matmul(a, b, out=sgemm.Matrix((self.m, self.n)), handle=handle)
+
+
+@unittest.skipIf(numpy is None, "NumPy is not installed")
+class Arrays(unittest.TestCase):
+    def setUp(self):
+        self.random = numpy.random.default_rng(7)
+
+    def draw(self, *shape):
+        return self.random.uniform(-1, 1, shape).astype("float32")
+
+    def check(self, a, b, found, alpha=1.0):
+        exact = alpha * numpy.matmul(a.astype("float64"), b.astype("float64"))
+        bound = (a.shape[-1] + 4) * 2.0**-24 * numpy.matmul(abs(a.astype("float64")), abs(b.astype("float64")))
+        self.assertEqual(found.shape, exact.shape)
+        self.assertTrue((abs(found - exact) <= abs(alpha) * bound).all())
+
+    def test_matrices_in_any_order(self):
+        a, b = self.draw(37, 50), self.draw(50, 29)
+        self.check(a, b, matmul(a, b))
+        self.check(a, b, matmul(a, b, "fp32"))
+        self.check(a, b, matmul(numpy.asfortranarray(a), b))
+        self.check(a, b, matmul(a, numpy.asfortranarray(b), alpha=-2.0), -2.0)
+        wide = self.draw(60, 80)
+        self.check(wide[3:40, 5:], wide.T[5:, 3:30], matmul(wide[3:40, 5:], wide.T[5:, 3:30]))
+        out = numpy.full((40, 29), 7.0, "float32", order="F")
+        matmul(a, b, out=out[1:38])
+        self.check(a, b, out[1:38])
+        self.assertTrue((out[[0, 38, 39]] == 7.0).all())
+
+    def test_stacks(self):
+        a, b = self.draw(3, 8, 16), self.draw(16, 9)
+        self.check(a, b, matmul(a, b))
+        stack = self.draw(3, 16, 9)
+        self.check(a, stack, matmul(a, stack))
+        self.check(a[:1], stack, matmul(a[:1], stack))
+        with self.assertRaisesRegex(ValueError, "stacks of different sizes"):
+            matmul(a, self.draw(2, 16, 9))
+
+    def test_edges(self):
+        self.assertEqual(matmul(self.draw(0, 3), self.draw(3, 2)).shape, (0, 2))
+        self.assertTrue((matmul(self.draw(4, 0), self.draw(0, 2)) == 0.0).all())
+        a = self.draw(1, 5)
+        self.check(a, a.T, matmul(a, a.T))
+        self.check(a.T, a, matmul(a.T, a))
+
+    def test_float16(self):
+        a = self.random.integers(-3, 4, (16, 32)).astype("float16")
+        b = self.random.integers(-3, 4, (32, 24)).astype("float16")
+        exact = a.astype("float64") @ b.astype("float64")
+        found = matmul(a, b)
+        self.assertEqual(found.dtype, numpy.float16)
+        self.assertTrue((found == exact).all())
+        self.assertTrue((matmul(a, b, out=numpy.empty((16, 24), "float32")) == exact).all())
+
+    def test_dlpack(self):
+        class Wrapped:
+            def __init__(self, array):
+                self.__dlpack__ = array.__dlpack__
+
+        a, b = self.draw(20, 30), self.draw(30, 10)
+        self.check(a, b, matmul(Wrapped(a), Wrapped(b)))
+        self.check(a.T[:, :9], b[:9], matmul(Wrapped(a.T[:, :9]), Wrapped(b[:9])))
+        with self.assertRaisesRegex(TypeError, "a has elements of type DLPack's 2 of 64 bits"):
+            matmul(Wrapped(a.astype("float64")), Wrapped(b))
+
+    def test_what_no_kernel_reads_is_refused(self):
+        a, b = self.draw(6, 6), self.draw(6, 6)
+        with self.assertRaisesRegex(TypeError, "a has elements of type <f8"):
+            matmul(a.astype("float64"), b)
+        with self.assertRaisesRegex(ValueError, "b has a negative stride"):
+            matmul(a, b[::-1])
+        with self.assertRaisesRegex(sgemm.InvalidError, "^A has strides 12 and 2: one of them must be 1$"):
+            matmul(a[::2, ::2], b[:3])
+        b.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "out is read-only"):
+            matmul(a, a, out=b)
+
+    def test_threads(self):
+        a, b, found = self.draw(33, 40), self.draw(40, 21), [None] * 4
+
+        def run(index):
+            found[index] = matmul(a, b)
+
+        threads = [threading.Thread(target=run, args=(index,)) for index in range(len(found))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for one in found:
+            self.check(a, b, one)
+
+
+@unittest.skipIf(sys.version_info < (3, 11), "the wheel is built by Python 3.11 and later")
+class Wheel(unittest.TestCase):
+    def test_a_wheel_has_all_that_it_needs(self):
+        sys.path.insert(0, str(PYTHON))
+        import backend
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / backend.build_wheel(folder)
+            installed = Path(folder) / "installed"
+            with zipfile.ZipFile(path) as wheel:
+                wheel.extractall(installed)
+                names = set(wheel.namelist())
+            info = f"sgemm-{sgemm.__version__}.dist-info"
+            record = csv.reader(io.StringIO((installed / info / "RECORD").read_text()))
+            recorded = {name: digest for name, digest, _ in record}
+            self.assertEqual(set(recorded), names)
+            for name, digest in recorded.items():
+                if digest:
+                    self.assertEqual(digest, "sha256=" + backend.digest((installed / name).read_bytes()))
+            environment = {name: value for name, value in os.environ.items() if name != "SGEMM_LIBRARY"}
+            command = [sys.executable, "-m", "sgemm", "--version"]
+            environment["PYTHONPATH"] = str(installed)
+            said = subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True, text=True)
+            self.assertEqual(said.stdout, f"sgemm {sgemm.__version__}\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
