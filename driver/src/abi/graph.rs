@@ -12,7 +12,16 @@ use crate::machine::in_context;
 use crate::operation::Operation;
 use crate::status::Answer;
 
-fn instantiate(executable: Out<CUgraphExec>, graph: CUgraph) -> Answer {
+/// Of `CUgraphInstantiate_flags`: what exclude each other, and all.
+const AUTO_FREE_ON_LAUNCH: u64 = 1;
+const DEVICE_LAUNCH: u64 = 4;
+const ALL_FLAGS: u64 = 15;
+
+fn instantiate(executable: Out<CUgraphExec>, graph: CUgraph, flags: u64) -> Answer {
+    let excluding = AUTO_FREE_ON_LAUNCH | DEVICE_LAUNCH;
+    if flags & !ALL_FLAGS != 0 || flags & excluding == excluding {
+        return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
     let mut guard = in_context()?;
     let machine = &mut *guard;
     let graph = machine.graphs.get(graph)?.clone();
@@ -41,14 +50,14 @@ functions! {
         let found = nodes.find(|known| known.number == node.addr()).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
         of.put(found.operation.node_type())
     }
-    fn cuGraphInstantiateWithFlags(executable: Out<CUgraphExec>, graph: CUgraph, _flags: u64) {
-        instantiate(executable, graph)
+    fn cuGraphInstantiateWithFlags(executable: Out<CUgraphExec>, graph: CUgraph, flags: u64) {
+        instantiate(executable, graph, flags)
     }
     fn cuGraphInstantiate_v2(executable: Out<CUgraphExec>, graph: CUgraph, _node: Out<CUgraphNode>, _log: Out<u8>, _bytes: usize) {
-        instantiate(executable, graph)
+        instantiate(executable, graph, 0)
     }
     fn cuGraphInstantiateWithParams(executable: Out<CUgraphExec>, graph: CUgraph, _parameters: In<u8>) {
-        instantiate(executable, graph)
+        instantiate(executable, graph, 0)
     }
     fn cuGraphUpload(executable: CUgraphExec, _stream: CUstream) {
         in_context()?.executables.get(executable).map(drop)
