@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::check::GlobalRaces;
 use crate::counters::Counters;
 use crate::exec::{Grid, run};
-use crate::finding::Finding;
+use crate::finding::{Finding, Rank};
 use crate::launch::{BlockIndex, Blocks, Grouping, Launch, Plan, cluster, limits};
 use crate::lower::{LowerError, lower};
 use crate::memory::{GlobalMemory, Image};
@@ -138,10 +138,16 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether the enabled checkers found nothing.
+    /// Whether the enabled checkers found nothing but remarks.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.fault.is_none() && self.findings.is_empty()
+        self.rank().is_none_or(|rank| rank == Rank::Remark)
+    }
+
+    /// The gravest rank of its findings; that of a fault is [`Rank::Error`]. `None` if there are none.
+    #[must_use]
+    pub fn rank(&self) -> Option<Rank> {
+        self.findings.iter().chain(&self.fault).map(|finding| finding.rank).min()
     }
 }
 
@@ -204,6 +210,7 @@ impl Kernel {
             cluster,
             dynamic_shared: launch.dynamic_shared_bytes,
             sm_count: launch.sm_count,
+            resident_clusters: limits::resident_clusters(&self.program, launch, limits::product(cluster)) as usize,
             checks: launch.checks,
             global_races: launch.checks.global_races.then(|| GlobalRaces::new(self.program.global_granule)),
             wide_atomics: Mutex::new(()),
@@ -284,12 +291,12 @@ impl Kernel {
     }
 }
 
-/// Sorts findings by line, and keeps the first block's of each kind for each pair of lines.
+/// Sorts findings by line, and keeps the gravest of each kind for each pair of lines, that of the first block.
 fn sort(findings: &mut Vec<Finding>) {
     let lines = |f: &Finding| (f.line.min(f.other.unwrap_or(f.line)), f.line.max(f.other.unwrap_or(f.line)), f.kind);
     findings.sort_by_cached_key(|finding| {
         let ([x, y, z], [bx, by, bz]) = (finding.thread.thread, finding.thread.block);
-        (lines(finding), [bz, by, bx, z, y, x], finding.line, finding.what.clone())
+        (lines(finding), finding.rank, [bz, by, bx, z, y, x], finding.line, finding.what.clone())
     });
     findings.dedup_by(|a, b| lines(a) == lines(b));
     findings.sort_by_key(|finding| (finding.line, finding.kind));

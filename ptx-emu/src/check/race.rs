@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::clocks::Clocks;
 use super::{AccessKind, Discovery, Observed, What};
-use crate::finding::FindingKind;
+use crate::finding::{FindingKind, Rank};
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::program::Pc;
-use crate::types::Space;
+use crate::types::{Scope, Space};
 
 /// Cells per page of the reads of other blocks, which are few.
 const PAGE: usize = 64;
@@ -46,7 +46,8 @@ struct Write {
     pc: u32,
     warp: u16,
     lane: u8,
-    is_strong: bool,
+    /// The scope, if it was strong.
+    strong: Option<Scope>,
     /// It used the async proxy.
     by_async_proxy: bool,
 }
@@ -64,6 +65,14 @@ struct Now<'a> {
     by: &'a Observed<'a>,
     time: u32,
     seen: &'a [u32],
+}
+
+impl Now<'_> {
+    /// Whether it and the write are strong, each within the other's scope.
+    fn is_morally_strong(&self, write: &Write) -> bool {
+        let includes = |scope| self.clocks.includes(scope, self.by.warp, write.warp.into());
+        self.by.kind.is_strong() && write.strong.is_some_and(includes) && includes(self.by.semantics.scope)
+    }
 }
 
 impl Races {
@@ -151,7 +160,7 @@ impl Races {
                     return false;
                 }
                 let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lanes.trailing_zeros() as u8);
-                self.writes[cells].fill(Write { time: now.time, pc, warp, lane, is_strong: false, by_async_proxy });
+                self.writes[cells].fill(Write { time: now.time, pc, warp, lane, strong: None, by_async_proxy });
                 true
             }
             _ => false,
@@ -183,7 +192,7 @@ impl Races {
 
     fn strong_read(&mut self, now: &Now<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
         let write = self.writes[cell];
-        if !write.is_strong {
+        if !now.is_morally_strong(&write) {
             self.after_write(now, cell, write, lanes, found);
         }
         let cells = &mut self.strong_cells;
@@ -196,7 +205,7 @@ impl Races {
     fn write(&mut self, now: &Now<'_>, cell: usize, lane: usize, found: &mut Vec<Discovery>) {
         let is_strong = now.by.kind.is_strong();
         let (write, seen) = (self.writes[cell], now.seen);
-        if write.time > seen[usize::from(write.warp)] && !(is_strong && write.is_strong) {
+        if write.time > seen[usize::from(write.warp)] && !now.is_morally_strong(&write) {
             self.after_write(now, cell, write, 1 << lane, found);
         }
         let cells = self.writes.len();
@@ -221,15 +230,16 @@ impl Races {
         }
         let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lane as u8);
         let by_async_proxy = now.clocks.is_by_async_proxy();
-        self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong, by_async_proxy };
+        let strong = is_strong.then_some(now.by.semantics.scope);
+        self.writes[cell] = Write { time: now.time, pc, warp, lane, strong, by_async_proxy };
     }
 
     fn after_write(&mut self, now: &Now<'_>, cell: usize, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {
         let (warp, other) = (usize::from(write.warp), usize::from(write.lane));
         let races = |&lane: &usize| now.clocks.unordered((now.by.warp, lane), warp, 1 << other, write.time) != 0;
         if let Some(lane) = lanes_of(lanes).find(races) {
-            let kind = if write.is_strong { AccessKind::Atomic } else { AccessKind::Write };
-            self.race(now, (lane, cell), (warp * LANES + other, write.pc, kind), found);
+            let kind = if write.strong.is_some() { AccessKind::Atomic } else { AccessKind::Write };
+            self.race(now, (lane, cell), (warp * LANES + other, write.pc, kind, write.time), found);
         }
     }
 
@@ -250,7 +260,8 @@ impl Races {
         let lane = lanes.trailing_zeros() as usize;
         let (address, bytes) = now.by.around((cell as u64) << self.shift, lane);
         let what = What::NoFence { address, bytes, thread: warp * LANES + other };
-        found.push(Discovery { kind: FindingKind::Race, lane, other: Some(write.pc as Pc), what });
+        let (kind, rank) = (FindingKind::Race, Rank::Error);
+        found.push(Discovery { kind, rank, lane, other: Some(write.pc as Pc), what });
     }
 
     fn after_read(
@@ -263,7 +274,7 @@ impl Races {
         let others = now.clocks.unordered((now.by.warp, lane), warp, read.lanes, read.time);
         if others != 0 {
             let other = warp * LANES + others.trailing_zeros() as usize;
-            self.race(now, (lane, cell), (other, read.pc, kind), found);
+            self.race(now, (lane, cell), (other, read.pc, kind, read.time), found);
         }
     }
 
@@ -271,14 +282,20 @@ impl Races {
         &mut self,
         now: &Now<'_>,
         (lane, cell): (usize, usize),
-        (thread, pc, kind): (usize, u32, AccessKind),
+        (thread, pc, kind, time): (usize, u32, AccessKind, u32),
         found: &mut Vec<Discovery>,
     ) {
         let other = pc as Pc;
-        if self.known.insert((now.by.pc.min(other), now.by.pc.max(other))) {
+        let pair = (now.by.pc.min(other), now.by.pc.max(other));
+        // Whether two writes agree in their values, this time and the next, is not known here.
+        let are_writes = (now.by.kind, kind) == (AccessKind::Write, AccessKind::Write);
+        let is_new = if are_writes { !self.known.contains(&pair) } else { self.known.insert(pair) };
+        if is_new {
             let (address, bytes) = now.by.around((cell as u64) << self.shift, lane);
-            let what = What::Race { space: Space::Shared, address, bytes, thread, cluster: None, kind };
-            found.push(Discovery { kind: FindingKind::Race, lane, other: Some(other), what });
+            let (space, cluster, is_observed) = (Space::Shared, None, false);
+            let what = What::Race { space, address, bytes, thread, time, cluster, kind, is_observed };
+            let (kind, rank) = (FindingKind::Race, Rank::Error);
+            found.push(Discovery { kind, rank, lane, other: Some(other), what });
         }
     }
 }

@@ -44,7 +44,8 @@ impl Class {
             Action::Barrier(_)
             | Action::ClusterBarrier(_)
             | Action::WarpBarrier(_)
-            | Action::Fence
+            | Action::Fence(_)
+            | Action::MbarrierInitFence
             | Action::ProxyFence => {
                 return Self::Barrier;
             }

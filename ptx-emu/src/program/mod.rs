@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::lanes::{Compute, Condition, Slot};
 use crate::syntax::LaunchBounds;
-use crate::types::Type;
+use crate::types::{Scope, Type};
 
 /// An index in [`Program::instructions`].
 pub(crate) type Pc = usize;
@@ -109,8 +109,10 @@ pub(crate) enum Action {
     ClusterBarrier(ClusterBarrier),
     /// `bar.warp.sync` with a member mask.
     WarpBarrier(Slot),
-    /// A memory fence. The executor is sequentially consistent.
-    Fence,
+    /// `fence` and `membar`. The executor is sequentially consistent: only the checkers need them.
+    Fence(Scope),
+    /// `fence.mbarrier_init`.
+    MbarrierInitFence,
     /// `fence.proxy.async`.
     ProxyFence,
     /// No observable effect.

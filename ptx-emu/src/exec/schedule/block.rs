@@ -161,7 +161,19 @@ impl Site {
                         return Ok(false);
                     }
                 }
-                Action::Fence | Action::Nop => pc += 1,
+                Action::Nop => pc += 1,
+                Action::Fence(scope) => {
+                    if mask != 0 {
+                        self.checks.fence(grid.global_races.as_ref(), warp.number, mask, *scope);
+                    }
+                    pc += 1;
+                }
+                Action::MbarrierInitFence => {
+                    if mask != 0 {
+                        self.checks.fence_mbarriers(warp.number, mask);
+                    }
+                    pc += 1;
+                }
                 Action::ProxyFence => {
                     if mask != 0 {
                         self.checks.fence_proxy(warp.number, mask);

@@ -23,6 +23,8 @@ pub(crate) struct Grid<'a> {
     pub cluster: [u32; 3],
     pub dynamic_shared: u32,
     pub sm_count: u32,
+    /// Clusters that run side by side where they wait for each other.
+    pub resident_clusters: usize,
     pub checks: Checks,
     /// The race checker of global memory, if enabled.
     pub global_races: Option<GlobalRaces>,
