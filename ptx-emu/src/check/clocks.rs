@@ -142,11 +142,14 @@ impl Clocks {
         join(&mut self.barriers[barrier * self.warps..][..self.warps], clock);
     }
 
-    /// Threads of the warp exit, which counts as their arrival at all barriers of all threads.
-    pub(super) fn exit(&mut self, warp: usize) {
+    /// Threads of the warp exit, which counts as their arrival at all barriers of all threads, the cluster's in that phase
+    /// first.
+    pub(super) fn exit(&mut self, warp: usize, phase: u64) {
+        let barrier = self.cluster_barrier(phase);
         let exited = &mut self.exited[warp / self.block_warps * self.warps..][..self.warps];
         join(exited, &self.seen[warp * self.warps..][..self.warps]);
         exited[warp] = self.time[warp];
+        join(&mut self.barriers[barrier * self.warps..][..self.warps], exited);
         self.time[warp] += 1;
     }
 
@@ -169,7 +172,6 @@ impl Clocks {
         let pending = &self.barriers[barrier * self.warps..][..self.warps];
         let seen = &mut self.seen[warp * self.warps..][..self.warps];
         join(seen, pending);
-        self.exited.chunks(self.warps.max(1)).for_each(|exited| join(seen, exited));
         self.lanes[warp] = None;
     }
 
@@ -179,9 +181,11 @@ impl Clocks {
         barriers.saturating_sub(2) + (phase % 2) as usize
     }
 
-    /// Clears a barrier's clock.
+    /// Begins a phase of the cluster barrier, at which exited threads have arrived.
     pub(super) fn clear(&mut self, barrier: usize) {
-        self.barriers[barrier * self.warps..][..self.warps].fill(0);
+        let pending = &mut self.barriers[barrier * self.warps..][..self.warps];
+        pending.fill(0);
+        self.exited.chunks(self.warps.max(1)).for_each(|exited| join(pending, exited));
     }
 
     /// The lanes `members` of a warp have synchronised, of those that are `live`.

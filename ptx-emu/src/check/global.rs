@@ -38,10 +38,11 @@ struct Page {
     events: HashMap<usize, EventId>,
 }
 
-/// The last write, and the last reads of two warps, preferably unordered ones.
+/// The last weak write, the last strong one since, and the last reads of two warps, preferably unordered ones.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     write: Stamp,
+    strong_write: Stamp,
     reads: [Stamp; 2],
 }
 
@@ -242,8 +243,10 @@ impl ClusterRaces {
 
     fn read(&mut self, visit: &Visit<'_>, cell: &mut Cell, found: &mut Vec<Discovery>) {
         self.compare(visit, cell.write, AccessKind::Write, found);
-        if visit.by.semantics.is_non_coherent && cell.write.time != 0 {
+        self.compare(visit, cell.strong_write, AccessKind::Write, found);
+        if visit.by.semantics.is_non_coherent {
             self.after_any_write(visit, cell.write, found);
+            self.after_any_write(visit, cell.strong_write, found);
         }
         let new = visit.stamp(self.cluster);
         let is_mine = |old: &&mut Stamp| {
@@ -265,10 +268,14 @@ impl ClusterRaces {
 
     fn write(&mut self, visit: &Visit<'_>, cell: &mut Cell, found: &mut Vec<Discovery>) {
         self.compare(visit, cell.write, AccessKind::Write, found);
+        self.compare(visit, cell.strong_write, AccessKind::Write, found);
         for read in cell.reads {
             self.compare(visit, read, AccessKind::Read, found);
         }
-        cell.write = visit.stamp(self.cluster);
+        match visit.by.kind.is_strong() {
+            true => cell.strong_write = visit.stamp(self.cluster),
+            false => (cell.write, cell.strong_write) = (visit.stamp(self.cluster), Stamp::default()),
+        }
     }
 
     fn compare(&mut self, visit: &Visit<'_>, old: Stamp, kind: AccessKind, found: &mut Vec<Discovery>) {
@@ -309,7 +316,7 @@ impl ClusterRaces {
         let (address, bytes) = visit.by.around(visit.address, visit.lane);
         let (thread, cluster) = self.author(visit, write);
         let (lane, other, what) = (visit.lane, write.pc as Pc, What::NonCoherent { address, bytes, thread, cluster });
-        if self.stale.insert((visit.by.pc, other)) {
+        if write.time != 0 && self.stale.insert((visit.by.pc, other)) {
             let (kind, rank) = (FindingKind::Race, Rank::Error);
             found.push(Discovery { kind, rank, lane, other: Some(other), what });
         }

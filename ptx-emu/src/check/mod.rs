@@ -343,10 +343,10 @@ impl BlockChecks {
         }
     }
 
-    /// Threads of a warp exit.
-    pub(crate) fn exit(&mut self, warp: usize) {
+    /// Threads of a warp exit, in that phase of the cluster barrier.
+    pub(crate) fn exit(&mut self, warp: usize, phase: u64) {
         if let Some(clocks) = &mut self.cluster.clocks {
-            clocks.exit(warp);
+            clocks.exit(warp, phase);
         }
     }
 

@@ -24,14 +24,15 @@ pub(super) struct Races {
     warps: usize,
     /// Bytes of a cell, as a power of two.
     shift: u32,
-    /// The last write of each cell.
+    /// The last weak write of each cell.
     writes: Vec<Write>,
     /// By warp of the block and cell: time and lanes of the last read.
     reads: Vec<Read>,
     /// By page, the reads of other blocks' warps.
     reads_of_others: HashMap<usize, Vec<(usize, [Read; PAGE])>>,
-    /// By cell, strong reads, which do not race with strong writes.
+    /// By cell, strong reads, which do not race with strong writes; and the last strong write since the last write.
     strong_reads: HashMap<usize, Box<[Read]>>,
+    strong_writes: HashMap<usize, Write>,
     /// The range of these cells.
     strong_cells: Range<usize>,
     /// Pairs of instructions already reported as races.
@@ -87,6 +88,7 @@ impl Races {
             reads_of_others: HashMap::new(),
             own,
             strong_reads: HashMap::new(),
+            strong_writes: HashMap::new(),
             strong_cells: 0..0,
             known: HashSet::new(),
             unfenced: HashSet::new(),
@@ -96,6 +98,7 @@ impl Races {
     /// Starts a block; `forget` if times restart.
     pub(super) fn start(&mut self, forget: bool) {
         self.strong_reads.clear();
+        self.strong_writes.clear();
         self.strong_cells = 0..0;
         self.reads_of_others.clear();
         if forget {
@@ -142,6 +145,9 @@ impl Races {
         let reads = |own: usize| own * all + cells.start..own * all + cells.end;
         let is_after = |write: &Write| write.time > now.seen[usize::from(write.warp)];
         let own = now.by.warp.checked_sub(self.own.start).filter(|_| self.own.contains(&now.by.warp));
+        if cells.start < self.strong_cells.end && self.strong_cells.start < cells.end {
+            return false;
+        }
         match (now.by.kind, own) {
             (AccessKind::Read, Some(own)) => {
                 let needs_fence = |write: &Write| by_async_proxy && !write.by_async_proxy;
@@ -152,11 +158,10 @@ impl Races {
                 true
             }
             (AccessKind::Write, _) if lanes.is_power_of_two() && self.reads_of_others.is_empty() => {
-                let is_strong = cells.start < self.strong_cells.end && self.strong_cells.start < cells.end;
                 let is_read =
                     |(own, &known): (usize, &u32)| self.reads[reads(own)].iter().any(|read| read.time > known);
                 let own = &now.seen[self.own.clone()];
-                if is_strong || self.writes[cells.clone()].iter().any(is_after) || own.iter().enumerate().any(is_read) {
+                if self.writes[cells.clone()].iter().any(is_after) || own.iter().enumerate().any(is_read) {
                     return false;
                 }
                 let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lanes.trailing_zeros() as u8);
@@ -175,6 +180,14 @@ impl Races {
         if now.clocks.is_by_async_proxy() && !write.by_async_proxy {
             self.after_generic_write(now, cell, write, lanes, found);
         }
+        if self.strong_cells.contains(&cell)
+            && let Some(write) = self.strong_writes.get(&cell).copied()
+        {
+            self.after_write(now, cell, write, lanes, found);
+            if now.clocks.is_by_async_proxy() {
+                self.after_generic_write(now, cell, write, lanes, found);
+            }
+        }
         let (warp, cells) = (now.by.warp, self.writes.len());
         let read = match warp.checked_sub(self.own.start).filter(|_| self.own.contains(&warp)) {
             Some(own) => &mut self.reads[own * cells + cell],
@@ -191,22 +204,25 @@ impl Races {
     }
 
     fn strong_read(&mut self, now: &Now<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
-        let write = self.writes[cell];
-        if !now.is_morally_strong(&write) {
-            self.after_write(now, cell, write, lanes, found);
+        for write in self.strong_writes.get(&cell).copied().into_iter().chain([self.writes[cell]]) {
+            if !now.is_morally_strong(&write) {
+                self.after_write(now, cell, write, lanes, found);
+            }
         }
-        let cells = &mut self.strong_cells;
-        *cells = if cells.end == 0 { cell..cell + 1 } else { cells.start.min(cell)..cells.end.max(cell + 1) };
+        self.note_strong(cell);
         let warps = self.warps;
         let reads = self.strong_reads.entry(cell).or_insert_with(|| vec![Read::default(); warps].into());
         reads[now.by.warp].note(now, lanes);
     }
 
     fn write(&mut self, now: &Now<'_>, cell: usize, lane: usize, found: &mut Vec<Discovery>) {
-        let is_strong = now.by.kind.is_strong();
-        let (write, seen) = (self.writes[cell], now.seen);
-        if write.time > seen[usize::from(write.warp)] && !now.is_morally_strong(&write) {
-            self.after_write(now, cell, write, 1 << lane, found);
+        let (is_strong, seen) = (now.by.kind.is_strong(), now.seen);
+        let is_special = self.strong_cells.contains(&cell);
+        let strong_write = if is_special { self.strong_writes.get(&cell).copied() } else { None };
+        for write in strong_write.into_iter().chain([self.writes[cell]]) {
+            if write.time > seen[usize::from(write.warp)] && !now.is_morally_strong(&write) {
+                self.after_write(now, cell, write, 1 << lane, found);
+            }
         }
         let cells = self.writes.len();
         for (index, &known) in seen[self.own.clone()].iter().enumerate() {
@@ -222,7 +238,7 @@ impl Races {
                 self.after_read(now, (lane, cell), (warp, read, AccessKind::Read), found);
             }
         }
-        if !is_strong && self.strong_cells.contains(&cell) {
+        if !is_strong && is_special {
             for warp in 0..self.warps {
                 let read = self.strong_reads.get(&cell).map_or(Read::default(), |reads| reads[warp]);
                 self.after_read(now, (lane, cell), (warp, read, AccessKind::StrongRead), found);
@@ -231,7 +247,22 @@ impl Races {
         let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lane as u8);
         let by_async_proxy = now.clocks.is_by_async_proxy();
         let strong = is_strong.then_some(now.by.semantics.scope);
-        self.writes[cell] = Write { time: now.time, pc, warp, lane, strong, by_async_proxy };
+        let write = Write { time: now.time, pc, warp, lane, strong, by_async_proxy };
+        if is_strong {
+            self.note_strong(cell);
+            self.strong_writes.insert(cell, write);
+            return;
+        }
+        self.writes[cell] = write;
+        if is_special {
+            self.strong_writes.remove(&cell);
+        }
+    }
+
+    /// A strong access to the cell.
+    fn note_strong(&mut self, cell: usize) {
+        let cells = &mut self.strong_cells;
+        *cells = if cells.end == 0 { cell..cell + 1 } else { cells.start.min(cell)..cells.end.max(cell + 1) };
     }
 
     fn after_write(&mut self, now: &Now<'_>, cell: usize, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {

@@ -113,8 +113,8 @@ impl Site {
         }
         self.abandon_copies(grid, warp, mask);
         self.live -= mask.count_ones();
+        self.checks.exit(warp.number, self.cluster.phase);
         self.exit_cluster(&warp.arrivals, mask);
-        self.checks.exit(warp.number);
         warp.exit(index, mask);
         (0..BARRIERS).for_each(|id| self.try_complete(id));
         let live = warp.live();
