@@ -74,6 +74,12 @@ pub enum FindingKind {
     Runaway,
     /// `trap`
     Trap,
+    /// A `brx.idx` whose index has no target.
+    Branch,
+    /// A shuffle that reads a lane which does not take part.
+    Shuffle,
+    /// More registers than a block has, by `setmaxnreg`.
+    Registers,
 }
 
 impl FindingKind {
@@ -90,6 +96,9 @@ impl FindingKind {
             Self::Deadlock => "deadlock",
             Self::Runaway => "runaway",
             Self::Trap => "trap",
+            Self::Branch => "branch",
+            Self::Shuffle => "shuffle",
+            Self::Registers => "registers",
         }
     }
 }

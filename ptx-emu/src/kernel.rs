@@ -7,7 +7,7 @@ use crate::check::GlobalRaces;
 use crate::counters::Counters;
 use crate::exec::{Grid, run};
 use crate::finding::{Finding, Rank};
-use crate::launch::{BlockIndex, Blocks, Grouping, Launch, Plan, cluster, limits};
+use crate::launch::{BlockIndex, Blocks, Constants, Grouping, Launch, Plan, cluster, limits};
 use crate::lower::{LowerError, lower};
 use crate::memory::{GlobalMemory, Image};
 use crate::program::{ParamInfo, Program};
@@ -144,6 +144,11 @@ impl Report {
         self.rank().is_none_or(|rank| rank == Rank::Remark)
     }
 
+    /// Its fault, and its findings that are no remarks.
+    pub fn failures(&self) -> impl Iterator<Item = &Finding> {
+        self.fault.iter().chain(self.findings.iter().filter(|finding| finding.rank != Rank::Remark))
+    }
+
     /// The gravest rank of its findings; that of a fault is [`Rank::Error`]. `None` if there are none.
     #[must_use]
     pub fn rank(&self) -> Option<Rank> {
@@ -200,11 +205,13 @@ impl Kernel {
     /// [`Error::Launch`] where the launch does not fit the kernel. What the kernel itself does wrong is in the report.
     pub fn launch(&self, memory: &mut GlobalMemory, launch: &Launch) -> Result<Report, Error> {
         let (params, cluster) = self.check(launch)?;
+        let constants = Constants::new(&self.program.image, launch).map_err(|text| self.refuse(&text))?;
         memory.set_variables(&self.program.image.global);
         let grid = Grid {
             program: &self.program,
             memory,
             params: &params,
+            constants: &constants,
             grid: launch.grid,
             block: launch.block,
             cluster,
@@ -245,10 +252,14 @@ impl Kernel {
         Ok(Report { counters, findings, fault: outcome.fault, sample: outcome.blocks, blocks_run, blocks, stopped })
     }
 
+    fn refuse(&self, text: &str) -> Error {
+        Error::Launch(format!("{} cannot be launched: {text}", self.program.name))
+    }
+
     /// The parameters as bytes and the cluster dimensions, if the launch is valid.
     fn check(&self, launch: &Launch) -> Result<(Vec<u8>, [u32; 3]), Error> {
-        let Program { name, params, bounds, .. } = &self.program;
-        let fail = |text: String| Err(Error::Launch(format!("{name} cannot be launched: {text}")));
+        let Program { params, bounds, .. } = &self.program;
+        let fail = |text: String| Err(self.refuse(&text));
         if let Err(text) = limits::check_sizes(&self.program, launch) {
             return fail(text);
         }

@@ -46,6 +46,7 @@ impl Class {
             | Action::WarpBarrier(_)
             | Action::Fence(_)
             | Action::MbarrierInitFence
+            | Action::MaxRegisters(_)
             | Action::ProxyFence => {
                 return Self::Barrier;
             }

@@ -65,7 +65,7 @@ fn fence(op: &Opcode<'_>) -> Action {
     }
 }
 
-/// `setmaxnreg.inc.sync.aligned.u32 count`, which changes no value.
+/// `setmaxnreg.inc.sync.aligned.u32 count`, which changes no value; the registers of all warps must suffice.
 fn set_max_registers(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     o.expect(1)?;
     let is_whole = op.take_first(&["inc", "dec"]).is_some() && op.take("sync") && op.take("aligned");
@@ -76,7 +76,7 @@ fn set_max_registers(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupp
     if !(24..=256).contains(&count) || count % 8 != 0 {
         return Err(Unsupported::new(format!("{count} registers; they are a multiple of 8 from 24 to 256")));
     }
-    Ok(Action::Nop)
+    Ok(Action::MaxRegisters(count as u32))
 }
 
 /// `bar` and `barrier`: `.sync a{, b}`, `.arrive a, b`, `.red.op d, a{, b}, p`.

@@ -139,6 +139,9 @@ impl Site {
         if space == Space::Global && kind.reads() && grid.checks.uninitialized {
             found.extend(forbidden_load(grid, &observed));
         }
+        if space == Space::Const && grid.checks.uninitialized {
+            found.extend(unset_constant(grid, &observed));
+        }
         for mut discovery in found {
             if let (What::Race { kind: AccessKind::Write, .. }, AccessKind::Write, Some(stored)) =
                 (&discovery.what, kind, stored)
@@ -166,6 +169,14 @@ impl Site {
             values[lane] & mask == there & mask
         })
     }
+}
+
+/// The first lane that loads a constant which nobody has set.
+fn unset_constant(grid: &Grid<'_>, access: &Observed<'_>) -> Option<Discovery> {
+    let unset = |lane: usize| Some((lane, grid.constants.unset_at(access.addresses[lane], access.bytes)?));
+    let (lane, name) = lanes_of(access.mask).find_map(unset)?;
+    let what = What::Text(format!("reads `{name}`, a constant without an initial value that the launch has not set"));
+    Some(Discovery { kind: FindingKind::Uninitialized, rank: Rank::Warning, lane, other: None, what })
 }
 
 /// The first lane that loads what kernels must not read.

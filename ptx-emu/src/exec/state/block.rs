@@ -33,6 +33,8 @@ pub(crate) struct Site {
     pub rank: usize,
     pub checks: BlockChecks,
     pub barriers: [BarrierState; BARRIERS],
+    /// By warp, registers of a thread since `setmaxnreg`, and that instruction; 0 before.
+    pub registers: Vec<(u32, Pc)>,
     /// By warp, the MMAs in flight.
     pub mmas: Vec<MmaQueue>,
     /// Threads that have not exited the kernel.
@@ -59,6 +61,7 @@ impl Block {
             rank,
             checks: BlockChecks::new(grid.checks, grid.program, grid.warps(), rank),
             barriers: Default::default(),
+            registers: vec![],
             mmas: vec![],
             live: 0,
             instructions: 0,
@@ -89,6 +92,8 @@ impl Block {
         self.site.index = index;
         self.site.checks.start();
         self.site.barriers = Default::default();
+        self.site.registers.clear();
+        self.site.registers.resize(grid.warps(), (0, 0));
         self.site.mmas.clear();
         self.site.mmas.resize_with(grid.warps(), MmaQueue::default);
         self.site.live = grid.threads();

@@ -113,6 +113,9 @@ impl Site {
         }
         self.abandon_copies(grid, warp, mask);
         self.live -= mask.count_ones();
+        if self.live == 0 && grid.checks.barriers {
+            self.check_registers(grid, warp.number - warp.index);
+        }
         self.checks.exit(warp.number, self.cluster.phase);
         self.exit_cluster(&warp.arrivals, mask);
         warp.exit(index, mask);

@@ -78,7 +78,7 @@ impl Site {
         for (at, word) in (address..).step_by(8).zip(map.as_chunks_mut().0) {
             *word = match space {
                 Space::Param => get_bytes(grid.params, at, 8),
-                Space::Const => get_bytes(&grid.program.image.constant, at, 8),
+                Space::Const => get_bytes(&grid.constants.bytes, at, 8),
                 Space::Global => grid
                     .memory
                     .find(at)
