@@ -34,7 +34,7 @@ impl BlockChecks {
         how: Proxy,
     ) -> Vec<Discovery> {
         let mut found = Vec::new();
-        let ClusterChecks { clocks, fences, global } = &mut self.cluster;
+        let ClusterChecks { clocks, fences, global, .. } = &mut self.cluster;
         if let (Some(clocks), Some(global), Some(all), Some(since)) = (clocks, global, all, since) {
             clocks.as_of(access.warp, since, how, |clocks| global.access(all, (clocks, fences), access, &mut found));
         }
@@ -61,6 +61,7 @@ impl BlockChecks {
         if let Some(clocks) = &mut self.cluster.clocks {
             clocks.fence(warp, lanes);
         }
+        self.fence_inits(warp, lanes);
     }
 
     /// An mbarrier operation. An arrival releases to those that observe the phase's completion.

@@ -6,6 +6,7 @@ mod cluster;
 mod events;
 mod fences;
 mod global;
+mod inits;
 mod race;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use clocks::{BLOCK_BARRIERS, Clocks};
 use fences::Fences;
 use global::ClusterRaces;
 pub(crate) use global::GlobalRaces;
+use inits::Inits;
 use race::Races;
 use written::Written;
 
@@ -156,6 +158,9 @@ pub(crate) enum What {
     },
     /// A non-coherent read of what a thread, by its index in its cluster, wrote at `Discovery::other`.
     NonCoherent { address: u64, bytes: u32, thread: usize, cluster: Option<u32> },
+    /// A bulk copy on an mbarrier that a thread, by its index in its cluster, initialised at `Discovery::other`, without a
+    /// fence.
+    NoInitFence { address: u64, thread: usize },
     /// A missing `fence.proxy.async` after the write of a thread, by its index in its cluster, at `Discovery::other`.
     NoFence { address: u64, bytes: u32, thread: usize },
 }
@@ -165,6 +170,7 @@ pub(crate) enum What {
 pub(crate) struct ClusterChecks {
     clocks: Option<Clocks>,
     fences: Fences,
+    inits: Inits,
     global: Option<ClusterRaces>,
 }
 
@@ -196,6 +202,7 @@ impl ClusterChecks {
         Self {
             clocks: (checks.races || checks.global_races).then(|| Clocks::new(blocks * warps, blocks)),
             fences: Fences::new(blocks * warps),
+            inits: Inits::default(),
             global: checks.global_races.then(|| ClusterRaces::new(blocks * warps)),
         }
     }
@@ -206,6 +213,7 @@ impl ClusterChecks {
             global.start(cluster);
         }
         self.fences.start();
+        self.inits.start();
         self.clocks.as_mut().is_some_and(Clocks::start)
     }
 }
@@ -289,7 +297,7 @@ impl BlockChecks {
     /// An access to global memory, before it is made.
     pub(crate) fn global(&mut self, all: Option<&GlobalRaces>, access: &Observed<'_>) -> Vec<Discovery> {
         let mut found = Vec::new();
-        let ClusterChecks { clocks: Some(clocks), fences, global } = &mut self.cluster else { return found };
+        let ClusterChecks { clocks: Some(clocks), fences, global, .. } = &mut self.cluster else { return found };
         if access.kind.is_strong() && access.kind.reads() {
             fences.read(clocks, access, GLOBAL);
         }
@@ -304,7 +312,7 @@ impl BlockChecks {
 
     /// After a strong access to global memory: its warp acquires what it may have observed.
     pub(crate) fn global_done(&mut self, all: &GlobalRaces, access: &Observed<'_>) {
-        let ClusterChecks { clocks, fences, global } = &mut self.cluster;
+        let ClusterChecks { clocks, fences, global, .. } = &mut self.cluster;
         if let (Some(global), Some(clocks), true, true) = (global, clocks, access.kind.is_strong(), access.kind.reads())
         {
             global.observe(all, clocks, fences, access);
@@ -313,7 +321,7 @@ impl BlockChecks {
 
     /// A fence of these lanes.
     pub(crate) fn fence(&mut self, all: Option<&GlobalRaces>, warp: usize, lanes: Mask, scope: Scope) {
-        let ClusterChecks { clocks: Some(clocks), fences, global } = &mut self.cluster else { return };
+        let ClusterChecks { clocks: Some(clocks), fences, global, .. } = &mut self.cluster else { return };
         let observed = fences.acquire(clocks, warp, lanes, scope);
         let event = match (global, all) {
             (Some(global), Some(all)) if scope == Scope::Device => global.fence(all, clocks, warp, &observed),
@@ -327,6 +335,7 @@ impl BlockChecks {
         if let Some(clocks) = &mut self.cluster.clocks {
             self.cluster.fences.release(clocks, (warp, lanes), None, None);
         }
+        self.fence_inits(warp, lanes);
     }
 
     /// A warp arrives at a barrier of the block.

@@ -44,6 +44,14 @@ impl Site {
         let other_line = other.map(|other| grid.program.instructions[other].line);
         let what = match what {
             What::Text(text) => text,
+            What::NoInitFence { address, thread } => {
+                let line = other_line.unwrap_or_default();
+                let thread = grid.thread_of(grid.cluster_of(self.index), thread);
+                format!(
+                    "it completes on the mbarrier at {address:#x}; neither `fence.mbarrier_init` nor `fence.proxy.async` \
+                     follows its initialisation by {thread} in line {line}"
+                )
+            }
             What::NoFence { address, bytes, thread } => {
                 let other = &grid.program.instructions[other.unwrap_or(pc)];
                 let thread = grid.thread_of(grid.cluster_of(self.index), thread);

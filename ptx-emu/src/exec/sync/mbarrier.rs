@@ -84,6 +84,9 @@ impl Site {
         for discovery in self.checks.mbarrier(&observed) {
             self.report(grid, pc, warp.number, discovery);
         }
+        if matches!(barrier, MbarrierKind::Init(_)) {
+            self.checks.mbarriers_initialised(&observed);
+        }
         let mut past = 0;
         for lane in lanes_of(mask) {
             match self.mbarrier_of(warp, lane, addresses[lane], barrier) {

@@ -145,6 +145,11 @@ impl Site {
             End::Group(_) => is_in_bounds(AccessKind::Read, shared, rows * pitch, alignment)?,
         };
         if is_in_bounds {
+            if let End::Barrier(barrier) = end
+                && let Some(discovery) = self.checks.completes_on(barrier, lane)
+            {
+                self.report(grid, pc, warp.number, discovery);
+            }
             self.shared.bulk.push(bulk);
         }
         Ok(())
