@@ -34,15 +34,16 @@ pub(crate) struct GlobalRaces {
 #[derive(Debug)]
 struct Page {
     cells: Box<[Cell]>,
+    /// By cell, the last strong write since the last weak one.
+    strong_writes: HashMap<usize, Stamp>,
     /// By cell, the event that a strong read of it acquires.
     events: HashMap<usize, EventId>,
 }
 
-/// The last weak write, the last strong one since, and the last reads of two warps, preferably unordered ones.
+/// The last weak write, and the last reads of two warps, preferably unordered ones.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     write: Stamp,
-    strong_write: Stamp,
     reads: [Stamp; 2],
 }
 
@@ -82,6 +83,8 @@ struct Visit<'a> {
     lane: usize,
     /// The address of the cell.
     address: u64,
+    /// The last strong write of the cell since its last weak one.
+    strong_write: Stamp,
 }
 
 impl GlobalRaces {
@@ -96,7 +99,11 @@ impl GlobalRaces {
     }
 
     fn new_page(&self) -> Page {
-        Page { cells: vec![Cell::default(); 1 << (PAGE - self.shift)].into(), events: HashMap::new() }
+        Page {
+            cells: vec![Cell::default(); 1 << (PAGE - self.shift)].into(),
+            strong_writes: HashMap::new(),
+            events: HashMap::new(),
+        }
     }
 
     /// The cells of a lane's access, which is aligned and smaller than a page.
@@ -203,17 +210,25 @@ impl ClusterRaces {
                 rest &= !(1 << lane);
                 let cells = all.cells(by, lane);
                 for (index, cell) in cells.clone().zip(&mut page.cells[cells.clone()]) {
-                    let visit = Visit {
-                        all,
-                        clocks,
-                        fences,
-                        by,
-                        lane,
-                        address: (number << PAGE) + ((index as u64) << all.shift),
+                    let strong_write = match page.strong_writes.is_empty() {
+                        true => Stamp::default(),
+                        false => page.strong_writes.get(&index).copied().unwrap_or_default(),
                     };
+                    let address = (number << PAGE) + ((index as u64) << all.shift);
+                    let visit = Visit { all, clocks, fences, by, lane, address, strong_write };
                     match by.kind {
                         AccessKind::Read | AccessKind::StrongRead => self.read(&visit, cell, found),
-                        _ => self.write(&visit, cell, found),
+                        AccessKind::Write => {
+                            self.write(&visit, cell, found);
+                            cell.write = visit.stamp(self.cluster);
+                            if strong_write.time != 0 {
+                                page.strong_writes.remove(&index);
+                            }
+                        }
+                        AccessKind::StrongWrite | AccessKind::Atomic => {
+                            self.write(&visit, cell, found);
+                            page.strong_writes.insert(index, visit.stamp(self.cluster));
+                        }
                     }
                 }
                 for &(_, event) in releases.iter().filter(|(lanes, _)| lanes >> lane & 1 != 0) {
@@ -243,10 +258,12 @@ impl ClusterRaces {
 
     fn read(&mut self, visit: &Visit<'_>, cell: &mut Cell, found: &mut Vec<Discovery>) {
         self.compare(visit, cell.write, AccessKind::Write, found);
-        self.compare(visit, cell.strong_write, AccessKind::Write, found);
+        if visit.strong_write.time != 0 {
+            self.compare(visit, visit.strong_write, AccessKind::Write, found);
+        }
         if visit.by.semantics.is_non_coherent {
             self.after_any_write(visit, cell.write, found);
-            self.after_any_write(visit, cell.strong_write, found);
+            self.after_any_write(visit, visit.strong_write, found);
         }
         let new = visit.stamp(self.cluster);
         let is_mine = |old: &&mut Stamp| {
@@ -268,21 +285,24 @@ impl ClusterRaces {
 
     fn write(&mut self, visit: &Visit<'_>, cell: &mut Cell, found: &mut Vec<Discovery>) {
         self.compare(visit, cell.write, AccessKind::Write, found);
-        self.compare(visit, cell.strong_write, AccessKind::Write, found);
+        if visit.strong_write.time != 0 {
+            self.compare(visit, visit.strong_write, AccessKind::Write, found);
+        }
         for read in cell.reads {
             self.compare(visit, read, AccessKind::Read, found);
         }
-        match visit.by.kind.is_strong() {
-            true => cell.strong_write = visit.stamp(self.cluster),
-            false => (cell.write, cell.strong_write) = (visit.stamp(self.cluster), Stamp::default()),
+    }
+
+    #[inline(always)]
+    fn compare(&mut self, visit: &Visit<'_>, old: Stamp, kind: AccessKind, found: &mut Vec<Discovery>) {
+        if old.time != 0 && !self.is_morally_strong(visit, old) && !self.is_before(visit, old) {
+            self.race(visit, old, kind, found);
         }
     }
 
-    fn compare(&mut self, visit: &Visit<'_>, old: Stamp, kind: AccessKind, found: &mut Vec<Discovery>) {
+    #[cold]
+    fn race(&mut self, visit: &Visit<'_>, old: Stamp, kind: AccessKind, found: &mut Vec<Discovery>) {
         let Visit { all, fences, by, lane, address: cell_address, .. } = *visit;
-        if old.time == 0 || self.is_morally_strong(visit, old) || self.is_before(visit, old) {
-            return;
-        }
         let kind = match (kind, old.strong) {
             (AccessKind::Read, Some(_)) => AccessKind::StrongRead,
             (_, Some(_)) => AccessKind::Atomic,
