@@ -75,11 +75,11 @@ impl<'a> Worker<'a> {
                 Next::Stop => return Ok(()),
                 Next::GiveUp => {
                     let has_room = self.resident.load(Relaxed) < self.grid.resident_clusters;
-                    if !has_room || !self.begin(clusters.next()) {
+                    if has_room && self.begin(clusters.next()) {
+                        idle_rounds = 0;
+                    } else if !has_room || self.workers.has_none(self.number) {
                         return Err(self.running[0].cluster.deadlock(self.grid));
                     }
-                    self.workers.progress();
-                    idle_rounds = 0;
                 }
             }
         }
