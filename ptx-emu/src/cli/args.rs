@@ -1,10 +1,12 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use ptx_emu::Checks;
+use ptx_emu::device::{DEVICES, Device};
 
 use super::spec::Spec;
 
@@ -16,8 +18,9 @@ Examples:
   ptx-emu list kernels.ptx
   ptx-emu run saxpy.ptx --grid 4 --block 256 --arg u32:1000 --arg f32:2 --arg in:f32:1000 --arg inout:f32:1000
   ptx-emu run k.ptx --entry k --grid 8,8 --block 16,16 --arg in:f32:@a.bin --arg out:f32:4096:@c.bin --counters table
+  ptx-emu exec --check -- cargo test
 
-Exit codes:
+Exit codes, but those of `exec`, which are the program's:
   0  nothing is wrong, or remarks only
   1  the kernel did something wrong, the PTX cannot be run, or a result cannot be written
   2  the command line is wrong: an option, a SPEC, a file that is not there, a launch that does not fit the kernel
@@ -69,6 +72,9 @@ pub enum Command {
     List(FileArgs),
     /// Say whether every kernel of a file can be run
     Check(FileArgs),
+    /// Run a program on the CUDA driver's interface with the emulator in place of the driver
+    #[cfg(target_os = "linux")]
+    Exec(ExecArgs),
 }
 
 /// The file of `list` and `check`.
@@ -76,6 +82,22 @@ pub enum Command {
 pub struct FileArgs {
     /// The PTX
     pub file: PathBuf,
+}
+
+/// The options of `exec`.
+#[derive(Debug, clap::Args)]
+pub struct ExecArgs {
+    /// The device that the program sees
+    #[arg(long, value_name = "NAME", default_value = DEVICES[0].slug, value_parser = device)]
+    pub device: &'static Device,
+
+    /// Run its kernels under all checkers: a finding fails the launch
+    #[arg(long)]
+    pub check: bool,
+
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub program: Vec<OsString>,
 }
 
 /// The options of `run`.
@@ -186,6 +208,11 @@ fn checks(text: &str) -> Result<Checks, String> {
         }
     }
     Ok(checks)
+}
+
+fn device(slug: &str) -> Result<&'static Device, String> {
+    let known = || DEVICES.map(|device| device.slug).join(", ");
+    Device::find(slug).ok_or_else(|| format!("it is none of {}", known()))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

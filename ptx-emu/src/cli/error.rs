@@ -20,6 +20,14 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// A program cannot be run.
+    #[error("cannot run {program}: {source}")]
+    Run {
+        /// The program.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// Results cannot be written.
     #[error("cannot write {path}: {source}")]
     Write {
@@ -35,7 +43,7 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Read { .. } => 2,
+            Self::Usage(_) | Self::Read { .. } | Self::Run { .. } => 2,
             Self::Ptx(_) | Self::Write { .. } => 1,
         }
     }

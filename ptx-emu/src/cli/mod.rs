@@ -4,6 +4,8 @@ mod args;
 mod arguments;
 mod counters;
 mod error;
+#[cfg(target_os = "linux")]
+mod exec;
 mod fill;
 mod input;
 mod kernels;
@@ -27,6 +29,8 @@ pub fn main() -> ExitCode {
             Command::Run(args) => run::run(args),
             Command::List(args) => kernels::list(&args.file),
             Command::Check(args) => kernels::check(&args.file),
+            #[cfg(target_os = "linux")]
+            Command::Exec(args) => exec::exec(args),
         },
         Err(message) => output::print_clap(&message),
     };

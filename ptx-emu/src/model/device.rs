@@ -124,7 +124,23 @@ pub const DEVICES: [Device; 5] = [
     },
 ];
 
+/// What follows a device's name where the CUDA driver's interface shows the emulator: a program that prints the name, or writes it beside a
+/// time, says what it ran on.
+const EMULATED: &str = " (ptx-emu)";
+
 impl Device {
+    /// The name that the CUDA driver's interface gives the emulated device.
+    #[must_use]
+    pub fn emulated_name(&self) -> String {
+        format!("{}{EMULATED}", self.name)
+    }
+
+    /// Whether a device of that name, which a CUDA driver gave, is emulated.
+    #[must_use]
+    pub fn is_emulated(name: &str) -> bool {
+        name.ends_with(EMULATED)
+    }
+
     /// The device of that slug.
     #[must_use]
     pub fn find(slug: &str) -> Option<&'static Self> {

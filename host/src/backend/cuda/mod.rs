@@ -6,6 +6,7 @@
 use cust::context::Context;
 use cust::stream::{Stream, StreamFlags};
 use gpu_kernels::Step;
+use ptx_emu::device::Device as Model;
 use sgemm::cuda::Modules;
 
 use crate::backend::ptx::PtxSource;
@@ -151,7 +152,7 @@ impl Backend for CudaBackend {
     }
 
     fn is_modelled(&self) -> bool {
-        false
+        Model::is_emulated(&self.device.name)
     }
 
     fn launches_graphs(&self) -> bool {

@@ -6,6 +6,7 @@ use cust::context::Context;
 use cust::event::{Event, EventFlags};
 use cust::memory::{DeviceBuffer, mem_get_info};
 use cust::stream::{Stream, StreamFlags};
+use ptx_emu::device::Device as Model;
 use sgemm::Problem;
 use sgemm::cuda::{Gemm, Handle};
 use sgemm::distributed::nccl::{Communicator, DistributedGemm, Reduction};
@@ -163,7 +164,7 @@ impl Ranks for JoinedRank {
     }
 
     fn is_modelled(&self) -> bool {
-        false
+        Model::is_emulated(&self.device.name)
     }
 
     fn conditions(&self) -> Option<Conditions> {

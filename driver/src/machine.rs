@@ -1,0 +1,176 @@
+//! The emulated machine: one device, whose contexts share its memory.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::env;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::sys::{CUcontext, CUfunction, CUresult, CUstream};
+use ptx_emu::device::{DEVICES, Device};
+use ptx_emu::{Checks, GlobalMemory};
+
+use crate::capture::{Capture, Graph};
+use crate::code::{Code, Function};
+use crate::handles::Handles;
+use crate::status::{Answer, say};
+
+/// What memory holds before it is written: no number, whatever its elements are.
+const UNWRITTEN: u32 = u32::MAX;
+
+/// A stream, or one of the two that need no handle.
+#[derive(Debug, Default)]
+pub struct Stream {
+    pub flags: u32,
+    pub priority: i32,
+    /// The capture that takes what is enqueued.
+    pub capture: Option<usize>,
+}
+
+/// An event.
+#[derive(Debug, Default)]
+pub struct Event {
+    pub flags: u32,
+    /// The device's time when it was recorded, in milliseconds.
+    pub time_ms: Option<f64>,
+    /// The capture that it was recorded in.
+    pub capture: Option<usize>,
+}
+
+/// The machine.
+pub struct Machine {
+    pub device: &'static Device,
+    pub checks: Checks,
+    pub memory: GlobalMemory,
+    /// Memory of the host that was allocated here: its bytes, by address.
+    pub host_memory: BTreeMap<usize, usize>,
+    /// Flags of contexts.
+    pub contexts: Handles<u32>,
+    /// The primary context, and how often it is retained.
+    pub primary: Option<(ContextAddress, u32)>,
+    pub modules: Handles<Code>,
+    pub functions: Handles<Function>,
+    pub streams: Handles<Stream>,
+    pub default_stream: Stream,
+    pub events: Handles<Event>,
+    pub captures: Handles<Capture>,
+    pub graphs: Handles<Graph>,
+    pub executables: Handles<Graph>,
+    /// Time that kernels have taken, as modelled, in milliseconds.
+    pub now_ms: f64,
+    /// What ended the contexts: every call that needs one returns it from then on.
+    pub failed: Option<CUresult>,
+    pub is_initialised: bool,
+}
+
+/// A context's handle, as a number that any thread may keep.
+pub type ContextAddress = usize;
+
+static MACHINE: LazyLock<Mutex<Machine>> = LazyLock::new(|| Mutex::new(Machine::from_environment()));
+
+thread_local! {
+    /// The contexts of this thread, the current one last.
+    static CONTEXTS: RefCell<Vec<ContextAddress>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The machine, for one thread at a time.
+pub fn machine() -> MutexGuard<'static, Machine> {
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The machine, for calls that need a current context.
+pub fn in_context() -> Answer<MutexGuard<'static, Machine>> {
+    let machine = machine();
+    if !machine.is_initialised {
+        return Err(CUresult::CUDA_ERROR_NOT_INITIALIZED);
+    }
+    if current().is_null() {
+        return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+    }
+    machine.failed.map_or(Ok(machine), Err)
+}
+
+/// This thread's contexts.
+pub fn with_contexts<T>(act: impl FnOnce(&mut Vec<ContextAddress>) -> T) -> T {
+    CONTEXTS.with_borrow_mut(act)
+}
+
+/// The current context, or null.
+pub fn current() -> CUcontext {
+    with_contexts(|contexts| std::ptr::without_provenance_mut(contexts.last().copied().unwrap_or_default()))
+}
+
+impl Machine {
+    fn from_environment() -> Self {
+        let name = env::var("PTX_EMU_DEVICE").unwrap_or_default();
+        let device = Device::find(&name).unwrap_or_else(|| {
+            if !name.is_empty() {
+                let known: Vec<_> = DEVICES.iter().map(|device| device.slug).collect();
+                say(&format!("PTX_EMU_DEVICE is {name:?}: of {}, {} it is", known.join(", "), DEVICES[0].slug));
+            }
+            &DEVICES[0]
+        });
+        let checks = match env::var("PTX_EMU_CHECK").as_deref() {
+            Ok("all") => Checks::ALL,
+            _ => Checks { memory: true, ..Checks::NONE },
+        };
+        Self {
+            device,
+            checks,
+            memory: GlobalMemory::default(),
+            host_memory: BTreeMap::new(),
+            contexts: Handles::default(),
+            primary: None,
+            modules: Handles::default(),
+            functions: Handles::default(),
+            streams: Handles::default(),
+            default_stream: Stream::default(),
+            events: Handles::default(),
+            captures: Handles::default(),
+            graphs: Handles::default(),
+            executables: Handles::default(),
+            now_ms: 0.0,
+            failed: None,
+            is_initialised: false,
+        }
+    }
+
+    /// The stream of a handle. Null, and the constants 1 and 2, are the default streams.
+    pub fn stream(&mut self, stream: CUstream) -> Answer<&mut Stream> {
+        if stream.addr() <= 2 { Ok(&mut self.default_stream) } else { self.streams.get_mut(stream) }
+    }
+
+    /// The function of a handle.
+    pub fn function(&mut self, function: CUfunction) -> Answer<&mut Function> {
+        self.functions.get_mut(function)
+    }
+
+    /// Device memory of so many bytes.
+    pub fn allocate(&mut self, bytes: u64) -> Answer<u64> {
+        if bytes == 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        let free = self.device.memory_bytes.saturating_sub(self.memory.allocated_bytes());
+        let allocated = if bytes <= free { self.memory.allocate_filled(bytes, UNWRITTEN) } else { None };
+        allocated.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)
+    }
+
+    /// Frees it; null is nothing.
+    pub fn free(&mut self, address: u64) -> Answer {
+        if address == 0 || self.memory.free(address).is_some() {
+            Ok(())
+        } else {
+            Err(CUresult::CUDA_ERROR_INVALID_VALUE)
+        }
+    }
+
+    /// Fails what a capture does not permit, and makes the capture invalid.
+    pub fn forbid_in_capture(&mut self) -> Answer {
+        let this = std::thread::current().id();
+        let mut forbidding = self.captures.values_mut().filter(|capture| capture.forbids(this)).peekable();
+        if forbidding.peek().is_none() {
+            return Ok(());
+        }
+        forbidding.for_each(|capture| capture.is_valid = false);
+        Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+    }
+}
