@@ -90,7 +90,7 @@ impl<'a> Worker<'a> {
         let Some((index, class)) = next.filter(|_| !self.workers.has_stopped()) else { return false };
         let counts = &mut self.classes[class];
         counts.counts.resize(self.grid.program.instructions.len(), Count::default());
-        let is_noted = (counts.blocks + self.running.len() as u64) % NOTED == 0;
+        let is_noted = (counts.blocks + self.running.len() as u64).is_multiple_of(NOTED);
         let mut cluster = self.spare.pop().unwrap_or_else(|| ClusterRunner::new(self.grid));
         cluster.start(self.grid, index, is_noted);
         self.resident.fetch_add(1, Relaxed);
