@@ -9,7 +9,7 @@ use cudarc::driver::sys::CUresult;
 use ptx_emu::device::Device;
 use ptx_emu::model::predict;
 use ptx_emu::occupancy::{Resources, estimate_registers};
-use ptx_emu::{FindingKind, Kernel, Report};
+use ptx_emu::{FindingKind, Kernel, Rank, Report};
 
 use crate::machine::Machine;
 use crate::status::{Answer, say};
@@ -150,11 +150,12 @@ pub fn resources(kernel: &Kernel, device: &Device, threads: u32, dynamic_shared_
 /// What a report amounts to, having said what was found.
 fn verdict(kernel: &Kernel, report: &Report) -> Option<CUresult> {
     let found: Vec<_> = report.fault.iter().chain(&report.findings).collect();
-    let first = found.first()?;
     found.iter().take(SHOWN).for_each(|finding| say(&format!("{}: {finding}", kernel.name())));
     if found.len() > SHOWN {
         say(&format!("{}: {} findings more", kernel.name(), found.len() - SHOWN));
     }
+    // Warnings and remarks do not fail a launch.
+    let first = found.iter().find(|finding| finding.rank == Rank::Error)?;
     Some(match first.kind {
         FindingKind::OutOfBounds => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
         FindingKind::Misaligned => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,

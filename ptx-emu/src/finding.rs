@@ -7,6 +7,8 @@ use std::fmt;
 pub struct Finding {
     /// Its kind.
     pub kind: FindingKind,
+    /// How grave it is.
+    pub rank: Rank,
     /// The line of the PTX, counted from 1.
     pub line: u32,
     /// The instruction there.
@@ -17,6 +19,29 @@ pub struct Finding {
     pub thread: Thread,
     /// What happened.
     pub what: String,
+}
+
+/// How grave a finding is, the gravest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Rank {
+    /// The kernel is wrong: its results are undefined, or it does not end.
+    Error,
+    /// PTX does not guarantee what the kernel relies on, although GPUs commonly provide it.
+    Warning,
+    /// Formally undefined, but without effect on results: threads that store the same value to one word.
+    Remark,
+}
+
+impl Rank {
+    /// Its name, such as `remark`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Remark => "remark",
+        }
+    }
 }
 
 /// A thread of a grid.
@@ -49,6 +74,12 @@ pub enum FindingKind {
     Runaway,
     /// `trap`
     Trap,
+    /// A `brx.idx` whose index has no target.
+    Branch,
+    /// A shuffle that reads a lane which does not take part.
+    Shuffle,
+    /// More registers than a block has, by `setmaxnreg`.
+    Registers,
 }
 
 impl FindingKind {
@@ -65,6 +96,9 @@ impl FindingKind {
             Self::Deadlock => "deadlock",
             Self::Runaway => "runaway",
             Self::Trap => "trap",
+            Self::Branch => "branch",
+            Self::Shuffle => "shuffle",
+            Self::Registers => "registers",
         }
     }
 }
@@ -86,7 +120,10 @@ impl fmt::Display for Thread {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, line, instruction, thread, what, .. } = self;
+        let Self { kind, rank, line, instruction, thread, what, .. } = self;
+        if *rank != Rank::Error {
+            write!(f, "{}: ", rank.name())?;
+        }
         write!(f, "{}: line {line}, `{instruction}`, {thread}: {what}", kind.name())
     }
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use crate::check::GlobalRaces;
 use crate::counters::Counters;
 use crate::exec::{Grid, run};
-use crate::finding::Finding;
-use crate::launch::{BlockIndex, Blocks, Grouping, Launch, Plan, cluster, limits};
+use crate::finding::{Finding, Rank};
+use crate::launch::{BlockIndex, Blocks, Constants, Grouping, Launch, Plan, cluster, limits};
 use crate::lower::{LowerError, lower};
 use crate::memory::{GlobalMemory, Image};
 use crate::program::{ParamInfo, Program};
@@ -138,10 +138,21 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether the enabled checkers found nothing.
+    /// Whether the enabled checkers found nothing but remarks.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.fault.is_none() && self.findings.is_empty()
+        self.rank().is_none_or(|rank| rank == Rank::Remark)
+    }
+
+    /// Its fault, and its findings that are no remarks.
+    pub fn failures(&self) -> impl Iterator<Item = &Finding> {
+        self.fault.iter().chain(self.findings.iter().filter(|finding| finding.rank != Rank::Remark))
+    }
+
+    /// The gravest rank of its findings; that of a fault is [`Rank::Error`]. `None` if there are none.
+    #[must_use]
+    pub fn rank(&self) -> Option<Rank> {
+        self.findings.iter().chain(&self.fault).map(|finding| finding.rank).min()
     }
 }
 
@@ -194,16 +205,19 @@ impl Kernel {
     /// [`Error::Launch`] where the launch does not fit the kernel. What the kernel itself does wrong is in the report.
     pub fn launch(&self, memory: &mut GlobalMemory, launch: &Launch) -> Result<Report, Error> {
         let (params, cluster) = self.check(launch)?;
+        let constants = Constants::new(&self.program.image, launch).map_err(|text| self.refuse(&text))?;
         memory.set_variables(&self.program.image.global);
         let grid = Grid {
             program: &self.program,
             memory,
             params: &params,
+            constants: &constants,
             grid: launch.grid,
             block: launch.block,
             cluster,
             dynamic_shared: launch.dynamic_shared_bytes,
             sm_count: launch.sm_count,
+            resident_clusters: limits::resident_clusters(&self.program, launch, limits::product(cluster)) as usize,
             checks: launch.checks,
             global_races: launch.checks.global_races.then(|| GlobalRaces::new(self.program.global_granule)),
             wide_atomics: Mutex::new(()),
@@ -238,10 +252,14 @@ impl Kernel {
         Ok(Report { counters, findings, fault: outcome.fault, sample: outcome.blocks, blocks_run, blocks, stopped })
     }
 
+    fn refuse(&self, text: &str) -> Error {
+        Error::Launch(format!("{} cannot be launched: {text}", self.program.name))
+    }
+
     /// The parameters as bytes and the cluster dimensions, if the launch is valid.
     fn check(&self, launch: &Launch) -> Result<(Vec<u8>, [u32; 3]), Error> {
-        let Program { name, params, bounds, .. } = &self.program;
-        let fail = |text: String| Err(Error::Launch(format!("{name} cannot be launched: {text}")));
+        let Program { params, bounds, .. } = &self.program;
+        let fail = |text: String| Err(self.refuse(&text));
         if let Err(text) = limits::check_sizes(&self.program, launch) {
             return fail(text);
         }
@@ -284,12 +302,12 @@ impl Kernel {
     }
 }
 
-/// Sorts findings by line, and keeps the first block's of each kind for each pair of lines.
+/// Sorts findings by line, and keeps the gravest of each kind for each pair of lines, that of the first block.
 fn sort(findings: &mut Vec<Finding>) {
     let lines = |f: &Finding| (f.line.min(f.other.unwrap_or(f.line)), f.line.max(f.other.unwrap_or(f.line)), f.kind);
     findings.sort_by_cached_key(|finding| {
         let ([x, y, z], [bx, by, bz]) = (finding.thread.thread, finding.thread.block);
-        (lines(finding), [bz, by, bx, z, y, x], finding.line, finding.what.clone())
+        (lines(finding), finding.rank, [bz, by, bx, z, y, x], finding.line, finding.what.clone())
     });
     findings.dedup_by(|a, b| lines(a) == lines(b));
     findings.sort_by_key(|finding| (finding.line, finding.kind));

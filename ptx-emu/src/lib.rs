@@ -59,7 +59,7 @@ pub use check::Checks;
 pub use counters::{
     Class, Counters, GlobalCounters, LineCounters, SECTOR_BYTES, SharedCounters, TensorCoreFmas, Waits,
 };
-pub use finding::{Finding, FindingKind, Thread};
+pub use finding::{Finding, FindingKind, Rank, Thread};
 pub use kernel::{Error, Kernel, Module, Report};
 pub use launch::{BlockIndex, Blocks, Grouping, Launch, MAX_SHARED_BYTES, MAX_THREADS};
 pub use lower::LowerError;

@@ -125,3 +125,30 @@ impl fmt::Display for Space {
         f.write_str(self.name())
     }
 }
+
+/// The threads that a strong access or a fence is ordered with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scope {
+    /// `.cta`
+    Block,
+    Cluster,
+    /// `.gpu` and `.sys`: a launch has no other threads.
+    Device,
+}
+
+/// Memory-ordering semantics of an access. PTX ISA, "Memory Consistency Model".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Semantics {
+    /// Of a strong access.
+    pub scope: Scope,
+    pub acquires: bool,
+    pub releases: bool,
+    /// `.nc`: it reads what no thread may write during the launch.
+    pub is_non_coherent: bool,
+}
+
+impl Semantics {
+    /// Of weak accesses, and of relaxed ones in the scope of the device.
+    pub(crate) const DEFAULT: Self =
+        Self { scope: Scope::Device, acquires: false, releases: false, is_non_coherent: false };
+}

@@ -1,7 +1,7 @@
 //! Asynchronous accesses: copies and MMAs in flight, and the mbarriers that count them.
 
 use super::clocks::Since;
-use super::{BlockChecks, Discovery, GlobalRaces, Observed, Proxy, release, word_name, words};
+use super::{BlockChecks, ClusterChecks, Discovery, GlobalRaces, Observed, Proxy, word_name, words};
 use crate::lanes::Mask;
 
 /// Flag in the clocks' key of a completed mbarrier phase.
@@ -34,10 +34,9 @@ impl BlockChecks {
         how: Proxy,
     ) -> Vec<Discovery> {
         let mut found = Vec::new();
-        if let (Some(clocks), Some(global), Some(all), Some(since)) =
-            (&mut self.cluster.clocks, &mut self.cluster.global, all, since)
-        {
-            clocks.as_of(access.warp, since, how, |clocks| global.access(all, clocks, access, &mut found));
+        let ClusterChecks { clocks, fences, global, .. } = &mut self.cluster;
+        if let (Some(clocks), Some(global), Some(all), Some(since)) = (clocks, global, all, since) {
+            clocks.as_of(access.warp, since, how, |clocks| global.access(all, (clocks, fences), access, &mut found));
         }
         found
     }
@@ -62,6 +61,7 @@ impl BlockChecks {
         if let Some(clocks) = &mut self.cluster.clocks {
             clocks.fence(warp, lanes);
         }
+        self.fence_inits(warp, lanes);
     }
 
     /// An mbarrier operation. An arrival releases to those that observe the phase's completion.
@@ -75,8 +75,9 @@ impl BlockChecks {
         if let Some(races) = &mut self.memory.races {
             races.access(clocks, access, &mut found);
         }
-        if access.kind.is_strong() {
-            release(clocks, access, area);
+        if access.kind.is_strong() && access.kind.writes() {
+            words(access, area).for_each(|(word, _)| clocks.release(word, access.warp));
+            clocks.tick(access.warp);
         }
         found
     }

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::Proxy;
 use crate::lanes::{ALL_LANES, LANES, Mask, lanes_of};
+use crate::types::Scope;
 
 /// Barriers of a block. The clocks number those of all blocks in order, then the cluster barrier, for even and odd
 /// phases.
@@ -22,6 +23,8 @@ type LaneClocks = [[u32; LANES]; LANES];
 #[derive(Debug)]
 pub(super) struct Clocks {
     warps: usize,
+    /// Warps of a block.
+    block_warps: usize,
     /// Each warp's time. It advances at every release.
     time: Vec<u32>,
     /// By warp and other warp: the time up to which the other's accesses happen before the warp's next. For the warp
@@ -30,6 +33,8 @@ pub(super) struct Clocks {
     lanes: Vec<Option<Box<LaneClocks>>>,
     /// By barrier and warp: the joined clocks of the arrivals in this phase.
     barriers: Vec<u32>,
+    /// By block: the joined clocks of its threads that have exited.
+    exited: Vec<u32>,
     /// By word, the joined clocks of the warps that released to it.
     words: HashMap<u64, Box<[u32]>>,
     /// While an asynchronous access is checked: its issue time. Later accesses of the same lane are concurrent with it.
@@ -53,10 +58,12 @@ impl Clocks {
     pub(super) fn new(warps: usize, blocks: usize) -> Self {
         Self {
             warps,
+            block_warps: (warps / blocks.max(1)).max(1),
             time: vec![1; warps],
             seen: vec![0; warps * warps],
             lanes: vec![None; warps],
             barriers: vec![0; (blocks * BLOCK_BARRIERS + 2) * warps],
+            exited: vec![0; blocks * warps],
             words: HashMap::new(),
             issued: None,
             stamp: None,
@@ -76,6 +83,7 @@ impl Clocks {
         self.fenced.fill(last);
         self.lanes.fill(None);
         self.barriers.fill(0);
+        self.exited.fill(0);
         self.words.clear();
         wraps
     }
@@ -129,9 +137,29 @@ impl Clocks {
         self.time[warp] += 1;
     }
 
-    /// A barrier completes: the waiting warps, counted from `first`, acquire its clock.
-    pub(super) fn complete(&mut self, barrier: usize, waiters: u32, first: usize) {
+    /// A relaxed arrival, which releases no more than that clock.
+    pub(super) fn arrive_with(&mut self, barrier: usize, clock: &[u32]) {
+        join(&mut self.barriers[barrier * self.warps..][..self.warps], clock);
+    }
+
+    /// Threads of the warp exit, which counts as their arrival at all barriers of all threads, the cluster's in that phase
+    /// first.
+    pub(super) fn exit(&mut self, warp: usize, phase: u64) {
+        let barrier = self.cluster_barrier(phase);
+        let exited = &mut self.exited[warp / self.block_warps * self.warps..][..self.warps];
+        join(exited, &self.seen[warp * self.warps..][..self.warps]);
+        exited[warp] = self.time[warp];
+        join(&mut self.barriers[barrier * self.warps..][..self.warps], exited);
+        self.time[warp] += 1;
+    }
+
+    /// A barrier completes: the waiting warps, counted from `first`, acquire its clock; and that of exited threads if it is
+    /// `for_all` threads.
+    pub(super) fn complete(&mut self, barrier: usize, waiters: u32, first: usize, for_all: bool) {
         let pending = &mut self.barriers[barrier * self.warps..][..self.warps];
+        if for_all {
+            join(pending, &self.exited[first / self.block_warps * self.warps..][..self.warps]);
+        }
         for warp in lanes_of(waiters).map(|waiter| first + waiter) {
             join(&mut self.seen[warp * self.warps..][..self.warps], pending);
             self.lanes[warp] = None;
@@ -142,7 +170,8 @@ impl Clocks {
     /// The warp acquires a barrier's clock; others will still acquire it.
     pub(super) fn pass(&mut self, barrier: usize, warp: usize) {
         let pending = &self.barriers[barrier * self.warps..][..self.warps];
-        join(&mut self.seen[warp * self.warps..][..self.warps], pending);
+        let seen = &mut self.seen[warp * self.warps..][..self.warps];
+        join(seen, pending);
         self.lanes[warp] = None;
     }
 
@@ -152,9 +181,11 @@ impl Clocks {
         barriers.saturating_sub(2) + (phase % 2) as usize
     }
 
-    /// Clears a barrier's clock.
+    /// Begins a phase of the cluster barrier, at which exited threads have arrived.
     pub(super) fn clear(&mut self, barrier: usize) {
-        self.barriers[barrier * self.warps..][..self.warps].fill(0);
+        let pending = &mut self.barriers[barrier * self.warps..][..self.warps];
+        pending.fill(0);
+        self.exited.chunks(self.warps.max(1)).for_each(|exited| join(pending, exited));
     }
 
     /// The lanes `members` of a warp have synchronised, of those that are `live`.
@@ -177,19 +208,37 @@ impl Clocks {
 
     /// Lanes of a warp acquire a word's clock.
     pub(super) fn acquire(&mut self, word: u64, warp: usize, by: Mask) {
-        let Some(clock) = self.words.get(&word) else { return };
-        let seen = &mut self.seen[warp * self.warps..][..self.warps];
-        let of_lanes = seen[warp];
-        join(seen, clock);
-        if by == ALL_LANES || clock[warp] <= of_lanes {
-            return;
+        if let Some(clock) = self.words.get(&word) {
+            let seen = &mut self.seen[warp * self.warps..][..self.warps];
+            acquire(clock, seen, &mut self.lanes[warp], warp, by);
         }
-        // Only these lanes acquire the other lanes' past.
-        seen[warp] = of_lanes;
-        let lanes = self.lanes[warp].get_or_insert_default();
-        for lane in lanes_of(by) {
-            lanes[lane].iter_mut().for_each(|time| *time = clock[warp].max(*time));
+    }
+
+    /// Lanes of a warp acquire a clock; an empty one has nothing.
+    pub(super) fn acquire_clock(&mut self, clock: &[u32], warp: usize, by: Mask) {
+        if !clock.is_empty() {
+            acquire(clock, &mut self.seen[warp * self.warps..][..self.warps], &mut self.lanes[warp], warp, by);
         }
+    }
+
+    /// What was released to a word.
+    pub(super) fn of_word(&self, word: u64) -> Option<&[u32]> {
+        self.words.get(&word).map(|clock| &**clock)
+    }
+
+    /// Releases a clock to a word.
+    pub(super) fn release_clock(&mut self, word: u64, clock: &[u32]) {
+        join(self.words.entry(word).or_insert_with(|| vec![0; self.warps].into()), clock);
+    }
+
+    /// The rank of the warp's block.
+    pub(super) fn block_of(&self, warp: usize) -> usize {
+        warp / self.block_warps
+    }
+
+    /// Whether strong accesses of that scope by these two warps of the cluster can synchronise.
+    pub(super) fn includes(&self, scope: Scope, warp: usize, other: usize) -> bool {
+        scope > Scope::Block || self.block_of(warp) == self.block_of(other)
     }
 
     /// The warp releases to a word.
@@ -269,6 +318,21 @@ impl Clocks {
 impl Default for Clocks {
     fn default() -> Self {
         Self::new(0, 0)
+    }
+}
+
+/// Lanes of a warp acquire a clock.
+fn acquire(clock: &[u32], seen: &mut [u32], lanes: &mut Option<Box<LaneClocks>>, warp: usize, by: Mask) {
+    let of_lanes = seen[warp];
+    join(seen, clock);
+    if by == ALL_LANES || clock[warp] <= of_lanes {
+        return;
+    }
+    // Only these lanes acquire the other lanes' past.
+    seen[warp] = of_lanes;
+    let lanes = lanes.get_or_insert_default();
+    for lane in lanes_of(by) {
+        lanes[lane].iter_mut().for_each(|time| *time = clock[warp].max(*time));
     }
 }
 

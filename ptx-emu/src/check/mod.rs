@@ -4,7 +4,9 @@ mod async_accesses;
 mod clocks;
 mod cluster;
 mod events;
+mod fences;
 mod global;
+mod inits;
 mod race;
 #[cfg(test)]
 mod tests;
@@ -12,15 +14,17 @@ mod written;
 
 pub(crate) use clocks::Since;
 use clocks::{BLOCK_BARRIERS, Clocks};
+use fences::Fences;
 use global::ClusterRaces;
 pub(crate) use global::GlobalRaces;
+use inits::Inits;
 use race::Races;
 use written::Written;
 
-use crate::finding::FindingKind;
+use crate::finding::{FindingKind, Rank};
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::program::{Pc, Program};
-use crate::types::Space;
+use crate::types::{Scope, Semantics, Space};
 
 /// Which checkers are enabled. Deadlocks, runaway loops and `trap` always end a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +51,7 @@ impl Checks {
         Self { memory: false, uninitialized: false, races: false, global_races: false, barriers: false };
 }
 
-/// The kind of an access. Strong accesses do not race with each other, and synchronise.
+/// The kind of an access. Strong accesses do not race with each other within their scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessKind {
     Read,
@@ -84,6 +88,7 @@ pub(crate) struct Observed<'a> {
     pub addresses: &'a [u64; LANES],
     /// Bytes per lane.
     pub bytes: u32,
+    pub semantics: Semantics,
 }
 
 /// The proxy of an asynchronous access.
@@ -98,7 +103,18 @@ pub(crate) enum Proxy {
 /// Bytes per lane above which an access is a bulk copy.
 const MAX_BYTES: u32 = 32;
 
-impl Observed<'_> {
+impl<'a> Observed<'a> {
+    /// A weak access.
+    pub(crate) fn weak(
+        kind: AccessKind,
+        pc: Pc,
+        (warp, mask): (usize, Mask),
+        addresses: &'a [u64; LANES],
+        bytes: u32,
+    ) -> Self {
+        Self { kind, pc, warp, mask, addresses, bytes, semantics: Semantics::DEFAULT }
+    }
+
     /// Address and bytes of a lane's access; of a bulk copy, the chunk that contains `address`.
     fn around(&self, address: u64, lane: usize) -> (u64, u32) {
         const CHUNK_BYTES: u32 = 16;
@@ -113,6 +129,7 @@ impl Observed<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Discovery {
     pub kind: FindingKind,
+    pub rank: Rank,
     /// The lane at fault.
     pub lane: usize,
     /// The other instruction, if any: discoveries of the same two instructions are one finding.
@@ -131,10 +148,19 @@ pub(crate) enum What {
         address: u64,
         bytes: u32,
         thread: usize,
+        /// Its time.
+        time: u32,
         /// The other thread's cluster, if another.
         cluster: Option<u32>,
         kind: AccessKind,
+        /// A relaxed read has observed its release.
+        is_observed: bool,
     },
+    /// A non-coherent read of what a thread, by its index in its cluster, wrote at `Discovery::other`.
+    NonCoherent { address: u64, bytes: u32, thread: usize, cluster: Option<u32> },
+    /// A bulk copy on an mbarrier that a thread, by its index in its cluster, initialised at `Discovery::other`, without a
+    /// fence.
+    NoInitFence { address: u64, thread: usize },
     /// A missing `fence.proxy.async` after the write of a thread, by its index in its cluster, at `Discovery::other`.
     NoFence { address: u64, bytes: u32, thread: usize },
 }
@@ -143,6 +169,8 @@ pub(crate) enum What {
 #[derive(Debug, Default)]
 pub(crate) struct ClusterChecks {
     clocks: Option<Clocks>,
+    fences: Fences,
+    inits: Inits,
     global: Option<ClusterRaces>,
 }
 
@@ -173,6 +201,8 @@ impl ClusterChecks {
     pub(crate) fn new(checks: Checks, blocks: usize, warps: usize) -> Self {
         Self {
             clocks: (checks.races || checks.global_races).then(|| Clocks::new(blocks * warps, blocks)),
+            fences: Fences::new(blocks * warps),
+            inits: Inits::default(),
             global: checks.global_races.then(|| ClusterRaces::new(blocks * warps)),
         }
     }
@@ -182,6 +212,8 @@ impl ClusterChecks {
         if let Some(global) = &mut self.global {
             global.start(cluster);
         }
+        self.fences.start();
+        self.inits.start();
         self.clocks.as_mut().is_some_and(Clocks::start)
     }
 }
@@ -241,16 +273,17 @@ impl BlockChecks {
         if let Some(written) = &mut self.memory.written {
             found.extend(written.access(access, "shared", access.addresses));
         }
-        let Some(clocks) = &mut self.cluster.clocks else { return found };
-        if access.kind.is_strong() {
-            acquire(clocks, access, area);
+        let ClusterChecks { clocks: Some(clocks), fences, .. } = &mut self.cluster else { return found };
+        if access.kind.is_strong() && access.kind.reads() {
+            fences.read(clocks, access, area);
         }
         if let Some(races) = &mut self.memory.races {
             races.access(clocks, access, &mut found);
         }
-        if access.kind.is_strong() {
-            release(clocks, access, area);
+        if access.kind.is_strong() && access.kind.writes() {
+            fences.write(clocks, access, area);
         }
+        found.iter_mut().for_each(|discovery| discovery.consider(fences));
         found
     }
 
@@ -264,26 +297,45 @@ impl BlockChecks {
     /// An access to global memory, before it is made.
     pub(crate) fn global(&mut self, all: Option<&GlobalRaces>, access: &Observed<'_>) -> Vec<Discovery> {
         let mut found = Vec::new();
-        let Some(clocks) = &mut self.cluster.clocks else { return found };
-        if access.kind.is_strong() {
-            acquire(clocks, access, GLOBAL);
+        let ClusterChecks { clocks: Some(clocks), fences, global, .. } = &mut self.cluster else { return found };
+        if access.kind.is_strong() && access.kind.reads() {
+            fences.read(clocks, access, GLOBAL);
         }
-        if let (Some(global), Some(all)) = (&mut self.cluster.global, all) {
-            global.access(all, clocks, access, &mut found);
+        if let (Some(global), Some(all)) = (global, all) {
+            global.access(all, (clocks, fences), access, &mut found);
         }
-        if access.kind.is_strong() {
-            release(clocks, access, GLOBAL);
+        if access.kind.is_strong() && access.kind.writes() {
+            fences.write(clocks, access, GLOBAL);
         }
         found
     }
 
     /// After a strong access to global memory: its warp acquires what it may have observed.
     pub(crate) fn global_done(&mut self, all: &GlobalRaces, access: &Observed<'_>) {
-        let ClusterChecks { clocks, global } = &mut self.cluster;
+        let ClusterChecks { clocks, fences, global, .. } = &mut self.cluster;
         if let (Some(global), Some(clocks), true, true) = (global, clocks, access.kind.is_strong(), access.kind.reads())
         {
-            global.acquire(all, clocks, access);
+            global.observe(all, clocks, fences, access);
         }
+    }
+
+    /// A fence of these lanes.
+    pub(crate) fn fence(&mut self, all: Option<&GlobalRaces>, warp: usize, lanes: Mask, scope: Scope) {
+        let ClusterChecks { clocks: Some(clocks), fences, global, .. } = &mut self.cluster else { return };
+        let observed = fences.acquire(clocks, warp, lanes, scope);
+        let event = match (global, all) {
+            (Some(global), Some(all)) if scope == Scope::Device => global.fence(all, clocks, warp, &observed),
+            _ => None,
+        };
+        fences.release(clocks, (warp, lanes), Some(scope), event);
+    }
+
+    /// `fence.mbarrier_init` of these lanes.
+    pub(crate) fn fence_mbarriers(&mut self, warp: usize, lanes: Mask) {
+        if let Some(clocks) = &mut self.cluster.clocks {
+            self.cluster.fences.release(clocks, (warp, lanes), None, None);
+        }
+        self.fence_inits(warp, lanes);
     }
 
     /// A warp arrives at a barrier of the block.
@@ -293,10 +345,17 @@ impl BlockChecks {
         }
     }
 
-    /// A barrier completes for the waiting warps of the block.
-    pub(crate) fn open(&mut self, barrier: usize, waiters: u32) {
+    /// A barrier completes for the waiting warps of the block; `for_all` if it expects all threads.
+    pub(crate) fn open(&mut self, barrier: usize, waiters: u32, for_all: bool) {
         if let Some(clocks) = &mut self.cluster.clocks {
-            clocks.complete(self.rank * BLOCK_BARRIERS + barrier, waiters, self.first);
+            clocks.complete(self.rank * BLOCK_BARRIERS + barrier, waiters, self.first, for_all);
+        }
+    }
+
+    /// Threads of a warp exit, in that phase of the cluster barrier.
+    pub(crate) fn exit(&mut self, warp: usize, phase: u64) {
+        if let Some(clocks) = &mut self.cluster.clocks {
+            clocks.exit(warp, phase);
         }
     }
 
@@ -328,15 +387,14 @@ fn words<'a>(access: &'a Observed<'_>, area: u64) -> impl Iterator<Item = (u64, 
     })
 }
 
-fn acquire(clocks: &mut Clocks, access: &Observed<'_>, area: u64) {
-    if access.kind.reads() {
-        words(access, area).for_each(|(word, lanes)| clocks.acquire(word, access.warp, lanes));
-    }
-}
-
-fn release(clocks: &mut Clocks, access: &Observed<'_>, area: u64) {
-    if access.kind.writes() {
-        words(access, area).for_each(|(word, _)| clocks.release(word, access.warp));
-        clocks.tick(access.warp);
+impl Discovery {
+    /// Takes a race for less than an error where the other access was released, and that was observed, but by a relaxed
+    /// read that no fence follows.
+    fn consider(&mut self, fences: &Fences) {
+        if let What::Race { thread, time, cluster: None, ref mut is_observed, .. } = self.what
+            && fences.has_observed(thread / LANES, time)
+        {
+            (self.rank, *is_observed) = (Rank::Warning, true);
+        }
     }
 }

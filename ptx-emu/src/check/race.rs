@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::clocks::Clocks;
 use super::{AccessKind, Discovery, Observed, What};
-use crate::finding::FindingKind;
+use crate::finding::{FindingKind, Rank};
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::program::Pc;
-use crate::types::Space;
+use crate::types::{Scope, Space};
 
 /// Cells per page of the reads of other blocks, which are few.
 const PAGE: usize = 64;
@@ -24,14 +24,15 @@ pub(super) struct Races {
     warps: usize,
     /// Bytes of a cell, as a power of two.
     shift: u32,
-    /// The last write of each cell.
+    /// The last weak write of each cell.
     writes: Vec<Write>,
     /// By warp of the block and cell: time and lanes of the last read.
     reads: Vec<Read>,
     /// By page, the reads of other blocks' warps.
     reads_of_others: HashMap<usize, Vec<(usize, [Read; PAGE])>>,
-    /// By cell, strong reads, which do not race with strong writes.
+    /// By cell, strong reads, which do not race with strong writes; and the last strong write since the last write.
     strong_reads: HashMap<usize, Box<[Read]>>,
+    strong_writes: HashMap<usize, Write>,
     /// The range of these cells.
     strong_cells: Range<usize>,
     /// Pairs of instructions already reported as races.
@@ -46,7 +47,8 @@ struct Write {
     pc: u32,
     warp: u16,
     lane: u8,
-    is_strong: bool,
+    /// The scope, if it was strong.
+    strong: Option<Scope>,
     /// It used the async proxy.
     by_async_proxy: bool,
 }
@@ -66,6 +68,14 @@ struct Now<'a> {
     seen: &'a [u32],
 }
 
+impl Now<'_> {
+    /// Whether it and the write are strong, each within the other's scope.
+    fn is_morally_strong(&self, write: &Write) -> bool {
+        let includes = |scope| self.clocks.includes(scope, self.by.warp, write.warp.into());
+        self.by.kind.is_strong() && write.strong.is_some_and(includes) && includes(self.by.semantics.scope)
+    }
+}
+
 impl Races {
     /// For the memory of the block with the warps `own`, out of `warps`.
     pub(super) fn new(own: Range<usize>, warps: usize, bytes: usize, shift: u32) -> Self {
@@ -78,6 +88,7 @@ impl Races {
             reads_of_others: HashMap::new(),
             own,
             strong_reads: HashMap::new(),
+            strong_writes: HashMap::new(),
             strong_cells: 0..0,
             known: HashSet::new(),
             unfenced: HashSet::new(),
@@ -87,6 +98,7 @@ impl Races {
     /// Starts a block; `forget` if times restart.
     pub(super) fn start(&mut self, forget: bool) {
         self.strong_reads.clear();
+        self.strong_writes.clear();
         self.strong_cells = 0..0;
         self.reads_of_others.clear();
         if forget {
@@ -133,6 +145,9 @@ impl Races {
         let reads = |own: usize| own * all + cells.start..own * all + cells.end;
         let is_after = |write: &Write| write.time > now.seen[usize::from(write.warp)];
         let own = now.by.warp.checked_sub(self.own.start).filter(|_| self.own.contains(&now.by.warp));
+        if cells.start < self.strong_cells.end && self.strong_cells.start < cells.end {
+            return false;
+        }
         match (now.by.kind, own) {
             (AccessKind::Read, Some(own)) => {
                 let needs_fence = |write: &Write| by_async_proxy && !write.by_async_proxy;
@@ -143,15 +158,14 @@ impl Races {
                 true
             }
             (AccessKind::Write, _) if lanes.is_power_of_two() && self.reads_of_others.is_empty() => {
-                let is_strong = cells.start < self.strong_cells.end && self.strong_cells.start < cells.end;
                 let is_read =
                     |(own, &known): (usize, &u32)| self.reads[reads(own)].iter().any(|read| read.time > known);
                 let own = &now.seen[self.own.clone()];
-                if is_strong || self.writes[cells.clone()].iter().any(is_after) || own.iter().enumerate().any(is_read) {
+                if self.writes[cells.clone()].iter().any(is_after) || own.iter().enumerate().any(is_read) {
                     return false;
                 }
                 let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lanes.trailing_zeros() as u8);
-                self.writes[cells].fill(Write { time: now.time, pc, warp, lane, is_strong: false, by_async_proxy });
+                self.writes[cells].fill(Write { time: now.time, pc, warp, lane, strong: None, by_async_proxy });
                 true
             }
             _ => false,
@@ -165,6 +179,14 @@ impl Races {
         }
         if now.clocks.is_by_async_proxy() && !write.by_async_proxy {
             self.after_generic_write(now, cell, write, lanes, found);
+        }
+        if self.strong_cells.contains(&cell)
+            && let Some(write) = self.strong_writes.get(&cell).copied()
+        {
+            self.after_write(now, cell, write, lanes, found);
+            if now.clocks.is_by_async_proxy() {
+                self.after_generic_write(now, cell, write, lanes, found);
+            }
         }
         let (warp, cells) = (now.by.warp, self.writes.len());
         let read = match warp.checked_sub(self.own.start).filter(|_| self.own.contains(&warp)) {
@@ -182,22 +204,25 @@ impl Races {
     }
 
     fn strong_read(&mut self, now: &Now<'_>, cell: usize, lanes: Mask, found: &mut Vec<Discovery>) {
-        let write = self.writes[cell];
-        if !write.is_strong {
-            self.after_write(now, cell, write, lanes, found);
+        for write in self.strong_writes.get(&cell).copied().into_iter().chain([self.writes[cell]]) {
+            if !now.is_morally_strong(&write) {
+                self.after_write(now, cell, write, lanes, found);
+            }
         }
-        let cells = &mut self.strong_cells;
-        *cells = if cells.end == 0 { cell..cell + 1 } else { cells.start.min(cell)..cells.end.max(cell + 1) };
+        self.note_strong(cell);
         let warps = self.warps;
         let reads = self.strong_reads.entry(cell).or_insert_with(|| vec![Read::default(); warps].into());
         reads[now.by.warp].note(now, lanes);
     }
 
     fn write(&mut self, now: &Now<'_>, cell: usize, lane: usize, found: &mut Vec<Discovery>) {
-        let is_strong = now.by.kind.is_strong();
-        let (write, seen) = (self.writes[cell], now.seen);
-        if write.time > seen[usize::from(write.warp)] && !(is_strong && write.is_strong) {
-            self.after_write(now, cell, write, 1 << lane, found);
+        let (is_strong, seen) = (now.by.kind.is_strong(), now.seen);
+        let is_special = self.strong_cells.contains(&cell);
+        let strong_write = if is_special { self.strong_writes.get(&cell).copied() } else { None };
+        for write in strong_write.into_iter().chain([self.writes[cell]]) {
+            if write.time > seen[usize::from(write.warp)] && !now.is_morally_strong(&write) {
+                self.after_write(now, cell, write, 1 << lane, found);
+            }
         }
         let cells = self.writes.len();
         for (index, &known) in seen[self.own.clone()].iter().enumerate() {
@@ -213,7 +238,7 @@ impl Races {
                 self.after_read(now, (lane, cell), (warp, read, AccessKind::Read), found);
             }
         }
-        if !is_strong && self.strong_cells.contains(&cell) {
+        if !is_strong && is_special {
             for warp in 0..self.warps {
                 let read = self.strong_reads.get(&cell).map_or(Read::default(), |reads| reads[warp]);
                 self.after_read(now, (lane, cell), (warp, read, AccessKind::StrongRead), found);
@@ -221,15 +246,31 @@ impl Races {
         }
         let (pc, warp, lane) = (now.by.pc as u32, now.by.warp as u16, lane as u8);
         let by_async_proxy = now.clocks.is_by_async_proxy();
-        self.writes[cell] = Write { time: now.time, pc, warp, lane, is_strong, by_async_proxy };
+        let strong = is_strong.then_some(now.by.semantics.scope);
+        let write = Write { time: now.time, pc, warp, lane, strong, by_async_proxy };
+        if is_strong {
+            self.note_strong(cell);
+            self.strong_writes.insert(cell, write);
+            return;
+        }
+        self.writes[cell] = write;
+        if is_special {
+            self.strong_writes.remove(&cell);
+        }
+    }
+
+    /// A strong access to the cell.
+    fn note_strong(&mut self, cell: usize) {
+        let cells = &mut self.strong_cells;
+        *cells = if cells.end == 0 { cell..cell + 1 } else { cells.start.min(cell)..cells.end.max(cell + 1) };
     }
 
     fn after_write(&mut self, now: &Now<'_>, cell: usize, write: Write, lanes: Mask, found: &mut Vec<Discovery>) {
         let (warp, other) = (usize::from(write.warp), usize::from(write.lane));
         let races = |&lane: &usize| now.clocks.unordered((now.by.warp, lane), warp, 1 << other, write.time) != 0;
         if let Some(lane) = lanes_of(lanes).find(races) {
-            let kind = if write.is_strong { AccessKind::Atomic } else { AccessKind::Write };
-            self.race(now, (lane, cell), (warp * LANES + other, write.pc, kind), found);
+            let kind = if write.strong.is_some() { AccessKind::Atomic } else { AccessKind::Write };
+            self.race(now, (lane, cell), (warp * LANES + other, write.pc, kind, write.time), found);
         }
     }
 
@@ -250,7 +291,8 @@ impl Races {
         let lane = lanes.trailing_zeros() as usize;
         let (address, bytes) = now.by.around((cell as u64) << self.shift, lane);
         let what = What::NoFence { address, bytes, thread: warp * LANES + other };
-        found.push(Discovery { kind: FindingKind::Race, lane, other: Some(write.pc as Pc), what });
+        let (kind, rank) = (FindingKind::Race, Rank::Error);
+        found.push(Discovery { kind, rank, lane, other: Some(write.pc as Pc), what });
     }
 
     fn after_read(
@@ -263,7 +305,7 @@ impl Races {
         let others = now.clocks.unordered((now.by.warp, lane), warp, read.lanes, read.time);
         if others != 0 {
             let other = warp * LANES + others.trailing_zeros() as usize;
-            self.race(now, (lane, cell), (other, read.pc, kind), found);
+            self.race(now, (lane, cell), (other, read.pc, kind, read.time), found);
         }
     }
 
@@ -271,14 +313,20 @@ impl Races {
         &mut self,
         now: &Now<'_>,
         (lane, cell): (usize, usize),
-        (thread, pc, kind): (usize, u32, AccessKind),
+        (thread, pc, kind, time): (usize, u32, AccessKind, u32),
         found: &mut Vec<Discovery>,
     ) {
         let other = pc as Pc;
-        if self.known.insert((now.by.pc.min(other), now.by.pc.max(other))) {
+        let pair = (now.by.pc.min(other), now.by.pc.max(other));
+        // Whether two writes agree in their values, this time and the next, is not known here.
+        let are_writes = (now.by.kind, kind) == (AccessKind::Write, AccessKind::Write);
+        let is_new = if are_writes { !self.known.contains(&pair) } else { self.known.insert(pair) };
+        if is_new {
             let (address, bytes) = now.by.around((cell as u64) << self.shift, lane);
-            let what = What::Race { space: Space::Shared, address, bytes, thread, cluster: None, kind };
-            found.push(Discovery { kind: FindingKind::Race, lane, other: Some(other), what });
+            let (space, cluster, is_observed) = (Space::Shared, None, false);
+            let what = What::Race { space, address, bytes, thread, time, cluster, kind, is_observed };
+            let (kind, rank) = (FindingKind::Race, Rank::Error);
+            found.push(Discovery { kind, rank, lane, other: Some(other), what });
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use super::clocks::Clocks;
 use super::events::{Events, Knowledge};
+use super::fences::Fences;
 use super::race::Races;
 use super::written::Written;
-use super::{AccessKind, Observed, acquire, release};
+use super::{AccessKind, Observed};
 use crate::lanes::{ALL_LANES, LANES, Mask};
+use crate::types::{Scope, Semantics};
 
 const WARPS: usize = 4;
 
@@ -16,11 +18,19 @@ const AREA: u64 = 1 << 63;
 struct Block {
     clocks: Clocks,
     races: Races,
+    fences: Fences,
+    /// Of its strong accesses.
+    semantics: Semantics,
 }
 
 impl Block {
     fn new(shift: u32) -> Self {
-        Self { clocks: Clocks::new(WARPS, 1), races: Races::new(0..WARPS, WARPS, 256, shift) }
+        Self {
+            clocks: Clocks::new(WARPS, 1),
+            races: Races::new(0..WARPS, WARPS, 256, shift),
+            fences: Fences::new(WARPS),
+            semantics: Semantics { acquires: true, releases: true, ..Semantics::DEFAULT },
+        }
     }
 
     /// Lanes access a word each, or all the same; returns the racing instructions, and the thread there.
@@ -33,14 +43,15 @@ impl Block {
         bytes: u32,
     ) -> Vec<(usize, usize)> {
         let addresses: [u64; LANES] = std::array::from_fn(address);
-        let access = Observed { kind, pc, warp, mask, addresses: &addresses, bytes };
+        let semantics = self.semantics;
+        let access = Observed { semantics, ..Observed::weak(kind, pc, (warp, mask), &addresses, bytes) };
         let mut found = vec![];
-        if kind.is_strong() {
-            acquire(&mut self.clocks, &access, AREA);
+        if kind.is_strong() && kind.reads() {
+            self.fences.read(&mut self.clocks, &access, AREA);
         }
         self.races.access(&self.clocks, &access, &mut found);
-        if kind.is_strong() {
-            release(&mut self.clocks, &access, AREA);
+        if kind.is_strong() && kind.writes() {
+            self.fences.write(&mut self.clocks, &access, AREA);
         }
         let other = |what| if let super::What::Race { thread, .. } = what { thread } else { usize::MAX };
         found.into_iter().map(|discovery| (discovery.other.unwrap_or(usize::MAX), other(discovery.what))).collect()
@@ -53,7 +64,7 @@ impl Block {
 
     fn barrier_wait(&mut self, arrivers: &[usize], waiters: u32) {
         arrivers.iter().for_each(|&warp| self.clocks.arrive(1, warp));
-        self.clocks.complete(1, waiters, 0);
+        self.clocks.complete(1, waiters, 0, true);
     }
 }
 
@@ -149,6 +160,47 @@ fn strong_accesses_order_what_is_around_them() {
 }
 
 #[test]
+fn relaxed_accesses_synchronise_by_fences_on_both_sides() {
+    let flag = |_| 64;
+    for (released, acquired, scope, is_ordered) in [
+        (false, false, Scope::Device, false),
+        (true, false, Scope::Device, false),
+        (false, true, Scope::Device, false),
+        (true, true, Scope::Device, true),
+        (true, true, Scope::Block, true),
+    ] {
+        let mut block = Block { semantics: Semantics::DEFAULT, ..Block::new(2) };
+        assert_eq!(block.word(Write, 1, 0), []);
+        if released {
+            block.fences.release(&mut block.clocks, (0, 1), Some(scope), None);
+        }
+        assert_eq!(block.access(Write, 3, (0, 1), |_| 8, 4), []);
+        assert_eq!(block.access(StrongWrite, 2, (0, 1), flag, 4), []);
+        assert_eq!(block.access(StrongRead, 4, (1, 1), flag, 4), []);
+        if acquired {
+            block.fences.acquire(&mut block.clocks, 1, 1, scope);
+        }
+        assert_eq!(block.word(Read, 5, 1).is_empty(), is_ordered, "{released} {acquired}");
+        assert_eq!(block.access(Read, 6, (1, 1), |_| 8, 4), [(3, 0)], "what came after the fence");
+        assert_eq!(block.fences.has_observed(0, 1), released);
+    }
+}
+
+#[test]
+fn scopes_that_leave_the_other_block_out_order_nothing() {
+    for (scope, is_ordered) in [(Scope::Block, false), (Scope::Cluster, true)] {
+        let mut cluster = Block::new(2);
+        (cluster.clocks, cluster.semantics.scope) = (Clocks::new(WARPS, 2), scope);
+        assert_eq!(cluster.word(Write, 1, 0), []);
+        assert_eq!(cluster.access(Atomic, 2, (0, 1), |_| 64, 4), []);
+        assert_eq!(cluster.access(Atomic, 3, (1, 1), |_| 64, 4), [], "a warp of the same block");
+        assert_eq!(cluster.word(Read, 4, 1), []);
+        assert_eq!(cluster.access(Atomic, 5, (2, 1), |_| 64, 4).is_empty(), is_ordered, "one of the other");
+        assert_eq!(cluster.word(Read, 6, 2).is_empty(), is_ordered);
+    }
+}
+
+#[test]
 fn the_next_block_begins_anew() {
     let mut block = Block::new(2);
     assert_eq!(block.word(Write, 1, 0), []);
@@ -165,7 +217,7 @@ fn bytes_that_nobody_wrote() {
     let mut written = Written::new(8);
     let mut access = |kind, address: u64, bytes| {
         let addresses = [address; LANES];
-        let access = Observed { kind, pc: 0, warp: 0, mask: 1, addresses: &addresses, bytes };
+        let access = Observed::weak(kind, 0, (0, 1), &addresses, bytes);
         written.access(&access, "shared", &addresses).is_some()
     };
     assert!(!access(Write, 0, 2));
@@ -174,7 +226,7 @@ fn bytes_that_nobody_wrote() {
     assert!(!access(StrongWrite, 2, 2) && !access(Read, 0, 8));
     written.start();
     let addresses = [4; LANES];
-    let read = Observed { kind: Read, pc: 0, warp: 0, mask: 2, addresses: &addresses, bytes: 4 };
+    let read = Observed::weak(Read, 0, (0, 2), &addresses, 4);
     assert_eq!(written.access(&read, "shared", &addresses).map(|discovery| discovery.lane), Some(1));
 }
 

@@ -1,7 +1,7 @@
 //! Reads of uninitialised memory.
 
 use super::{Discovery, Observed, What};
-use crate::finding::{FindingKind, plural};
+use crate::finding::{FindingKind, Rank, plural};
 use crate::lanes::{LANES, lanes_of};
 
 /// All bytes of a word are written.
@@ -53,6 +53,6 @@ impl Written {
         let address = access.addresses[lane];
         let bytes = plural(access.bytes, "byte");
         let what = What::Text(format!("reads {bytes} of {space} memory at {address:#x} that was never written"));
-        Some(Discovery { kind: FindingKind::Uninitialized, lane, other: None, what })
+        Some(Discovery { kind: FindingKind::Uninitialized, rank: Rank::Error, lane, other: None, what })
     }
 }

@@ -21,9 +21,10 @@ Examples:
   ptx-emu exec --check -- cargo test
 
 Exit codes, but those of `exec`, which are the program's:
-  0  nothing is wrong
+  0  nothing is wrong, or remarks only
   1  the kernel did something wrong, the PTX cannot be run, or a result cannot be written
-  2  the command line is wrong: an option, a SPEC, a file that is not there, a launch that does not fit the kernel";
+  2  the command line is wrong: an option, a SPEC, a file that is not there, a launch that does not fit the kernel
+  3  warnings only: the kernel relies on what PTX does not guarantee";
 
 const SPECS: &str = "\
 SPEC, one for each parameter, in order:
@@ -47,9 +48,10 @@ Examples:
   ptx-emu run k.ptx --entry k --grid 1 --block 32 --counters json | jq .counters.global_loads
 
 Exit codes:
-  0  nothing is wrong
+  0  nothing is wrong, or remarks only
   1  the kernel did something wrong, the PTX cannot be run, or a result cannot be written
-  2  the command line is wrong";
+  2  the command line is wrong
+  3  warnings only: the kernel relies on what PTX does not guarantee";
 
 /// Runs PTX on the CPU: finds races, invalid addresses, reads of uninitialised memory and barriers that not all threads
 /// reach, and counts what the kernel does.
@@ -129,6 +131,10 @@ pub struct RunArgs {
     #[arg(long = "arg", value_name = "SPEC", value_parser = Spec::parse)]
     pub arguments: Vec<Spec>,
 
+    /// The contents of a `.const` variable: its SPEC, without a pointer
+    #[arg(long = "const", value_name = "NAME=SPEC", value_parser = constant)]
+    pub constants: Vec<(String, Spec)>,
+
     /// Checkers to enable: `all`, `none`, or some of memory, uninitialized, races, barriers, separated by commas
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = checks)]
     pub check: Checks,
@@ -178,6 +184,11 @@ fn dimensions(text: &str) -> Result<[u32; 3], String> {
         Some(&[x, y, z]) => Ok([x, y, z]),
         _ => Err("give one to three whole numbers from 1 on, such as 4 or 16,16,1".to_owned()),
     }
+}
+
+fn constant(text: &str) -> Result<(String, Spec), String> {
+    let (name, spec) = text.split_once('=').ok_or("give NAME=SPEC, such as coefficients=in:f32:4:fill=1")?;
+    Ok((name.to_owned(), Spec::parse(spec)?))
 }
 
 fn checks(text: &str) -> Result<Checks, String> {

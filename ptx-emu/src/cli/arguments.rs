@@ -14,6 +14,9 @@ use super::value;
 /// Bytes of all buffers at most.
 const MAX_BYTES: u64 = 8 << 30;
 
+/// Constant memory of a module, in bytes.
+const MAX_CONSTANT_BYTES: u64 = 64 << 10;
+
 /// The bytes of a pointer.
 const POINTER_BYTES: u32 = 8;
 
@@ -89,6 +92,25 @@ impl Arguments {
             }
         }
         Ok(text)
+    }
+}
+
+/// The contents of a constant. Only what is read can be one.
+pub fn constant(spec: &Spec, seed: u64) -> Result<Vec<u8>, Error> {
+    let of_spec = |reason: &str| Error::Usage(format!("constant '{}': {reason}", spec.text));
+    match &spec.argument {
+        Argument::Value(ty, bits) => Ok(bits.to_le_bytes()[..ty.bytes() as usize].to_vec()),
+        Argument::Bytes(bytes) => Ok(bytes.clone()),
+        Argument::Buffer(Buffer { is_output: true, .. } | Buffer { contents: Contents::Poison(_), .. }) => {
+            Err(of_spec("constants are read, not written: give TYPE:VALUE, bytes:HEX or in:TYPE:LEN"))
+        }
+        Argument::Buffer(Buffer { ty, contents: Contents::Filled { elements, fill, seed: own }, .. }) => {
+            if elements.saturating_mul(ty.bytes().into()) > MAX_CONSTANT_BYTES {
+                return Err(of_spec(&format!("there are at most {MAX_CONSTANT_BYTES} bytes of constants")));
+            }
+            Ok(fill.bytes(*ty, *elements, own.unwrap_or(seed)))
+        }
+        Argument::Buffer(Buffer { contents: Contents::File(path), .. }) => input::read(path, MAX_CONSTANT_BYTES),
     }
 }
 

@@ -2,15 +2,18 @@
 
 use std::time::Instant;
 
-use ptx_emu::{Blocks, Finding, Grouping, Launch, Report};
+use ptx_emu::{Blocks, Finding, Grouping, Launch, Rank, Report};
 
 use super::args::{CountersFormat, RunArgs};
-use super::arguments::Arguments;
+use super::arguments::{Arguments, constant};
 use super::counters;
 use super::error::Error;
 use super::input::Source;
 use super::lines;
 use super::output::{complain, print};
+
+/// The exit code of a run with warnings, but no errors.
+const WARNINGS: u8 = 3;
 
 /// Runs a kernel: findings on standard error, results and counters on standard output. Returns the exit code.
 pub fn run(args: &RunArgs) -> Result<u8, Error> {
@@ -19,6 +22,9 @@ pub fn run(args: &RunArgs) -> Result<u8, Error> {
     let mut arguments = Arguments::new(&kernel, &args.arguments, args.seed)?;
     let mut launch = launch(args);
     launch.arguments = std::mem::take(&mut arguments.bytes);
+    for (index, (name, spec)) in args.constants.iter().enumerate() {
+        launch = launch.constant(name, &constant(spec, args.seed.wrapping_add(index as u64))?);
+    }
 
     let start = Instant::now();
     let report = kernel.launch(&mut arguments.memory, &launch).map_err(|error| Error::Usage(error.to_string()))?;
@@ -40,7 +46,11 @@ pub fn run(args: &RunArgs) -> Result<u8, Error> {
     };
     complain(&summary(kernel.name(), &report, seconds));
     print(&text)?;
-    Ok(u8::from(!report.is_clean()))
+    Ok(match report.rank() {
+        None | Some(Rank::Remark) => 0,
+        Some(Rank::Error) => 1,
+        Some(Rank::Warning) => WARNINGS,
+    })
 }
 
 fn launch(args: &RunArgs) -> Launch {
@@ -61,16 +71,27 @@ fn launch(args: &RunArgs) -> Launch {
 
 /// One line that editors can jump from: `FILE:LINE: KIND: ...`.
 fn finding_line(file: &str, finding: &Finding) -> String {
-    let Finding { kind, line, instruction, thread, what, .. } = finding;
-    format!("{file}:{line}: {}: `{instruction}`, {thread}: {what}", kind.name())
+    let Finding { kind, rank, line, instruction, thread, what, .. } = finding;
+    let rank = if *rank == Rank::Error { String::new() } else { format!("{}: ", rank.name()) };
+    format!("{file}:{line}: {rank}{}: `{instruction}`, {thread}: {what}", kind.name())
 }
 
 fn summary(name: &str, report: &Report, seconds: f64) -> String {
-    let verdict = match (&report.fault, report.findings.len()) {
-        (Some(fault), _) => format!("stopped: {}", fault.kind.name()),
-        (None, 0) => "clean".to_owned(),
-        (None, 1) => "1 finding".to_owned(),
-        (None, count) => format!("{count} findings"),
+    let count = |is_remark: bool, noun: &str| match report
+        .findings
+        .iter()
+        .filter(|finding| (finding.rank == Rank::Remark) == is_remark)
+        .count()
+    {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        count => Some(format!("{count} {noun}s")),
+    };
+    let counts = [count(false, "finding"), count(true, "remark")].into_iter().flatten().collect::<Vec<_>>();
+    let verdict = match &report.fault {
+        Some(fault) => format!("stopped: {}", fault.kind.name()),
+        None if counts.is_empty() => "clean".to_owned(),
+        None => counts.join(", "),
     };
     let (run, blocks) = (report.blocks_run, report.blocks);
     format!("{name}: {verdict}; {run} of {blocks} blocks in {:.1} ms", 1e3 * seconds)

@@ -44,7 +44,9 @@ impl Class {
             Action::Barrier(_)
             | Action::ClusterBarrier(_)
             | Action::WarpBarrier(_)
-            | Action::Fence
+            | Action::Fence(_)
+            | Action::MbarrierInitFence
+            | Action::MaxRegisters(_)
             | Action::ProxyFence => {
                 return Self::Barrier;
             }

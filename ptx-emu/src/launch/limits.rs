@@ -22,6 +22,13 @@ const MAX_CLUSTER_BYTES: u64 = 4 << 30;
 /// Bytes of a register in the 32 lanes of a warp.
 const ROW_BYTES: u64 = 128;
 
+/// Threads, blocks and shared memory of an SM at most, in bytes, and what the driver reserves of it for each block. CUDA C
+/// Programming Guide, "Technical Specifications per Compute Capability", 8.0 to 10.0.
+const SM_THREADS: u64 = 2048;
+const SM_BLOCKS: u64 = 32;
+const SM_SHARED_BYTES: u64 = 228 << 10;
+const RESERVED_SHARED_BYTES: u64 = 1 << 10;
+
 /// The product of the sizes, or the largest number.
 pub(crate) fn product(sizes: [u32; 3]) -> u64 {
     sizes.into_iter().fold(1u64, |all, size| all.saturating_mul(size.into()))
@@ -57,12 +64,27 @@ pub(crate) fn check_sizes(program: &Program, launch: &Launch) -> Result<(), Stri
 
 /// What is wrong with a cluster of so many blocks: more memory than the host should give it.
 pub(crate) fn check_memory(program: &Program, launch: &Launch, cluster_blocks: u64) -> Result<(), String> {
-    let threads = product(launch.block);
-    let registers = program.rows as u64 * ROW_BYTES * threads.div_ceil(32);
-    let bytes = registers.saturating_add(u64::from(program.local_bytes) * threads).saturating_mul(cluster_blocks);
+    let bytes = host_bytes(program, launch).saturating_mul(cluster_blocks);
     if bytes > MAX_CLUSTER_BYTES {
         let (gib, most) = (bytes >> 30, MAX_CLUSTER_BYTES >> 30);
         return Err(format!("its registers and local memory would take {gib} GiB of the host's memory, over {most}"));
     }
     Ok(())
+}
+
+/// Registers and local memory of a block's threads, in bytes of the host's memory.
+fn host_bytes(program: &Program, launch: &Launch) -> u64 {
+    let threads = product(launch.block);
+    let registers = program.rows as u64 * ROW_BYTES * threads.div_ceil(32);
+    registers.saturating_add(u64::from(program.local_bytes) * threads)
+}
+
+/// Clusters of so many blocks that are resident at once, if they wait for each other: as many as the device has room for,
+/// their registers aside, and the host.
+pub(crate) fn resident_clusters(program: &Program, launch: &Launch, cluster_blocks: u64) -> u64 {
+    let threads = product(launch.block).next_multiple_of(32);
+    let shared = u64::from(program.dynamic_shared_offset.max(program.shared_bytes) + launch.dynamic_shared_bytes);
+    let of_sm = SM_BLOCKS.min(SM_THREADS / threads).min(SM_SHARED_BYTES / (shared + RESERVED_SHARED_BYTES));
+    let of_host = MAX_CLUSTER_BYTES / host_bytes(program, launch).max(1);
+    ((u64::from(launch.sm_count) * of_sm).min(of_host) / cluster_blocks).max(1)
 }

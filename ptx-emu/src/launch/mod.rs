@@ -1,9 +1,11 @@
 //! A launch: grid, arguments, checkers, and which blocks run.
 
 pub(crate) mod cluster;
+mod constants;
 pub(crate) mod limits;
 mod sample;
 
+pub(crate) use constants::Constants;
 pub use limits::{MAX_SHARED_BYTES, MAX_THREADS};
 pub use sample::{BlockIndex, Blocks, Grouping};
 pub(crate) use sample::{CLASSES, Plan, Unit};
@@ -26,6 +28,8 @@ pub struct Launch {
     pub dynamic_shared_bytes: u32,
     /// The kernel's arguments, each as its bytes.
     pub arguments: Vec<Vec<u8>>,
+    /// Contents of `.const` variables by name, each as its first bytes: what the host sets by `cudaMemcpyToSymbol`.
+    pub constants: Vec<(String, Vec<u8>)>,
     /// Enabled checkers.
     pub checks: Checks,
     /// Which blocks run.
@@ -50,6 +54,7 @@ impl Launch {
             cluster: [1; 3],
             dynamic_shared_bytes: 0,
             arguments: vec![],
+            constants: vec![],
             checks: Checks::ALL,
             blocks: Blocks::All,
             threads: 0,
@@ -63,6 +68,13 @@ impl Launch {
     #[must_use]
     pub fn argument<const N: usize>(mut self, bytes: [u8; N]) -> Self {
         self.arguments.push(bytes.to_vec());
+        self
+    }
+
+    /// Sets a `.const` variable, or the first bytes of it.
+    #[must_use]
+    pub fn constant(mut self, name: &str, bytes: &[u8]) -> Self {
+        self.constants.push((name.to_owned(), bytes.to_vec()));
         self
     }
 }

@@ -7,7 +7,7 @@ use crate::lanes::{Slot, binary, lanes_where, predicate, unary};
 use crate::memory::window;
 use crate::program::{Access, Action, Element};
 use crate::syntax::Operand;
-use crate::types::{Space, Type};
+use crate::types::{Scope, Semantics, Space, Type};
 
 /// Bytes per lane at most.
 const MAX_BYTES: u32 = 32;
@@ -29,8 +29,9 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
 }
 
 fn access(op: &Opcode<'_>, o: &Operands<'_>, address: usize, data: usize) -> Result<Box<Access>, Unsupported> {
-    let is_strong = take_semantics(op);
+    let (is_strong, mut semantics) = take_semantics(op);
     let space = take_space(op);
+    semantics.is_non_coherent = op.take("nc");
     while op.take_if(is_cache_hint).is_some() {}
     let count = match op.take_first(&["v2", "v4", "v8"]) {
         Some(vector) => vector[1..].parse().unwrap_or(1),
@@ -57,7 +58,7 @@ fn access(op: &Opcode<'_>, o: &Operands<'_>, address: usize, data: usize) -> Res
         (Space::Generic | Space::Param, Some(space)) => space,
         (space, _) => space,
     };
-    Ok(Box::new(Access { space, address, width: ty.bytes(), elements, is_strong }))
+    Ok(Box::new(Access { space, address, width: ty.bytes(), elements, is_strong, semantics }))
 }
 
 /// The register of an element; it may be wider than the element.
@@ -74,12 +75,24 @@ fn element(o: &Operands<'_>, operand: &Operand, ty: Type) -> Result<Element, Uns
     Ok(Element { slot, rows: register_rows(o, operand, ty), sign_extend: ty.is_signed() })
 }
 
-/// Takes the memory-ordering semantics and their scope. Whether the access is strong.
-pub(super) fn take_semantics(op: &Opcode<'_>) -> bool {
+/// Takes the memory-ordering semantics and their scope. Whether any are named, and what an access has that is strong.
+pub(super) fn take_semantics(op: &Opcode<'_>) -> (bool, Semantics) {
     op.take("weak");
-    let is_strong = op.take_first(&["volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"]).is_some();
-    op.take_first(&["cta", "cluster", "gpu", "sys"]);
-    is_strong
+    let ordering = op.take_first(&["volatile", "acquire", "release", "acq_rel", "relaxed"]);
+    let is_mmio = op.take("mmio");
+    let scope = take_scope(op);
+    let (acquires, releases) =
+        (matches!(ordering, Some("acquire" | "acq_rel")), matches!(ordering, Some("release" | "acq_rel")));
+    (ordering.is_some() || is_mmio, Semantics { scope, acquires, releases, ..Semantics::DEFAULT })
+}
+
+/// Takes the scope; that of the device if none is named.
+pub(super) fn take_scope(op: &Opcode<'_>) -> Scope {
+    match op.take_first(&["cta", "cluster", "gpu", "gl", "sys"]) {
+        Some("cta") => Scope::Block,
+        Some("cluster") => Scope::Cluster,
+        _ => Scope::Device,
+    }
 }
 
 /// Takes the state space; generic if none is named.

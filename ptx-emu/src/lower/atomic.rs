@@ -22,7 +22,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
         "red" if !op.take("async") => false,
         _ => return Ok(None),
     };
-    take_semantics(op);
+    let (_, semantics) = take_semantics(op);
     let space = take_space(op);
     while op.take_if(is_cache_hint).is_some() {}
     op.take("noftz");
@@ -54,6 +54,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     }
     Ok(Some(Action::Atomic(Box::new(Atomic {
         space,
+        semantics,
         address,
         width: ty.bytes(),
         elements: elements.into(),

@@ -2,6 +2,7 @@
 //! Instructions".
 
 use super::Unsupported;
+use super::access::take_scope;
 use super::flow::Flow;
 use super::opcode::Opcode;
 use super::operands::Operands;
@@ -42,10 +43,7 @@ pub(super) fn lower(
             o.expect(0)?;
             Action::ProxyFence
         }
-        "membar" | "fence" => {
-            while op.take_if(|_| true).is_some() {}
-            Action::Fence
-        }
+        "membar" | "fence" => fence(op),
         "setmaxnreg" => set_max_registers(op, o)?,
         "nanosleep" | "pmevent" | "griddepcontrol" | "brkpt" => {
             while op.take_if(|_| true).is_some() {}
@@ -55,7 +53,19 @@ pub(super) fn lower(
     }))
 }
 
-/// `setmaxnreg.inc.sync.aligned.u32 count`, which changes no value.
+/// `membar.scope`, `fence.sem.scope`, and fences of mbarriers and of other proxies.
+fn fence(op: &Opcode<'_>) -> Action {
+    let (of_proxy, of_mbarriers) = (op.take("proxy"), op.take("mbarrier_init"));
+    let scope = take_scope(op);
+    while op.take_if(|_| true).is_some() {}
+    match (of_proxy, of_mbarriers) {
+        (true, _) => Action::Nop,
+        (_, true) => Action::MbarrierInitFence,
+        _ => Action::Fence(scope),
+    }
+}
+
+/// `setmaxnreg.inc.sync.aligned.u32 count`, which changes no value; the registers of all warps must suffice.
 fn set_max_registers(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     o.expect(1)?;
     let is_whole = op.take_first(&["inc", "dec"]).is_some() && op.take("sync") && op.take("aligned");
@@ -66,7 +76,7 @@ fn set_max_registers(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupp
     if !(24..=256).contains(&count) || count % 8 != 0 {
         return Err(Unsupported::new(format!("{count} registers; they are a multiple of 8 from 24 to 256")));
     }
-    Ok(Action::Nop)
+    Ok(Action::MaxRegisters(count as u32))
 }
 
 /// `bar` and `barrier`: `.sync a{, b}`, `.arrive a, b`, `.red.op d, a{, b}, p`.
@@ -88,15 +98,15 @@ fn barrier(op: &Opcode<'_>, o: &Operands<'_>, aligned: bool) -> Result<Action, U
     Ok(Action::Barrier(Barrier { kind, id: o.src(first, Type::U32)?, threads, aligned }))
 }
 
-/// `barrier.cluster.arrive` and `barrier.cluster.wait`. One that is relaxed counts as one that is not.
+/// `barrier.cluster.arrive` and `barrier.cluster.wait`.
 fn cluster_barrier(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
     o.expect(0)?;
     let waits = match op.take_first(&["arrive", "wait"]) {
         Some(name) => name == "wait",
         None => return Err(Unsupported::new("arrive or wait?")),
     };
-    op.take_first(if waits { &["acquire"] } else { &["release", "relaxed"] });
-    Ok(Action::ClusterBarrier(ClusterBarrier { waits, aligned: op.take("aligned") }))
+    let is_relaxed = op.take_first(if waits { &["acquire"] } else { &["release", "relaxed"] }) == Some("relaxed");
+    Ok(Action::ClusterBarrier(ClusterBarrier { waits, is_relaxed, aligned: op.take("aligned") }))
 }
 
 fn reduction(op: &Opcode<'_>, o: &Operands<'_>) -> Result<BarrierKind, Unsupported> {

@@ -28,7 +28,7 @@ use opcode::Opcode;
 use operands::Operands;
 
 use crate::memory::Image;
-use crate::program::{Action, Instruction, ParamInfo, Program};
+use crate::program::{Action, Converge, Instruction, ParamInfo, Program};
 use crate::syntax::{self, Body, Function, Module, Variable};
 use crate::types::{Space, Type};
 
@@ -204,7 +204,8 @@ fn action(
     };
     if source.opcode.iter().any(|part| part == "sync") {
         let members = o.src(o.count().saturating_sub(1), Type::B32)?;
-        return Ok(Action::Converge(compute, members));
+        let (source, orders) = (compute::shuffle_source(op, o)?, op.name() == "match");
+        return Ok(Action::Converge(Box::new(Converge { compute, members, source, orders })));
     }
     Ok(Action::Compute(compute))
 }

@@ -55,6 +55,11 @@ impl<'a> Opcode<'a> {
         Some(name)
     }
 
+    /// Whether the modifier is present, taken or not.
+    pub(crate) fn has(&self, modifier: &str) -> bool {
+        self.modifiers.iter().any(|(name, _)| *name == modifier)
+    }
+
     /// Takes the first remaining modifier that satisfies the condition.
     pub(crate) fn take_if(&self, condition: impl Fn(&str) -> bool) -> Option<&'a str> {
         let (name, taken) = self.modifiers.iter().find(|(name, taken)| !taken.get() && condition(name))?;

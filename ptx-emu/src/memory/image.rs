@@ -14,10 +14,14 @@ const MAX_BYTES: u64 = 1 << 30;
 pub(crate) struct Image {
     /// By name, the state space and the address in it.
     pub addresses: HashMap<String, (Space, u64)>,
+    /// By name, bytes of the `.const` variables.
+    sizes: HashMap<String, u64>,
     /// Contents of `.global` variables, from [`window::VARIABLES`] on.
     pub global: Vec<u8>,
     /// Contents of `.const` variables.
     pub constant: Vec<u8>,
+    /// Those of them without an initial value, which the host is to set: name, address, bytes.
+    pub unset: Vec<(String, u64, u64)>,
 }
 
 impl Image {
@@ -33,6 +37,12 @@ impl Image {
             };
             *size = size.next_multiple_of(variable.align.max(1).into());
             image.addresses.insert(variable.name.clone(), (variable.space, base + *size));
+            if variable.space == Space::Const {
+                image.sizes.insert(variable.name.clone(), variable.bytes);
+            }
+            if variable.space == Space::Const && variable.initial.is_empty() {
+                image.unset.push((variable.name.clone(), base + *size, variable.bytes));
+            }
             *size = size.saturating_add(variable.bytes);
             if *size > MAX_BYTES {
                 return Err((variable.line, format!("`{}` does not fit into memory", variable.name)));
@@ -43,6 +53,11 @@ impl Image {
             image.fill(variable)?;
         }
         Ok(image)
+    }
+
+    /// Bytes of a `.const` variable.
+    pub(crate) fn constant_bytes(&self, name: &str) -> u64 {
+        self.sizes.get(name).copied().unwrap_or_default()
     }
 
     fn fill(&mut self, variable: &Variable) -> Result<(), (u32, String)> {

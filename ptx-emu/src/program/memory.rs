@@ -1,7 +1,7 @@
 //! Loads, stores, atomic operations.
 
 use crate::lanes::Slot;
-use crate::types::Space;
+use crate::types::{Semantics, Space};
 
 /// A load or store of one or more contiguous elements.
 pub(crate) struct Access {
@@ -13,6 +13,7 @@ pub(crate) struct Access {
     pub elements: Box<[Element]>,
     /// `.volatile`, `.relaxed`, `.acquire`, `.release`, ...: strong accesses do not race with each other.
     pub is_strong: bool,
+    pub semantics: Semantics,
 }
 
 impl Access {
@@ -48,6 +49,7 @@ pub(crate) struct Base {
 /// An atomic operation, with or without a result.
 pub(crate) struct Atomic {
     pub space: Space,
+    pub semantics: Semantics,
     pub address: AddressExpr,
     /// Bytes of an element.
     pub width: u32,

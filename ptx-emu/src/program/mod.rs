@@ -15,8 +15,9 @@ pub(crate) use tensor::{Matrices, Mma, MmaOperand, WarpMma, Wgmma};
 use std::sync::Arc;
 
 use crate::lanes::{Compute, Condition, Slot};
+use crate::ops::shuffle::Shuffle;
 use crate::syntax::LaunchBounds;
-use crate::types::Type;
+use crate::types::{Scope, Type};
 
 /// An index in [`Program::instructions`].
 pub(crate) type Pc = usize;
@@ -90,7 +91,7 @@ pub(crate) enum Action {
     /// An operation on registers.
     Compute(Compute),
     /// An operation on registers that the lanes of a member mask execute together.
-    Converge(Compute, Slot),
+    Converge(Box<Converge>),
     Load(Box<Access>),
     Store(Box<Access>),
     Atomic(Box<Atomic>),
@@ -105,16 +106,38 @@ pub(crate) enum Action {
     BranchIndex(Slot, Box<[Pc]>),
     Exit,
     Trap,
+    /// `setmaxnreg`: registers of a thread from here on.
+    MaxRegisters(u32),
     Barrier(Barrier),
     ClusterBarrier(ClusterBarrier),
     /// `bar.warp.sync` with a member mask.
     WarpBarrier(Slot),
-    /// A memory fence. The executor is sequentially consistent.
-    Fence,
+    /// `fence` and `membar`. The executor is sequentially consistent: only the checkers need them.
+    Fence(Scope),
+    /// `fence.mbarrier_init`.
+    MbarrierInitFence,
     /// `fence.proxy.async`.
     ProxyFence,
     /// No observable effect.
     Nop,
+}
+
+/// An operation of the lanes of a member mask.
+pub(crate) struct Converge {
+    pub compute: Compute,
+    pub members: Slot,
+    /// Of a shuffle: which lane each lane reads.
+    pub source: Option<Source>,
+    /// Whether it orders the lanes' accesses to memory, as `match` does.
+    pub orders: bool,
+}
+
+/// Which lane a shuffle reads: its mode, and the operands `b` and `c`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source {
+    pub shuffle: Shuffle,
+    pub b: Slot,
+    pub c: Slot,
 }
 
 /// An instruction's use of the registers of `Program::watched`.

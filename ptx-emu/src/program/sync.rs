@@ -45,6 +45,8 @@ pub(crate) enum Reduced {
 /// `barrier.cluster.arrive` or `.wait`.
 pub(crate) struct ClusterBarrier {
     pub waits: bool,
+    /// `.relaxed`: an arrival that releases nothing.
+    pub is_relaxed: bool,
     /// All lanes of a warp must run it together.
     pub aligned: bool,
 }

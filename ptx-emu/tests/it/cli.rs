@@ -371,3 +371,24 @@ fn findings_count_even_if_standard_error_is_closed() {
         assert_eq!(mute.status.code(), Some(1));
     }
 }
+
+#[test]
+fn warnings_have_an_exit_code_and_remarks_have_none() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/bad");
+    let run = |program: &str, constants: &[&str]| {
+        let path = format!("{folder}/{program}.ptx");
+        let arguments =
+            ["run", &path, "--grid", "1", "--block", "32", "--arg", "inout:u32:64:fill=zeros", "--print", "1"];
+        emu(&[&arguments, constants].concat())
+    };
+    let remark = run("remark_same_value", &[]);
+    assert!(remark.code == 0 && remark.stderr.contains(": remark: race: "), "{}", remark.stderr);
+    assert!(remark.stderr.contains("1 remark;"), "{}", remark.stderr);
+    let warning = run("warning_constant_not_set", &[]);
+    assert!(warning.code == 3 && warning.stderr.contains(": warning: uninitialised: "), "{}", warning.stderr);
+    let set = run("warning_constant_not_set", &["--const", "second=in:u32:2:fill=iota"]);
+    assert_eq!((set.code, set.stdout.as_str()), (0, "argument 1: u32[64] = 1 ...\n"), "{}", set.stderr);
+    assert_error(&run("warning_constant_not_set", &["--const", "third=u32:1"]), 2, &["third"]);
+    assert_error(&run("warning_constant_not_set", &["--const", "second=in:u32:3"]), 2, &["8 bytes", "12"]);
+    assert_error(&run("warning_constant_not_set", &["--const", "second=out:u32:1"]), 2, &["read, not written"]);
+}

@@ -2,7 +2,7 @@
 //! `good` none.
 //!
 //! A program begins with comments: what it is; `launch: entry=k grid=1,1,1 block=64,1,1 args=buffer:256,u32:7`, with
-//! `cluster=2,1,1`, `dynamic=BYTES`, `max=INSTRUCTIONS` and `threads=HOST_THREADS` where they matter; `expect:` and a finding as it is
+//! `cluster=2,1,1`, `dynamic=BYTES`, `sms=SMS`, `max=INSTRUCTIONS` and `threads=HOST_THREADS` where they matter; `expect:` and a finding as it is
 //! printed, for each; and `result: 0[3] = 7`, what a word of an argument's buffer holds in the end. Arguments are `u32:N`,
 //! `u64:N`, `buffer:BYTES` of zeros, `iota:BYTES` of words that count up, `freed:BYTES`, and `map:0/20x10/8x4/128`, a pointer
 //! to the tensor map of argument 0 as f32, its rows padded to 16 bytes, by dimensions, box and swizzle, or the same by value:
@@ -51,6 +51,7 @@ impl Header {
             "block" => self.launch.block = three(value),
             "cluster" => self.launch.cluster = three(value),
             "dynamic" => self.launch.dynamic_shared_bytes = number(value) as u32,
+            "sms" => self.launch.sm_count = number(value) as u32,
             "max" => self.launch.max_instructions = number(value),
             "threads" => self.launch.threads = number(value) as usize,
             "args" => {

@@ -13,6 +13,7 @@ fn text() -> String {
         ld.param.u32 %x, [x];
         ld.param.u32 %y, [y];
         mbarrier.init.shared.b64 [barrier], 1;
+        fence.mbarrier_init.release.cluster;
         mbarrier.arrive.expect_tx.shared.b64 _, [barrier], 1024;
         barrier.cluster.arrive;
         barrier.cluster.wait;

@@ -62,3 +62,39 @@ fn blocks_that_wait_in_vain_are_a_deadlock() {
         assert_eq!(report.fault.map(|fault| fault.kind), Some(FindingKind::Deadlock), "{threads} threads");
     }
 }
+
+/// Each block counts itself and waits for all of them.
+const BARRIER: &str = ".version 8.0 .target sm_90 .address_size 64
+    .visible .entry k(.param .u64 count) {
+        .reg .pred %p; .reg .b32 %n, %x; .reg .b64 %count;
+        ld.param.u64 %count, [count];
+        mov.u32 %n, %nctaid.x;
+        mov.u32 %x, %tid.x;
+        setp.ne.u32 %p, %x, 0;
+        @%p ret;
+        atom.global.add.u32 %x, [%count], 1;
+    $waits:
+        atom.global.add.u32 %x, [%count], 0;
+        setp.lt.u32 %p, %x, %n;
+        @%p bra $waits;
+        ret;
+    }";
+
+#[test]
+fn blocks_that_wait_for_all_run_side_by_side_as_far_as_there_is_room() {
+    let kernel = Module::parse(BARRIER).unwrap().kernel("k").unwrap();
+    let run = |blocks, threads, sm_count| {
+        let mut memory = GlobalMemory::default();
+        let count = memory.allocate(4);
+        let launch = Launch { threads, sm_count, ..Launch::new([blocks, 1, 1], [1024, 1, 1]) };
+        kernel.launch(&mut memory, &launch.argument(count.to_le_bytes())).unwrap()
+    };
+    for threads in [1, 2, 3, 7] {
+        // Two blocks of 1024 threads fit on an SM.
+        for _ in 0..8 {
+            let report = run(24, threads, 12);
+            assert!(report.is_clean(), "{threads} threads: {:?} {:?}", report.fault, report.findings);
+        }
+        assert_eq!(run(25, threads, 8).fault.map(|fault| fault.kind), Some(FindingKind::Deadlock), "{threads} threads");
+    }
+}

@@ -185,7 +185,7 @@ impl Emulator {
         let request = request(launch, bindings, self.model.sm_count)?;
         let emulated = |finding: String| Error::Emulated { kernel: launch.kernel, finding };
         let report = kernel.launch(memory.global(), &request).map_err(|error| emulated(error.to_string()))?;
-        match report.fault.as_ref().or(report.findings.first()) {
+        match report.failures().next() {
             None => Ok(()),
             Some(finding) => Err(emulated(finding.to_string())),
         }

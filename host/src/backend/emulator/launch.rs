@@ -240,8 +240,8 @@ fn max_instructions(step: &Step, k: u32) -> u64 {
 /// What is wrong with the kernel, if anything is: what ended the launch, or else the first finding that is no mere
 /// consequence. Where a barrier is missing, memory is read both too early and before it was written.
 fn worst(report: &Report) -> Option<&Finding> {
-    let findings = report.findings.iter().min_by_key(|finding| finding.kind == FindingKind::Uninitialized);
-    report.fault.as_ref().or(findings)
+    let key = |finding: &&Finding| (finding.rank, finding.kind == FindingKind::Uninitialized);
+    report.fault.as_ref().or(report.failures().min_by_key(key))
 }
 
 /// What of C the launches computed: a block computes the tile that [`Step::tile_of`] gives it, those that stream all that they complete.

@@ -5,7 +5,7 @@ use super::request::Request;
 use crate::check::{AccessKind, Discovery, Observed, What};
 use crate::counters::{Count, coalesce};
 use crate::exec::state::{Fault, Grid, Site, Warp};
-use crate::finding::{FindingKind, plural};
+use crate::finding::{FindingKind, Rank, plural};
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::memory::window;
 use crate::program::{Access, Pc};
@@ -83,9 +83,10 @@ impl Site {
             }
             let bytes = access.bytes();
             let alignment = bytes.next_power_of_two();
-            let request = Request { pc, kind, space, mask: same, addresses: offsets, bytes, alignment, remote };
+            let (addresses, semantics) = (offsets, access.semantics);
+            let request = Request { pc, kind, space, mask: same, addresses, bytes, alignment, remote, semantics };
             self.in_memory_of(remote, |site| {
-                let allowed = site.check(grid, warp, &request, count)?;
+                let allowed = site.check(grid, warp, &request, Some(access), count)?;
                 f(site, warp, &request, allowed);
                 if let Some(races) = grid.global_races.as_ref().filter(|_| space == Space::Global && allowed != 0) {
                     site.checks.global_done(races, &request.observed(warp, allowed));
@@ -97,12 +98,14 @@ impl Site {
         Ok(())
     }
 
-    /// Counts an access and shows it to the checkers. Returns the lanes whose access is valid.
+    /// Counts an access and shows it to the checkers. `stored` has the registers that a store writes, where they are single
+    /// elements. Returns the lanes whose access is valid.
     pub(crate) fn check(
         &mut self,
         grid: &Grid<'_>,
         warp: &Warp,
         request: &Request,
+        stored: Option<&Access>,
         count: &mut Count,
     ) -> Result<Mask, Fault> {
         let Request { pc, kind, space, ref addresses, bytes, .. } = *request;
@@ -136,11 +139,44 @@ impl Site {
         if space == Space::Global && kind.reads() && grid.checks.uninitialized {
             found.extend(forbidden_load(grid, &observed));
         }
-        for discovery in found {
+        if space == Space::Const && grid.checks.uninitialized {
+            found.extend(unset_constant(grid, &observed));
+        }
+        for mut discovery in found {
+            if let (What::Race { kind: AccessKind::Write, .. }, AccessKind::Write, Some(stored)) =
+                (&discovery.what, kind, stored)
+                && self.stores_the_same(grid, warp, request, stored, discovery.lane)
+            {
+                discovery.rank = Rank::Remark;
+            }
             self.report(grid, pc, warp.number, discovery);
         }
         Ok(mask)
     }
+
+    /// Whether a lane's store writes what is there already, from a lower lane of the same store if that has the address.
+    fn stores_the_same(&self, grid: &Grid<'_>, warp: &Warp, request: &Request, stored: &Access, lane: usize) -> bool {
+        let address = request.addresses[lane];
+        let before = request.mask & ((1 << lane) - 1);
+        let lower = lanes_of(before).filter(|&other| request.addresses[other] == address).last();
+        stored.elements.iter().enumerate().all(|(index, element)| {
+            let values = get(&warp.registers, element);
+            let mut there = [0u64; LANES];
+            let (offset, width) = (index as u64 * u64::from(stored.width), stored.width);
+            read(grid, self, warp, request, 1 << lane, offset, width, &mut there);
+            let mask = u64::MAX >> (64 - 8 * width.min(8));
+            let there = lower.map_or(there[lane], |lower| values[lower]);
+            values[lane] & mask == there & mask
+        })
+    }
+}
+
+/// The first lane that loads a constant which nobody has set.
+fn unset_constant(grid: &Grid<'_>, access: &Observed<'_>) -> Option<Discovery> {
+    let unset = |lane: usize| Some((lane, grid.constants.unset_at(access.addresses[lane], access.bytes)?));
+    let (lane, name) = lanes_of(access.mask).find_map(unset)?;
+    let what = What::Text(format!("reads `{name}`, a constant without an initial value that the launch has not set"));
+    Some(Discovery { kind: FindingKind::Uninitialized, rank: Rank::Warning, lane, other: None, what })
 }
 
 /// The first lane that loads what kernels must not read.
@@ -148,5 +184,6 @@ fn forbidden_load(grid: &Grid<'_>, access: &Observed<'_>) -> Option<Discovery> {
     let lane = lanes_of(access.mask).find(|&lane| grid.memory.forbids_load(access.addresses[lane]))?;
     let (bytes, address) = (plural(access.bytes, "byte"), access.addresses[lane]);
     let what = What::Text(format!("reads {bytes} of global memory at {address:#x} that it must not read"));
-    Some(Discovery { kind: FindingKind::Uninitialized, lane, other: None, what })
+    let (kind, rank) = (FindingKind::Uninitialized, Rank::Error);
+    Some(Discovery { kind, rank, lane, other: None, what })
 }

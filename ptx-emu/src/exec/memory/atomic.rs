@@ -33,6 +33,7 @@ impl Site {
                 .map(|e| Element { slot: e.a, rows: rows_of(atomic.width), sign_extend: false })
                 .collect(),
             is_strong: true,
+            semantics: atomic.semantics,
         };
         self.each_space(grid, warp, pc, &access, AccessKind::Atomic, mask, count, |site, warp, request, allowed| {
             for (index, element) in atomic.elements.iter().enumerate() {

@@ -58,7 +58,7 @@ impl Site {
             Space::Shared => self.shared.bytes.len(),
             Space::Local => grid.program.local_bytes as usize,
             Space::Param => grid.params.len(),
-            Space::Const => grid.program.image.constant.len(),
+            Space::Const => grid.constants.bytes.len(),
             Space::Global | Space::Generic => return why_missing(grid, address, bytes),
         } as u64;
         match address.checked_sub(size) {
@@ -97,7 +97,7 @@ fn out_of_bounds(grid: &Grid<'_>, site: &Site, request: &Request) -> Mask {
         Space::Shared => site.shared.bytes.len(),
         Space::Local => grid.program.local_bytes as usize,
         Space::Param => grid.params.len(),
-        Space::Const => grid.program.image.constant.len(),
+        Space::Const => grid.constants.bytes.len(),
         Space::Global | Space::Generic => {
             let allocation = grid.memory.find(low).ok();
             let is_in_bounds = |allocation: &Allocation, address: u64| {

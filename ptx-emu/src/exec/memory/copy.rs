@@ -12,7 +12,7 @@ use crate::exec::state::{Fault, Grid, PendingCopy, Site, Warp};
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::memory::Allocation;
 use crate::program::{Copy, CopySource, Pc};
-use crate::types::Space;
+use crate::types::{Semantics, Space};
 
 /// Bytes that a lane copies at most.
 const MAX_BYTES: usize = 16;
@@ -48,12 +48,23 @@ impl Site {
             bytes,
             alignment,
             remote: None,
+            semantics: Semantics::DEFAULT,
         };
         let mask = self.in_bounds(grid, warp, &write)?;
         let requested = sizes;
         for (size, lanes) in by_size(&requested, mask) {
             let (kind, space) = (AccessKind::Read, Space::Global);
-            let read = Request { pc, kind, space, mask: lanes, addresses: from, bytes: size, alignment, remote: None };
+            let read = Request {
+                pc,
+                kind,
+                space,
+                mask: lanes,
+                addresses: from,
+                bytes: size,
+                alignment,
+                remote: None,
+                semantics: Semantics::DEFAULT,
+            };
             let inside = self.in_bounds(grid, warp, &read)?;
             lanes_of(lanes & !inside).for_each(|lane| sizes[lane] = 0);
             self.count_read(grid, &read, inside, count);
@@ -119,10 +130,10 @@ impl Site {
         let PendingCopy { pc, ref from, ref to, ref sizes, bytes, ref since, .. } = *copy;
         let mut found = vec![];
         for (size, mask) in by_size(sizes, mask) {
-            let read = Observed { kind: AccessKind::Read, pc, warp, mask, addresses: from, bytes: size };
+            let read = Observed::weak(AccessKind::Read, pc, (warp, mask), from, size);
             found.append(&mut self.checks.global(grid.global_races.as_ref(), &read));
         }
-        let write = Observed { kind: AccessKind::Write, pc, warp, mask, addresses: to, bytes };
+        let write = Observed::weak(AccessKind::Write, pc, (warp, mask), to, bytes);
         found.append(&mut self.checks.shared_since(&write, since.as_ref(), Proxy::Generic));
         for discovery in found {
             self.report(grid, pc, warp, discovery);

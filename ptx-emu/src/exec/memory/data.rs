@@ -47,7 +47,7 @@ pub(crate) fn read(
     match request.space {
         Space::Shared => gather(&site.shared.bytes, addresses, offset, lanes, width, values),
         Space::Param => gather(grid.params, addresses, offset, lanes, width, values),
-        Space::Const => gather(&grid.program.image.constant, addresses, offset, lanes, width, values),
+        Space::Const => gather(&grid.constants.bytes, addresses, offset, lanes, width, values),
         Space::Local => {
             let bytes = u64::from(grid.program.local_bytes);
             let addresses = std::array::from_fn(|lane| addresses[lane] + lane as u64 * bytes);

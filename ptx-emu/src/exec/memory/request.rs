@@ -4,7 +4,7 @@ use crate::check::{AccessKind, Observed};
 use crate::exec::state::Warp;
 use crate::lanes::{LANES, Mask};
 use crate::program::Pc;
-use crate::types::Space;
+use crate::types::{Semantics, Space};
 
 /// An access of a warp's lanes.
 pub(crate) struct Request {
@@ -17,6 +17,7 @@ pub(crate) struct Request {
     pub bytes: u32,
     /// Required alignment.
     pub alignment: u32,
+    pub semantics: Semantics,
     /// Rank of the block whose shared memory it is, if another block's.
     pub remote: Option<usize>,
 }
@@ -24,7 +25,7 @@ pub(crate) struct Request {
 impl Request {
     /// The access as the checkers see it.
     pub(crate) fn observed(&self, warp: &Warp, mask: Mask) -> Observed<'_> {
-        let Self { pc, kind, ref addresses, bytes, .. } = *self;
-        Observed { kind, pc, warp: warp.number, mask, addresses, bytes }
+        let Self { pc, kind, ref addresses, bytes, semantics, .. } = *self;
+        Observed { kind, pc, warp: warp.number, mask, addresses, bytes, semantics }
     }
 }

@@ -161,7 +161,25 @@ impl Site {
                         return Ok(false);
                     }
                 }
-                Action::Fence | Action::Nop => pc += 1,
+                Action::Nop => pc += 1,
+                Action::Fence(scope) => {
+                    if mask != 0 {
+                        self.checks.fence(grid.global_races.as_ref(), warp.number, mask, *scope);
+                    }
+                    pc += 1;
+                }
+                Action::MaxRegisters(count) => {
+                    if mask != 0 {
+                        self.registers[warp.index] = (*count, pc);
+                    }
+                    pc += 1;
+                }
+                Action::MbarrierInitFence => {
+                    if mask != 0 {
+                        self.checks.fence_mbarriers(warp.number, mask);
+                    }
+                    pc += 1;
+                }
                 Action::ProxyFence => {
                     if mask != 0 {
                         self.checks.fence_proxy(warp.number, mask);
@@ -211,6 +229,12 @@ impl Site {
         match action {
             Action::BranchIndex(slot, targets) => {
                 let indices: [u32; LANES] = warp.registers.read(*slot);
+                let is_outside = |&lane: &usize| indices[lane] as usize >= targets.len();
+                if let Some(lane) = lanes_of(mask).find(is_outside).filter(|_| grid.checks.memory) {
+                    let what = format!("the index is {}, of {} targets", indices[lane], targets.len());
+                    let thread = warp.number * LANES + lane;
+                    return Err(self.finding(grid, FindingKind::Branch, pc, thread, what).into());
+                }
                 let target = |lane: usize| targets.get(indices[lane] as usize).copied().unwrap_or(pc + 1);
                 warp.splits[index].mask = lanes & !mask;
                 warp.splits[index].pc = pc + 1;
@@ -249,9 +273,8 @@ impl Site {
             }
             Action::Barrier(barrier) if mask != 0 => self.barrier_wait(grid, warp, index, barrier),
             Action::ClusterBarrier(barrier) if mask != 0 => self.cluster_barrier_wait(grid, warp, index, barrier),
-            Action::Converge(_, members) | Action::WarpBarrier(members) if mask != 0 => {
-                waits = self.converge(grid, warp, index, *members);
-            }
+            Action::Converge(converge) if mask != 0 => waits = self.converge(grid, warp, index, converge.members),
+            Action::WarpBarrier(members) if mask != 0 => waits = self.converge(grid, warp, index, *members),
             _ => warp.splits[index].pc = pc + 1,
         }
         // Waiting lanes are counted when they proceed.

@@ -4,7 +4,6 @@
 //! it. Between time slices, the shared memory of all blocks is in [`Cluster::memories`]. An access to another block's
 //! shared memory swaps the two for its duration.
 
-use super::workers::{Next, Workers};
 use crate::counters::Count;
 use crate::exec::state::{Block, Cluster, Fault, Grid, Round, Site};
 use crate::launch::BlockIndex;
@@ -16,12 +15,27 @@ const MAX_PRIORITY_CHANGES: u32 = 64;
 pub(crate) struct ClusterRunner {
     blocks: Vec<Block>,
     cluster: Cluster,
+    /// Since the last progress.
+    priority_changes: u32,
+}
+
+/// How a cluster stands after a time slice of each warp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Done,
+    /// It goes on; `progress`: other clusters may wait for what it did.
+    Runs {
+        progress: bool,
+    },
+    /// All warps wait, some of them for other clusters.
+    Waits,
 }
 
 impl ClusterRunner {
     pub(crate) fn new(grid: &Grid<'_>) -> Self {
         let blocks = grid.cluster_blocks();
-        Self { blocks: (0..blocks).map(|rank| Block::new(grid, rank)).collect(), cluster: Cluster::new(grid, blocks) }
+        let (cluster, priority_changes) = (Cluster::new(grid, blocks), 0);
+        Self { blocks: (0..blocks).map(|rank| Block::new(grid, rank)).collect(), cluster, priority_changes }
     }
 
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
@@ -32,60 +46,43 @@ impl ClusterRunner {
         self.blocks.iter_mut()
     }
 
-    /// Runs a cluster to completion or until the launch is stopped. `note`: whether to record the footprint in global
-    /// memory.
-    pub(crate) fn run(
-        &mut self,
-        grid: &Grid<'_>,
-        index: BlockIndex,
-        note: bool,
-        counts: &mut [Count],
-        (workers, worker): (&Workers, usize),
-    ) -> Result<(), Fault> {
+    /// Starts a cluster. `note`: whether to record the footprint in global memory.
+    pub(crate) fn start(&mut self, grid: &Grid<'_>, index: BlockIndex, note: bool) {
         self.cluster.start(grid, index);
         for (rank, block) in self.blocks.iter_mut().enumerate() {
             block.start(grid, grid.block_of(index, rank), note);
         }
-        let (mut idle_rounds, mut priority_changes) = (0, 0);
-        loop {
-            if grid.is_told_to_stop() {
-                workers.stop();
-                return Ok(());
+        self.priority_changes = 0;
+    }
+
+    /// Gives each warp a time slice.
+    pub(crate) fn step(&mut self, grid: &Grid<'_>, counts: &mut [Count]) -> Result<Step, Fault> {
+        let (mut is_done, mut round) = (true, Round::Nothing);
+        for rank in 0..self.blocks.len() {
+            if !self.blocks[rank].is_done() {
+                round = round.max(self.with(rank, |block| block.round(grid, counts))?);
+                is_done &= self.blocks[rank].is_done();
             }
-            let epoch = workers.epoch();
-            let (mut is_done, mut round) = (true, Round::Nothing);
-            for rank in 0..self.blocks.len() {
-                if !self.blocks[rank].is_done() {
-                    round = round.max(self.with(rank, |block| block.round(grid, counts))?);
-                    is_done &= self.blocks[rank].is_done();
-                }
+        }
+        match round {
+            _ if is_done => return Ok(Step::Done),
+            Round::Progress => self.priority_changes = 0,
+            // Lanes may wait for other lanes of their warp.
+            Round::Idle { .. } if self.priority_changes < MAX_PRIORITY_CHANGES && self.prioritise_others() => {
+                self.priority_changes += 1;
             }
-            match round {
-                _ if is_done => return Ok(()),
-                Round::Progress => {
-                    workers.progress();
-                    (idle_rounds, priority_changes) = (0, 0);
-                }
-                // Lanes may wait for other lanes of their warp.
-                Round::Idle { .. } if priority_changes < MAX_PRIORITY_CHANGES && self.prioritise_others() => {
-                    priority_changes += 1
-                }
-                Round::Idle { of_global: true } => {
-                    match workers.wait(worker, epoch, idle_rounds) {
-                        Next::TryAgain => idle_rounds += 1,
-                        Next::Stop => return Ok(()),
-                        Next::GiveUp => return Err(self.deadlock(grid)),
-                    }
-                    priority_changes = 0;
-                }
-                Round::Idle { of_global: false } => return Err(self.deadlock(grid)),
-                Round::Nothing => {
-                    if !(0..self.blocks.len()).any(|rank| self.with(rank, |block| block.proceed_without_lanes(grid))) {
-                        return Err(self.deadlock(grid));
-                    }
+            Round::Idle { of_global: true } => {
+                self.priority_changes = 0;
+                return Ok(Step::Waits);
+            }
+            Round::Idle { of_global: false } => return Err(self.deadlock(grid)),
+            Round::Nothing => {
+                if !(0..self.blocks.len()).any(|rank| self.with(rank, |block| block.proceed_without_lanes(grid))) {
+                    return Err(self.deadlock(grid));
                 }
             }
         }
+        Ok(Step::Runs { progress: round == Round::Progress })
     }
 
     fn prioritise_others(&mut self) -> bool {
@@ -104,7 +101,7 @@ impl ClusterRunner {
     }
 
     /// The fault of a cluster in which no thread can proceed.
-    fn deadlock(&mut self, grid: &Grid<'_>) -> Fault {
+    pub(crate) fn deadlock(&mut self, grid: &Grid<'_>) -> Fault {
         let mut waiting = (0..self.blocks.len()).filter(|&rank| !self.blocks[rank].is_done()).collect::<Vec<_>>();
         let first = if waiting.is_empty() { 0 } else { waiting.remove(0) };
         let mut fault = self.with(first, |block| block.deadlock(grid));

@@ -3,6 +3,7 @@
 mod block;
 mod cluster;
 mod grid;
+mod worker;
 mod workers;
 
 pub(crate) use grid::run;

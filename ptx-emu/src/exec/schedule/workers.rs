@@ -18,6 +18,8 @@ pub(crate) struct Workers {
     epoch: AtomicU64,
     /// By thread, the epoch in which it could not proceed.
     blocked_in: Vec<AtomicU64>,
+    /// By thread, whether there is no cluster left that it could begin.
+    has_none: Vec<AtomicBool>,
     stop: AtomicBool,
     next: AtomicUsize,
 }
@@ -29,7 +31,7 @@ pub(crate) enum Next {
     TryAgain,
     /// The launch has ended.
     Stop,
-    /// No host thread can proceed.
+    /// No host thread can proceed. One is told so at a time, as long as one may have clusters to begin.
     GiveUp,
 }
 
@@ -38,6 +40,7 @@ impl Workers {
         Self {
             epoch: AtomicU64::new(RUNS + 1),
             blocked_in: (0..threads).map(|_| AtomicU64::new(RUNS)).collect(),
+            has_none: (0..threads).map(|_| AtomicBool::new(false)).collect(),
             stop: AtomicBool::new(false),
             next: AtomicUsize::new(0),
         }
@@ -73,7 +76,8 @@ impl Workers {
         }
         self.blocked_in[worker].store(epoch, Ordering::SeqCst);
         let is_blocked = |other: &AtomicU64| matches!(other.load(Ordering::SeqCst), at if at == epoch || at == ENDED);
-        if self.blocked_in.iter().all(is_blocked) && self.epoch() == epoch {
+        let may_begin = self.none_is_left() || !self.has_none[worker].load(Ordering::SeqCst);
+        if may_begin && self.blocked_in.iter().all(is_blocked) && self.advance(epoch) {
             return Next::GiveUp;
         }
         if times < SPINS {
@@ -84,8 +88,24 @@ impl Workers {
         Next::TryAgain
     }
 
+    /// Ends that epoch. Returns false if something has ended it before.
+    fn advance(&self, epoch: u64) -> bool {
+        self.epoch.compare_exchange(epoch, epoch + 1, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    /// A thread has no clusters left to begin. Returns whether that holds for all.
+    pub(crate) fn has_none(&self, worker: usize) -> bool {
+        self.has_none[worker].store(true, Ordering::SeqCst);
+        self.none_is_left()
+    }
+
+    fn none_is_left(&self) -> bool {
+        self.has_none.iter().all(|none| none.load(Ordering::SeqCst))
+    }
+
     /// A thread has ended.
     pub(crate) fn end(&self, worker: usize) {
+        self.has_none[worker].store(true, Ordering::SeqCst);
         self.blocked_in[worker].store(ENDED, Ordering::SeqCst);
         self.progress();
     }
@@ -106,7 +126,14 @@ mod tests {
         let epoch = workers.epoch();
         assert_eq!(workers.wait(b, epoch, 0), Next::TryAgain);
         assert_eq!(workers.wait(a, epoch, 0), Next::GiveUp);
+        assert_eq!(workers.wait(b, epoch, 0), Next::TryAgain, "the other looks for clusters to begin");
+        assert!(!workers.has_none(a));
+        let epoch = workers.epoch();
+        assert_eq!(workers.wait(b, epoch, 0), Next::TryAgain);
+        assert_eq!(workers.wait(a, epoch, 0), Next::TryAgain, "it had none");
+        assert_eq!(workers.wait(b, epoch, 0), Next::GiveUp, "this one may have some");
         workers.end(b);
+        assert!(workers.has_none(a));
         assert_eq!(workers.wait(a, workers.epoch(), 0), Next::GiveUp, "nobody else is there");
         workers.stop();
         assert_eq!(workers.wait(a, workers.epoch(), 0), Next::Stop);

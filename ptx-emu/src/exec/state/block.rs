@@ -11,7 +11,7 @@ use super::patterns::Memo;
 use super::warp::Warp;
 use crate::check::BlockChecks;
 use crate::counters::Count;
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{Finding, FindingKind, Rank};
 use crate::program::Pc;
 
 /// The finding that ends a launch early.
@@ -33,19 +33,19 @@ pub(crate) struct Site {
     pub rank: usize,
     pub checks: BlockChecks,
     pub barriers: [BarrierState; BARRIERS],
+    /// By warp, registers of a thread since `setmaxnreg`, and that instruction; 0 before.
+    pub registers: Vec<(u32, Pc)>,
     /// By warp, the MMAs in flight.
     pub mmas: Vec<MmaQueue>,
     /// Threads that have not exited the kernel.
     pub live: u32,
-    /// First thread that exited, and its instruction.
-    pub exited: Option<(usize, Pc)>,
     /// Instructions executed, and those of them spent polling.
     pub instructions: u64,
     pub idle_instructions: u64,
     /// Counts before each instruction of a time slice that may turn out to be polling.
     pub counted: Option<Vec<(Pc, Count)>>,
     pub findings: Vec<Finding>,
-    pub known: HashSet<(FindingKind, Pc, Option<Pc>)>,
+    pub known: HashSet<(FindingKind, Rank, Pc, Option<Pc>)>,
     pub patterns: Memo,
     /// Footprint in global memory, where it is recorded.
     pub footprint: Option<Footprint>,
@@ -61,9 +61,9 @@ impl Block {
             rank,
             checks: BlockChecks::new(grid.checks, grid.program, grid.warps(), rank),
             barriers: Default::default(),
+            registers: vec![],
             mmas: vec![],
             live: 0,
-            exited: None,
             instructions: 0,
             idle_instructions: 0,
             counted: None,
@@ -92,9 +92,11 @@ impl Block {
         self.site.index = index;
         self.site.checks.start();
         self.site.barriers = Default::default();
+        self.site.registers.clear();
+        self.site.registers.resize(grid.warps(), (0, 0));
         self.site.mmas.clear();
         self.site.mmas.resize_with(grid.warps(), MmaQueue::default);
-        (self.site.live, self.site.exited) = (grid.threads(), None);
+        self.site.live = grid.threads();
         (self.site.instructions, self.site.idle_instructions) = (0, 0);
         self.warps.iter_mut().for_each(|warp| warp.start(grid, index));
     }

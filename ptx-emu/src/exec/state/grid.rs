@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use crate::check::{Checks, GlobalRaces};
 use crate::finding::Thread;
 use crate::lanes::LANES;
-use crate::launch::BlockIndex;
+use crate::launch::{BlockIndex, Constants};
 use crate::memory::GlobalMemory;
 use crate::program::Program;
 
@@ -16,6 +16,7 @@ pub(crate) struct Grid<'a> {
     pub memory: &'a GlobalMemory,
     /// The kernel's parameters, as bytes.
     pub params: &'a [u8],
+    pub constants: &'a Constants,
     /// Blocks, and threads of a block, by dimension.
     pub grid: [u32; 3],
     pub block: [u32; 3],
@@ -23,6 +24,8 @@ pub(crate) struct Grid<'a> {
     pub cluster: [u32; 3],
     pub dynamic_shared: u32,
     pub sm_count: u32,
+    /// Clusters that run side by side where they wait for each other.
+    pub resident_clusters: usize,
     pub checks: Checks,
     /// The race checker of global memory, if enabled.
     pub global_races: Option<GlobalRaces>,

@@ -79,6 +79,10 @@ impl Poll {
             self.is_idle = true;
             return true;
         }
+        if self.is_idle {
+            // Memory has changed: a new cycle begins.
+            self.visits = 2;
+        }
         // Finds cycles of any length: R. P. Brent, "An improved Monte Carlo factorization algorithm".
         if self.visits >= 2 && self.visits.is_power_of_two() {
             self.snapshot.rows.clone_from(&registers.rows);

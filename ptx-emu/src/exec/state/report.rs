@@ -3,7 +3,7 @@
 use super::block::Site;
 use super::grid::Grid;
 use crate::check::{AccessKind, Discovery, What};
-use crate::finding::{Finding, FindingKind, plural};
+use crate::finding::{Finding, FindingKind, Rank, plural};
 use crate::lanes::LANES;
 use crate::program::Pc;
 use crate::types::Space;
@@ -26,6 +26,7 @@ impl Site {
         let thread = grid.thread_of(grid.cluster_of(self.index), thread);
         Finding {
             kind,
+            rank: Rank::Error,
             line: instruction.line,
             other: None,
             instruction: instruction.mnemonic.to_string(),
@@ -36,13 +37,21 @@ impl Site {
 
     /// Records a discovery once per instruction. `warp` is the index in the cluster.
     pub(crate) fn report(&mut self, grid: &Grid<'_>, pc: Pc, warp: usize, discovery: Discovery) {
-        let Discovery { kind, lane, other, what } = discovery;
-        if self.findings.len() >= MAX_FINDINGS || !self.known.insert((kind, pc, other)) {
+        let Discovery { kind, rank, lane, other, what } = discovery;
+        if self.findings.len() >= MAX_FINDINGS || !self.known.insert((kind, rank, pc, other)) {
             return;
         }
         let other_line = other.map(|other| grid.program.instructions[other].line);
         let what = match what {
             What::Text(text) => text,
+            What::NoInitFence { address, thread } => {
+                let line = other_line.unwrap_or_default();
+                let thread = grid.thread_of(grid.cluster_of(self.index), thread);
+                format!(
+                    "it completes on the mbarrier at {address:#x}; neither `fence.mbarrier_init` nor `fence.proxy.async` \
+                     follows its initialisation by {thread} in line {line}"
+                )
+            }
             What::NoFence { address, bytes, thread } => {
                 let other = &grid.program.instructions[other.unwrap_or(pc)];
                 let thread = grid.thread_of(grid.cluster_of(self.index), thread);
@@ -52,7 +61,17 @@ impl Site {
                      line {line}, `{mnemonic}`"
                 )
             }
-            What::Race { space, address, bytes, thread, cluster, kind } => {
+            What::NonCoherent { address, bytes, thread, cluster } => {
+                let other = &grid.program.instructions[other.unwrap_or(pc)];
+                let index = cluster.map_or(grid.cluster_of(self.index), |number| grid.cluster_index(number));
+                let (thread, bytes) = (grid.thread_of(index, thread), plural(bytes, "byte"));
+                format!(
+                    "{bytes} of global memory at {address:#x}, which `.nc` takes for read-only; {thread} wrote it in \
+                     line {}, `{}`",
+                    other.line, other.mnemonic
+                )
+            }
+            What::Race { space, address, bytes, thread, cluster, kind, is_observed, .. } => {
                 let did = match kind {
                     AccessKind::Read => "read",
                     AccessKind::Write => "write",
@@ -65,27 +84,33 @@ impl Site {
                 let thread = grid.thread_of(cluster.map_or(index, |number| grid.cluster_index(number)), thread);
                 let [x, y, z] = thread.thread;
                 let who = if thread.block == own { format!("thread ({x}, {y}, {z})") } else { thread.to_string() };
-                let rank = self.checks.memory.rank();
+                let block = self.checks.memory.rank();
                 let of = match space {
-                    Space::Shared if grid.rank(own) != rank => format!(" of {}", grid.peer_block(own, rank)),
+                    Space::Shared if grid.rank(own) != block => format!(" of {}", grid.peer_block(own, block)),
                     _ => String::new(),
                 };
                 let bytes = plural(bytes, "byte");
+                let why = match rank {
+                    Rank::Remark => ", which stores the same value",
+                    _ if is_observed => ": no fence follows the relaxed read of what that released",
+                    _ => "",
+                };
                 format!(
                     "{bytes} of {space} memory{of} at {address:#x}; nothing orders it after the {did} by {who} in line \
-                     {}, `{}`",
+                     {}, `{}`{why}",
                     other.line, other.mnemonic
                 )
             }
         };
-        let finding = Finding { other: other_line, ..self.finding(grid, kind, pc, warp * LANES + lane, what) };
+        let finding = Finding { rank, other: other_line, ..self.finding(grid, kind, pc, warp * LANES + lane, what) };
         self.findings.push(finding);
     }
 
     /// Reports a misused barrier, if barriers are checked.
     pub(crate) fn complain(&mut self, grid: &Grid<'_>, Origin { warp, lane, pc }: Origin, what: String) {
         if grid.checks.barriers {
-            let discovery = Discovery { kind: FindingKind::Barrier, lane, other: None, what: What::Text(what) };
+            let (kind, rank, what) = (FindingKind::Barrier, Rank::Error, What::Text(what));
+            let discovery = Discovery { kind, rank, lane, other: None, what };
             self.report(grid, pc, warp, discovery);
         }
     }

@@ -71,7 +71,7 @@ impl Site {
         } else {
             (warp.splits[index].pc, warp.splits[index].wait) = (pc + 1, Wait::Nothing);
         }
-        self.try_complete(grid, id);
+        self.try_complete(id);
         self.release(grid, warp);
     }
 
@@ -97,18 +97,11 @@ impl Site {
         self.complain(grid, Origin { warp, lane, pc }, what);
     }
 
-    fn try_complete(&mut self, grid: &Grid<'_>, id: usize) {
-        let barrier = &self.barriers[id];
-        let (first, is_for_all) = (barrier.first, barrier.expected == 0);
-        let Some(waiters) = self.barriers[id].try_complete(self.live) else { return };
-        self.checks.open(id, waiters);
-        let (Some((thread, pc)), Some((exited, at)), true) = (first, self.exited, is_for_all) else { return };
-        let [x, y, z] = grid.thread(exited as u32);
-        let line = grid.program.instructions[at].line;
-        let count = grid.threads() - self.live;
-        let what =
-            format!("{count} threads do not arrive here: the first, thread ({x}, {y}, {z}), exited in line {line}");
-        self.complain(grid, Origin { warp: thread / LANES, lane: thread % LANES, pc }, what);
+    fn try_complete(&mut self, id: usize) {
+        let is_for_all = self.barriers[id].expected == 0;
+        if let Some(waiters) = self.barriers[id].try_complete(self.live) {
+            self.checks.open(id, waiters, is_for_all);
+        }
     }
 
     /// Lanes exit: nothing waits for them any more.
@@ -120,10 +113,13 @@ impl Site {
         }
         self.abandon_copies(grid, warp, mask);
         self.live -= mask.count_ones();
+        if self.live == 0 && grid.checks.barriers {
+            self.check_registers(grid, warp.number - warp.index);
+        }
+        self.checks.exit(warp.number, self.cluster.phase);
         self.exit_cluster(&warp.arrivals, mask);
-        self.exited.get_or_insert((warp.index * LANES + mask.trailing_zeros() as usize, pc));
         warp.exit(index, mask);
-        (0..BARRIERS).for_each(|id| self.try_complete(grid, id));
+        (0..BARRIERS).for_each(|id| self.try_complete(id));
         let live = warp.live();
         for split in &mut warp.splits {
             // These lanes check again.

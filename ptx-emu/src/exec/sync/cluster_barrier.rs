@@ -24,7 +24,7 @@ impl Site {
         if !barrier.waits {
             lanes_of(mask).for_each(|lane| warp.arrivals[lane] = phase + 1);
             let is_first = std::mem::replace(&mut self.cluster.next, phase + 1) != phase + 1;
-            self.checks.arrive_at_cluster(warp.number, phase, is_first);
+            self.checks.arrive_at_cluster(warp.number, phase, is_first, barrier.is_relaxed);
             self.cluster.arrived += mask.count_ones();
             (warp.splits[index].pc, warp.splits[index].wait) = (pc + 1, Wait::Nothing);
             self.cluster.try_complete();

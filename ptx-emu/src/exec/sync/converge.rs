@@ -1,8 +1,10 @@
 //! Instructions that named lanes of a warp execute together: `bar.warp.sync`, shuffles and votes with a member mask.
 
+use crate::check::{Discovery, What};
 use crate::exec::state::{Grid, Origin, Site, Split, Wait, Warp};
+use crate::finding::{FindingKind, Rank};
 use crate::lanes::{LANES, Mask, Slot, lanes_of};
-use crate::program::{Action, Pc};
+use crate::program::{Action, Pc, Source};
 
 impl Site {
     /// Lanes reach an instruction with a member mask. Returns those that must wait.
@@ -58,7 +60,15 @@ impl Site {
     /// Executes the instruction for lanes that have converged.
     pub(crate) fn run_together(&mut self, grid: &Grid<'_>, warp: &mut Warp, pc: Pc, mask: Mask) {
         match &grid.program.instructions[pc].action {
-            Action::Converge(compute, _) => compute(&mut warp.registers, mask),
+            Action::Converge(converge) => {
+                if let Some(source) = converge.source.filter(|_| grid.checks.barriers) {
+                    self.check_source(grid, warp, pc, mask, source);
+                }
+                (converge.compute)(&mut warp.registers, mask);
+                if converge.orders {
+                    self.checks.warp_synced(warp.number, mask, warp.live());
+                }
+            }
             _ => {
                 self.checks.warp_synced(warp.number, mask, warp.live());
                 for split in warp.splits.iter_mut().filter(|split| split.pc != pc && split.mask & mask != 0) {
@@ -66,6 +76,19 @@ impl Site {
                 }
             }
         }
+    }
+}
+
+impl Site {
+    /// Finds the first lane that shuffles from one that does not take part: what it reads is undefined.
+    fn check_source(&mut self, grid: &Grid<'_>, warp: &Warp, pc: Pc, mask: Mask, Source { shuffle, b, c }: Source) {
+        let [b, c]: [[u32; LANES]; 2] = [b, c].map(|slot| warp.registers.read(slot));
+        let source = |lane: usize| shuffle.source(lane as u32, b[lane], c[lane]).filter(|from| mask >> from & 1 == 0);
+        let Some((lane, from)) = lanes_of(mask).find_map(|lane| Some((lane, source(lane)?))) else { return };
+        let why = if warp.live() >> from & 1 == 0 { "does not run" } else { "does not take part" };
+        let (kind, rank, other) = (FindingKind::Shuffle, Rank::Warning, None);
+        let what = What::Text(format!("reads a value of lane {from}, which {why}"));
+        self.report(grid, pc, warp.number, Discovery { kind, rank, lane, other, what });
     }
 }
 

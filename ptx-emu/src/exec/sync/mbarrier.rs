@@ -6,7 +6,7 @@ use crate::exec::state::{Fault, Grid, Origin, Site, Warp};
 use crate::lanes::{LANES, Mask, Slot, lanes_of};
 use crate::ops::mbarrier::Mbarrier as State;
 use crate::program::{Mbarrier, MbarrierKind, Pc, Phase};
-use crate::types::Space;
+use crate::types::{Semantics, Space};
 
 /// Bytes of an mbarrier.
 const BYTES: u32 = 8;
@@ -32,7 +32,17 @@ impl Site {
         while rest != 0 {
             let mut offsets = addresses;
             let (remote, same) = self.same_block(&mut offsets, rest);
-            let request = Request { pc, kind, space, mask: same, addresses: offsets, bytes, alignment, remote };
+            let request = Request {
+                pc,
+                kind,
+                space,
+                mask: same,
+                addresses: offsets,
+                bytes,
+                alignment,
+                remote,
+                semantics: Semantics::DEFAULT,
+            };
             changes |= self.in_memory_of(remote, |site| site.mbarrier_here(grid, warp, &barrier.kind, &request))?;
             rest &= !same;
         }
@@ -70,9 +80,12 @@ impl Site {
             }
             _ => {}
         }
-        let observed = Observed { kind, pc, warp: warp.number, mask, addresses, bytes };
+        let observed = Observed::weak(kind, pc, (warp.number, mask), addresses, bytes);
         for discovery in self.checks.mbarrier(&observed) {
             self.report(grid, pc, warp.number, discovery);
+        }
+        if matches!(barrier, MbarrierKind::Init(_)) {
+            self.checks.mbarriers_initialised(&observed);
         }
         let mut past = 0;
         for lane in lanes_of(mask) {

@@ -6,3 +6,4 @@ mod converge;
 mod deadlock;
 mod mbarrier;
 mod polling;
+mod registers;

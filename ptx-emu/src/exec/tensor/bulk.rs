@@ -12,7 +12,7 @@ use crate::finding::FindingKind;
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::memory::{Run, Swizzle, window};
 use crate::program::{Bulk, BulkEnd, Pc};
-use crate::types::Space;
+use crate::types::{Semantics, Space};
 
 /// The race checker of global memory takes accesses within one page of this size.
 const PAGE: u64 = 1 << 10;
@@ -133,7 +133,8 @@ impl Site {
         let PendingBulk { pc, lane, end, copy: BulkCopy { shared, rows, pitch, alignment, .. }, .. } = bulk;
         let is_in_bounds = |kind, address, bytes, alignment| {
             let (space, mask, addresses) = (Space::Shared, 1 << lane, [address; LANES]);
-            let request = Request { pc, kind, space, mask, addresses, bytes, alignment, remote };
+            let request =
+                Request { pc, kind, space, mask, addresses, bytes, alignment, remote, semantics: Semantics::DEFAULT };
             self.in_bounds(grid, warp, &request).map(|mask| mask != 0)
         };
         let is_in_bounds = match end {
@@ -144,6 +145,11 @@ impl Site {
             End::Group(_) => is_in_bounds(AccessKind::Read, shared, rows * pitch, alignment)?,
         };
         if is_in_bounds {
+            if let End::Barrier(barrier) = end
+                && let Some(discovery) = self.checks.completes_on(barrier, lane)
+            {
+                self.report(grid, pc, warp.number, discovery);
+            }
             self.shared.bulk.push(bulk);
         }
         Ok(())
@@ -161,7 +167,17 @@ impl Site {
         let kind = if matches!(end, BulkEnd::Group) { AccessKind::Write } else { AccessKind::Read };
         for &Run { global, bytes, .. } in copy.runs.iter() {
             let (space, mask, addresses) = (Space::Global, 1 << lane, [global; LANES]);
-            let request = Request { pc, kind, space, mask, addresses, bytes, alignment: 1, remote: None };
+            let request = Request {
+                pc,
+                kind,
+                space,
+                mask,
+                addresses,
+                bytes,
+                alignment: 1,
+                remote: None,
+                semantics: Semantics::DEFAULT,
+            };
             if self.in_bounds(grid, warp, &request)? == 0 {
                 return Ok(false);
             }
@@ -217,14 +233,14 @@ impl Site {
             while global < end {
                 let next = end.min((global + 1).next_multiple_of(PAGE));
                 let (addresses, bytes) = ([global; LANES], (next - global) as u32);
-                let access = Observed { kind: of_global, pc, warp, mask, addresses: &addresses, bytes };
+                let access = Observed::weak(of_global, pc, (warp, mask), &addresses, bytes);
                 found.append(&mut self.checks.global_since(grid.global_races.as_ref(), &access, since, how));
                 global = next;
             }
         }
         for (address, bytes) in copy.chunks() {
             let addresses = [address; LANES];
-            let access = Observed { kind: of_shared, pc, warp, mask, addresses: &addresses, bytes };
+            let access = Observed::weak(of_shared, pc, (warp, mask), &addresses, bytes);
             found.append(&mut self.checks.shared_since(&access, since, how));
         }
         for discovery in found {

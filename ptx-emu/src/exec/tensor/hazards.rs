@@ -3,7 +3,7 @@
 
 use crate::check::{Discovery, What};
 use crate::exec::state::{Flight, Grid, RegisterState, Site, Warp};
-use crate::finding::FindingKind;
+use crate::finding::{FindingKind, Rank};
 use crate::lanes::Mask;
 use crate::program::{Action, Pc, Touch, Wgmma};
 
@@ -60,7 +60,8 @@ impl Site {
             let name = &grid.program.watched[number as usize];
             let (other, what) = hazard.text(grid, name);
             let lane = mask.trailing_zeros() as usize;
-            let discovery = Discovery { kind: FindingKind::Race, lane, other, what: What::Text(what) };
+            let (kind, rank) = (FindingKind::Race, Rank::Error);
+            let discovery = Discovery { kind, rank, lane, other, what: What::Text(what) };
             self.report(grid, pc, warp.number, discovery);
         }
     }

@@ -6,7 +6,7 @@ use crate::exec::memory::{Request, shared};
 use crate::exec::state::{Fault, Grid, Origin, Site, Warp};
 use crate::lanes::{ALL_LANES, LANES, Mask, lanes_of};
 use crate::program::{Matrices, Pc};
-use crate::types::Space;
+use crate::types::{Semantics, Space};
 
 /// Rows of a matrix and elements of a row; bytes of a row.
 const SIZE: usize = 8;
@@ -36,8 +36,18 @@ impl Site {
         let rows = mask & ALL_LANES >> (LANES - SIZE * access.registers.len());
         let kind = if access.is_store { AccessKind::Write } else { AccessKind::Read };
         let (space, bytes, alignment) = (Space::Shared, ROW_BYTES, ROW_BYTES);
-        let request = Request { pc, kind, space, mask: rows, addresses, bytes, alignment, remote: None };
-        let allowed = if rows == 0 { 0 } else { self.check(grid, warp, &request, count)? };
+        let request = Request {
+            pc,
+            kind,
+            space,
+            mask: rows,
+            addresses,
+            bytes,
+            alignment,
+            remote: None,
+            semantics: Semantics::DEFAULT,
+        };
+        let allowed = if rows == 0 { 0 } else { self.check(grid, warp, &request, None, count)? };
         let mut matrices = [MatrixRow::default(); LANES];
         if access.is_store {
             for (slot, matrix) in access.registers.iter().zip(matrices.as_chunks_mut().0) {

@@ -8,7 +8,7 @@ use crate::finding::FindingKind;
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::memory::{MAP_ALIGNMENT, MAP_BYTES, TensorMap, window};
 use crate::program::{BulkEnd, Pc, Tensor};
-use crate::types::Space;
+use crate::types::{Semantics, Space};
 
 /// Alignment of a box in shared memory.
 const BOX_ALIGNMENT: u32 = 128;
@@ -69,7 +69,8 @@ impl Site {
     ) -> Result<Option<TensorMap>, Fault> {
         let (kind, mask, addresses, bytes) = (AccessKind::Read, 1 << lane, [address; LANES], MAP_BYTES as u32);
         let alignment = MAP_ALIGNMENT;
-        let request = Request { pc, kind, space, mask, addresses, bytes, alignment, remote: None };
+        let request =
+            Request { pc, kind, space, mask, addresses, bytes, alignment, remote: None, semantics: Semantics::DEFAULT };
         if self.in_bounds(grid, warp, &request)? == 0 {
             return Ok(None);
         }
@@ -77,7 +78,7 @@ impl Site {
         for (at, word) in (address..).step_by(8).zip(map.as_chunks_mut().0) {
             *word = match space {
                 Space::Param => get_bytes(grid.params, at, 8),
-                Space::Const => get_bytes(&grid.program.image.constant, at, 8),
+                Space::Const => get_bytes(&grid.constants.bytes, at, 8),
                 Space::Global => grid
                     .memory
                     .find(at)

@@ -207,7 +207,7 @@ impl Site {
             for chunk in addresses.chunks(LANES) {
                 let addresses = std::array::from_fn(|lane| chunk.get(lane).copied().unwrap_or(0));
                 let mask = ALL_LANES >> (LANES - chunk.len());
-                let access = Observed { kind, pc, warp, mask, addresses: &addresses, bytes };
+                let access = Observed::weak(kind, pc, (warp, mask), &addresses, bytes);
                 let how = Proxy::Async { signalled: false };
                 found.append(&mut self.checks.shared_since(&access, since.as_ref(), how));
             }

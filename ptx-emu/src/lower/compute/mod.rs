@@ -25,6 +25,8 @@ mod tests_fuzz;
 mod tests_warp;
 mod warp;
 
+pub(super) use warp::shuffle_source;
+
 use super::Unsupported;
 use super::opcode::Opcode;
 use super::operands::Operands;

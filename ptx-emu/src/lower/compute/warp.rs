@@ -6,6 +6,7 @@ use super::logic::pred_result;
 use super::{Compute, Opcode, Operands, Unsupported, d_ab, no_such_type, single_type};
 use crate::lanes::{ALL_LANES, LANES, Lane, Mask, PredSlot, Registers, Slot, lanes_of, lanes_where};
 use crate::ops::shuffle::{Shuffle, reduce, reduce_float, reduction};
+use crate::program::Source;
 use crate::syntax::Operand;
 use crate::types::Type;
 
@@ -47,18 +48,27 @@ fn with_predicate(o: &Operands<'_>, ty: Type) -> Result<(Slot, Option<PredSlot>)
     }
 }
 
+/// The mode of a shuffle.
+fn mode(op: &Opcode<'_>) -> Option<Shuffle> {
+    let modes = [("up", Shuffle::Up), ("down", Shuffle::Down), ("bfly", Shuffle::Butterfly), ("idx", Shuffle::Index)];
+    modes.into_iter().find(|(name, _)| op.has(name)).map(|(name, mode)| {
+        op.take(name);
+        mode
+    })
+}
+
+/// Which lanes a shuffle reads; `None` for other instructions.
+pub(in crate::lower) fn shuffle_source(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Source>, Unsupported> {
+    let Some(shuffle) = mode(op).filter(|_| op.name() == "shfl") else { return Ok(None) };
+    Ok(Some(Source { shuffle, b: o.src(2, Type::B32)?, c: o.src(3, Type::B32)? }))
+}
+
 fn shfl(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupported> {
     let ty = single_type(op)?;
     if ty != Type::B32 {
         return Err(no_such_type(op, ty));
     }
-    let shuffle = match op.take_first(&["up", "down", "bfly", "idx"]) {
-        Some("up") => Shuffle::Up,
-        Some("down") => Shuffle::Down,
-        Some("bfly") => Shuffle::Butterfly,
-        Some(_) => Shuffle::Index,
-        None => return Err(Unsupported::new("shfl needs .up, .down, .bfly or .idx")),
-    };
+    let shuffle = mode(op).ok_or_else(|| Unsupported::new("shfl needs .up, .down, .bfly or .idx"))?;
     // The member mask equals the active lanes.
     let operands = if op.take("sync") { 5 } else { 4 };
     o.expect(operands)?;
