@@ -119,7 +119,8 @@ impl Function {
 }
 
 impl Launch {
-    /// Runs the kernel, and lets the device's time go on by what is predicted for it.
+    /// Runs the kernel, and lets the device's time go on by what is predicted for it. As on a GPU, not this call but one that waits
+    /// for it says what the kernel did wrong.
     pub fn run(&self, machine: &mut Machine) -> Answer {
         let Self { kernel, launch } = self;
         let report = kernel.launch(&mut machine.memory, launch).map_err(|error| {
@@ -131,13 +132,8 @@ impl Launch {
         if let Some(prediction) = predict(machine.device, &report.counters, report.blocks, &resources) {
             machine.now_ms += prediction.time_ms;
         }
-        match verdict(kernel, &report) {
-            Some(status) => {
-                machine.failed = Some(status);
-                Err(status)
-            }
-            None => Ok(()),
-        }
+        machine.pending = verdict(kernel, &report);
+        Ok(())
     }
 }
 
@@ -158,6 +154,7 @@ fn verdict(kernel: &Kernel, report: &Report) -> Option<CUresult> {
     let first = found.iter().find(|finding| finding.rank == Rank::Error)?;
     Some(match first.kind {
         FindingKind::OutOfBounds => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+        FindingKind::Assertion => CUresult::CUDA_ERROR_ASSERT,
         FindingKind::Misaligned => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
         FindingKind::Runaway | FindingKind::Deadlock => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
         _ => CUresult::CUDA_ERROR_LAUNCH_FAILED,

@@ -7,7 +7,7 @@
 //!
 //! Variables:
 //! - `PTX_EMU_DEVICE`: the device, such as `h200` (which it is by default) or `a100`.
-//! - `PTX_EMU_CHECK=all`: kernels run under all checkers, and a finding ends the context as a fault does. Unset: accesses out of bounds and
+//! - `PTX_EMU_CHECK=all`: kernels run under all checkers, and an error that they find ends the context as a fault does. Unset: accesses out of bounds and
 //!   misaligned ones are found, and what always ends a launch.
 //!
 //! Modules are PTX text. What is not here: machine code, textures and surfaces, managed and mapped memory, addresses of variables in modules

@@ -57,7 +57,9 @@ pub struct Machine {
     pub executables: Handles<Graph>,
     /// Time that kernels have taken, as modelled, in milliseconds.
     pub now_ms: f64,
-    /// What ended the contexts: every call that needs one returns it from then on.
+    /// What a kernel did wrong, which is not known before something waits for it: until then, nothing is done.
+    pub pending: Option<CUresult>,
+    /// The same once it is known: every call that needs a context returns it from then on.
     pub failed: Option<CUresult>,
     pub is_initialised: bool,
 }
@@ -86,6 +88,13 @@ pub fn in_context() -> Answer<MutexGuard<'static, Machine>> {
     if current().is_null() {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
+    machine.failed.map_or(Ok(machine), Err)
+}
+
+/// The same for calls that wait for what was enqueued: if that failed, it is known from here on.
+pub fn waited() -> Answer<MutexGuard<'static, Machine>> {
+    let mut machine = in_context()?;
+    machine.failed = machine.pending;
     machine.failed.map_or(Ok(machine), Err)
 }
 
@@ -129,6 +138,7 @@ impl Machine {
             graphs: Handles::default(),
             executables: Handles::default(),
             now_ms: 0.0,
+            pending: None,
             failed: None,
             is_initialised: false,
         }

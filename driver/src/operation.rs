@@ -41,8 +41,11 @@ impl Operation {
         }
     }
 
-    /// Does it.
+    /// Does it, unless a kernel before it failed.
     pub fn run(&self) -> Answer {
+        if in_context()?.pending.is_some() {
+            return Ok(());
+        }
         match self {
             Self::Launch(launch) => launch.run(&mut *in_context()?),
             // SAFETY: the program says that its memory is there.

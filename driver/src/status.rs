@@ -59,6 +59,7 @@ statuses! {
     CUDA_ERROR_ILLEGAL_ADDRESS "an illegal memory access was encountered";
     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES "too many resources requested for launch";
     CUDA_ERROR_LAUNCH_TIMEOUT "the launch timed out and was terminated";
+    CUDA_ERROR_ASSERT "device-side assert triggered";
     CUDA_ERROR_MISALIGNED_ADDRESS "misaligned address";
     CUDA_ERROR_LAUNCH_FAILED "unspecified launch failure";
     CUDA_ERROR_NOT_SUPPORTED "operation not supported";

@@ -74,6 +74,8 @@ pub enum FindingKind {
     Runaway,
     /// `trap`
     Trap,
+    /// CUDA's `assert` that failed.
+    Assertion,
     /// A `brx.idx` whose index has no target.
     Branch,
     /// A shuffle that reads a lane which does not take part.
@@ -96,6 +98,7 @@ impl FindingKind {
             Self::Deadlock => "deadlock",
             Self::Runaway => "runaway",
             Self::Trap => "trap",
+            Self::Assertion => "assertion",
             Self::Branch => "branch",
             Self::Shuffle => "shuffle",
             Self::Registers => "registers",

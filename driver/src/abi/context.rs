@@ -8,7 +8,7 @@ use super::functions;
 use super::pointers::{In, Out};
 use crate::attribute::PRIORITIES;
 use crate::handles::fresh;
-use crate::machine::{Machine, current, in_context, machine, with_contexts};
+use crate::machine::{Machine, current, in_context, machine, waited, with_contexts};
 use crate::status::Answer;
 
 /// Of `cuCtxGetLimit`: what is never exceeded here.
@@ -116,7 +116,7 @@ functions! {
         device.put(0)
     }
     fn cuCtxSynchronize() {
-        in_context()?.forbid_in_capture()
+        waited()?.forbid_in_capture()
     }
     fn cuCtxGetApiVersion(_context: CUcontext, version: Out<c_uint>) {
         version.put(API_VERSION)

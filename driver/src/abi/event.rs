@@ -7,7 +7,7 @@ use cudarc::driver::sys::{CUevent, CUresult, CUstream};
 use super::functions;
 use super::pointers::Out;
 use crate::capture::submit;
-use crate::machine::{Event, in_context};
+use crate::machine::{Event, in_context, waited};
 use crate::operation::Operation;
 use crate::status::Answer;
 
@@ -27,14 +27,14 @@ fn record(event: CUevent, stream: CUstream) -> Answer {
 
 /// That of a query: what was recorded is done.
 fn query(event: CUevent) -> Answer {
-    match in_context()?.events.get(event)?.capture {
+    match waited()?.events.get(event)?.capture {
         Some(_) => Err(CUresult::CUDA_ERROR_CAPTURED_EVENT),
         None => Ok(()),
     }
 }
 
 fn elapsed(ms: Out<f32>, start: CUevent, end: CUevent) -> Answer {
-    let machine = in_context()?;
+    let machine = waited()?;
     let time = |event| {
         let Event { flags, time_ms, .. } = machine.events.get(event)?;
         time_ms.filter(|_| flags & DISABLE_TIMING == 0).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)

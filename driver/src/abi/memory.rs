@@ -9,7 +9,7 @@ use super::functions;
 use super::pointers::{In, Out};
 use crate::capture::submit;
 use crate::copy::{Copy, Fill, Rows, is_of_device};
-use crate::machine::{current, in_context};
+use crate::machine::{current, in_context, waited};
 use crate::operation::Operation;
 use crate::status::{Answer, unsupported};
 
@@ -37,7 +37,8 @@ fn rows(copy: Copy, stream: Option<CUstream>) -> Answer {
     if stream.is_none() {
         in_context()?.forbid_in_capture()?;
     }
-    submit(stream.unwrap_or(std::ptr::null_mut()), Operation::Copy(copy))
+    submit(stream.unwrap_or(std::ptr::null_mut()), Operation::Copy(copy))?;
+    if stream.is_none() { waited().map(drop) } else { Ok(()) }
 }
 
 fn fill(address: CUdeviceptr, value: u32, element: usize, count: usize, stream: Option<CUstream>) -> Answer {

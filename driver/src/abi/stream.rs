@@ -7,7 +7,7 @@ use cudarc::driver::sys::{CUcontext, CUevent, CUgraph, CUresult, CUstream};
 use super::functions;
 use super::pointers::Out;
 use crate::capture::{self, Mode};
-use crate::machine::{Stream, current, in_context};
+use crate::machine::{Stream, current, in_context, waited};
 use crate::status::Answer;
 
 /// Of `CUstreamCaptureStatus`.
@@ -17,7 +17,7 @@ const INVALIDATED: c_uint = 2;
 
 /// Waits for a stream, which has nothing left to do. One that is captured cannot be waited for.
 fn wait(stream: CUstream) -> Answer {
-    let mut guard = in_context()?;
+    let mut guard = waited()?;
     let machine = &mut *guard;
     let Some(number) = machine.stream(stream)?.capture else { return Ok(()) };
     machine.captures.get_mut(capture::handle(number))?.is_valid = false;

@@ -91,7 +91,7 @@ pub struct ExecArgs {
     #[arg(long, value_name = "NAME", default_value = DEVICES[0].slug, value_parser = device)]
     pub device: &'static Device,
 
-    /// Run its kernels under all checkers: a finding fails the launch
+    /// Run its kernels under all checkers: an error that they find fails what waits for the kernel
     #[arg(long)]
     pub check: bool,
 

@@ -40,7 +40,9 @@ impl Class {
         let space = match &instruction.action {
             Action::Load(access) | Action::Store(access) => Some(access.space),
             Action::Atomic(atomic) => Some(atomic.space),
-            Action::Branch(_) | Action::BranchIndex(..) | Action::Exit | Action::Trap => return Self::Branch,
+            Action::Branch(_) | Action::BranchIndex(..) | Action::Exit | Action::Trap | Action::Assert(_) => {
+                return Self::Branch;
+            }
             Action::Barrier(_)
             | Action::ClusterBarrier(_)
             | Action::WarpBarrier(_)

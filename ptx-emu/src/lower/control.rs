@@ -3,10 +3,11 @@
 
 use super::Unsupported;
 use super::access::take_scope;
+use super::flatten::ASSERTFAIL;
 use super::flow::Flow;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::program::{Action, Barrier, BarrierKind, ClusterBarrier, Reduced, Reduction};
+use crate::program::{Action, Assertion, Barrier, BarrierKind, ClusterBarrier, Reduced, Reduction};
 use crate::syntax::Instruction;
 use crate::types::Type;
 
@@ -28,6 +29,10 @@ pub(super) fn lower(
         }
         "exit" => Action::Exit,
         "trap" => Action::Trap,
+        ASSERTFAIL => {
+            let text = |index| o.src(index, Type::U64);
+            Action::Assert(Box::new(Assertion { texts: [text(0)?, text(1)?, text(2)?], line: o.src(3, Type::U32)? }))
+        }
         "bar" if op.take("warp") => {
             op.take("sync");
             Action::WarpBarrier(o.src(0, Type::B32)?)

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::{LowerError, Unsupported, shortened, size};
 use crate::syntax::{
-    Address, AddressBase, Body, Function, FunctionKind, Guard, Instruction, LabelId, Module, Operand, Param,
+    Address, AddressBase, Body, Function, FunctionKind, Guard, Instruction, LabelId, Module, Operand, Param, Register,
     RegisterId, Statement, Symbol, Variable, VariableId,
 };
-use crate::types::Space;
+use crate::types::{Space, Type};
 
 /// The size of a body after inlining, at most: far more than any kernel has, and a bound for call trees that grow
 /// exponentially.
@@ -15,6 +15,9 @@ const MAX_SIZE: usize = 8_000_000;
 
 /// Calls within calls, at most: inlining recurses.
 const MAX_DEPTH: usize = 256;
+
+/// The device's function behind CUDA's `assert`, which no module defines; and the instruction that calls of it become.
+pub(super) const ASSERTFAIL: &str = "__assertfail";
 
 /// The body of `kernel`, without calls. `.param` variables of calls become local ones.
 pub(super) fn flatten(module: &Module, kernel: &Function) -> Result<Body, LowerError> {
@@ -102,6 +105,10 @@ impl<'a> Flattener<'a> {
     /// Inlines the called function's body.
     fn call(&mut self, call: &Instruction) -> Result<(), CallError> {
         let (returns, name, params) = parts(&call.operands)?;
+        if let (ASSERTFAIL, [message, file, line, function, _]) = (name, params) {
+            self.fail_assertion(call, [message, file, function, line]);
+            return Ok(());
+        }
         let function = self.functions.get(name).copied().filter(|function| function.kind == FunctionKind::Device);
         let Some((function, body)) = function.and_then(|function| Some((function, function.body.as_ref()?))) else {
             return Err(
@@ -166,6 +173,25 @@ impl<'a> Flattener<'a> {
             }
         }
         passed
+    }
+
+    /// What CUDA's `assert` calls where it fails: the message, file, function and line go to an instruction of our own.
+    fn fail_assertion(&mut self, call: &Instruction, arguments: [&Operand; 4]) {
+        let operands = arguments.into_iter().zip([Type::U64, Type::U64, Type::U64, Type::U32]).map(|(argument, ty)| {
+            let Operand::Symbol { symbol, offset } = argument else { return argument.clone() };
+            self.out.registers.push(Register { name: ASSERTFAIL.to_owned(), ty });
+            let register = Operand::Register(RegisterId(self.out.registers.len() as u32 - 1));
+            let address = Address { base: AddressBase::Symbol(symbol.clone()), offset: *offset, coordinates: vec![] };
+            self.push(
+                call.line,
+                call.guard,
+                &["ld", "param", ty.name()],
+                vec![register.clone(), Operand::Address(address)],
+            );
+            register
+        });
+        let operands = operands.collect();
+        self.push(call.line, call.guard, &[ASSERTFAIL], operands);
     }
 
     fn new_label(&mut self) -> LabelId {

@@ -10,6 +10,9 @@ const ALIGNMENT: u64 = 256;
 /// Unmapped addresses after each allocation, so that an out-of-bounds access hits none.
 const GAP: u64 = 1 << 20;
 
+/// Bytes of a kernel's text that are read at most.
+const MAX_TEXT: u64 = 400;
+
 /// An address in global memory.
 pub type Pointer = u64;
 
@@ -147,6 +150,13 @@ impl GlobalMemory {
             *byte = allocation.load_u8(at);
         }
         true
+    }
+
+    /// The text at `pointer`, as far as it is there, up to a NUL; no more of it than a message needs.
+    pub(crate) fn text(&self, pointer: Pointer) -> String {
+        let byte = |at: Pointer| self.holding(at, 1).map(|(allocation, offset)| allocation.load_u8(offset));
+        let bytes = (pointer..pointer.saturating_add(MAX_TEXT)).map_while(byte).take_while(|byte| *byte != 0);
+        String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned()
     }
 
     /// Copies the bytes to `pointer`, anywhere in an allocation; false, and nothing is written, if it does not hold all of them.

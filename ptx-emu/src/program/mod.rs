@@ -106,6 +106,7 @@ pub(crate) enum Action {
     BranchIndex(Slot, Box<[Pc]>),
     Exit,
     Trap,
+    Assert(Box<Assertion>),
     /// `setmaxnreg`: registers of a thread from here on.
     MaxRegisters(u32),
     Barrier(Barrier),
@@ -120,6 +121,13 @@ pub(crate) enum Action {
     ProxyFence,
     /// No observable effect.
     Nop,
+}
+
+/// CUDA's `assert` where it fails.
+pub(crate) struct Assertion {
+    /// Addresses of the message, the file and the function, each text that ends with a NUL.
+    pub texts: [Slot; 3],
+    pub line: Slot,
 }
 
 /// An operation of the lanes of a member mask.

@@ -257,6 +257,15 @@ impl Site {
                     .finding(grid, FindingKind::Trap, pc, thread, "the kernel executed a trap".into())
                     .into());
             }
+            Action::Assert(assertion) if mask != 0 => {
+                let lane = mask.trailing_zeros() as usize;
+                let addresses = assertion.texts.map(|slot| warp.registers.read::<u64>(slot)[lane]);
+                let [message, file, function] = addresses.map(|address| grid.memory.text(address));
+                let line = warp.registers.read::<u32>(assertion.line)[lane];
+                let what = format!("`{message}` is false in {function}, {file}:{line}");
+                let thread = warp.number * LANES + lane;
+                return Err(self.finding(grid, FindingKind::Assertion, pc, thread, what).into());
+            }
             Action::Barrier(Barrier { aligned: true, .. })
             | Action::ClusterBarrier(ClusterBarrier { aligned: true, .. })
             | Action::Wgmma(_)
