@@ -3,6 +3,8 @@
 mod accuracy;
 mod choosing;
 mod cli;
+#[cfg(target_os = "linux")]
+mod driver;
 #[cfg(unix)]
 mod interrupt;
 mod options;
