@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
 use std::fmt;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult;
@@ -127,6 +128,7 @@ impl Launch {
             say(&error.to_string());
             CUresult::CUDA_ERROR_INVALID_VALUE
         })?;
+        let _ = io::stdout().write_all(report.output.as_bytes()); // a closed pipe is no error of the kernel's
         let threads = launch.block.into_iter().product();
         let resources = resources(kernel, machine.device, threads, launch.dynamic_shared_bytes);
         if let Some(prediction) = predict(machine.device, &report.counters, report.blocks, &resources) {

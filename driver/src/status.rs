@@ -1,6 +1,7 @@
 //! What calls return.
 
 use std::ffi::CStr;
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cudarc::driver::sys::CUresult;
@@ -19,7 +20,7 @@ pub fn answer(call: impl FnOnce() -> Answer) -> CUresult {
 
 /// Says on standard error what a status cannot.
 pub fn say(text: &str) {
-    eprintln!("ptx-emu: {text}");
+    let _ = writeln!(io::stderr(), "ptx-emu: {text}");
 }
 
 /// The status of what is not here, which is said.

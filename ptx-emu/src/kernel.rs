@@ -1,7 +1,7 @@
 //! Modules, kernels, and launching them.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::check::GlobalRaces;
 use crate::counters::Counters;
@@ -127,6 +127,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The fault that ended the launch early.
     pub fault: Option<Finding>,
+    /// What the kernel printed by `printf`, a call's text in one piece.
+    pub output: String,
     /// The blocks of the sample; empty if all ran.
     pub sample: Vec<BlockIndex>,
     /// How many blocks ran.
@@ -221,6 +223,7 @@ impl Kernel {
             checks: launch.checks,
             global_races: launch.checks.global_races.then(|| GlobalRaces::new(self.program.global_granule)),
             wide_atomics: Mutex::new(()),
+            output: Mutex::default(),
             max_instructions: launch.max_instructions,
             stop: launch.stop.as_deref(),
         };
@@ -249,7 +252,9 @@ impl Kernel {
         let mut findings = outcome.findings;
         sort(&mut findings);
         let stopped = launch.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Acquire));
-        Ok(Report { counters, findings, fault: outcome.fault, sample: outcome.blocks, blocks_run, blocks, stopped })
+        let output = grid.output.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (fault, sample) = (outcome.fault, outcome.blocks);
+        Ok(Report { counters, findings, fault, output, sample, blocks_run, blocks, stopped })
     }
 
     fn refuse(&self, text: &str) -> Error {

@@ -33,6 +33,11 @@ pub fn run(args: &RunArgs) -> Result<u8, Error> {
     for finding in report.findings.iter().chain(&report.fault) {
         complain(&finding_line(&source.name, finding));
     }
+    match args.counters {
+        // Nothing else is on standard output then.
+        Some(CountersFormat::Json) => report.output.lines().for_each(complain),
+        _ => print(&report.output)?,
+    }
     // A faulted launch has no valid results.
     let results = if report.fault.is_none() { arguments.results(args.print)? } else { String::new() };
     let text = match args.counters {

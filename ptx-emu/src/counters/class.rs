@@ -71,7 +71,7 @@ impl Class {
                 return if matches!(**action, Wgmma::Mma(_)) { Self::TensorCore } else { Self::Other };
             }
             Action::WarpMma(_) => return Self::TensorCore,
-            Action::Nop => return Self::Other,
+            Action::Nop | Action::Print(_) => return Self::Other,
             Action::Compute(_) => None,
         };
         match space {

@@ -4,6 +4,7 @@
 //! `state` has the data, `memory`, `sync` and `tensor` the instructions, `schedule` decides what runs next.
 
 mod memory;
+mod print;
 mod schedule;
 mod state;
 mod sync;

@@ -3,11 +3,11 @@
 
 use super::Unsupported;
 use super::access::take_scope;
-use super::flatten::ASSERTFAIL;
+use super::flatten::{ASSERTFAIL, VPRINTF};
 use super::flow::Flow;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::program::{Action, Assertion, Barrier, BarrierKind, ClusterBarrier, Reduced, Reduction};
+use crate::program::{Action, Assertion, Barrier, BarrierKind, ClusterBarrier, Print, Reduced, Reduction};
 use crate::syntax::Instruction;
 use crate::types::Type;
 
@@ -29,6 +29,7 @@ pub(super) fn lower(
         }
         "exit" => Action::Exit,
         "trap" => Action::Trap,
+        VPRINTF => Action::Print(Print { format: o.src(0, Type::U64)?, arguments: o.src(1, Type::U64)? }),
         ASSERTFAIL => {
             let text = |index| o.src(index, Type::U64);
             Action::Assert(Box::new(Assertion { texts: [text(0)?, text(1)?, text(2)?], line: o.src(3, Type::U32)? }))

@@ -16,8 +16,9 @@ const MAX_SIZE: usize = 8_000_000;
 /// Calls within calls, at most: inlining recurses.
 const MAX_DEPTH: usize = 256;
 
-/// The device's function behind CUDA's `assert`, which no module defines; and the instruction that calls of it become.
+/// The device's functions behind CUDA's `assert` and `printf`, which no module defines; and the instructions that calls of them become.
 pub(super) const ASSERTFAIL: &str = "__assertfail";
+pub(super) const VPRINTF: &str = "vprintf";
 
 /// The body of `kernel`, without calls. `.param` variables of calls become local ones.
 pub(super) fn flatten(module: &Module, kernel: &Function) -> Result<Body, LowerError> {
@@ -105,9 +106,27 @@ impl<'a> Flattener<'a> {
     /// Inlines the called function's body.
     fn call(&mut self, call: &Instruction) -> Result<(), CallError> {
         let (returns, name, params) = parts(&call.operands)?;
-        if let (ASSERTFAIL, [message, file, line, function, _]) = (name, params) {
-            self.fail_assertion(call, [message, file, function, line]);
-            return Ok(());
+        match (name, params, returns) {
+            (ASSERTFAIL, [message, file, line, function, _], []) => {
+                let arguments = [(message, Type::U64), (file, Type::U64), (function, Type::U64), (line, Type::U32)];
+                self.built_in(call, ASSERTFAIL, &arguments);
+                return Ok(());
+            }
+            (VPRINTF, [format, arguments], [count]) => {
+                self.built_in(call, VPRINTF, &[(format, Type::U64), (arguments, Type::U64)]);
+                if let Operand::Symbol { symbol, offset } = count {
+                    let address =
+                        Address { base: AddressBase::Symbol(symbol.clone()), offset: *offset, coordinates: vec![] };
+                    self.push(
+                        call.line,
+                        call.guard,
+                        &["st", "param", "b32"],
+                        vec![Operand::Address(address), Operand::Integer(0)],
+                    );
+                }
+                return Ok(());
+            }
+            _ => {}
         }
         let function = self.functions.get(name).copied().filter(|function| function.kind == FunctionKind::Device);
         let Some((function, body)) = function.and_then(|function| Some((function, function.body.as_ref()?))) else {
@@ -175,11 +194,11 @@ impl<'a> Flattener<'a> {
         passed
     }
 
-    /// What CUDA's `assert` calls where it fails: the message, file, function and line go to an instruction of our own.
-    fn fail_assertion(&mut self, call: &Instruction, arguments: [&Operand; 4]) {
-        let operands = arguments.into_iter().zip([Type::U64, Type::U64, Type::U64, Type::U32]).map(|(argument, ty)| {
-            let Operand::Symbol { symbol, offset } = argument else { return argument.clone() };
-            self.out.registers.push(Register { name: ASSERTFAIL.to_owned(), ty });
+    /// A function that the device has and no module defines: its arguments go to an instruction of our own.
+    fn built_in(&mut self, call: &Instruction, name: &str, arguments: &[(&Operand, Type)]) {
+        let operands = arguments.iter().map(|(argument, ty)| {
+            let Operand::Symbol { symbol, offset } = argument else { return (*argument).clone() };
+            self.out.registers.push(Register { name: name.to_owned(), ty: *ty });
             let register = Operand::Register(RegisterId(self.out.registers.len() as u32 - 1));
             let address = Address { base: AddressBase::Symbol(symbol.clone()), offset: *offset, coordinates: vec![] };
             self.push(
@@ -191,7 +210,7 @@ impl<'a> Flattener<'a> {
             register
         });
         let operands = operands.collect();
-        self.push(call.line, call.guard, &[ASSERTFAIL], operands);
+        self.push(call.line, call.guard, &[name], operands);
     }
 
     fn new_label(&mut self) -> LabelId {

@@ -107,6 +107,7 @@ pub(crate) enum Action {
     Exit,
     Trap,
     Assert(Box<Assertion>),
+    Print(Print),
     /// `setmaxnreg`: registers of a thread from here on.
     MaxRegisters(u32),
     Barrier(Barrier),
@@ -128,6 +129,12 @@ pub(crate) struct Assertion {
     /// Addresses of the message, the file and the function, each text that ends with a NUL.
     pub texts: [Slot; 3],
     pub line: Slot,
+}
+
+/// CUDA's `vprintf`: the addresses of the format and of its arguments.
+pub(crate) struct Print {
+    pub format: Slot,
+    pub arguments: Slot,
 }
 
 /// An operation of the lanes of a member mask.

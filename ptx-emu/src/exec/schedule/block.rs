@@ -1,6 +1,7 @@
 //! Runs the warps of a block round-robin, each until it waits or its time slice ends.
 
 use crate::counters::Count;
+use crate::exec::print::print;
 use crate::exec::state::{Block, Fault, Grid, Round, Site, Split, Wait, Warp};
 use crate::finding::FindingKind;
 use crate::lanes::{LANES, Mask, lanes_of};
@@ -178,6 +179,10 @@ impl Site {
                     if mask != 0 {
                         self.checks.fence_mbarriers(warp.number, mask);
                     }
+                    pc += 1;
+                }
+                Action::Print(call) => {
+                    print(grid, warp, call, mask);
                     pc += 1;
                 }
                 Action::ProxyFence => {

@@ -31,6 +31,8 @@ pub(crate) struct Grid<'a> {
     pub global_races: Option<GlobalRaces>,
     /// Held during atomic operations on values that are not single words.
     pub wide_atomics: Mutex<()>,
+    /// What `printf` printed.
+    pub output: Mutex<String>,
     /// Instruction limit of a block.
     pub max_instructions: u64,
     /// Stops the launch once set.
