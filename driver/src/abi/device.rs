@@ -14,6 +14,9 @@ use crate::status::{Answer, describe, unsupported};
 /// The version of CUDA whose interface this is, in part.
 const VERSION: c_int = 13_000;
 
+/// Of `CUmemPool_attribute`: up to this one they are ints, and numbers of 64 bits from there on.
+const LAST_INT_ATTRIBUTE: c_uint = 3;
+
 /// The device's only memory pool.
 const POOL: usize = 0x10;
 
@@ -89,8 +92,8 @@ functions! {
     fn cuDeviceSetMemPool(device: CUdevice, _pool: CUmemoryPool) {
         started()?.check_device(device)
     }
-    fn cuMemPoolGetAttribute(_pool: CUmemoryPool, _attribute: c_uint, value: Out<u64>) {
-        value.put(0)
+    fn cuMemPoolGetAttribute(_pool: CUmemoryPool, attribute: c_uint, value: Out<u64>) {
+        if attribute <= LAST_INT_ATTRIBUTE { value.cast::<c_int>().put(0) } else { value.put(0) }
     }
     fn cuMemPoolSetAttribute(_pool: CUmemoryPool, _attribute: c_uint, _value: In<u64>) {
         Ok(())
