@@ -8,8 +8,8 @@ use crate::code::{Function, resources};
 /// Threads of a block at most.
 pub const MAX_THREADS: u32 = 1024;
 
-/// Shared memory of a block that needs no permission, and what the driver keeps of each block's, in bytes.
-const SHARED_BYTES: u32 = 48 << 10;
+/// Shared memory that a block may have without asking, and what the driver keeps of each block's, in bytes.
+pub const SHARED_BYTES: u32 = 48 << 10;
 const RESERVED_SHARED_BYTES: u32 = 1 << 10;
 
 /// Least and greatest priority of streams.

@@ -6,7 +6,7 @@ use std::thread::ThreadId;
 use cudarc::driver::sys::{CUresult, CUstream};
 
 use crate::handles::fresh;
-use crate::machine::{Machine, machine};
+use crate::machine::{Machine, in_context, machine};
 use crate::operation::Operation;
 use crate::status::Answer;
 
@@ -107,7 +107,7 @@ pub fn end(stream: CUstream) -> Answer<Graph> {
 
 /// What a stream is given to do: recorded where it is captured, or done.
 pub fn submit(stream: CUstream, operation: Operation) -> Answer {
-    let mut guard = crate::machine::in_context()?;
+    let mut guard = in_context()?;
     let machine = &mut *guard;
     let Some(number) = machine.stream(stream)?.capture else {
         drop(guard);

@@ -12,11 +12,9 @@ use ptx_emu::model::predict;
 use ptx_emu::occupancy::{Resources, estimate_registers};
 use ptx_emu::{FindingKind, Kernel, Rank, Report};
 
+use crate::attribute::SHARED_BYTES;
 use crate::machine::Machine;
-use crate::status::{Answer, say};
-
-/// Dynamic shared memory that a block may have without asking, in bytes.
-const DEFAULT_DYNAMIC_SHARED_BYTES: u32 = 48 << 10;
+use crate::status::{Answer, require, say};
 
 /// Blocks that a cluster may have without asking.
 const PORTABLE_CLUSTER_BLOCKS: u32 = 8;
@@ -61,16 +59,14 @@ impl Function {
             kernel: Arc::new(kernel),
             name: name.into(),
             module,
-            most_dynamic_shared_bytes: DEFAULT_DYNAMIC_SHARED_BYTES,
+            most_dynamic_shared_bytes: SHARED_BYTES,
             may_have_large_clusters: false,
         })
     }
 
     /// A launch of it: sizes are those of `ptx_emu::Launch`.
     pub fn launch(&self, machine: &Machine, sizes: ptx_emu::Launch) -> Answer<Launch> {
-        if sizes.grid.contains(&0) || sizes.block.contains(&0) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
+        require(!sizes.grid.contains(&0) && !sizes.block.contains(&0))?;
         if sizes.dynamic_shared_bytes > self.most_dynamic_shared_bytes {
             say(&format!(
                 "{}: {} bytes of dynamic shared memory, where {} are allowed (cuFuncSetAttribute)",

@@ -5,7 +5,7 @@ use std::slice;
 use cudarc::driver::sys::CUresult;
 use ptx_emu::GlobalMemory;
 
-use crate::status::Answer;
+use crate::status::{Answer, require};
 
 /// Where rows of bytes begin, and how far apart.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +67,7 @@ unsafe fn read(memory: &GlobalMemory, from: u64, bytes: &mut [u8]) -> Answer {
         unsafe { from.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
         return Ok(());
     }
-    if memory.read_into(from, bytes) { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) }
+    require(memory.read_into(from, bytes))
 }
 
 unsafe fn write(memory: &mut GlobalMemory, to: u64, bytes: &[u8]) -> Answer {
@@ -77,7 +77,7 @@ unsafe fn write(memory: &mut GlobalMemory, to: u64, bytes: &[u8]) -> Answer {
         unsafe { slice::from_raw_parts_mut(to, bytes.len()) }.copy_from_slice(bytes);
         return Ok(());
     }
-    if memory.write(to, bytes) { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) }
+    require(memory.write(to, bytes))
 }
 
 /// A pointer of the program's.
@@ -101,13 +101,7 @@ impl Fill {
     pub fn run(&self, memory: &mut GlobalMemory) -> Answer {
         let element = &self.value.to_le_bytes()[..self.element];
         let count = usize::try_from(self.count).map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
-        if !self.address.is_multiple_of(self.element as u64) {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
-        if memory.write(self.address, &element.repeat(count)) {
-            Ok(())
-        } else {
-            Err(CUresult::CUDA_ERROR_INVALID_VALUE)
-        }
+        require(self.address.is_multiple_of(self.element as u64))?;
+        require(memory.write(self.address, &element.repeat(count)))
     }
 }

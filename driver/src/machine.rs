@@ -12,7 +12,7 @@ use ptx_emu::{Checks, GlobalMemory};
 use crate::capture::{Capture, Graph};
 use crate::code::{Code, Function};
 use crate::handles::Handles;
-use crate::status::{Answer, say};
+use crate::status::{Answer, require, say};
 
 /// What memory holds before it is written: no number, whatever its elements are.
 const UNWRITTEN: u32 = u32::MAX;
@@ -156,9 +156,7 @@ impl Machine {
 
     /// Device memory of so many bytes.
     pub fn allocate(&mut self, bytes: u64) -> Answer<u64> {
-        if bytes == 0 {
-            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
-        }
+        require(bytes > 0)?;
         let free = self.device.memory_bytes.saturating_sub(self.memory.allocated_bytes());
         let allocated = if bytes <= free { self.memory.allocate_filled(bytes, UNWRITTEN) } else { None };
         allocated.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)
@@ -166,11 +164,7 @@ impl Machine {
 
     /// Frees it; null is nothing.
     pub fn free(&mut self, address: u64) -> Answer {
-        if address == 0 || self.memory.free(address).is_some() {
-            Ok(())
-        } else {
-            Err(CUresult::CUDA_ERROR_INVALID_VALUE)
-        }
+        require(address == 0 || self.memory.free(address).is_some())
     }
 
     /// Fails what a capture does not permit, and makes the capture invalid.

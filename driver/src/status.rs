@@ -18,6 +18,11 @@ pub fn answer(call: impl FnOnce() -> Answer) -> CUresult {
     }
 }
 
+/// `CUDA_ERROR_INVALID_VALUE` where something is not as a call needs it.
+pub fn require(is_valid: bool) -> Answer {
+    if is_valid { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_VALUE) }
+}
+
 /// Says on standard error what a status cannot.
 pub fn say(text: &str) {
     let _ = writeln!(io::stderr(), "ptx-emu: {text}");

@@ -11,7 +11,7 @@ use crate::capture::submit;
 use crate::copy::{Copy, Fill, Rows, is_of_device};
 use crate::machine::{current, in_context, waited};
 use crate::operation::Operation;
-use crate::status::{Answer, unsupported};
+use crate::status::{Answer, require, unsupported};
 
 /// Host memory begins at a multiple of so many bytes, as the driver's does.
 const PAGE: usize = 4096;
@@ -140,7 +140,7 @@ functions! {
     }
     fn cuMemHostRegister_v2(pointer: *mut c_void, _bytes: usize, _flags: c_uint) {
         in_context()?.forbid_in_capture()?;
-        if pointer.is_null() { Err(CUresult::CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
+        require(!pointer.is_null())
     }
     fn cuMemHostUnregister(_pointer: *mut c_void) {
         in_context()?.forbid_in_capture()
