@@ -44,7 +44,7 @@ pub use input::{read_text, shown};
 pub use ladder::{Ladder, Line, Peers, SIZES};
 pub use measurement::Measurement;
 pub use metric::{METRICS, Metric, Profiled, Source, Tolerance};
-pub use peak::peak_gflops;
+pub use peak::{parse_compute_capability, peak_gflops};
 pub use run::Run;
 pub use shape::{KernelTime, Kind, ShapeTiming};
 pub use shape_set::{ShapeSet, ShapeTable};

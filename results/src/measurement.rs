@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::step_of;
 use crate::format::or_nan;
-use crate::peak::peak_gflops;
+use crate::peak::{parse_compute_capability, peak_gflops};
 
 /// One measurement with all that is needed to judge it. The fields' names are the keys of JSON and CSV.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -132,8 +132,7 @@ impl Measurement {
     /// The device's peak in this arithmetic at its highest SM clock, in GFLOPS.
     #[must_use]
     pub fn peak_gflops(&self) -> Option<f64> {
-        let (major, minor) = self.compute_capability.split_once('.')?;
-        let capability = (major.parse().ok()?, minor.parse().ok()?);
+        let capability = parse_compute_capability(&self.compute_capability)?;
         peak_gflops(&self.precision, capability, self.sm_count?, self.max_sm_clock_mhz?)
     }
 

@@ -50,6 +50,13 @@ pub fn peak_gflops(precision: &str, compute_capability: (u32, u32), sm_count: u3
     Some(peak).filter(|peak| *peak > 0.0)
 }
 
+/// A compute capability as records write it: `9.0` is major 9, minor 0.
+#[must_use]
+pub fn parse_compute_capability(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use results::ShapeTiming;
+use results::{ShapeTiming, parse_compute_capability};
 use sgemm::select::{Entry, Header, Table, Work};
 
 use self::fit::{Sample, Timed};
@@ -126,8 +126,7 @@ pub fn table(rows: &[ShapeTiming]) -> Result<Table, Error> {
         return Err(Error::NoRows);
     }
     let samples: Vec<_> = samples_of(rows);
-    let (major, minor) = first.compute_capability.split_once('.').ok_or(Error::NoRows)?;
-    let compute_capability = major.parse().ok().zip(minor.parse().ok()).ok_or(Error::NoRows)?;
+    let compute_capability = parse_compute_capability(&first.compute_capability).ok_or(Error::NoRows)?;
     let device = Timed { sm_count: first.sm_count, compute_capability, sm_clock_mhz: first.max_sm_clock_mhz };
     let (memory, costs) = fit::fit(&samples, device);
     let header = Header {
