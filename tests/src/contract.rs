@@ -4,10 +4,10 @@ use std::fmt;
 
 use gpu_kernels::{Element, Schedule, Step};
 use host::backend::{Backend, Kernel};
+use host::verify::special;
 use host::{Error, Operands, Problem, Verifier};
 
 mod small;
-mod special;
 
 /// A size and what is special about it.
 #[derive(Debug, Clone, Copy)]
@@ -109,10 +109,10 @@ pub fn outcome(backend: &mut dyn Backend, step: &'static Step, case: Case) -> Re
         Inputs::Special | Inputs::Position { is_infinite: true, .. } => special::fault(&case.problem, &fresh, &result),
         Inputs::Random | Inputs::Nan | Inputs::Position { .. } => {
             let verifier = Verifier::new(&case.problem, &fresh);
-            verifier.verify(&result, kernel.precision()).fault.map(|fault| fault.to_string())
+            verifier.verify(&result, kernel.precision()).fault
         }
     };
-    Ok(failure.map_or(Ok(result), Err))
+    Ok(failure.map_or(Ok(result), |fault| Err(fault.to_string())))
 }
 
 /// The table for a device of `sm_count` SMs, with seeds from the first one on.
@@ -152,7 +152,7 @@ pub fn cases(step: &'static Step, sm_count: u32, first_seed: u64) -> Result<Vec<
     };
     let cases = (first_seed..).zip(problems).map(case);
     let special =
-        special::problems(step).into_iter().map(|problem| Ok(Case { problem: problem?, inputs: Inputs::Special }));
+        special::problems(step)?.into_iter().map(|problem| Ok(Case { problem, inputs: Inputs::Special }));
     cases.chain(special).collect()
 }
 

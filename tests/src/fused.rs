@@ -43,7 +43,7 @@ fn check<I: Number, O: Number>(
     case: &Case,
     executor: &impl Executor,
 ) -> Result<(), String> {
-    let rng = &mut StdRng::seed_from_u64(rand::random());
+    let rng = &mut StdRng::seed_from_u64(executor.seed());
     let tile = step.tile;
     let [rows, columns] = [(tile.bm, case.beyond[0]), (tile.bn, case.beyond[1])]
         .map(|(size, more)| size.saturating_add_signed(more).max(1) as usize);

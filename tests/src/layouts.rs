@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use sgemm::emulator::{Arguments, Emulator, MODELS, Model};
 use sgemm::plan::Plan;
-use sgemm::{Activation, BiasPer, Epilogue, Layout, Problem, Scalar, Scalars};
+use sgemm::{Activation, BiasPer, Epilogue, Layout, ModuleSource, Problem, Scalar, Scalars};
 
 pub mod planned;
 
@@ -15,6 +15,11 @@ pub mod planned;
 pub trait Executor {
     /// Streaming multiprocessors that plans are made for.
     fn sm_count(&self) -> u32;
+
+    /// What the matrices of a case are drawn from.
+    fn seed(&self) -> u64 {
+        rand::random()
+    }
 
     /// Runs the plan.
     ///
@@ -45,6 +50,7 @@ pub struct Operands<'a, I, O> {
 pub struct Emulated {
     emulator: Emulator,
     sm_count: u32,
+    seed: Option<u64>,
 }
 
 impl Emulated {
@@ -58,15 +64,32 @@ impl Emulated {
     /// The same with so many SMs.
     #[must_use]
     pub fn with_sms(step: &Step, sm_count: u32) -> Option<Self> {
+        Self::with_modules(step, sm_count, ModuleSource::BuiltIn)
+    }
+
+    /// The same with kernels out of this source.
+    #[must_use]
+    pub fn with_modules(step: &Step, sm_count: u32, source: ModuleSource) -> Option<Self> {
         let runs = |model: &&Model| step.target.runs_on(model.compute_capability.0, model.compute_capability.1);
         let model = MODELS.iter().find(runs)?;
-        Some(Self { emulator: Emulator::new(Model { sm_count, ..*model }), sm_count })
+        let emulator = Emulator::with_modules(Model { sm_count, ..*model }, source);
+        Some(Self { emulator, sm_count, seed: None })
+    }
+
+    /// The same with matrices that are the same each time.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed: Some(seed), ..self }
     }
 }
 
 impl Executor for Emulated {
     fn sm_count(&self) -> u32 {
         self.sm_count
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(rand::random)
     }
 
     fn run<I: Scalar, O: Scalar>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String> {
@@ -217,7 +240,7 @@ fn check<I: Number, O: Number>(
     case: Case,
     executor: &impl Executor,
 ) -> Result<(), String> {
-    let rng = &mut StdRng::seed_from_u64(rand::random());
+    let rng = &mut StdRng::seed_from_u64(executor.seed());
     let [m, n, k] = sizes.map(|size| size as usize);
     let Case { by_columns: [a_order, b_order, c_order], gap, batch: (count, [a_apart, b_apart]), .. } = case;
     let a = Matrix::<I>::new(m, k, a_order, gap, (count, a_apart), rng);

@@ -18,6 +18,7 @@ pub mod launches;
 pub mod layouts;
 pub mod mutants;
 pub mod orders;
+pub mod paths;
 pub mod rules;
 
 /// The code of the book's chapter on the library.

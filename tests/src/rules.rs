@@ -1,19 +1,22 @@
 //! What must be true of the text of every kernel, since no result shows it: the emulator runs a warp in step, and lets all see what one
 //! has written to a barrier.
 
-use crate::mutants::{Statement, statements};
+use host::backend::directed_rounding;
 
-/// Roundings that are not to the nearest: within the error bound of any sum, and biased.
-const DIRECTED: [&str; 3] = ["rz", "rm", "rp"];
+use crate::mutants::{Statement, statements};
+use crate::paths;
 
 /// The first instruction of a module that breaks a rule, and which.
 #[must_use]
 pub fn complaint(module: &str) -> Option<String> {
+    if let Some(rounded) = directed_rounding(module) {
+        return Some(rounded);
+    }
+    if let Some(unwaited) = paths::complaint_of_module(module) {
+        return Some(unwaited);
+    }
     let statements = statements(module);
     let at = |statement: &Statement, why: &str| Some(format!("line {}, `{}`: {why}", statement.line, statement.text()));
-    if let Some(rounded) = statements.iter().find(|statement| DIRECTED.iter().any(|way| statement.has(way))) {
-        return at(rounded, "does not round to the nearest");
-    }
     let is_init = |statement: &Statement| statement.opcode.starts_with("mbarrier.init");
     let is_fence = |statement: &Statement| statement.opcode.starts_with("fence.mbarrier_init");
     let uses = |statement: &Statement| {

@@ -24,7 +24,7 @@ pub use kernel::Kernel;
 pub(crate) use kernel::workspace_bytes;
 pub use open::{BackendChoice, Opened, Options, open};
 pub(crate) use provenance::now;
-pub use ptx::PtxSource;
+pub use ptx::{PtxSource, directed_rounding};
 pub use ranks::Ranks;
 pub use rotation::Rotation;
 pub use stop::Stop;

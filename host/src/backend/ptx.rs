@@ -39,6 +39,7 @@ impl PtxSource {
             _ => bad(error.to_string()),
         })?;
         modules::check(&text).map_err(|reason| bad(reason.to_owned()))?;
+        directed_rounding(&text).map_or(Ok(()), |reason| Err(bad(reason)))?;
         Ok(Self::File { path: path.to_owned(), text })
     }
 
@@ -59,6 +60,22 @@ impl PtxSource {
     pub fn module(&self, step: &Step) -> Result<String, Error> {
         Ok(self.modules().module(step)?)
     }
+}
+
+/// Where a module rounds in one direction. Such a sum is within its error bound, but biased, so that no result shows it.
+#[must_use]
+pub fn directed_rounding(module: &str) -> Option<String> {
+    let is_directed = |line: &&str| {
+        let code = line.split("//").next().unwrap_or_default();
+        code.split([' ', '\t', ';', '{']).any(|word| [".rz", ".rm", ".rp"].iter().any(|way| has_part(word, way)))
+    };
+    let (line, number) = module.lines().zip(1..).find(|(line, _)| is_directed(line))?;
+    Some(format!("line {number}, `{}`: does not round to the nearest", line.trim()))
+}
+
+/// Whether an opcode has this part.
+fn has_part(opcode: &str, part: &str) -> bool {
+    opcode.match_indices(part).any(|(at, _)| matches!(opcode.as_bytes().get(at + part.len()), None | Some(b'.')))
 }
 
 /// The target's module as the build script compiled it, if its kernels were changed.
@@ -94,5 +111,15 @@ mod tests {
     fn a_file_must_be_a_module() {
         let error = PtxSource::from_file(Path::new("/no/such/file.ptx")).unwrap_err();
         assert!(error.to_string().starts_with("/no/such/file.ptx is not a PTX module that can be used: "), "{error}");
+    }
+
+    #[test]
+    fn what_does_not_round_to_the_nearest_is_named() {
+        let right = "fma.rn.f32 %r1, %r2;\ncvt.rzi.s32.f32 %r1, %r2;\n// fma.rz.f32\n@%p bra $L.rzip;\n";
+        assert_eq!(directed_rounding(right), None);
+        for wrong in ["\tfma.rz.f32 \t%r1, %r2;", "@%p1 add.rm.ftz.f32 %r1, %r2, %r3;", "{ cvt.rp.f16.f32 %r1, %r2; }"] {
+            let found = directed_rounding(&format!("ret;\n{wrong}\n")).unwrap();
+            assert!(found.starts_with("line 2, `") && found.ends_with("does not round to the nearest"), "{found}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::cell::LazyCell;
 use std::ops::Deref;
 
 use super::measurement::automatic_iterations;
+use super::probes;
 use super::rows::{self, Row};
 use crate::backend::{Backend, Device, workspace_bytes};
 use crate::measure::kernels::baselines;
@@ -225,6 +226,13 @@ pub(crate) fn measure<'a>(
     check_memory(backend.device(), problem, workspace_bytes.unwrap_or(0))?;
     backend.prepare(kernel)?;
     watch(if backend.is_modelled() { Progress::Emulating(kernel) } else { Progress::Verifying(kernel) });
+    let probed = match kernel {
+        Kernel::Step(step) => match probes::run(backend, step) {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            probed => probed,
+        },
+        Kernel::Cublas(_) => Ok(()),
+    };
     backend.upload(fresh)?;
     let coverage = backend.run(kernel, problem)?;
     let verify = |result: Operands| match &coverage {
@@ -244,6 +252,10 @@ pub(crate) fn measure<'a>(
     let (samples, conditions) = (Samples::new(&times), backend.conditions());
     if !backend.is_modelled() && verification.passed() {
         verification = verify(backend.download()?);
+    }
+    // What is wrong with the problem itself says more.
+    if verification.passed() {
+        probed?;
     }
     Ok(Measurement { kernel, coverage, verification, samples, conditions, workspace_bytes })
 }

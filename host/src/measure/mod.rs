@@ -5,6 +5,7 @@ pub mod bench;
 pub mod explain;
 pub mod kernels;
 mod measurement;
+mod probes;
 mod rows;
 pub mod shapes;
 pub mod sizes;

@@ -19,6 +19,7 @@ mod operands;
 mod problem;
 pub mod reference;
 mod sample;
+pub mod special;
 mod surroundings;
 mod verification;
 mod verifier;

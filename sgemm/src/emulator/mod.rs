@@ -48,8 +48,14 @@ impl Emulator {
     /// An emulator of that device.
     #[must_use]
     pub fn new(model: Model) -> Self {
+        Self::with_modules(model, ModuleSource::BuiltIn)
+    }
+
+    /// The same with kernels out of this source.
+    #[must_use]
+    pub fn with_modules(model: Model, source: ModuleSource) -> Self {
         let device = Device::new(model.name, model.compute_capability, model.sm_count);
-        Self { model, device, kernels: Kernels::new(ModuleSource::BuiltIn) }
+        Self { model, device, kernels: Kernels::new(source) }
     }
 
     /// An emulator of the device of that name, such as `h200`; `None` where there is none among [`MODELS`].

@@ -7,17 +7,22 @@ use std::sync::{Mutex, PoisonError};
 
 use gpu_kernels::Step;
 use host::backend::emulator::EmulatorBackend;
-use host::backend::{Backend, Kernel};
+use host::backend::{Backend, Kernel, directed_rounding};
 use host::measure::bench::{Timing, compare};
 use host::{Error, Operands, Problem, PtxSource};
+use sgemm::ModuleSource;
 use serde::{Deserialize, Serialize};
 
 use super::Mutant;
 use crate::contract::{self, Case};
-use crate::rules;
+use crate::layouts::{self, Emulated, planned};
+use crate::{fused, rules};
 
 /// The first seed of the contract's cases: a mutant is compared with the kernel that it was made of.
 const FIRST_SEED: u64 = 0x5eed;
+
+/// Tables of layouts, each with other combinations of gaps, alignments, batches and epilogues.
+const LAYOUTS: usize = 4;
 
 /// What became of a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,6 +90,9 @@ impl Judge {
         if let Err(error) = backend.prepare(Kernel::Step(self.step)) {
             return Ok((Verdict::Invalid, error.to_string()));
         }
+        if let Some(complaint) = directed_rounding(&mutant.text) {
+            return Ok((Verdict::Killed, format!("host: {complaint}")));
+        }
         if let Some(complaint) = rules::complaint(&mutant.text) {
             return Ok((Verdict::Killed, format!("rule: {complaint}")));
         }
@@ -102,6 +110,9 @@ impl Judge {
                 Ok(result) => is_same &= hash(&result) == self.known(number)?,
             }
         }
+        if let Err(failure) = self.elsewhere(&mutant.text) {
+            return Ok((Verdict::Killed, failure));
+        }
         Ok(match is_same {
             false => (Verdict::Escaped, "results have other bits, and pass".into()),
             true if !self.is_reached(&mutant.trapped)? => (Verdict::Unreached, "no case executes it".into()),
@@ -118,7 +129,24 @@ impl Judge {
                 return Ok(true);
             }
         }
-        Ok(false)
+        Ok(self.elsewhere(text).is_err())
+    }
+
+    /// What the contract's matrices, dense and by rows, do not go through: other layouts, batches, epilogues, numbers of splits.
+    fn elsewhere(&self, text: &str) -> Result<(), String> {
+        let emulated = |sm_count| {
+            let source = ModuleSource::of_text("mutant.ptx", text.to_owned());
+            Emulated::with_modules(self.step, sm_count, source).map(|emulated| emulated.with_seed(FIRST_SEED))
+        };
+        let Some(few) = emulated(3) else { return Ok(()) };
+        (0..LAYOUTS).try_for_each(|number| layouts::run(self.step, number, &few))?;
+        if self.step.is_always_fused() {
+            fused::run(self.step, &few)?;
+        }
+        match emulated(132) {
+            Some(many) if self.step.may_be_split() => planned::run(self.step, &many),
+            _ => Ok(()),
+        }
     }
 
     /// The hash of what the original makes of a case.

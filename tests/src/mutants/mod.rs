@@ -52,8 +52,11 @@ impl Original {
     /// # Errors
     /// Where the module has not the step's kernel.
     pub fn new(step: &'static Step) -> Result<Self, Error> {
-        let text = PtxSource::BuiltIn.module(step)?;
-        let statements = statements(&text);
+        let own = PtxSource::BuiltIn.module(step)?;
+        let text = with_support(&own, step)?;
+        let own: Vec<bool> = own.lines().map(|line| !line.is_empty()).collect();
+        let mut statements = statements(&text);
+        statements.retain(|statement| own[statement.line - 1]);
         let mut rng = StdRng::seed_from_u64(0);
         let mut places = Vec::new();
         for kind in Kind::ALL {
@@ -100,6 +103,13 @@ impl Original {
         let (text, trapped) = (with(&after), with(trap.trim()));
         Mutant { kind, line: statement.line, before: statement.text(), after, text, trapped }
     }
+}
+
+/// The step's own module with the kernels that are launched beside it, such as those that align operands: lines keep their numbers.
+fn with_support(own: &str, step: &Step) -> Result<String, Error> {
+    let support = PtxSource::BuiltIn.modules().support(step.target)?;
+    let lines = own.lines().zip(support.lines()).map(|(own, other)| if own.is_empty() { other } else { own });
+    Ok(lines.flat_map(|line| [line, "\n"]).collect())
 }
 
 #[cfg(test)]

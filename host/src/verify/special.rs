@@ -1,8 +1,9 @@
 //! Numbers that are none, and numbers at the ends of f32: every step of accuracy class fp32 makes of them what SGEMM does.
 
 use gpu_kernels::{Precision, Step};
-use host::verify::UNIT_ROUNDOFF;
-use host::{Error, Matrix, Operands, Problem};
+
+use super::{Fault, Matrix, Operands, Problem, UNIT_ROUNDOFF};
+use crate::Error;
 
 /// What is done to rows of A and columns of B, one after the other; others stay as they are.
 const KINDS: [fn(usize, f32) -> f32; 12] = [
@@ -30,15 +31,19 @@ const KINDS: [fn(usize, f32) -> f32; 12] = [
 ];
 
 /// What it is tried on: inside of tiles and at their edges, with rows that are aligned and others.
-pub(super) fn problems(step: &Step) -> Vec<Result<Problem, Error>> {
+///
+/// # Errors
+/// Where a size is none; a mistake in a step's tile.
+pub fn problems(step: &Step) -> Result<Vec<Problem>, Error> {
     if !matches!(step.precision, Precision::Fp32 | Precision::Fp16x3 | Precision::Tf32x3) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let sizes = [(step.tile.bm + 8, step.tile.bn + 8, 72), (45, 50, 71)];
     sizes.into_iter().map(|(m, n, k)| Problem::new(m, n, k)?.with_seed(1).with_scalars(0.75, -0.5)).collect()
 }
 
-pub(super) fn fill(operands: &mut Operands) {
+/// Makes them so.
+pub fn fill(operands: &mut Operands) {
     let kind = |index: usize| KINDS[index % 16 % KINDS.len()];
     for i in 0..operands.a.rows() {
         let row = operands.a.row_mut(i).iter_mut().enumerate();
@@ -51,7 +56,8 @@ pub(super) fn fill(operands: &mut Operands) {
 }
 
 /// The first element that is not what SGEMM may make of the operands.
-pub(super) fn fault(problem: &Problem, fresh: &Operands, result: &Operands) -> Option<String> {
+#[must_use]
+pub fn fault(problem: &Problem, fresh: &Operands, result: &Operands) -> Option<Fault> {
     let column = |matrix: &Matrix, j: usize| (0..matrix.rows()).map(|p| matrix.get(p, j)).collect::<Vec<_>>();
     let columns: Vec<_> = (0..fresh.b.columns()).map(|j| column(&fresh.b, j)).collect();
     for (i, (j, b)) in (0..fresh.a.rows()).flat_map(|i| columns.iter().enumerate().map(move |column| (i, column))) {
@@ -71,10 +77,7 @@ pub(super) fn fault(problem: &Problem, fresh: &Operands, result: &Operands) -> O
             _ => (f64::from(got) - expected).abs() <= bound,
         };
         if !is_right {
-            let (a, b) = (i % 16 % KINDS.len(), (j + 3 * (j / 16)) % 16 % KINDS.len());
-            return Some(format!(
-                "C[{i}, {j}], of kinds {a} and {b}, is {got:e}, expected {expected:e} within {bound:.1e}"
-            ));
+            return Some(Fault::Element { row: i, column: j, got: got.into(), expected, bound });
         }
     }
     None

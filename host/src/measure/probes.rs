@@ -1,0 +1,51 @@
+//! Small problems that every step runs before it is measured: what one large problem goes through by chance, or never.
+
+use gpu_kernels::Step;
+
+use crate::backend::{Backend, Kernel};
+use crate::verify::{Coverage, special, verify_sample};
+use crate::{Error, Operands, Problem, Verifier};
+
+/// Runs and verifies the probes of a step.
+///
+/// # Errors
+/// [`Error::NotVerified`] of the first that is wrong, or why it does not run.
+pub(super) fn run(backend: &mut dyn Backend, step: &'static Step) -> Result<(), Error> {
+    let kernel = Kernel::Step(step);
+    let special = special::problems(step)?.into_iter().map(|problem| (problem, true));
+    for (problem, is_special) in special.chain(random(step)?.into_iter().map(|problem| (problem, false))) {
+        let problem = problem.for_kernel(kernel)?;
+        let mut fresh = Operands::random(&problem)?;
+        if is_special {
+            special::fill(&mut fresh);
+        }
+        backend.prepare(kernel)?;
+        backend.upload(&fresh)?;
+        let coverage = backend.run(kernel, &problem)?;
+        let result = backend.download()?;
+        let fault = match &coverage {
+            Coverage::Sample { regions, .. } if !is_special => {
+                verify_sample(&problem, kernel.precision(), &fresh, &result, regions).fault
+            }
+            Coverage::Sample { .. } => None,
+            Coverage::Whole { .. } if is_special => special::fault(&problem, &fresh, &result),
+            Coverage::Whole { .. } => Verifier::new(&problem, &fresh).verify(&result, kernel.precision()).fault,
+        };
+        if let Some(fault) = fault {
+            let sgemm::Product { m, n, k, .. } = *problem;
+            return Err(Error::NotVerified { kernel: kernel.name(), m, n, k, fault });
+        }
+    }
+    Ok(())
+}
+
+/// A long sum in few elements, which splits of k share; rows at odd distances, at the edge of a tile, where beta is 0; and whole tiles
+/// whose rows have gaps, where it is not.
+fn random(step: &Step) -> Result<[Problem; 3], Error> {
+    let tile = step.tile;
+    let long = Problem::new(5, 6, 4200)?.with_seed(1);
+    let odd = Problem::new(14, 11, 21)?.with_leading_dimensions(29, 16, 19)?.with_seed(2);
+    let (n, k) = (2 * tile.bn, 2 * tile.bk);
+    let whole = Problem::new(tile.bm, n, k)?.with_leading_dimensions(k + 8, n + 3, n + 32)?;
+    Ok([long, odd, whole.with_scalars(1.0, -0.5)?.with_seed(3)])
+}

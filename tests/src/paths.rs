@@ -1,0 +1,117 @@
+//! What must be true of every path through a kernel that may be launched before the one ahead of it has ended.
+
+use ptx_emu::syntax::{self, Body, Instruction, LabelId, Operand, Statement};
+
+/// Waits for the launch ahead.
+pub const WAIT: &str = "griddepcontrol.wait";
+/// Lets the next launch begin.
+pub const LAUNCH: &str = "griddepcontrol.launch_dependents";
+
+/// The instructions that some path reaches without a wait for the launch before, and whether one leads to the end.
+struct Unwaited<'a> {
+    instructions: Vec<&'a Instruction>,
+    ends: bool,
+}
+
+impl<'a> Unwaited<'a> {
+    fn new(body: &'a Body) -> Self {
+        let statements = &body.statements;
+        let mut reached = Self { instructions: vec![], ends: false };
+        let mut seen = vec![false; statements.len()];
+        let mut next = vec![0];
+        while let Some(index) = next.pop() {
+            let Some(statement) = statements.get(index) else {
+                reached.ends = true;
+                continue;
+            };
+            if std::mem::replace(&mut seen[index], true) {
+                continue;
+            }
+            let Statement::Instruction(instruction) = statement else {
+                next.push(index + 1);
+                continue;
+            };
+            // One under a predicate does not wait on every path.
+            if instruction.mnemonic() == WAIT && instruction.guard.is_none() {
+                continue;
+            }
+            reached.instructions.push(instruction);
+            let opcode = instruction.opcode[0].as_str();
+            next.extend(instruction.operands.iter().flat_map(|operand| targets_of(statements, operand)));
+            reached.ends |= ["ret", "exit"].contains(&opcode);
+            if instruction.guard.is_some() || !["bra", "brx", "ret", "exit"].contains(&opcode) {
+                next.push(index + 1);
+            }
+        }
+        reached
+    }
+}
+
+/// The statements to which a branch goes that has this operand.
+fn targets_of(statements: &[Statement], operand: &Operand) -> Vec<usize> {
+    let at = |label: &LabelId| {
+        statements.iter().position(|statement| *statement == Statement::Label(*label)).unwrap_or(statements.len())
+    };
+    let Operand::Label(label) = operand else { return vec![] };
+    let list = statements.iter().find_map(|statement| match statement {
+        Statement::BranchTargets { name, targets } if name == label => Some(targets),
+        _ => None,
+    });
+    list.map_or_else(|| vec![at(label)], |targets| targets.iter().map(at).collect())
+}
+
+/// Whether it may access global memory, or lets the next launch begin, which may.
+fn must_wait(instruction: &Instruction) -> bool {
+    let parts: Vec<&str> = instruction.opcode.iter().map(String::as_str).collect();
+    match parts[..] {
+        ["ld" | "st" | "atom" | "red", ..] => !parts.iter().any(|part| *part == "param" || part.starts_with("shared")),
+        // The descriptor is a parameter.
+        ["prefetch", "tensormap"] => false,
+        [name, ..] => [
+            "cp",
+            "ldu",
+            "prefetch",
+            "prefetchu",
+            "discard",
+            "applypriority",
+            "multimem",
+            "tensormap",
+            "griddepcontrol",
+        ]
+        .contains(&name),
+        [] => false,
+    }
+}
+
+/// Why a kernel may not be launched before the one ahead of it has ended.
+#[must_use]
+pub fn complaint(body: &Body) -> Option<String> {
+    let instructions = body.statements.iter().filter_map(|statement| match statement {
+        Statement::Instruction(instruction) => Some(instruction.mnemonic()),
+        _ => None,
+    });
+    let dependencies: Vec<_> = instructions.filter(|mnemonic| mnemonic.starts_with("griddepcontrol")).collect();
+    if dependencies != [WAIT, LAUNCH] {
+        return Some(format!("{dependencies:?}"));
+    }
+    let unwaited = Unwaited::new(body);
+    let early = unwaited.instructions.iter().find(|instruction| must_wait(instruction));
+    let early = early.map(|early| format!("line {}: `{}` before the wait", early.line, early.mnemonic()));
+    early.or_else(|| unwaited.ends.then(|| "a way around the wait".to_owned()))
+}
+
+/// The same of the first kernel of a module that is wrong: one for sm_80 knows no such launches.
+#[must_use]
+pub fn complaint_of_module(text: &str) -> Option<String> {
+    let module = syntax::parse(text).ok()?;
+    if text.contains("\n.target sm_80") {
+        return None;
+    }
+    let complaints = bodies(&module).filter_map(|(name, body)| Some((name, complaint(body)?)));
+    complaints.map(|(name, complaint)| format!("{name}: {complaint}")).next()
+}
+
+/// The bodies of a module's kernels, by name.
+pub fn bodies(module: &syntax::Module) -> impl Iterator<Item = (&str, &Body)> {
+    module.functions.iter().filter_map(|function| Some((function.name.as_str(), function.body.as_ref()?)))
+}
