@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gpu_kernels::Step;
 use host::backend::emulator::EmulatorBackend;
@@ -13,7 +13,7 @@ use host::{Error, Operands, Problem, PtxSource};
 use sgemm::ModuleSource;
 use serde::{Deserialize, Serialize};
 
-use super::Mutant;
+use super::{Mutant, Original};
 use crate::contract::{self, Case};
 use crate::layouts::{self, Emulated, planned};
 use crate::{fused, rules};
@@ -63,6 +63,8 @@ pub struct Judge {
     threads: usize,
     /// Hashes of what the original makes of the cases.
     known: Mutex<HashMap<usize, u64>>,
+    /// Whether the original passes in other layouts.
+    checked: OnceLock<Result<(), Error>>,
 }
 
 impl Judge {
@@ -78,7 +80,7 @@ impl Judge {
         let mut cases = contract::cases(step, sm_count, FIRST_SEED)?;
         // From the end, where the cases are that combine factors and leading dimensions: most mistakes show at once.
         cases.reverse();
-        Ok(Self { step, shapes, cases, threads, known: Mutex::default() })
+        Ok(Self { step, shapes, cases, threads, known: Mutex::default(), checked: OnceLock::new() })
     }
 
     /// The verdict on a mutant, and what says so.
@@ -111,6 +113,7 @@ impl Judge {
             }
         }
         if let Err(failure) = self.elsewhere(&mutant.text) {
+            self.check_original()?;
             return Ok((Verdict::Killed, failure));
         }
         Ok(match is_same {
@@ -130,6 +133,17 @@ impl Judge {
             }
         }
         Ok(self.elsewhere(text).is_err())
+    }
+
+    /// Fails where what kills a mutant kills its original too.
+    fn check_original(&self) -> Result<(), Error> {
+        let checked = self.checked.get_or_init(|| self.elsewhere(Original::new(self.step)?.text()).map_err(|reason| {
+            Error::Emulator { what: format!("run {} as it is", self.step.slug), reason }
+        }));
+        match checked {
+            Ok(()) => Ok(()),
+            Err(error) => Err(Error::Emulator { what: "judge mutants".into(), reason: error.to_string() }),
+        }
     }
 
     /// What the contract's matrices, dense and by rows, do not go through: other layouts, batches, epilogues, numbers of splits.
@@ -155,7 +169,7 @@ impl Judge {
         if let Some(hash) = known().get(&number) {
             return Ok(*hash);
         }
-        let mut backend = crate::emulator(self.step, PtxSource::BuiltIn, None).with_threads(self.threads);
+        let mut backend = self.backend(Original::new(self.step)?.text());
         let result = contract::outcome(&mut backend, self.step, self.cases[number])?;
         let what = || format!("run {} as it is", self.step.slug);
         let result = result.map_err(|reason| Error::Emulator { what: what(), reason })?;

@@ -53,7 +53,7 @@ impl Original {
     /// Where the module has not the step's kernel.
     pub fn new(step: &'static Step) -> Result<Self, Error> {
         let own = PtxSource::BuiltIn.module(step)?;
-        let text = with_support(&own, step)?;
+        let text = with_companions(&own, step)?;
         let own: Vec<bool> = own.lines().map(|line| !line.is_empty()).collect();
         let mut statements = statements(&text);
         statements.retain(|statement| own[statement.line - 1]);
@@ -71,6 +71,12 @@ impl Original {
     #[must_use]
     pub fn step(&self) -> &'static Step {
         self.step
+    }
+
+    /// Its module.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The mutant of that seed and number; `None` where none was found.
@@ -105,11 +111,15 @@ impl Original {
     }
 }
 
-/// The step's own module with the kernels that are launched beside it, such as those that align operands: lines keep their numbers.
-fn with_support(own: &str, step: &Step) -> Result<String, Error> {
-    let support = PtxSource::BuiltIn.modules().support(step.target)?;
-    let lines = own.lines().zip(support.lines()).map(|(own, other)| if own.is_empty() { other } else { own });
-    Ok(lines.flat_map(|line| [line, "\n"]).collect())
+/// The step's own module with what else its plans launch: kernels that align operands or finish D, and its kernel with an epilogue.
+/// Lines keep their numbers.
+fn with_companions(own: &str, step: &Step) -> Result<String, Error> {
+    let modules = PtxSource::BuiltIn.modules();
+    let support = modules.support(step.target)?;
+    let fused = modules.module_of(step, step.fused.unwrap_or(step.kernel))?;
+    let lines = own.lines().zip(support.lines().zip(fused.lines()));
+    let lines = lines.map(|(own, (support, fused))| [own, support, fused].into_iter().find(|line| !line.is_empty()));
+    Ok(lines.flat_map(|line| [line.unwrap_or_default(), "\n"]).collect())
 }
 
 #[cfg(test)]

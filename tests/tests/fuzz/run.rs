@@ -85,8 +85,10 @@ fn input(corpus: &[Vec<u8>], words: &[&str], seed: u64, index: u64) -> Vec<u8> {
     mutated(from, corpus, words, &mut rng)
 }
 
-fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+/// Where the executable was taken to another machine, `CARGO_MANIFEST_DIR` says where the corpora are.
+fn workspace() -> PathBuf {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    PathBuf::from(package).parent().unwrap().to_owned()
 }
 
 /// The contents of a folder's files, in the order of their names.
