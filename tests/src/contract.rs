@@ -151,8 +151,7 @@ pub fn cases(step: &'static Step, sm_count: u32, first_seed: u64) -> Result<Vec<
         Ok(Case { problem, inputs: if problem.reads_inputs() { inputs } else { Inputs::Nan } })
     };
     let cases = (first_seed..).zip(problems).map(case);
-    let special =
-        special::problems(step)?.into_iter().map(|problem| Ok(Case { problem, inputs: Inputs::Special }));
+    let special = special::problems(step)?.into_iter().map(|problem| Ok(Case { problem, inputs: Inputs::Special }));
     cases.chain(special).collect()
 }
 

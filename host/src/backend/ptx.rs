@@ -117,7 +117,8 @@ mod tests {
     fn what_does_not_round_to_the_nearest_is_named() {
         let right = "fma.rn.f32 %r1, %r2;\ncvt.rzi.s32.f32 %r1, %r2;\n// fma.rz.f32\n@%p bra $L.rzip;\n";
         assert_eq!(directed_rounding(right), None);
-        for wrong in ["\tfma.rz.f32 \t%r1, %r2;", "@%p1 add.rm.ftz.f32 %r1, %r2, %r3;", "{ cvt.rp.f16.f32 %r1, %r2; }"] {
+        for wrong in ["\tfma.rz.f32 \t%r1, %r2;", "@%p1 add.rm.ftz.f32 %r1, %r2, %r3;", "{ cvt.rp.f16.f32 %r1, %r2; }"]
+        {
             let found = directed_rounding(&format!("ret;\n{wrong}\n")).unwrap();
             assert!(found.starts_with("line 2, `") && found.ends_with("does not round to the nearest"), "{found}");
         }

@@ -77,7 +77,7 @@ pub fn fault(problem: &Problem, fresh: &Operands, result: &Operands) -> Option<F
             _ => (f64::from(got) - expected).abs() <= bound,
         };
         if !is_right {
-            return Some(Fault::Element { row: i, column: j, got: got.into(), expected, bound });
+            return Some(Fault::Element { row: i, column: j, got, expected, bound });
         }
     }
     None

@@ -41,6 +41,29 @@ fn a_kernel_that_works_once_is_not_verified() {
     }
 }
 
+/// Naive, but that it does nothing where sums are long: right on every small problem.
+#[test]
+fn a_kernel_that_is_wrong_elsewhere_is_not_verified() {
+    let step = &STEPS[0];
+    let text = PtxSource::BuiltIn.module(step).unwrap();
+    let entry = text.find(&format!(".entry {}(", step.kernel)).expect("its kernel");
+    let body = entry + text[entry..].find("\n{\n").expect("its body") + "\n{\n".len();
+    let k = gpu_kernels::KERNEL_ARGUMENTS.iter().position(|(name, _)| *name == "k").expect("k");
+    let end = format!(
+        ".reg .pred %is_long;\n.reg .b32 %length;\nld.param.u32 %length, [{}_param_{k}];\n\
+         setp.gt.u32 %is_long, %length, 4000;\n@%is_long ret;\n",
+        step.kernel
+    );
+    let text = format!("{}{end}{}", &text[..body], &text[body..]);
+    let ptx = PtxSource::File { path: "wrong.ptx".into(), text };
+    let timing = Timing { warmup: 0, iterations: Some(1) };
+    let problem = Problem::new(17, 19, 23).unwrap();
+    let comparison = compare(&mut tests::emulator(step, ptx, None), &[KERNEL], &problem, timing, &mut |_| ()).unwrap();
+    let [error] = &comparison.failures[..] else { panic!("{:?}", comparison.failures) };
+    assert!(error.to_string().starts_with("naive at m = 5, n = 6, k = 4200 is not verified: "), "{error}");
+    assert!(comparison.rows.is_empty());
+}
+
 /// The emulator too runs a kernel on fresh operands again; k is split, so that it has a workspace.
 #[test]
 fn the_emulator_restores_operands_and_poisons_the_workspace() {
