@@ -7,6 +7,7 @@
 mod abi;
 mod call;
 mod entry;
+mod forked;
 mod gpu;
 mod log;
 mod lt;

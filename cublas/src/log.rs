@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, Once, PoisonError};
 
+use crate::forked::is_child;
 use crate::gpu::Planned;
 use crate::reason::Reason;
-use crate::route::FORKED;
 use crate::settings::{Log, Settings};
 
 /// Most lines of shapes: the summary says how many there are beside them.
@@ -67,18 +66,16 @@ fn count(add: impl FnOnce(&mut Summary)) {
 
 /// Writes the summary, but in a forked child, where it is the parent's.
 extern "C" fn at_exit() {
-    if FORKED.load(Ordering::Relaxed) {
+    if is_child() {
         return;
     }
     let Ok(summary) = SUMMARY.try_lock() else { return };
     let text = summary.as_ref().map(|summary| text(summary, Settings::get().class.name())).unwrap_or_default();
     // Nobody is left to hear that it failed.
     let _ = match &Settings::get().log {
-        Some(Log::File(path)) => OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(path)
-            .and_then(|mut file| file.write_all(text.as_bytes())),
+        Some(Log::File(path)) => {
+            OpenOptions::new().create(true).append(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()))
+        }
         _ => std::io::stderr().write_all(text.as_bytes()),
     };
 }
@@ -93,7 +90,8 @@ fn text(summary: &Summary, class: &str) -> String {
     for ((function, [m, n, k], batch, kernel), Taken { calls, us, .. }) in shapes.iter().take(MOST_SHAPES) {
         let batch = if *batch == 1 { String::new() } else { format!(" x {batch}") };
         let ms = us / 1e3;
-        let _ = writeln!(text, "sgemm: {calls:>8} x {function} {m} x {n} x {k}{batch} by {kernel}: modelled {ms:.3} ms");
+        let _ =
+            writeln!(text, "sgemm: {calls:>8} x {function} {m} x {n} x {k}{batch} by {kernel}: modelled {ms:.3} ms");
     }
     if let Some(others @ 1..) = shapes.len().checked_sub(MOST_SHAPES) {
         let _ = writeln!(text, "sgemm: and {others} other shapes");

@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 
 use sgemm::cuda::{CUdeviceptr, CUstream};
 use sgemm::cudarc::driver::sys::{
-    self, CUmemAllocationType, CUmemLocationType, CUmemPoolProps, CUmemPool_attribute, CUmemoryPool, CUresult,
+    self, CUmemAllocationType, CUmemLocationType, CUmemPool_attribute, CUmemPoolProps, CUmemoryPool, CUresult,
 };
 use sgemm::plan::WORKSPACE_ALIGNMENT;
 

@@ -1,55 +1,17 @@
 //! Where a call goes: to a plan, or to cuBLAS.
 
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use sgemm::Error;
 use sgemm::plan::{Bindings, Buffer};
 
 use crate::abi::{EXECUTION_FAILED, SUCCESS, Status};
 use crate::call::Call;
+use crate::forked::Outermost;
 use crate::gpu::{self, is_capturing};
 use crate::log;
 use crate::memory::free;
 use crate::reason::Reason;
-
-/// Whether this is a child of a process that used this library: a GPU cannot be used there, nor a lock that a thread may have held.
-pub static FORKED: AtomicBool = AtomicBool::new(false);
-
-thread_local! {
-    /// Whether a call of this thread is under way: those within it are cuBLAS's own.
-    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// A call that is under way.
-struct Outermost;
-
-impl Outermost {
-    /// `None` within another call, and in a forked child.
-    fn enter() -> Option<Self> {
-        static AT_FORK: Once = Once::new();
-        if FORKED.load(Ordering::Relaxed) || IS_INSIDE.replace(true) {
-            return None;
-        }
-        AT_FORK.call_once(|| {
-            // SAFETY: the function only writes to an atomic.
-            let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-        });
-        Some(Self)
-    }
-}
-
-impl Drop for Outermost {
-    fn drop(&mut self) {
-        IS_INSIDE.set(false);
-    }
-}
-
-unsafe extern "C" fn in_child() {
-    FORKED.store(true, Ordering::Relaxed);
-}
 
 /// Takes note of a call of the program's, unless that is one within another, or in a forked child.
 pub fn watch(note: impl FnOnce()) {

@@ -39,9 +39,8 @@ impl Settings {
     fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name| variable(name).map(|value| value.to_string_lossy().into_owned());
         let classes = [AccuracyClass::Fp32Strict, AccuracyClass::Fp32];
-        let class = text("SGEMM_PRECISION").map_or(Some(AccuracyClass::Fp32Strict), |name| {
-            classes.into_iter().find(|class| class.name() == name)
-        });
+        let class = text("SGEMM_PRECISION")
+            .map_or(Some(AccuracyClass::Fp32Strict), |name| classes.into_iter().find(|class| class.name() == name));
         let limit = text("SGEMM_WORKSPACE_MIB").map(|mib| mib.trim().parse::<u64>().ok());
         if class.is_none() {
             eprintln!("sgemm: SGEMM_PRECISION is unknown: give fp32-strict or fp32");
@@ -67,7 +66,11 @@ fn configured_bytes(config: &str) -> Option<u64> {
     let numbers = config.strip_prefix(':')?.split(':').map(|number| number.parse::<u64>().ok());
     let numbers = numbers.collect::<Option<Vec<_>>>()?;
     let (pairs, []) = numbers.as_chunks() else { return None };
-    Some(pairs.iter().fold(0_u64, |all, [kib, count]| all.saturating_add(kib.saturating_mul(*count).saturating_mul(1024))))
+    Some(
+        pairs
+            .iter()
+            .fold(0_u64, |all, [kib, count]| all.saturating_add(kib.saturating_mul(*count).saturating_mul(1024))),
+    )
 }
 
 #[cfg(test)]

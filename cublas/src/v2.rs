@@ -31,7 +31,9 @@ static SM_COUNT_TARGET: Next = Next::new(&CUBLAS, c"cublasGetSmCountTarget");
 /// The getter writes a `T`.
 unsafe fn ask<T>(getter: &Next, handle: Handle, nothing: T) -> Result<Option<T>, Reason> {
     // SAFETY: that is the type of a getter of a `T`.
-    let Some(get) = (unsafe { getter.get::<unsafe extern "C" fn(Handle, *mut T) -> Status>() }) else { return Ok(None) };
+    let Some(get) = (unsafe { getter.get::<unsafe extern "C" fn(Handle, *mut T) -> Status>() }) else {
+        return Ok(None);
+    };
     let mut value = nothing;
     // SAFETY: a place for what it writes. cuBLAS says so where the handle is none.
     let status = unsafe { get(handle, &raw mut value) };

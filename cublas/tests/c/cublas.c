@@ -25,10 +25,15 @@ int cublasGemmStridedBatchedEx(TYPED_BATCHED(int)) {
     return SAY("reached", "cublasGemmStridedBatchedEx", TYPED_BATCHED_ARGUMENTS), 0;
 }
 
-int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes) { return SAY("reached", "cublasSetWorkspace_v2", handle, workspace, bytes), 0; }
+int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes) {
+    return SAY("reached", "cublasSetWorkspace_v2", handle, workspace, bytes), 0;
+}
 int cublasDestroy_v2(void *handle) { return handle == NULL; }
 
-int cublasSetStream_v2(void *handle, void *stream) { return ((struct handle *)handle)->stream = stream, 0; }
+int cublasSetStream_v2(void *handle, void *stream) {
+    ((struct handle *)handle)->stream = stream;
+    return SAY("reached", "cublasSetStream_v2", handle, stream), 0;
+}
 int cublasGetStream_v2(void *handle, void **stream) { return *stream = ((struct handle *)handle)->stream, 0; }
 int cublasGetPointerMode_v2(void *handle, int *mode) { return *mode = ((struct handle *)handle)->pointer_mode, 0; }
 int cublasGetMathMode(void *handle, int *mode) { return *mode = ((struct handle *)handle)->math_mode, 0; }

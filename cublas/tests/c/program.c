@@ -108,6 +108,9 @@ static int is_right(const struct product *p, int relu, int has_bias, int times) 
     return 1;
 }
 
+/* A call whose arguments are said first. */
+#define TRY(name, ...) do { SAY("called", #name, __VA_ARGS__); CHECK(name(__VA_ARGS__)); } while (0)
+
 static void verdict(const char *name, int right) {
     unchanged_context();
     printf("%s %s\n", right ? "right" : "wrong", name);
@@ -183,13 +186,11 @@ static void products(void) {
     prepare(&p);
     void *stream;
     CHECK(((int (*)(void **, unsigned))driver("cuStreamCreate"))(&stream, 1));
-    CHECK(cublasSetStream_v2(&handle, stream));
+    TRY(cublasSetStream_v2, &handle, stream);
     CHECK(cublasSgemm_v2(GEMM_OF(p)));
     CHECK(((int (*)(void *))driver("cuStreamSynchronize"))(stream));
     verdict("in a stream", is_right(&p, 0, 0, 1));
 }
-
-#define TRY(name, ...) do { SAY("called", #name, __VA_ARGS__); CHECK(name(__VA_ARGS__)); } while (0)
 
 /* Calls that are not: what reaches the library must be what was called. */
 static void forwarded(void) {
@@ -256,28 +257,46 @@ static void nested(void) {
     TRY(cublasSgemm_v2, GEMM_OF(p));
 }
 
+#define APART_OF(p, bytes) \
+    &lt, &product_of, &p.alpha, p.device[0], &a_of, p.device[1], &b_of, &p.beta, p.device[2], &c_of, apart, &c_of, algorithm, workspace, (size_t)bytes, stream
+
 /* A graph has what was planned before; what was not is cuBLAS's, and so is what needs memory that nobody gave. */
 static void captured(void) {
     start();
-    struct product p = of_sizes(0, 0, 40, 30, 20), other = of_sizes(0, 0, 41, 30, 20), large = of_sizes(1, 1, 60, 50, 40);
-    p.beta = 1.0f;
-    prepare(&p), prepare(&other), prepare(&large);
+    struct product p = of_sizes(0, 0, 40, 30, 20), other = of_sizes(0, 0, 41, 30, 20), sums = of_sizes(1, 1, 60, 50, 40);
+    p.beta = sums.beta = 1.0f;
+    prepare(&p), prepare(&other), prepare(&sums), describe(&sums, 2);
     void *stream, *graph, *instance;
+    char *workspace = allocate(1 << 20), *apart = on_device(sums.host[2], (size_t)sums.ldc * sums.n, 0);
     CHECK(((int (*)(void **, unsigned))driver("cuStreamCreate"))(&stream, 1));
-    CHECK(cublasSetStream_v2(&handle, stream));
+    TRY(cublasSetStream_v2, &handle, stream);
     CHECK(cublasSgemm_v2(GEMM_OF(p)));
-    CHECK(cublasSgemm_v2(GEMM_OF(large)));
+    CHECK(cublasLtMatmul(APART_OF(sums, 0)));
     CHECK(((int (*)(void *, unsigned))driver("cuStreamBeginCapture_v2"))(stream, 0));
     CHECK(cublasSgemm_v2(GEMM_OF(p)));
     TRY(cublasSgemm_v2, GEMM_OF(other));
-    TRY(cublasSgemm_v2, GEMM_OF(large));
-    TRY(cublasSetWorkspace_v2, &handle, allocate(1 << 20), (size_t)(1 << 20));
-    CHECK(cublasSgemm_v2(GEMM_OF(large)));
+    TRY(cublasLtMatmul, APART_OF(sums, 0));
+    CHECK(cublasLtMatmul(APART_OF(sums, 1 << 20)));
     CHECK(((int (*)(void *, void **))driver("cuStreamEndCapture"))(stream, &graph));
     CHECK(((int (*)(void **, void *, unsigned long long))driver("cuGraphInstantiateWithFlags"))(&instance, graph, 0));
     for (int i = 0; i < 2; i++) CHECK(((int (*)(void *, void *))driver("cuGraphLaunch"))(instance, stream));
     CHECK(((int (*)(void *))driver("cuStreamSynchronize"))(stream));
-    verdict("captured", is_right(&p, 0, 0, 3) && is_right(&large, 0, 0, 1));
+    sums.device[2] = apart;
+    verdict("captured", is_right(&p, 0, 0, 3) && is_right(&sums, 1, 0, 1));
+}
+
+/* Memory beside the program's: none where it may take none, until the handle is given some. */
+static void limited(void) {
+    start();
+    struct product p = of_sizes(0, 0, 128, 64, 4096);
+    char *workspace = allocate(1 << 20);
+    prepare(&p);
+    TRY(cublasSgemm_v2, GEMM_OF(p));
+    TRY(cublasSetWorkspace_v2, &handle, workspace, (size_t)(1 << 20));
+    CHECK(cublasSgemm_v2(GEMM_OF(p)));
+    verdict("with a workspace", is_right(&p, 0, 0, 1));
+    TRY(cublasSetStream_v2, &handle, NULL);
+    TRY(cublasSgemm_v2, GEMM_OF(p));
 }
 
 static void forks(void) {
@@ -312,6 +331,7 @@ int main(int argc, char **argv) {
     else if (strcmp(name, "plain") == 0) plain();
     else if (strcmp(name, "nested") == 0) nested();
     else if (strcmp(name, "captured") == 0) captured();
+    else if (strcmp(name, "limited") == 0) limited();
     else if (strcmp(name, "forks") == 0) forks();
     else if (strcmp(name, "silent") == 0) silent();
     else return 2;
