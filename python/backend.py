@@ -1,4 +1,4 @@
-"""Builds the wheel: the package's files and the shared library, which SGEMM_LIBRARY names.
+"""Builds the wheel: the package's files, the shared library, which SGEMM_LIBRARY names, and beside it those to preload.
 
 It is the build backend of pyproject.toml, of the standard library alone, so that a wheel is built without a network. The wheel is the
 same for the same files.
@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
+PRELOADED = ("libsgemm_cublas.so", "libsgemm_blas.so")
 LICENSES = ("LICENSE-APACHE", "LICENSE-MIT")
 
 
@@ -28,6 +29,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     info = f"{stem}.dist-info"
     files = {f"sgemm/{path.name}": path.read_bytes() for path in sorted((FOLDER / "sgemm").glob("*.py"))}
     files["sgemm/libsgemm.so"] = Path(library).read_bytes()
+    beside = [Path(library).with_name(name) for name in PRELOADED]
+    files |= {f"sgemm/{path.name}": path.read_bytes() for path in beside if path.is_file()}
     files |= {f"{info}/licenses/{name}": (FOLDER.parent / name).read_bytes() for name in LICENSES}
     files[f"{info}/METADATA"] = metadata(project).encode()
     files[f"{info}/WHEEL"] = (

@@ -7,8 +7,8 @@ use sgemm::AccuracyClass;
 use crate::call::Call;
 use crate::{compute, next};
 
-/// Operations from which on a GPU is asked: below, the CPU is done before the matrices are there. Not measured yet.
-const LEAST_FLOPS: f64 = 2.0e9;
+/// Billions of operations from which on a GPU is asked: below, the CPU is done before the matrices are there. Not measured yet.
+const LEAST_GFLOP: f64 = 2.0;
 
 /// What runs products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,8 @@ enum Backend {
 struct Settings {
     backend: Backend,
     class: AccuracyClass,
+    /// `SGEMM_LEAST_GFLOP`: what `Automatic` takes for large.
+    least_gflop: f64,
     /// The process that read it: a forked child must not use its parent's GPU.
     process: u32,
 }
@@ -37,13 +39,13 @@ impl Settings {
         static SETTINGS: OnceLock<Settings> = OnceLock::new();
         SETTINGS.get_or_init(|| {
             let variable = |name| std::env::var(name).ok();
-            Self::of(variable("SGEMM_BACKEND").as_deref(), variable("SGEMM_PRECISION").as_deref())
+            Self::of(["SGEMM_BACKEND", "SGEMM_PRECISION", "SGEMM_LEAST_GFLOP"].map(variable))
         })
     }
 
     /// What is not known is said once, and as if it were unset.
-    fn of(backend: Option<&str>, precision: Option<&str>) -> Self {
-        let backend = match backend {
+    fn of([backend, precision, least]: [Option<String>; 3]) -> Self {
+        let backend = match backend.as_deref() {
             None | Some("") => Backend::Automatic,
             Some("cuda") => Backend::Cuda,
             Some("emulator") => Backend::Emulator,
@@ -61,7 +63,13 @@ impl Settings {
                 AccuracyClass::Fp32Strict
             }),
         };
-        Self { backend, class, process: std::process::id() }
+        let least_gflop = least.filter(|least| !least.is_empty()).map_or(LEAST_GFLOP, |least| {
+            least.trim().parse().unwrap_or_else(|_| {
+                eprintln!("sgemm: SGEMM_LEAST_GFLOP={least:?} is no number");
+                LEAST_GFLOP
+            })
+        });
+        Self { backend, class, least_gflop, process: std::process::id() }
     }
 }
 
@@ -73,13 +81,13 @@ pub unsafe fn run(call: &Call) {
     if call.is_nothing() {
         return;
     }
-    let Settings { backend, class, process } = *Settings::get();
+    let Settings { backend, class, least_gflop, process } = *Settings::get();
     // SAFETY: upheld by the caller.
     unsafe {
         let is_done = match backend {
             Backend::Emulator => compute::emulate(call, class),
             Backend::Cuda if process == std::process::id() => compute::on_gpu(call, class),
-            Backend::Automatic if process == std::process::id() && call.flops() >= LEAST_FLOPS => {
+            Backend::Automatic if process == std::process::id() && call.flops() >= least_gflop * 1e9 => {
                 compute::on_gpu(call, class)
             }
             Backend::Cuda | Backend::Automatic | Backend::Next => false,
@@ -96,12 +104,15 @@ mod tests {
 
     #[test]
     fn what_is_unknown_counts_as_unset() {
-        let of = |backend, precision| {
-            let Settings { backend, class, .. } = Settings::of(backend, precision);
-            (backend, class)
+        let of = |variables: [Option<&str>; 3]| {
+            let Settings { backend, class, least_gflop, .. } =
+                Settings::of(variables.map(|value| value.map(str::to_owned)));
+            (backend, class, least_gflop)
         };
-        assert_eq!(of(None, None), (Backend::Automatic, AccuracyClass::Fp32Strict));
-        assert_eq!(of(Some("emulator"), Some("fp32")), (Backend::Emulator, AccuracyClass::Fp32));
-        assert_eq!(of(Some("opencl"), Some("fp16")), (Backend::Automatic, AccuracyClass::Fp32Strict));
+        let plain = (Backend::Automatic, AccuracyClass::Fp32Strict, LEAST_GFLOP);
+        assert_eq!(of([None; 3]), plain);
+        assert_eq!(of([Some(""); 3]), plain);
+        assert_eq!(of([Some("emulator"), Some("fp32"), Some("0.5")]), (Backend::Emulator, AccuracyClass::Fp32, 0.5));
+        assert_eq!(of([Some("opencl"), Some("fp16"), Some("many")]), plain);
     }
 }

@@ -9,6 +9,7 @@ import io
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -341,6 +342,28 @@ class Arrays(unittest.TestCase):
             thread.join()
         for one in found:
             self.check(a, b, one)
+
+
+class Run(unittest.TestCase):
+    def test_a_program_runs_with_the_library_preloaded(self):
+        program = "import os, sys; print(os.environ['LD_PRELOAD'], os.environ['SGEMM_PRECISION'], *sys.argv[1:])"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "program.py"
+            path.write_text(program)
+            package = Path(folder) / "sgemm"
+            shutil.copytree(PYTHON / "sgemm", package)
+            command = [sys.executable, "-m", "sgemm", "run", "--precision", "fp32", str(path), "--option", "1"]
+            environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+            environment["PYTHONPATH"] = folder
+            # The library is found beside the one for C, too: not where that is another folder's.
+            environment["SGEMM_LIBRARY"] = shutil.copy(os.environ["SGEMM_LIBRARY"], Path(folder) / "libsgemm.so")
+            found = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertEqual(found.returncode, 1)
+            self.assertIn("libsgemm_cublas.so is not in the package", found.stderr)
+            # Any library that can be preloaded will do.
+            library = shutil.copy(os.environ["SGEMM_LIBRARY"], package / "libsgemm_cublas.so")
+            found = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+            self.assertEqual(found.stdout, f"{library} fp32 --option 1\n")
 
 
 @unittest.skipIf(sys.version_info < (3, 11), "the wheel is built by Python 3.11 and later")

@@ -1,4 +1,4 @@
-//! `install`: the library for C, with its header, and what pkg-config and CMake look for.
+//! `install`: the library for C, with its header, what pkg-config and CMake look for, and the libraries to preload.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,24 @@ use anyhow::{Context, Result};
 
 use crate::workspace::{cargo, root, run as run_command, shown};
 
-/// The package of the library for C.
-const PACKAGE: &str = "sgemm-capi";
+/// The package of the library for C, and those of the libraries to preload.
+const PACKAGES: [&str; 3] = ["sgemm-capi", "sgemm-cublas", "sgemm-blas"];
 
-/// The trees of its folder that are installed as they are.
+/// The trees of the first one's folder that are installed as they are.
 const TREES: [&str; 2] = ["include", "lib"];
 
 /// The libraries, as cargo names them and as they are installed.
-const LIBRARIES: [(&str, &str); 2] = [("libsgemm_capi.so", "libsgemm.so"), ("libsgemm_capi.a", "libsgemm.a")];
+const LIBRARIES: [(&str, &str); 4] = [
+    ("libsgemm_capi.so", "libsgemm.so"),
+    ("libsgemm_capi.a", "libsgemm.a"),
+    ("libsgemm_cublas.so", "libsgemm_cublas.so"),
+    ("libsgemm_blas.so", "libsgemm_blas.so"),
+];
 
-/// Build the library for C, and install it under a folder
+/// Build the library for C and those to preload, and install them under a folder
 ///
-/// libsgemm.so, libsgemm.a, sgemm.h, and what pkg-config and CMake look for. The folder can be moved afterwards.
+/// libsgemm.so, libsgemm.a, sgemm.h, what pkg-config and CMake look for, libsgemm_cublas.so and libsgemm_blas.so. The folder can be moved
+/// afterwards.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder, such as /usr/local
@@ -40,13 +46,14 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Builds the library, and says in which folder it is.
+/// Builds the libraries, and says in which folder they are.
 pub fn build() -> Result<PathBuf> {
-    run_command(&mut cargo(["build", "--release", "--target-dir", "target", "-p", PACKAGE]))?;
+    let packages = PACKAGES.into_iter().flat_map(|package| ["-p", package]);
+    run_command(cargo(["build", "--release", "--target-dir", "target"]).args(packages))?;
     Ok(root().join("target/release"))
 }
 
-/// The shared library in the folder of [`build`].
+/// The shared library for C in the folder of [`build`].
 pub fn shared(folder: &Path) -> PathBuf {
     folder.join(LIBRARIES[0].0)
 }

@@ -1,4 +1,4 @@
-//! `wheel`: the Python package, with the library in it.
+//! `wheel`: the Python package, with the libraries in it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::workspace::{capture, relative, root};
 /// What Python runs: the package's own build backend, which says how the wheel is called.
 const SCRIPT: &str = "import backend, sys; print(backend.build_wheel(sys.argv[1]))";
 
-/// Build the wheel of the Python package, with the library in it
+/// Build the wheel of the Python package, with the libraries in it
 ///
 /// It is for machines whose C library is this one's or newer, and any Python from 3.9 on. Python 3.11 or later builds it.
 #[derive(clap::Args)]

@@ -9,7 +9,7 @@ use super::functions;
 use super::pointers::{In, Out};
 use crate::attribute;
 use crate::machine::{Machine, machine};
-use crate::status::{Answer, describe, unsupported};
+use crate::status::{Answer, describe};
 
 /// The version of CUDA whose interface this is, in part.
 const VERSION: c_int = 13_000;
@@ -17,7 +17,7 @@ const VERSION: c_int = 13_000;
 /// Of `CUmemPool_attribute`: up to this one they are ints, and numbers of 64 bits from there on.
 const LAST_INT_ATTRIBUTE: c_uint = 3;
 
-/// The device's only memory pool.
+/// The device's memory pool, which stands for all.
 const POOL: usize = 0x10;
 
 impl Machine {
@@ -101,7 +101,9 @@ functions! {
     fn cuMemPoolTrimTo(_pool: CUmemoryPool, _bytes: usize) {
         Ok(())
     }
-    fn cuMemPoolCreate(_pool: Out<CUmemoryPool>, _properties: In<u8>) {
-        Err(unsupported("a memory pool beside the device's own"))
+    // Every pool is the device's.
+    fn cuMemPoolCreate(out: Out<CUmemoryPool>, _properties: In<u8>) {
+        drop(started()?);
+        out.put(pool())
     }
 }

@@ -18,6 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sgemm", &["gpu-kernels", "ptx-emu"]),
     ("sgemm-blas", &["sgemm"]),
     ("sgemm-capi", &["sgemm"]),
+    ("sgemm-cublas", &["sgemm"]),
     ("results", &[]),
     ("report", &["gpu-kernels", "results"]),
     ("host", &["gpu-kernels", "ptx-emu", "report", "results", "sgemm"]),
@@ -65,6 +66,10 @@ const MODULES: &[(&str, &[&str])] = &[
         &["constants", "status", "registry", "choices", "cuda", "problem", "operands", "handle", "plan", "host", "run"],
     ),
     ("blas", &["call", "next", "xerbla", "compute", "route", "fortran", "cblas"]),
+    (
+        "cublas",
+        &["abi", "reason", "next", "settings", "call", "memory", "gpu", "forked", "log", "route", "entry", "v2", "lt"],
+    ),
     ("results", &[]),
     ("host", &["error", "verify", "backend", "measure", "output", "cli"]),
     ("report", &[]),

@@ -13,13 +13,14 @@ mod directions;
 mod retired;
 mod words;
 
-/// Where `unsafe` may stand: the interfaces of BLAS, C and the emulated driver, kernels, the device's standard library, what calls the CUDA
+/// Where `unsafe` may stand: the interfaces of BLAS, cuBLAS, C and the emulated driver, kernels, the device's standard library, what calls the CUDA
 /// driver and NCCL in the library, in its example of raw addresses, in the host's backend and in tests of what cudarc has not, the bytes of
 /// elements, and the reference, which calls the `gemm` crate by raw pointers.
-const UNSAFE_PLACES: [&str; 18] = [
+const UNSAFE_PLACES: [&str; 19] = [
     "blas/src/",
     "capi/src/",
     "capi/tests/",
+    "cublas/src/",
     "driver/src/",
     "driver/tests/",
     "gpu-kernels/src/",
@@ -139,8 +140,9 @@ fn line_of_rust(path: &str, line: &str, in_tests: bool) -> Vec<String> {
     }
     complaints.extend(note(comment));
     let panic = PANICS.iter().find(|call| code.contains(*call));
-    let is_product =
-        ["sgemm/src/", "capi/src/", "host/src/", "ptx-emu/src/"].iter().any(|folder| path.starts_with(folder));
+    let is_product = ["sgemm/src/", "capi/src/", "cublas/src/", "host/src/", "ptx-emu/src/"]
+        .iter()
+        .any(|folder| path.starts_with(folder));
     if let Some(call) = panic.filter(|_| is_product && !in_tests) {
         complaints.push(format!("`{call}` in what users run: return an error that says what to do"));
     }

@@ -1,0 +1,31 @@
+//! How an entry point is declared.
+
+/// Declares entry points under cuBLAS's names: the arguments that each takes, its library, and what it offers to compute of them, or what
+/// it does beside the call of the library's own function.
+macro_rules! functions {
+    ($library:path; $($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) => $offered:expr;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As of cuBLAS's function of that name.
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case, clippy::too_many_arguments, reason = "cuBLAS's")]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::Status {
+            static NEXT: $crate::next::Next = match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => $crate::next::Next::new(&$library, name),
+                Err(_) => unreachable!(),
+            };
+            // SAFETY: the type is that of the function, and the arguments are the program's own.
+            let next = || unsafe {
+                match NEXT.get::<unsafe extern "C" fn($($type),*) -> $crate::abi::Status>() {
+                    Some(next) => next($($argument),*),
+                    None => $crate::abi::NOT_INITIALIZED,
+                }
+            };
+            // SAFETY: upheld by the caller.
+            $crate::route::attempt(stringify!($name), || unsafe { $offered }, next)
+        }
+    )*};
+}
+
+pub(crate) use functions;

@@ -1,0 +1,59 @@
+//! Why a call goes to cuBLAS.
+
+/// Why a call is forwarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// It is wrong, or computes nothing: cuBLAS says so, or returns.
+    Invalid,
+    /// Its matrices are not all of f32.
+    Elements,
+    /// It asks for TF32, for an emulation of cuBLAS's, or for a fast 16-bit arithmetic.
+    OtherArithmetic,
+    /// It asks for cuBLAS's prescribed arithmetic.
+    Pedantic,
+    /// alpha and beta are in device memory, or vectors.
+    DeviceScalars,
+    /// It names an algorithm.
+    Algorithm,
+    /// The program wants fewer SMs to be used.
+    SmCountTarget,
+    /// An epilogue other than bias and ReLU, or scales of matrices.
+    Epilogue,
+    /// An order of elements, or a kind of batch, that no plan has.
+    Layout,
+    /// A batch of small problems, which would be launched one by one.
+    ManySmall,
+    /// The stream is captured, and this call would load a kernel or allocate.
+    Capturing,
+    /// There is no memory for its workspace below the limit.
+    NoWorkspace,
+    /// The current context is none, or not a device's primary one.
+    Context,
+    /// The library has not been measured on such a device, or there is no driver that it can use.
+    Device,
+    /// The library has no plan for it.
+    Unsupported,
+}
+
+impl Reason {
+    /// A few words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid, or nothing to compute",
+            Self::Elements => "not of f32",
+            Self::OtherArithmetic => "TF32 or another arithmetic is asked for",
+            Self::Pedantic => "pedantic arithmetic is asked for",
+            Self::DeviceScalars => "alpha and beta in device memory",
+            Self::Algorithm => "an algorithm is named",
+            Self::SmCountTarget => "fewer SMs are asked for",
+            Self::Epilogue => "another epilogue",
+            Self::Layout => "another layout",
+            Self::ManySmall => "a batch of small problems",
+            Self::Capturing => "would load or allocate while the stream is captured",
+            Self::NoWorkspace => "no memory for the workspace",
+            Self::Context => "no primary context is current",
+            Self::Device => "not measured on this device",
+            Self::Unsupported => "no plan",
+        }
+    }
+}

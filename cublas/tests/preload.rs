@@ -1,0 +1,174 @@
+//! A program on cuBLAS's functions, with this library preloaded, stand-ins for NVIDIA's libraries, and the emulated driver.
+
+#![cfg(target_os = "linux")]
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::{env, fs};
+
+use tempfile::TempDir;
+
+/// A library that cargo has put beside the tests or above them.
+fn built(name: &str) -> PathBuf {
+    let folder = env::current_exe().unwrap();
+    let mut folders = folder.ancestors().skip(1).map(|folder| folder.join(name));
+    folders.find(|path| path.exists()).expect("cargo builds the library with its tests")
+}
+
+fn library() -> PathBuf {
+    built("libsgemm_cublas.so")
+}
+
+/// A folder with the program, what stands for NVIDIA's libraries, and the emulator under the driver's name; where there is no compiler,
+/// a line says so.
+fn folder() -> Option<&'static Path> {
+    static FOLDER: OnceLock<Option<TempDir>> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        if !Command::new("cc").arg("--version").output().is_ok_and(|output| output.status.success()) {
+            println!("cc is not installed: `cargo xtask setup --c` does that");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
+        let compile = |arguments: &[&str]| {
+            let output = Command::new("cc").current_dir(folder.path()).args(arguments).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        };
+        let source = |name| sources.join(name).to_str().unwrap().to_owned();
+        let (cublas, lt) = ("libcublas.so.13", "libcublasLt.so.13");
+        compile(&["-shared", "-fPIC", "-Wl,-soname,libcublasLt.so.13", "-o", lt, &source("cublaslt.c")]);
+        compile(&["-shared", "-fPIC", "-Wl,-soname,libcublas.so.13", "-o", cublas, &source("cublas.c"), lt]);
+        compile(&["-O2", "-o", "program", &source("program.c"), cublas, lt, "-lm", "-ldl"]);
+        symlink(built("libptx_emu_driver.so"), folder.path().join("libcuda.so.1")).unwrap();
+        symlink("libcuda.so.1", folder.path().join("libcuda.so")).unwrap();
+        Some(folder)
+    });
+    folder.as_ref().map(TempDir::path)
+}
+
+/// What a case of the program says, by lines, and the summary.
+fn run(case: &str, preload: &[PathBuf], variables: &[(&str, &str)]) -> Option<(Vec<String>, String)> {
+    let folder = folder()?;
+    let preload: Vec<_> = preload.iter().map(|path| path.to_str().unwrap()).collect();
+    let mut command = Command::new(folder.join("program"));
+    command.arg(case).env("LD_LIBRARY_PATH", folder).env("LD_PRELOAD", preload.join(":"));
+    command.env("SGEMM_LOG", "1").envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    let [said, summary] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{said}{summary}");
+    Some((said.lines().map(str::to_owned).collect(), summary))
+}
+
+/// The lines that begin with a word, without it.
+fn after<'a>(lines: &'a [String], word: &str) -> Vec<&'a str> {
+    lines.iter().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' ')).collect()
+}
+
+/// What was called is what reached cuBLAS, and nothing else did; so many products are right, and none is wrong.
+fn check(lines: &[String], right: usize) {
+    assert_eq!(after(lines, "called"), after(lines, "reached"), "{lines:#?}");
+    assert_eq!(after(lines, "right").len(), right, "{lines:#?}");
+    let known = |line: &&String| ["called ", "reached ", "right "].iter().any(|word| line.starts_with(word));
+    assert_eq!(lines.iter().find(|line| !known(line)), None);
+}
+
+#[test]
+fn products_of_f32_are_computed() {
+    for class in ["fp32-strict", "fp32"] {
+        let Some((lines, summary)) = run("products", &[library()], &[("SGEMM_PRECISION", class)]) else { return };
+        check(&lines, 19);
+        assert!(summary.starts_with(&format!("sgemm: 28 calls computed in {class}, 0 forwarded")), "{summary}");
+    }
+}
+
+#[test]
+fn other_calls_reach_cublas_as_they_are() {
+    let Some((lines, summary)) = run("forwarded", &[library()], &[]) else { return };
+    check(&lines, 0);
+    assert!(summary.starts_with("sgemm: 0 calls computed in fp32-strict, 35 forwarded"), "{summary}");
+    for (count, line) in [
+        (6, "cublasSgemm_v2 forwarded: invalid, or nothing to compute"),
+        (3, "cublasSgemm_v2 forwarded: TF32 or another arithmetic is asked for"),
+        (1, "cublasSgemm_v2 forwarded: pedantic arithmetic is asked for"),
+        (1, "cublasSgemm_v2 forwarded: alpha and beta in device memory"),
+        (1, "cublasSgemm_v2 forwarded: fewer SMs are asked for"),
+        (2, "cublasSgemmStridedBatched forwarded: invalid, or nothing to compute"),
+        (1, "cublasGemmEx_64 forwarded: an algorithm is named"),
+        (4, "cublasLtMatmul forwarded: another epilogue"),
+        (3, "cublasLtMatmul forwarded: another layout"),
+    ] {
+        assert!(summary.contains(&format!("{count} x {line}\n")), "{line}: {summary}");
+    }
+}
+
+/// And all of them are, where the environment asks NVIDIA's libraries for TF32.
+#[test]
+fn tf32_for_all_is_left_to_cublas() {
+    let Some((lines, summary)) = run("products", &[library()], &[("NVIDIA_TF32_OVERRIDE", "1")]) else { return };
+    assert_eq!((after(&lines, "right").len(), after(&lines, "reached").len()), (0, 29), "{lines:#?}");
+    assert!(summary.starts_with("sgemm: 0 calls"), "{summary}");
+}
+
+#[test]
+fn what_cublas_calls_itself_is_its_own() {
+    let Some((lines, summary)) = run("nested", &[library()], &[]) else { return };
+    let reached = after(&lines, "reached");
+    assert_eq!(reached.len(), 2, "{lines:#?}");
+    assert!(reached[1].starts_with("cublasLtMatmul") && summary.contains(" 1 forwarded"), "{lines:#?} {summary}");
+}
+
+#[test]
+fn a_capture_has_what_is_at_hand() {
+    let Some((lines, summary)) = run("captured", &[library()], &[]) else { return };
+    check(&lines, 1);
+    assert!(summary.contains("sgemm: 4 calls computed in fp32-strict, 2 forwarded"), "{summary}");
+    let line = "forwarded: would load or allocate while the stream is captured";
+    assert_eq!(summary.matches(line).count(), 2, "{summary}");
+}
+
+#[test]
+fn a_workspace_is_the_programs_where_there_may_be_no_other() {
+    let variables = [("CUBLAS_WORKSPACE_CONFIG", ":0:0")];
+    let Some((lines, summary)) = run("limited", &[library()], &variables) else { return };
+    check(&lines, 1);
+    assert!(summary.contains("2 x cublasSgemm_v2 forwarded: no memory for the workspace"), "{summary}");
+}
+
+#[test]
+fn two_of_them_do_not_call_each_other_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("libother.so");
+    fs::copy(library(), &other).unwrap();
+    let both = [library(), other];
+    let Some((lines, summary)) = run("plain", &both, &[]) else { return };
+    check(&lines, 1);
+    assert!(summary.contains("sgemm: 1 calls computed"), "{summary}");
+    let (lines, _) = run("forwarded", &both, &[]).unwrap();
+    check(&lines, 0);
+}
+
+#[test]
+fn a_forked_child_is_left_alone() {
+    let Some((mut lines, summary)) = run("forks", &[library()], &[]) else { return };
+    assert_eq!(lines.pop().as_deref(), Some("child 0"));
+    check(&lines, 1);
+    assert_eq!(summary.matches("calls computed").count(), 1, "one summary, the parent's: {summary}");
+}
+
+#[test]
+fn a_process_without_calls_notices_nothing() {
+    let Some((lines, summary)) = run("silent", &[library()], &[]) else { return };
+    assert_eq!((lines, summary), (vec!["threads 1".to_owned()], String::new()));
+}
+
+/// Of the library's own, and of the runtime's as little.
+#[test]
+fn nothing_but_names_of_cublas_is_exported() {
+    let Ok(output) = Command::new("nm").args(["-D", "--defined-only"]).arg(library()).output() else { return };
+    let text = String::from_utf8(output.stdout).unwrap();
+    let names: Vec<_> = text.lines().filter_map(|line| line.rsplit(' ').next()).collect();
+    assert_eq!(names.len(), 14, "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("cublas")), "{names:?}");
+}
