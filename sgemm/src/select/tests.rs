@@ -102,6 +102,17 @@ fn the_least_predicted_time_is_chosen() {
 }
 
 #[test]
+fn either_half_type_has_as_many_candidates() {
+    for table in [(8, 0), (8, 6), (8, 9), (9, 0), (10, 0)].map(|capability| Table::of(&of_capability(capability))) {
+        let candidates = |precision| {
+            let of_it = |(step, cost): &&(&Step, Cost)| step.precision == precision && cost.is_candidate;
+            table.costs.iter().filter(of_it).count()
+        };
+        assert_eq!(candidates(Precision::F16), candidates(Precision::Bf16), "{}", table.header.device);
+    }
+}
+
+#[test]
 fn what_is_ruled_out_early_is_not_the_fastest() {
     let (device, sizes) = (hopper(), [1, 3, 8, 60, 127, 512, 1000, 4096, 11_008]);
     let table = Table { entries: Vec::new(), ..Table::of(&device).clone() };

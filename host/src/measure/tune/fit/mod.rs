@@ -86,7 +86,11 @@ pub fn fit(samples: &[Sample], device: Timed) -> (Memory, Vec<(&'static Step, Co
     let costs = kernels.iter().flat_map(|kernel| kernel.steps.iter().map(|step| (*step, kernel.cost)));
     let costs: Vec<_> = costs.collect();
     let candidates = candidates::candidates(&choices, &costs, &memory, sm_count);
-    let is_candidate = |step: &Step| candidates.contains(&step.slug);
+    // As constants are: of kernels that are alike, the records may have timed one only.
+    let alike = |step: &Step| kernels.iter().find(|kernel| kernel.steps.iter().any(|other| *other == step));
+    let is_candidate = |step: &Step| {
+        alike(step).is_some_and(|kernel| kernel.steps.iter().any(|other| candidates.contains(&other.slug)))
+    };
     // In the order of the registry.
     let costs = gpu_kernels::runnable().filter_map(|step| {
         let (step, cost) = costs.iter().find(|(other, _)| *other == step)?;

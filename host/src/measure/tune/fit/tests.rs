@@ -38,6 +38,28 @@ fn kernels_of_either_half_type_share_their_constants() {
 }
 
 #[test]
+fn kernels_of_the_half_type_that_was_not_timed_are_candidates_as_their_twins() {
+    let steps = ["hgemm-split-k/64x16", "hgemm-split-k/128x128"].map(|slug| gpu_kernels::find(slug).unwrap());
+    let memory = Memory { launch: 1.0, pass_gbps: 2500.0, gbps: 4300.0 };
+    let shapes =
+        [16, 128, 1024].into_iter().flat_map(|m| [16, 256, 1024].map(|n| [512, 4096].map(|k| [m, n, k]))).flatten();
+    let samples = shapes.enumerate().flat_map(|(number, [m, n, k])| {
+        steps.map(|step| {
+            let class = AccuracyClass::F16;
+            let problem = Problem::new(m, n, k).with_elements(class.input(), class.input()).with_accuracy(class);
+            let work = Work::of(step, &problem, 132).unwrap();
+            Sample { problem: number, step, work, us: Cost::guess(step).time(&work, &memory, 132) }
+        })
+    });
+    let (_, costs) = fit(&samples.collect::<Vec<_>>(), H200);
+    let is_candidate = |slug: &str| costs.iter().find(|(step, _)| step.slug == slug).unwrap().1.is_candidate;
+    assert!(is_candidate("hgemm-split-k/128x128"));
+    assert!(["64x16", "128x128"].iter().all(|tile| {
+        is_candidate(&format!("hgemm-split-k/{tile}")) == is_candidate(&format!("hgemm-split-k/bf16-{tile}"))
+    }));
+}
+
+#[test]
 fn no_k_tile_is_predicted_to_be_multiplied_faster_than_an_sm_can() {
     let step = gpu_kernels::find("stream-k/256x128-16x8").unwrap();
     let least = H200.least_k_tile(step);
