@@ -87,7 +87,7 @@ pub fn fit(samples: &[Sample], device: Timed) -> (Memory, Vec<(&'static Step, Co
     let costs: Vec<_> = costs.collect();
     let candidates = candidates::candidates(&choices, &costs, &memory, sm_count);
     // As constants are: of kernels that are alike, the records may have timed one only.
-    let alike = |step: &Step| kernels.iter().find(|kernel| kernel.steps.contains(step));
+    let alike = |step: &Step| kernels.iter().find(|kernel| kernel.steps.contains(&step));
     let is_candidate = |step: &Step| {
         alike(step).is_some_and(|kernel| kernel.steps.iter().any(|other| candidates.contains(&other.slug)))
     };
