@@ -11,7 +11,7 @@ use crate::launch::{BlockIndex, Blocks, Constants, Grouping, Launch, Plan, clust
 use crate::lower::{LowerError, lower};
 use crate::memory::{GlobalMemory, Image};
 use crate::program::{ParamInfo, Program};
-use crate::syntax::{self, FunctionKind, LaunchBounds, SyntaxError};
+use crate::syntax::{self, Frame, FunctionKind, LaunchBounds, SourceMap, SyntaxError};
 
 /// An error before or during a launch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,6 +48,7 @@ pub enum Error {
 pub struct Module {
     syntax: syntax::Module,
     image: Arc<Image>,
+    source: Arc<SourceMap>,
 }
 
 impl Module {
@@ -56,9 +57,10 @@ impl Module {
     /// # Errors
     /// [`Error::Syntax`] and [`Error::Variable`].
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let syntax = syntax::parse(text)?;
+        let mut syntax = syntax::parse(text)?;
         let image = Image::new(&syntax).map_err(|(line, reason)| Error::Variable { line, reason })?;
-        Ok(Self { syntax, image: Arc::new(image) })
+        let source = Arc::new(std::mem::take(&mut syntax.source));
+        Ok(Self { syntax, image: Arc::new(image), source })
     }
 
     /// The names of its kernels.
@@ -77,7 +79,8 @@ impl Module {
             let kernels = self.kernels().map(str::to_owned).collect();
             return Err(Error::NoKernel { name: name.to_owned(), kernels });
         };
-        Ok(Kernel { program: lower(&self.syntax, function, Arc::clone(&self.image))? })
+        let program = lower(&self.syntax, function, Arc::clone(&self.image))?;
+        Ok(Kernel { program, source: Arc::clone(&self.source) })
     }
 }
 
@@ -116,6 +119,7 @@ impl Module {
 /// ```
 pub struct Kernel {
     pub(crate) program: Program,
+    source: Arc<SourceMap>,
 }
 
 /// The report of a launch.
@@ -199,6 +203,13 @@ impl Kernel {
     /// under a predicate is none. All of them, where a kernel is too large to tell.
     pub fn undefined_registers(&self) -> impl Iterator<Item = &str> {
         self.program.undefined.iter().map(|name| &**name)
+    }
+
+    /// Where a line of the PTX comes from, by the compiler's `.loc`: the place itself, then the calls of what was inlined there, up to the
+    /// kernel's own code. Nothing where the compiler did not say.
+    #[must_use]
+    pub fn source(&self, line: u32) -> Vec<Frame<'_>> {
+        self.source.frames(line)
     }
 
     /// Runs the kernel.

@@ -143,6 +143,10 @@ pub struct RunArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub counters: Option<CountersFormat>,
 
+    /// Also write the findings to this file, as SARIF 2.1.0
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+
     /// Elements to print of each result that is not written to a file
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub print: usize,

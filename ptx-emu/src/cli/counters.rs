@@ -1,8 +1,10 @@
 //! Counters of a run: as tables, or as JSON.
 
-use ptx_emu::{Class, Counters, Finding, GlobalCounters, Kernel, Launch, Report, SharedCounters, TensorCoreFmas};
+use ptx_emu::{Class, Counters, GlobalCounters, Kernel, Launch, Report, SharedCounters, TensorCoreFmas};
 use serde::Serialize;
+use serde_json::Value;
 
+use super::findings::Found;
 use super::table::{grouped, ratio, table};
 
 /// The totals as tables.
@@ -87,36 +89,21 @@ struct Run<'a> {
     seconds: f64,
     clean: bool,
     counters: &'a Counters,
-    findings: Vec<Found<'a>>,
-    fault: Option<Found<'a>>,
-}
-
-/// A finding, as JSON.
-#[derive(Serialize)]
-struct Found<'a> {
-    kind: &'static str,
-    line: u32,
-    instruction: &'a str,
-    thread: [u32; 3],
-    block: [u32; 3],
-    what: &'a str,
-}
-
-impl<'a> From<&'a Finding> for Found<'a> {
-    fn from(finding: &'a Finding) -> Self {
-        Self {
-            kind: finding.kind.name(),
-            line: finding.line,
-            instruction: &finding.instruction,
-            thread: finding.thread.thread,
-            block: finding.thread.block,
-            what: &finding.what,
-        }
-    }
+    findings: Vec<Value>,
+    fault: Option<Value>,
 }
 
 /// The run as one JSON object on one line.
-pub fn json(file: &str, kernel: &Kernel, launch: &Launch, report: &Report, seconds: f64) -> String {
+pub fn json(
+    file: &str,
+    kernel: &Kernel,
+    launch: &Launch,
+    report: &Report,
+    found: &[Found<'_>],
+    seconds: f64,
+) -> String {
+    let (faults, findings): (Vec<_>, Vec<_>) =
+        found.iter().partition(|found| report.fault.as_ref() == Some(found.finding));
     let run = Run {
         file,
         entry: kernel.name(),
@@ -130,8 +117,8 @@ pub fn json(file: &str, kernel: &Kernel, launch: &Launch, report: &Report, secon
         seconds,
         clean: report.is_clean(),
         counters: &report.counters,
-        findings: report.findings.iter().map(Found::from).collect(),
-        fault: report.fault.as_ref().map(Found::from),
+        findings: findings.into_iter().map(Found::json).collect(),
+        fault: faults.first().map(|found| found.json()),
     };
     // Numbers, texts and maps with names as their keys: nothing that JSON lacks.
     serde_json::to_string(&run).unwrap_or_default() + "\n"

@@ -7,6 +7,7 @@ mod error;
 #[cfg(target_os = "linux")]
 mod exec;
 mod fill;
+mod findings;
 mod input;
 mod kernels;
 mod lines;

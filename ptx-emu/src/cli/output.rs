@@ -57,14 +57,18 @@ fn written(result: io::Result<()>) -> Result<(), Error> {
 pub struct ResultFile {
     path: PathBuf,
     file: File,
+    /// Whether it was not there before, and nothing was written yet.
+    is_new: bool,
 }
 
 impl ResultFile {
-    /// Makes sure that the file can be written. What it holds stays until [`ResultFile::write`].
+    /// Makes sure that the file can be written. What it holds stays until [`ResultFile::write`]; one that was not there is gone again
+    /// where nothing is written.
     pub fn open(path: &Path) -> Result<Self, Error> {
+        let is_new = !path.exists();
         let file = File::options().create(true).write(true).truncate(false).open(path);
         let file = file.map_err(|source| Error::Write { path: path.to_owned(), source })?;
-        Ok(Self { path: path.to_owned(), file })
+        Ok(Self { path: path.to_owned(), file, is_new })
     }
 
     /// Replaces the file's contents.
@@ -75,7 +79,18 @@ impl ResultFile {
             }
             self.file.write_all(bytes)
         };
-        write().map_err(|source| Error::Write { path: self.path, source })
+        write().map_err(|source| Error::Write { path: self.path.clone(), source })?;
+        self.is_new = false;
+        Ok(())
+    }
+}
+
+impl Drop for ResultFile {
+    fn drop(&mut self) {
+        if self.is_new {
+            // Nothing more can be done where that fails.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 

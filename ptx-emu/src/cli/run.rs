@@ -2,15 +2,16 @@
 
 use std::time::Instant;
 
-use ptx_emu::{Blocks, Finding, Grouping, Launch, Rank, Report};
+use ptx_emu::{Blocks, Grouping, Launch, Rank, Report};
 
 use super::args::{CountersFormat, RunArgs};
 use super::arguments::{Arguments, constant};
 use super::counters;
 use super::error::Error;
+use super::findings::{self, Found};
 use super::input::Source;
 use super::lines;
-use super::output::{complain, print};
+use super::output::{ResultFile, complain, print};
 
 /// The exit code of a run with warnings, but no errors.
 const WARNINGS: u8 = 3;
@@ -26,12 +27,18 @@ pub fn run(args: &RunArgs) -> Result<u8, Error> {
         launch = launch.constant(name, &constant(spec, args.seed.wrapping_add(index as u64))?);
     }
 
+    let sarif = args.sarif.as_deref().map(ResultFile::open).transpose()?;
+
     let start = Instant::now();
     let report = kernel.launch(&mut arguments.memory, &launch).map_err(|error| Error::Usage(error.to_string()))?;
     let seconds = start.elapsed().as_secs_f64();
 
-    for finding in report.findings.iter().chain(&report.fault) {
-        complain(&finding_line(&source.name, finding));
+    let found = findings::of(&kernel, &report);
+    for line in found.iter().flat_map(|found| found.lines(&source.name)) {
+        complain(&line);
+    }
+    if let Some(to) = sarif {
+        findings::write_sarif(to, &source.name, &found)?;
     }
     match args.counters {
         // Nothing else is on standard output then.
@@ -42,14 +49,14 @@ pub fn run(args: &RunArgs) -> Result<u8, Error> {
     let results = if report.fault.is_none() { arguments.results(args.print)? } else { String::new() };
     let text = match args.counters {
         None => results,
-        Some(CountersFormat::Json) => counters::json(&source.name, &kernel, &launch, &report, seconds),
+        Some(CountersFormat::Json) => counters::json(&source.name, &kernel, &launch, &report, &found, seconds),
         Some(CountersFormat::Table) => results + &counters::totals(&kernel, &launch, &report),
         Some(CountersFormat::Lines) => {
             let listing = lines::listing(&source.text, &report.counters.lines);
             format!("{results}{}\n{listing}", counters::totals(&kernel, &launch, &report))
         }
     };
-    complain(&summary(kernel.name(), &report, seconds));
+    complain(&summary(kernel.name(), &report, &found, seconds));
     print(&text)?;
     Ok(match report.rank() {
         None | Some(Rank::Remark) => 0,
@@ -74,20 +81,9 @@ fn launch(args: &RunArgs) -> Launch {
     }
 }
 
-/// One line that editors can jump from: `FILE:LINE: KIND: ...`.
-fn finding_line(file: &str, finding: &Finding) -> String {
-    let Finding { kind, rank, line, instruction, thread, what, .. } = finding;
-    let rank = if *rank == Rank::Error { String::new() } else { format!("{}: ", rank.name()) };
-    format!("{file}:{line}: {rank}{}: `{instruction}`, {thread}: {what}", kind.name())
-}
-
-fn summary(name: &str, report: &Report, seconds: f64) -> String {
-    let count = |is_remark: bool, noun: &str| match report
-        .findings
-        .iter()
-        .filter(|finding| (finding.rank == Rank::Remark) == is_remark)
-        .count()
-    {
+fn summary(name: &str, report: &Report, found: &[Found<'_>], seconds: f64) -> String {
+    let is = |found: &&Found<'_>, is_remark| (found.finding.rank == Rank::Remark) == is_remark;
+    let count = |is_remark: bool, noun: &str| match found.iter().filter(|found| is(found, is_remark)).count() {
         0 => None,
         1 => Some(format!("1 {noun}")),
         count => Some(format!("{count} {noun}s")),

@@ -1,5 +1,6 @@
 //! The syntax tree. Scopes are resolved: registers, variables and labels of a function are numbered.
 
+use super::SourceMap;
 use crate::types::{Space, Type};
 
 /// A translation unit.
@@ -16,6 +17,8 @@ pub struct Module {
     /// Kernels and device functions, declarations included, in the order of the text. A function that is declared and
     /// later defined stands here once, with its body.
     pub functions: Vec<Function>,
+    /// What it was compiled from.
+    pub source: SourceMap,
 }
 
 /// A kernel or a device function.

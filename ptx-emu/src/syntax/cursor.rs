@@ -1,7 +1,7 @@
 //! A position in the token stream.
 
-use super::SyntaxError;
 use super::lexer::{self, Kind, Token};
+use super::{SourceMap, SyntaxError};
 
 pub(super) type Result<T> = std::result::Result<T, SyntaxError>;
 
@@ -13,11 +13,13 @@ pub(super) struct Cursor<'a> {
     /// Ends with [`Kind::End`], which [`Self::advance`] does not pass.
     tokens: Vec<Token>,
     next: usize,
+    /// What the directives so far say of the source.
+    pub source: SourceMap,
 }
 
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a str) -> Result<Self> {
-        Ok(Self { text, tokens: lexer::tokens(text)?, next: 0 })
+        Ok(Self { text, tokens: lexer::tokens(text)?, next: 0, source: SourceMap::default() })
     }
 
     /// How many tokens lie behind.
@@ -28,6 +30,11 @@ impl<'a> Cursor<'a> {
     /// The tokens from here on, [`Kind::End`] included.
     pub fn rest(&self) -> &[Token] {
         &self.tokens[self.next..]
+    }
+
+    /// Any of them, by its position; the last one where there is none.
+    pub fn token(&self, position: usize) -> Token {
+        self.tokens[position.min(self.tokens.len() - 1)]
     }
 
     pub fn kind(&self) -> Kind {

@@ -3,6 +3,7 @@
 use super::body::Signature;
 use super::cursor::{Cursor, Result, quoted};
 use super::lexer::Kind;
+use super::source::Location;
 use super::{Function, FunctionKind, LaunchBounds, Param, RegisterId};
 use crate::types::Type;
 
@@ -10,6 +11,7 @@ impl<'a> Cursor<'a> {
     /// From `.entry` or `.func`, which is at hand, to the body or the `;`.
     pub fn function_heading(&mut self, kind: FunctionKind) -> Result<(&'a str, Function, Signature<'a>)> {
         let line = self.line();
+        self.source.add(Location { from: line, position: None, inlined: None });
         self.advance();
         while self.accept_word("noreturn") || self.attribute()? {}
         let (return_names, returns) =

@@ -12,11 +12,13 @@ mod lexer;
 mod operands;
 mod parser;
 mod scope;
+mod source;
 
 pub use ast::{
     Address, AddressBase, Body, Function, FunctionKind, Guard, Initial, Instruction, LabelId, LaunchBounds, Module,
     Operand, Param, Register, RegisterId, Statement, Symbol, Variable, VariableId,
 };
+pub use source::{Frame, SourceMap};
 
 /// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

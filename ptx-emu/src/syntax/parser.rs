@@ -5,7 +5,8 @@ use super::cursor::{Cursor, Result, quoted};
 use super::globals::{Global, Globals};
 use super::lexer::Kind;
 use super::scope::duplicate;
-use super::{Function, FunctionKind, Module, Variable};
+use super::source::{Location, Position};
+use super::{Function, FunctionKind, Module, SourceMap, Variable};
 use crate::types::Space;
 
 struct Parser<'a> {
@@ -24,7 +25,7 @@ pub(super) fn parse(text: &str) -> Result<Module> {
     while parser.cursor.kind() != Kind::End {
         parser.directive()?;
     }
-    Ok(parser.module)
+    Ok(Module { source: parser.cursor.source, ..parser.module })
 }
 
 impl Cursor<'_> {
@@ -44,7 +45,8 @@ impl Cursor<'_> {
                 return Err(self.error_behind(format!("`.address_size` is {address_size}, which is neither 32 nor 64")));
             }
         }
-        Ok(Module { version, target, address_size, variables: Vec::new(), functions: Vec::new() })
+        let (variables, functions, source) = (Vec::new(), Vec::new(), SourceMap::default());
+        Ok(Module { version, target, address_size, variables, functions, source })
     }
 
     fn header_word(&mut self, word: &str) -> Result<()> {
@@ -71,39 +73,43 @@ impl Cursor<'_> {
 
     /// `.loc 1 20 3, function_name $L__info_string0 + 4, inlined_at 1 4 9`
     pub fn loc(&mut self) -> Result<()> {
+        let from = self.line();
         self.advance();
-        self.source_location()?;
+        let position = Some(self.source_position()?);
+        let (mut name, mut call) = (None, None);
         while self.accept(Kind::Comma) {
             match self.name("`function_name` or `inlined_at`")? {
                 "function_name" => {
-                    self.name("a label after `function_name`")?;
-                    self.offset()?;
+                    let label = self.name("a label after `function_name`")?.to_owned();
+                    name = Some((label, usize::try_from(self.offset()?).unwrap_or_default()));
                 }
-                "inlined_at" => self.source_location()?,
+                "inlined_at" => call = Some(self.source_position()?),
                 other => return Err(self.error_behind(format!("unknown attribute {} of `.loc`", quoted(other)))),
             }
         }
+        self.source.add(Location { from, position, inlined: call.map(|call| (call, name)) });
         Ok(())
     }
 
     /// File, line and column.
-    fn source_location(&mut self) -> Result<()> {
-        for _ in 0..3 {
-            self.expect(Kind::Number, "file, line and column")?;
-        }
-        Ok(())
+    fn source_position(&mut self) -> Result<Position> {
+        let mut number = || Ok(self.expect(Kind::Number, "file, line and column")?.parse().unwrap_or_default());
+        Ok(Position { file: number()?, line: number()?, column: number()? })
     }
 
     /// `.file 1 "kernel.cu", 1600000000, 1234`
     fn file(&mut self) -> Result<()> {
         self.advance();
-        self.expect(Kind::Number, "the number of a file")?;
-        self.expect(Kind::Text, "the name of a file")?;
+        let number = self.expect(Kind::Number, "the number of a file")?.parse().unwrap_or_default();
+        let mut name = self.expect(Kind::Text, "the name of a file")?.trim_matches('"').to_owned();
         // LLVM may write the folder and the name apart.
-        self.accept(Kind::Text);
+        if self.kind() == Kind::Text {
+            name = format!("{name}/{}", self.advance().trim_matches('"'));
+        }
         while self.accept(Kind::Comma) {
             self.expect(Kind::Number, "a number")?;
         }
+        self.source.add_file(number, name);
         Ok(())
     }
 
@@ -113,8 +119,25 @@ impl Cursor<'_> {
         if !matches!(self.kind(), Kind::Word | Kind::Name) {
             return Err(self.expected("the name of a section"));
         }
-        self.advance();
-        self.skip_group(Kind::LeftBrace, Kind::RightBrace, "`{` of a section")
+        let has_strings = self.advance() == ".debug_str";
+        let first = self.position();
+        self.skip_group(Kind::LeftBrace, Kind::RightBrace, "`{` of a section")?;
+        if has_strings {
+            self.strings(first);
+        }
+        Ok(())
+    }
+
+    /// `$L__info_string0: .b8 95, 90, 52, 0`, from that token up to the one at hand.
+    fn strings(&mut self, first: usize) {
+        for index in first..self.position() {
+            let (token, next) = (self.token(index), self.token(index + 1));
+            match token.kind {
+                Kind::Number => self.source.add_byte(self.text_of(token).parse().unwrap_or(b'?')),
+                Kind::Name if next.kind == Kind::Colon => self.source.add_label(self.text_of(token)),
+                _ => {}
+            }
+        }
     }
 
     /// Passes all up to the next `;`, and that. Neither scopes nor labels can stand before it.
