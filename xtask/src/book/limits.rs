@@ -25,7 +25,10 @@ pub fn block(step: &Step, sources: &Sources) -> Result<String> {
     };
     let text = texts(["m = n = k", "Bound by, modelled", "Shown by", "Of peak, measured"], counted.iter().map(line));
     let device = &counted[0].device;
-    Ok(format!("{text}\nThe bound is the model's for {device}. The evidence is counted in the emulator. Both: `{}`.\n", sources.file))
+    Ok(format!(
+        "{text}\nThe bound is the model's for {device}. The evidence is counted in the emulator. Both: `{}`.\n",
+        sources.file
+    ))
 }
 
 /// The counter by which a bound is recognised.

@@ -90,8 +90,12 @@ mod tests {
         let text = block_of("2d-tiling");
         let sources = Sources::read(root()).unwrap();
         let [base, own] = ["1d-tiling", "2d-tiling"].map(|slug| sources.counters(slug).unwrap().wavefronts_per_fma());
-        let ends = format!("fall from {} to {},", results::format::significant(base), results::format::significant(own));
-        assert!(text.starts_with("**") && text.contains(" x the speed of `1d-tiling` at 4096**: ") && text.contains(&ends), "{text}");
+        let ends =
+            format!("fall from {} to {},", results::format::significant(base), results::format::significant(own));
+        assert!(
+            text.starts_with("**") && text.contains(" x the speed of `1d-tiling` at 4096**: ") && text.contains(&ends),
+            "{text}"
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod placement;
 mod schedule;
 mod sheet;
 mod stages;
+pub mod timeline;
 
 use anyhow::Result;
 use gpu_kernels::Step;
@@ -17,6 +18,7 @@ use gpu_kernels::Step;
 use super::figures::{FIGURES, Figures};
 use super::page::Page;
 use super::pages::stem;
+use super::sources::Sources;
 use sheet::{MARGIN, Sheet};
 
 /// The block `tile`: the figure, with a caption under it.
