@@ -1,18 +1,11 @@
 //! The first line of the chapters that are not steps: the result, out of docs/results, and its cause.
 
-use std::fs;
-
 use anyhow::{Context, Result, bail};
 use results::format::{percent, times};
 use results::{Distribution, ShapeTiming};
-use serde::Deserialize;
 
-use super::scale;
 use super::sources::{SHAPES, Sources};
-use crate::workspace::root;
-
-/// What an unmodified PyTorch took, with and without the library that is preloaded.
-const DROP_IN: &str = "docs/results/drop-in";
+use super::{drop_in, scale};
 
 /// The class that changes no arithmetic.
 const STRICT: &str = "fp32-strict";
@@ -25,7 +18,7 @@ pub fn block(name: &str, sources: &Sources) -> Result<String> {
     match name {
         "library" => library(sources),
         "shapes" => shapes(sources),
-        "drop-in" => drop_in(),
+        "drop-in" => drop_in::headline(),
         "accuracy" => accuracy(sources),
         "several-gpus" => scale::headline(),
         _ => bail!("there is no such headline: take library, shapes, drop-in, accuracy or several-gpus"),
@@ -43,7 +36,7 @@ fn library(sources: &Sources) -> Result<String> {
     Ok(format!(
         "**{} x the speed of cuBLAS in plain calls of `{STRICT}`, the geometric mean over {} shapes**: each shape gets the kernel that is \
         predicted to be the fastest, and a call checks its arguments, launches, and does nothing else.\n\n\
-        *Measured on an NVIDIA H200, from the call to the result. Every row: `{SHAPES}`.*\n",
+        *Measured on an NVIDIA H200, through the crate, from the call to the result. Every row: `{SHAPES}`.*\n",
         times(calls.geometric_mean()),
         calls.sorted().len(),
     ))
@@ -58,39 +51,6 @@ fn shapes(sources: &Sources) -> Result<String> {
         times(all.geometric_mean()),
         all.sorted().len(),
         times(all.sorted()[0]),
-    ))
-}
-
-/// A line of [`DROP_IN`], as far as the headline shows it.
-#[derive(Debug, Deserialize)]
-struct Row {
-    way: String,
-    what: String,
-    shape: Option<Vec<u32>>,
-    tflops: Option<f64>,
-}
-
-fn drop_in() -> Result<String> {
-    let folder = root().join(DROP_IN);
-    let files = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    let newest = files.iter().max().with_context(|| format!("{DROP_IN} is empty"))?;
-    let text = fs::read_to_string(newest)?;
-    let rows = text.lines().map(serde_json::from_str).collect::<Result<Vec<Row>, _>>();
-    let rows = rows.with_context(|| format!("cannot read {}", newest.display()))?;
-    let tflops = |way: &str| {
-        let is_it = |row: &&Row| row.way == way && row.what == "torch.mm" && row.shape.as_deref() == Some(&[LARGE; 3]);
-        rows.iter()
-            .find(is_it)
-            .and_then(|row| row.tflops)
-            .with_context(|| format!("{DROP_IN} has no torch.mm of {way}"))
-    };
-    let [theirs, strict, fp32] = [tflops("cublas")?, tflops(STRICT)?, tflops("fp32")?];
-    Ok(format!(
-        "**{} x cuBLAS's speed in `{STRICT}` and {} x in `fp32`, for `torch.mm` at {LARGE} in a PyTorch that nobody changed**: cuBLAS's \
-        products of f32 go to these kernels, and in `fp32` those may use the tensor cores.\n\n\
-        *Measured on an NVIDIA H200. Every row: `{DROP_IN}`.*\n",
-        times(strict / theirs),
-        times(fp32 / theirs),
     ))
 }
 
@@ -115,6 +75,7 @@ fn accuracy(sources: &Sources) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::root;
 
     #[test]
     fn every_headline_has_its_figures_first() {

@@ -35,6 +35,10 @@ pub fn block(step: &Step, sources: &Sources) -> Result<String> {
 fn evidence(counters: &Counters) -> String {
     let Counters { blocks, blocks_per_sm, occupancy, occupancy_limit, .. } = counters;
     match counters.bound.as_str() {
+        "instruction issue" if counters.tensor_core_fmas > 0 => format!(
+            "{} multiply-adds of the tensor cores per instruction",
+            significant(counters.tensor_core_fmas as f64 / counters.machine_instructions as f64)
+        ),
         "instruction issue" => {
             format!("{} % of the instructions are FMAs", significant(100.0 * counters.fma_share()))
         }

@@ -5,6 +5,7 @@ mod blocks;
 mod causes;
 mod chosen;
 mod counters;
+mod drop_in;
 mod example;
 mod figures;
 mod headline;
@@ -41,7 +42,7 @@ use sources::Sources;
 ///
 /// A block stands between the lines `<!-- generated: NAME -->` and `<!-- /generated -->`. In a step's chapter NAME is `facts`,
 /// `result`, `facts`, `tile`, `timeline`, `diff`, `counters`, `numbers`, `limits`, `chosen` or `sass`; on any page `headline NAME`, `sass STEP`, `ladder`, `picture NAME` (of the report),
-/// `accuracy`, `shapes`, `scale CLASS`, `figures`, `metrics`, `schema` or `example NAME` (of the library). They are made of the steps' source, constants and
+/// `accuracy`, `shapes`, `drop-in`, `scale CLASS`, `figures`, `metrics`, `schema` or `example NAME` (of the library). They are made of the steps' source, constants and
 /// PTX, of the newest file in docs/results/, and of sgemm/examples/. `cargo xtask check book` fails when one of them is not what this command would write.
 #[derive(clap::Args)]
 pub struct Args {

@@ -11,8 +11,8 @@ use super::page::Page;
 use super::sass::{self, Mode};
 use super::sources::{PEERS, Sources};
 use super::{
-    accuracy, chosen, counters, example, headline, limits, metrics, numbers, picture, result, scale, schema, shapes,
-    step, tile,
+    accuracy, chosen, counters, drop_in, example, headline, limits, metrics, numbers, picture, result, scale, schema,
+    shapes, step, tile,
 };
 use crate::workspace::parse_step;
 
@@ -57,6 +57,7 @@ impl Request<'_> {
             ("example", name) if !name.is_empty() => example::block(name),
             ("accuracy", "") => accuracy::block(sources),
             ("shapes", "") => shapes::block(sources),
+            ("drop-in", "") => drop_in::block(),
             ("scale", class) => scale::block(class),
             ("figures", "") => Ok(counters::figures()),
             ("metrics", "") => metrics::block(sources),

@@ -66,7 +66,7 @@ impl Copies {
                 "One of the computing threads issues the TMA loads. A black mark is a full barrier that completes; no empty barrier is needed."
             }
             Self::Producer => {
-                "The producer waits for an empty stage, then issues its TMA loads. A black mark is a full barrier that completes, a grey one an empty barrier."
+                "The producer waits for an empty stage, then issues its TMA loads. A black mark is a full barrier that completes, a coloured one in a stage an empty barrier."
             }
         }
     }
@@ -161,29 +161,35 @@ fn drawing(copies: Copies, times: &[Times; SHOWN], stages: usize, title: &str, c
         sheet.text("", Anchor::End, [LEFT - 8.0, row(index) + 17.0], &name);
         sheet.line("thin", [LEFT, row(index) + ROW - 1.0], [WIDTH - MARGIN, row(index) + ROW - 1.0]);
     }
-    for (tile, time) in times.iter().enumerate() {
-        let mut bar = |class: &str, index: usize, [from, to]: [f64; 2], label: bool| {
-            let [left, right] = [x(from), x(to)];
-            sheet.rect(class, [left, row(index) + 3.0, (right - left).max(2.0), ROW - 7.0]);
-            if label && right - left >= 16.0 {
-                sheet.text("dense", Anchor::Middle, [(left + right) / 2.0, row(index) + 17.0], &tile.to_string());
-            }
-        };
-        let stage = 2 + tile % stages;
-        match copies {
-            Copies::Registers => bar("b1", 0, [time.issued, time.filled_from], true),
-            _ => bar("b3", 0, [time.issued, time.issued], false),
+    let mut bar = |class: &str, index: usize, [from, to]: [f64; 2], label: Option<usize>| {
+        let [left, right] = [x(from), x(to)];
+        sheet.rect(class, [left, row(index) + 3.0, (right - left).max(2.0), ROW - 7.0]);
+        if let Some(tile) = label.filter(|_| right - left >= 16.0) {
+            sheet.text("dense", Anchor::Middle, [(left + right) / 2.0, row(index) + 17.0], &tile.to_string());
         }
-        bar(["c1", "c2"][tile % 2], 1, time.computed, true);
-        bar("a1", stage, [time.filled_from, time.full], true);
-        bar("a2", stage, time.computed, true);
-        bar("copy3", stage, [time.full, time.full], false);
+    };
+    let stage = |tile: usize| 2 + tile % stages;
+    for (tile, time) in times.iter().enumerate() {
+        match copies {
+            Copies::Registers => bar("b1", 0, [time.issued, time.filled_from], Some(tile)),
+            _ => bar("b3", 0, [time.issued, time.issued], None),
+        }
+        bar(["c1", "c2"][tile % 2], 1, time.computed, Some(tile));
+        bar("a1", stage(tile), [time.filled_from, time.full], Some(tile));
+        if time.full < time.computed[0] {
+            bar("ghost", stage(tile), [time.full, time.computed[0]], None);
+        }
+        bar("a2", stage(tile), time.computed, Some(tile));
+    }
+    // Marks of barriers are drawn over all bars.
+    for (tile, time) in times.iter().enumerate() {
+        bar("copy3", stage(tile), [time.full, time.full], None);
         if copies == Copies::Producer {
-            bar("copy2", stage, [time.computed[1], time.computed[1]], false);
+            bar("b3", stage(tile), [time.computed[1], time.computed[1]], None);
         }
     }
     let y = row(2 + stages) + LINE;
-    let filled = "light: the k-tile of that number is on its way to the stage; darker: the consumers read it; white: the stage is free, or waits";
+    let filled = "light: the k-tile of that number is on its way; grey: it is there; darker: the consumers read it; none: the stage is free";
     let y = sheet.hanging([MARGIN, y], 0.0, WIDTH - 2.0 * MARGIN, filled);
     sheet.text("mute", Anchor::End, [WIDTH - MARGIN, 28.0], &format!("{} cycles", trimmed(end.round())));
     sheet.finish(y, title, caption)
