@@ -38,3 +38,19 @@ pub fn block(step: &Step, sources: &Sources) -> String {
         step.slug
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::root;
+
+    #[test]
+    fn shapes_are_those_of_the_step_and_of_no_other() {
+        let sources = Sources::read(root()).unwrap();
+        let text = |slug: &str| block(gpu_kernels::find(slug).unwrap(), &sources);
+        let all = || sources.shapes.iter().flat_map(|run| &run.shapes).filter(|row| row.class == "fp32-strict");
+        let own = all().filter(|row| row.kernel.split('/').next() == Some("gemv")).count();
+        assert!(text("gemv").contains(&format!("| fp32-strict | {own} of {} | ", all().count())), "{}", text("gemv"));
+        assert!(text("naive").starts_with("`auto` takes `naive` for none of the "));
+    }
+}

@@ -57,3 +57,23 @@ fn evidence(counters: &Counters) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::root;
+
+    #[test]
+    fn each_counted_size_has_its_bound_and_the_counter_that_shows_it() {
+        let sources = Sources::read(root()).unwrap();
+        for step in gpu_kernels::STEPS {
+            let text = block(step, &sources).unwrap();
+            let rows: Vec<_> = text.lines().skip(2).filter(|line| line.starts_with("| ")).collect();
+            assert_eq!(rows.len(), 2, "{}: {text}", step.slug);
+            assert!(rows.iter().all(|row| !row.contains("| 0 ") && !row.contains("|  |")), "{}: {text}", step.slug);
+        }
+        let step = gpu_kernels::find("coalesced").unwrap();
+        let wavefronts = significant(sources.counters("coalesced").unwrap().wavefronts_per_fma());
+        assert!(block(step, &sources).unwrap().contains(&format!("| {wavefronts} wavefronts per FMA | ")));
+    }
+}

@@ -190,7 +190,7 @@ fn drawing(copies: Copies, times: &[Times; SHOWN], stages: usize, title: &str, c
     }
     let y = row(2 + stages) + LINE;
     let filled = "light: the k-tile of that number is on its way; grey: it is there; darker: the consumers read it; none: the stage is free";
-    let y = sheet.hanging([MARGIN, y], 0.0, WIDTH - 2.0 * MARGIN, filled);
+    let y = sheet.hanging([MARGIN, y], 0.0, WIDTH - LEFT, filled);
     sheet.text("mute", Anchor::End, [WIDTH - MARGIN, 28.0], &format!("{} cycles", trimmed(end.round())));
     sheet.finish(y, title, caption)
 }
