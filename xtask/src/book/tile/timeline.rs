@@ -39,7 +39,7 @@ impl Copies {
         match (step.maps.is_some(), step.dynamic_smem_bytes) {
             (false, 0) => Self::Registers,
             (false, _) => Self::Asynchronous,
-            (true, _) if step.precision == Precision::Fp32 && step.threads() % 64 == 0 => Self::OwnTma,
+            (true, _) if step.precision == Precision::Fp32 && step.threads().is_multiple_of(64) => Self::OwnTma,
             (true, _) => Self::Producer,
         }
     }
