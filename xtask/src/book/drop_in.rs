@@ -34,6 +34,7 @@ struct Row {
     /// The final loss.
     mean: Option<f64>,
     standard_error: Option<f64>,
+    device: Option<String>,
 }
 
 impl Row {
@@ -68,6 +69,11 @@ fn in_all_ways<'a>(rows: &'a [Row], row: &Row) -> Option<[&'a Row; 3]> {
     Some([a?, b?, c?])
 }
 
+/// The device, which a line of its own names.
+fn device(rows: &[Row]) -> &str {
+    rows.iter().find_map(|row| row.device.as_deref()).unwrap_or("an unnamed device")
+}
+
 /// The product of the headline.
 fn product(rows: &[Row], size: u32) -> Result<[&Row; 3]> {
     let row = rows.iter().find(|row| row.what == "torch.mm" && row.shape.as_deref() == Some(&[size; 3]));
@@ -82,9 +88,10 @@ pub fn headline() -> Result<String> {
     Ok(format!(
         "**{} x cuBLAS's speed in `fp32-strict` and {} x in `fp32`, for `torch.mm` at {LARGE} in a PyTorch that nobody changed**: cuBLAS's \
         products of f32 go to these kernels, and in `fp32` those may use the tensor cores.\n\n\
-        *Measured on an NVIDIA H200. Every row: `{FOLDER}`.*\n",
+        *Measured on {}. Every row: `{FOLDER}`.*\n",
         times(theirs / strict),
         times(theirs / fp32),
+        device(&rows),
     ))
 }
 
@@ -112,7 +119,7 @@ pub fn block() -> Result<String> {
             " The mean final loss of the training: {theirs:.4}, {strict:.4} and {fp32:.4}, each with a standard error of about {scatter:.4}."
         );
     }
-    Ok(text + &format!(" Measured on an NVIDIA H200. Every row: `{FOLDER}`.\n"))
+    Ok(text + &format!(" Measured on {}. Every row: `{FOLDER}`.\n", device(&rows)))
 }
 
 #[cfg(test)]

@@ -31,14 +31,20 @@ fn ratios(sources: &Sources, ratio: fn(&ShapeTiming) -> Option<f64>) -> Result<D
     Distribution::new(rows.filter_map(ratio)).with_context(|| format!("{SHAPES} has no rows of {STRICT}"))
 }
 
+/// The device of the shapes.
+fn device(sources: &Sources) -> &str {
+    sources.shapes.iter().flat_map(|run| &run.shapes).next().map_or("no device", |row| &row.device)
+}
+
 fn library(sources: &Sources) -> Result<String> {
     let calls = ratios(sources, |row| Some(row.calls_ratio))?;
     Ok(format!(
         "**{} x the speed of cuBLAS in plain calls of `{STRICT}`, the geometric mean over {} shapes**: each shape gets the kernel that is \
         predicted to be the fastest, and a call checks its arguments, launches, and does nothing else.\n\n\
-        *Measured on an NVIDIA H200, through the crate, from the call to the result. Every row: `{SHAPES}`.*\n",
+        *Measured on {}, through the crate, from the call to the result. Every row: `{SHAPES}`.*\n",
         times(calls.geometric_mean()),
         calls.sorted().len(),
+        device(sources),
     ))
 }
 
@@ -47,10 +53,11 @@ fn shapes(sources: &Sources) -> Result<String> {
     Ok(format!(
         "**{} x the speed of cuBLAS in `{STRICT}`, the geometric mean over {} shapes, and {} x at least**: small and narrow shapes have \
         kernels of their own, and the choice among all kernels is made by predicted time.\n\n\
-        *Measured on an NVIDIA H200, as CUDA graphs, operands not in L2. Every row: `{SHAPES}`.*\n",
+        *Measured on {}, as CUDA graphs, operands not in L2. Every row: `{SHAPES}`.*\n",
         times(all.geometric_mean()),
         all.sorted().len(),
         times(all.sorted()[0]),
+        device(sources),
     ))
 }
 
@@ -58,16 +65,17 @@ fn accuracy(sources: &Sources) -> Result<String> {
     let (file, run) =
         sources.accuracy.iter().max_by_key(|(_, run)| run.accuracy.first().map(|row| row.m)).context("no errors")?;
     let row = run.accuracy.iter().find(|row| row.kernel == "fp16x3" && row.inputs == "uniform" && row.k == LARGE);
-    let error = row.with_context(|| format!("{file} has no fp16x3 of uniform inputs at k = {LARGE}"))?.rel_error_ratio;
+    let row = row.with_context(|| format!("{file} has no fp16x3 of uniform inputs at k = {LARGE}"))?;
     let speed = sources.squares("fp16x3").into_iter().find(|row| row.m == LARGE && row.verified);
     let speed = speed.and_then(|row| row.percent_of_cublas);
     let speed = speed.with_context(|| format!("{} has no fp16x3 at {LARGE}", sources.file))?;
     Ok(format!(
         "**{} % of cuBLAS SGEMM's speed at {LARGE}, with {} x its error on uniform inputs**: three MMAs on the tensor cores replace each \
         product of fp32, and short sums of short sums round less than one long sum.\n\n\
-        *Measured on an NVIDIA H200. Every row: `{}` and `{file}`.*\n",
+        *Measured on {}. Every row: `{}` and `{file}`.*\n",
         percent(speed),
-        times(error),
+        times(row.rel_error_ratio),
+        row.device,
         sources.file,
     ))
 }

@@ -14,7 +14,9 @@ pub fn block(step: &Step, sources: &Sources) -> Result<String> {
     ensure!(!counted.is_empty(), "{} has no counters of {}", sources.file, step.slug);
     let rows = sources.squares(step.slug);
     let line = |counters: &&Counters| {
-        let row = rows.iter().find(|row| row.m == counters.m && row.kernel == counters.kernel && row.verified);
+        let row = rows
+            .iter()
+            .find(|row| row.m == counters.m && row.kernel == counters.kernel && row.verified && !row.modelled);
         let of_peak = row.and_then(|row| row.of_peak());
         [
             counters.m.to_string(),

@@ -29,7 +29,8 @@ pub fn block(step: &Step, sources: &Sources) -> Result<String> {
     let movement = movement(cause, base, counters);
     let measured = row.map_or_else(String::new, |row| {
         let date: String = row.date.chars().take(10).collect();
-        format!("Speed: measured on {}, {date}. ", row.device)
+        let how = if row.modelled { "modelled for" } else { "measured on" };
+        format!("Speed: {how} {}, {date}. ", row.device)
     });
     let size = counters.m;
     Ok(format!(
