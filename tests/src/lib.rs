@@ -26,6 +26,21 @@ pub mod rules;
 #[doc = include_str!("../../docs/src/library.md")]
 mod library {}
 
+/// The code of the book's chapter on shapes.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/src/shapes.md")]
+mod shapes {}
+
+/// The code of the book's chapter on batches.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/src/batches.md")]
+mod batches {}
+
+/// The code of the book's chapter on memory.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/src/memory.md")]
+mod memory {}
+
 /// The code of the book's chapter on several GPUs.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/src/several-gpus.md")]

@@ -12,7 +12,7 @@ use super::figures::FIGURES;
 use super::request::Request;
 use super::sass::Mode;
 use super::sources::Sources;
-use super::{blocks, links, pages, picture};
+use super::{blocks, links, pages, picture, readability};
 
 /// What the generator makes.
 pub struct Made {
@@ -58,6 +58,7 @@ impl Made {
         }
         made.files.extend(figures.into_iter().map(|(name, svg)| (format!("{FIGURES}/{name}.svg"), svg)));
         made.complaints.extend(links::complaints(&made.files));
+        made.complaints.extend(readability::complaints(&pages));
         Ok(made)
     }
 

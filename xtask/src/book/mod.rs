@@ -2,10 +2,15 @@
 
 mod accuracy;
 mod blocks;
+mod causes;
+mod chosen;
 mod counters;
+mod drop_in;
 mod example;
 mod figures;
+mod headline;
 mod html;
+mod limits;
 mod links;
 mod made;
 mod markdown;
@@ -14,7 +19,9 @@ mod numbers;
 mod page;
 mod pages;
 mod picture;
+mod readability;
 mod request;
+mod result;
 mod sass;
 mod scale;
 mod schema;
@@ -34,8 +41,8 @@ use sources::Sources;
 /// Refill the book's and the README's generated blocks, and draw the book's figures
 ///
 /// A block stands between the lines `<!-- generated: NAME -->` and `<!-- /generated -->`. In a step's chapter NAME is `facts`,
-/// `tile`, `diff`, `counters`, `numbers` or `sass`; on any page `sass STEP`, `ladder`, `picture NAME` (of the report),
-/// `accuracy`, `shapes`, `scale CLASS`, `figures`, `metrics`, `schema` or `example NAME` (of the library). They are made of the steps' source, constants and
+/// `result`, `facts`, `tile`, `timeline`, `diff`, `counters`, `numbers`, `limits`, `chosen` or `sass`; on any page `headline NAME`, `sass STEP`, `ladder`, `picture NAME` (of the report),
+/// `accuracy`, `shapes`, `drop-in`, `scale CLASS`, `figures`, `metrics`, `schema` or `example NAME` (of the library). They are made of the steps' source, constants and
 /// PTX, of the newest file in docs/results/, and of sgemm/examples/. `cargo xtask check book` fails when one of them is not what this command would write.
 #[derive(clap::Args)]
 pub struct Args {

@@ -17,7 +17,7 @@ const README: &str = "README.md";
 const SUMMARY: &str = "docs/src/SUMMARY.md";
 
 /// Blocks that a step's chapter must have, each once; `diff` only where the step has a base.
-const REQUIRED: [&str; 5] = ["facts", "tile", "diff", "counters", "numbers"];
+const REQUIRED: [&str; 7] = ["result", "facts", "tile", "diff", "counters", "numbers", "limits"];
 
 /// The name of a step's chapter and of its drawing, without an extension: that of its source.
 pub fn stem(step: &Step) -> String {
@@ -120,9 +120,12 @@ mod tests {
             let block = |name: &&str| format!("<!-- generated: {name} -->\n<!-- /generated -->\n");
             names.iter().map(block).collect::<String>()
         };
-        let naive = page("docs/src/steps/01_naive.md", &blocks(&["facts", "tile", "counters", "numbers"]));
-        let coalesced =
-            page("docs/src/steps/02_coalesced.md", &blocks(&["facts", "facts", "tile", "counters", "numbers"]));
+        let naive =
+            page("docs/src/steps/01_naive.md", &blocks(&["result", "facts", "tile", "counters", "numbers", "limits"]));
+        let coalesced = page(
+            "docs/src/steps/02_coalesced.md",
+            &blocks(&["result", "facts", "facts", "tile", "counters", "numbers", "limits"]),
+        );
         let stray = page("docs/src/steps/99_other.md", "");
         let summary = page(SUMMARY, "- [1](steps/01_naive.md)\n- [x](steps/99_other.md)\n");
         let found = complaints(&[naive, coalesced, stray, summary]);

@@ -10,7 +10,10 @@ use super::figures::Figures;
 use super::page::Page;
 use super::sass::{self, Mode};
 use super::sources::{PEERS, Sources};
-use super::{accuracy, counters, example, metrics, numbers, picture, scale, schema, shapes, step, tile};
+use super::{
+    accuracy, chosen, counters, drop_in, example, headline, limits, metrics, numbers, picture, result, scale, schema,
+    shapes, step, tile,
+};
 use crate::workspace::parse_step;
 
 /// A block of a page that is to be written.
@@ -37,6 +40,11 @@ impl Request<'_> {
         let Self { sources, report, page, block, mode } = *self;
         let (kind, argument) = block.name.split_once(' ').unwrap_or((block.name, ""));
         match (kind, argument) {
+            ("result", "") => result::block(self.step()?, sources),
+            ("limits", "") => limits::block(self.step()?, sources),
+            ("chosen", "") => Ok(chosen::block(self.step()?, sources)),
+            ("timeline", "") => tile::timeline::block(self.step()?, sources, page, figures),
+            ("headline", name) => headline::block(name, sources),
             ("facts", "") => step::facts(self.step()?),
             ("diff", "") => step::diff(self.step()?),
             ("tile", "") => tile::block(self.step()?, page, figures),
@@ -49,6 +57,7 @@ impl Request<'_> {
             ("example", name) if !name.is_empty() => example::block(name),
             ("accuracy", "") => accuracy::block(sources),
             ("shapes", "") => shapes::block(sources),
+            ("drop-in", "") => drop_in::block(),
             ("scale", class) => scale::block(class),
             ("figures", "") => Ok(counters::figures()),
             ("metrics", "") => metrics::block(sources),

@@ -10,6 +10,7 @@ mod placement;
 mod schedule;
 mod sheet;
 mod stages;
+pub mod timeline;
 
 use anyhow::Result;
 use gpu_kernels::Step;
@@ -17,6 +18,7 @@ use gpu_kernels::Step;
 use super::figures::{FIGURES, Figures};
 use super::page::Page;
 use super::pages::stem;
+use super::sources::Sources;
 use sheet::{MARGIN, Sheet};
 
 /// The block `tile`: the figure, with a caption under it.
@@ -96,10 +98,23 @@ mod tests {
         [left, number("y") - 10.0, left + width, number("y") + 3.0]
     }
 
+    /// The drawing of the step, and that of its stages over time where it has stages.
+    fn drawings(step: &'static Step, sources: &Sources) -> Vec<String> {
+        let page = Page { path: "docs/src/a.md".into(), text: String::new(), step: Some(step) };
+        let mut figures = Figures::new();
+        if step.tile.bk > 1 && stages::count(step) > 1 {
+            let text = timeline::block(step, sources, &page, &mut figures).unwrap();
+            assert!(text.contains(", modelled](figures/") && text.contains("*Modelled: "), "{text}");
+        }
+        std::iter::once(drawing(step)).chain(figures.into_values()).collect()
+    }
+
     #[test]
     fn texts_are_inside_and_not_over_each_other() {
-        for step in STEPS {
-            let drawing = drawing(step);
+        let sources = Sources::read(crate::workspace::root()).unwrap();
+        for (step, drawing) in
+            STEPS.iter().flat_map(|step| drawings(step, &sources).into_iter().map(move |drawing| (step, drawing)))
+        {
             let document = roxmltree::Document::parse(&drawing).unwrap();
             let texts = document.descendants().filter(|node| node.has_tag_name("text"));
             let texts: Vec<_> = texts.map(|text| (place(text), text.text().unwrap_or_default())).collect();

@@ -13,7 +13,7 @@ pub fn count(step: &Step) -> u32 {
     let tile = step.tile;
     let (bytes, parts) = match step.maps {
         Some(Ab { a, .. }) => (a.element.bytes(), if step.has_split_operands() { 2 } else { 1 }),
-        None => (4, 1),
+        None => (step.precision.input().bytes(), 1),
     };
     let [a, b] = [tile.bm, tile.bn].map(|side| side * tile.bk * parts * bytes);
     // Beside the stages of split operands there are the totals.
