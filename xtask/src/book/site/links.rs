@@ -85,7 +85,7 @@ fn complaint(
         return Err(if is_folder { "is a folder: name its index.html".into() } else { format!("there is no {target}") });
     }
     match documents.get(target.as_str()) {
-        Some(page) if !place.is_empty() && !has(page, &decoded(place)) => Err(format!("{target} has no such place")),
+        Some(page) if !place.is_empty() && !has(page, place) && !has(page, &decoded(place)) => Err(format!("{target} has no such place")),
         _ => Ok(false),
     }
 }
@@ -154,10 +154,9 @@ fn decoded(address: &str) -> String {
     let mut rest = address.as_bytes();
     while let [first, behind @ ..] = rest {
         let code = behind.get(..2).filter(|_| *first == b'%').and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => (bytes, rest) = ([bytes, vec![byte]].concat(), &behind[2..]),
-            None => (bytes, rest) = ([bytes, vec![*first]].concat(), behind),
-        }
+        let byte = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &behind[2..] } else { behind };
     }
     text(&bytes)
 }

@@ -14,12 +14,8 @@ use super::{API, DATA, RESULTS, files};
 const LIBRARY: &str = "sgemm";
 
 /// The folders of the crates whose sources rustdoc shows.
-const SOURCES: [(&str, &str); 4] = [
-    ("cuda_std", "rust-cuda/cuda_std/src"),
-    ("gpu_kernels", "gpu-kernels/src"),
-    ("ptx_emu", "ptx-emu/src"),
-    ("sgemm", "sgemm/src"),
-];
+const SOURCES: [(&str, &str); 3] =
+    [("gpu_kernels", "gpu-kernels/src"), ("ptx_emu", "ptx-emu/src"), ("sgemm", "sgemm/src")];
 
 /// Where terms lead, from the site's folder.
 pub struct Terms {
