@@ -122,7 +122,8 @@ mod tests {
     fn nothing_is_lost_and_others_are_left_alone() {
         let code = "mul.wide.u32 %rd1, %r1, 4; // a < b && \"c\"\n\n}\n";
         let html = highlight("ptx", code).unwrap();
-        let text = regex("<[^>]*>").replace_all(&html, "").replace("&lt;", "<").replace("&quot;", "\"").replace("&amp;", "&");
+        let text =
+            regex("<[^>]*>").replace_all(&html, "").replace("&lt;", "<").replace("&quot;", "\"").replace("&amp;", "&");
         assert_eq!(text, code);
         assert_eq!(highlight("rust", "fn main() {}"), None);
     }

@@ -82,17 +82,24 @@ fn complaint(
     };
     if !all.contains(&target) {
         let is_folder = all.contains(format!("{}/index.html", target.trim_end_matches('/')).trim_start_matches('/'));
-        return Err(if is_folder { "is a folder: name its index.html".into() } else { format!("there is no {target}") });
+        return Err(if is_folder {
+            "is a folder: name its index.html".into()
+        } else {
+            format!("there is no {target}")
+        });
     }
     match documents.get(target.as_str()) {
-        Some(page) if !place.is_empty() && !has(page, place) && !has(page, &decoded(place)) => Err(format!("{target} has no such place")),
+        Some(page) if !place.is_empty() && !has(page, place) && !has(page, &decoded(place)) => {
+            Err(format!("{target} has no such place"))
+        }
         _ => Ok(false),
     }
 }
 
 /// Whether a page has a place; rustdoc's pages of sources name lines by their first and last.
 fn has(page: &Document, place: &str) -> bool {
-    let lines = place.split_once('-').filter(|(first, last)| [first, last].iter().all(|line| line.parse::<u32>().is_ok()));
+    let lines =
+        place.split_once('-').filter(|(first, last)| [first, last].iter().all(|line| line.parse::<u32>().is_ok()));
     match lines {
         Some((first, last)) => page.places.contains(first) && page.places.contains(last),
         None => page.places.contains(place),
@@ -176,8 +183,14 @@ mod tests {
     }
 
     const GOOD: [(&str, &str); 5] = [
-        ("index.html", "<a href='steps/a.html#x'>a</a> <a href='#top' id=top>b</a> <a href='https://example.org'>c</a>"),
-        ("steps/a.html", "<h1 id=x>x</h1><img src='../a%20b.svg'><a href='../api/s.rs.html#1-2'>s</a><link href=../b.css>"),
+        (
+            "index.html",
+            "<a href='steps/a.html#x'>a</a> <a href='#top' id=top>b</a> <a href='https://example.org'>c</a>",
+        ),
+        (
+            "steps/a.html",
+            "<h1 id=x>x</h1><img src='../a%20b.svg'><a href='../api/s.rs.html#1-2'>s</a><link href=../b.css>",
+        ),
         ("api/s.rs.html", "<a id=1></a><a id=2></a>"),
         ("404.html", "<base href='/'><script src='b.css'>'<a href=no.html>'</script>"),
         ("b.css", "p { background: url(\"a b.svg\") } q { background: url(data:image/png;base64,x) }"),

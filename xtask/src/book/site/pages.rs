@@ -14,8 +14,11 @@ use super::highlight::highlight;
 use super::html::{attribute, text, to_root, tokens};
 use super::terms::Terms;
 
-/// The steps' chapters: what they name as code is a kernel's, not the library's.
-const CHAPTERS: &str = "steps/";
+/// What a page about the library names: on others, a `Gemm` is a kernel's.
+const LIBRARY: &str = "sgemm::";
+
+/// The page of all pages, for paper.
+const PRINT: &str = "print.html";
 
 /// Finishes the page at `path` of the site.
 pub fn finish(site: &Path, path: &str, terms: &Terms) -> Result<()> {
@@ -35,6 +38,7 @@ fn finished(page: &str, path: &str, terms: &Terms, size: impl Fn(&str) -> Result
     // The elements that are open around the code, and what stands in it.
     let mut open: Vec<String> = Vec::new();
     let mut code: Option<(StartTag<usize>, String)> = None;
+    let is_about_library = path != PRINT && page.contains(LIBRARY);
     let mut named: BTreeSet<String> = BTreeSet::new();
     for token in tokens(page) {
         match token {
@@ -60,7 +64,7 @@ fn finished(page: &str, path: &str, terms: &Terms, size: impl Fn(&str) -> Result
                 let is_inline = open.iter().all(|name| name == "main");
                 if open.last().is_some_and(|name| name == "pre") {
                     edits.extend(coloured(&tag, &code).map(|html| (whole, html)));
-                } else if is_inline && let Some(target) = target(&code, path, terms, &mut named) {
+                } else if is_inline && let Some(target) = target(&code, terms, is_about_library.then_some(&mut named)) {
                     let link = format!("<a href=\"{}{target}\">", to_root(path));
                     edits.push((whole.start..whole.start, link));
                     edits.push((whole.end..whole.end, "</a>".into()));
@@ -83,13 +87,13 @@ fn finished(page: &str, path: &str, terms: &Terms, size: impl Fn(&str) -> Result
     Ok(finished + &page[at..])
 }
 
-/// Where the code leads: an item of the API once in a section.
-fn target(code: &str, path: &str, terms: &Terms, named: &mut BTreeSet<String>) -> Option<String> {
-    if let Some(file) = terms.file(code) {
-        return Some(file.to_owned());
+/// Where the code leads: to a file, or to an item of the API that is not yet among those `named`.
+fn target(code: &str, terms: &Terms, named: Option<&mut BTreeSet<String>>) -> Option<String> {
+    match (terms.file(code), named) {
+        (Some(file), _) => Some(file.to_owned()),
+        (None, Some(named)) => terms.item(code).filter(|item| named.insert(item.clone())),
+        (None, None) => None,
     }
-    let item = terms.item(code).filter(|_| !path.starts_with(CHAPTERS))?;
-    named.insert(item.to_owned()).then(|| item.to_owned())
 }
 
 /// A block of code with its colours, if they are ours. highlight.js leaves alone what has the class `nohighlight`.
@@ -125,13 +129,14 @@ mod tests {
 
     fn finish(main: &str, path: &str) -> String {
         let terms = Terms::new(
+            Path::new(""),
             [("docs/results/x.jsonl", "data/x.jsonl")],
             [("Problem", "api/sgemm/struct.Problem.html")],
         );
-        let page = format!("<html><code>Problem</code><main>{main}</main></html>");
+        let page = format!("<html><code>sgemm::Problem</code><main>{main}</main></html>");
         let size = |_: &str| Ok(["7".to_owned(), "8".to_owned()]);
         let finished = finished(&page, path, &terms, size).unwrap();
-        let main = finished.strip_prefix("<html><code>Problem</code><main>").unwrap();
+        let main = finished.strip_prefix("<html><code>sgemm::Problem</code><main>").unwrap();
         main.strip_suffix("</main></html>").unwrap().to_owned()
     }
 
@@ -145,10 +150,9 @@ mod tests {
         for kept in ["<a href=x><code>Problem</code></a>", "<pre><code>Problem</code></pre>"] {
             assert_eq!(finish(kept, "a.html"), kept);
         }
-        // A step's code is not the library's, but its records are there.
-        let chapter = finish("<code>Problem</code> <code>docs/results/x.jsonl</code>", "steps/a.html");
-        let file = "<a href=\"../data/x.jsonl\"><code>docs/results/x.jsonl</code></a>";
-        assert_eq!(chapter, format!("<code>Problem</code> {file}"));
+        let chapter = finish("<code>docs/results/x.jsonl</code>", "steps/a.html");
+        assert_eq!(chapter, "<a href=\"../data/x.jsonl\"><code>docs/results/x.jsonl</code></a>");
+        assert_eq!(finish("<code>Problem</code>", "print.html"), "<code>Problem</code>");
     }
 
     #[test]
