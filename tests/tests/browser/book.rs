@@ -65,17 +65,23 @@ fn figures(browser: &mut Browser) -> Result<()> {
     let pages = tempfile::tempdir()?;
     let page = pages.path().join("figure.html");
     let mut complaints = Vec::new();
+    let mut opened = browser.open("about:blank", DESK, Loads::Nothing)?;
     for file in files {
         let head =
             "<!DOCTYPE html><meta charset=utf-8><meta name=color-scheme content='light dark'><title>Figure</title>";
         fs::write(&page, format!("{head}{}", fs::read_to_string(&file)?))?;
-        for window in Window::ALL.into_iter().filter(|window| window.width > 1000) {
-            let found = browser.open(&file_url(&page)?, window, Loads::Nothing)?.complaints()?;
-            let name = file.file_name().unwrap_or_default().display();
-            complaints.extend(found.into_iter().map(|complaint| format!("{name}, {}: {complaint}", window.theme())));
+        opened.go_to(&file_url(&page)?)?;
+        for is_dark in [true, false] {
+            opened.prefer_dark(is_dark)?;
+            let name = format!("{}, {}", file.file_name().unwrap_or_default().display(), theme(is_dark));
+            complaints.extend(opened.complaints()?.into_iter().map(|complaint| format!("{name}: {complaint}")));
         }
     }
     nobody_complains(&complaints)
+}
+
+fn theme(is_dark: bool) -> &'static str {
+    if is_dark { "dark" } else { "light" }
 }
 
 /// Every chapter and the pages beside the book, unfolded, wide and narrow, light and dark; a picture of each that somebody complains
@@ -99,7 +105,7 @@ fn pages(browser: &mut Browser) -> Result<()> {
                 if API.contains(&page.as_str()) {
                     found.retain(|complaint| LAYOUT.iter().all(|kind| !complaint.starts_with(kind)));
                 }
-                let look = format!("{page}-{}-{}", width.width, if is_dark { "dark" } else { "light" });
+                let look = format!("{page}-{}-{}", width.width, theme(is_dark));
                 if !found.is_empty() {
                     save(&mut opened, &format!("book-{}", look.replace('/', "-")))?;
                 }
