@@ -132,8 +132,8 @@ fn chapters(folder: &str) -> Result<Vec<String>> {
 
 /// The search finds a word without a server, and leads to where it stands.
 fn search(browser: &mut Browser) -> Result<()> {
-    for width in [1400, 390] {
-        let mut page = browser.open(&file_url(&site("index.html"))?, Window { width, is_dark: false }, Loads::Files)?;
+    for window in [DESK, PHONE] {
+        let mut page = browser.open(&file_url(&site("index.html"))?, window, Loads::Files)?;
         let found: String = page.evaluate(
             "(async () => {
                 document.querySelector('#mdbook-search-toggle').click();
