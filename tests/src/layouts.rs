@@ -9,6 +9,7 @@ use sgemm::emulator::{Arguments, Emulator, MODELS, Model};
 use sgemm::plan::Plan;
 use sgemm::{Activation, BiasPer, Epilogue, Layout, ModuleSource, Problem, Scalar, Scalars};
 
+pub mod aligned;
 pub mod planned;
 
 /// What runs plans on the host's matrices.
@@ -148,7 +149,7 @@ struct Case {
     by_columns: [bool; 3],
     /// Elements between rows, or columns.
     gap: usize,
-    /// Whether A and B begin at multiples of no more than an element.
+    /// Whether A, B and C begin at multiples of no more than an element.
     is_unaligned: bool,
     /// Problems, and elements between them; A or B may be the same in all of them.
     batch: (usize, [Option<usize>; 2]),
@@ -158,6 +159,8 @@ struct Case {
     are_scalars_on_device: bool,
     bias: Option<BiasPer>,
     is_rectified: bool,
+    /// Whether C is of f32, where the kernel writes elements of 16 bits as well.
+    is_c_f32: bool,
 }
 
 /// All orders of A, B and C; what else there is goes round, so that steps in succession have other combinations.
@@ -175,6 +178,7 @@ fn cases(number: usize) -> Vec<Case> {
             are_scalars_on_device: turn % 6 == 5,
             bias: has_epilogue.then_some(if turn.is_multiple_of(2) { BiasPer::Row } else { BiasPer::Column }),
             is_rectified: has_epilogue,
+            is_c_f32: turn / 3 % 2 == 1,
         }
     };
     (0..8).map(case).collect()
@@ -273,14 +277,16 @@ fn check<I: Number, O: Number>(
     };
     let [alpha, beta] = case.scalars;
     let result = d.as_ref().unwrap_or(&c);
-    let mut written = result.elements.clone();
+    // Rows of C are at multiples of 16 bytes or of an element, as those of A and B.
+    let before = usize::from(case.is_unaligned);
+    let mut written = [&result.elements[..before], &result.elements].concat();
     executor.run(
         plan,
         Operands {
             a: &a.elements,
             b: &b.elements,
             c: d.is_some().then_some(&c.elements),
-            result: &mut written,
+            result: &mut written[before..],
             bias: bias.as_deref(),
             scalars: case.scalars,
             are_scalars_on_device: case.are_scalars_on_device,
@@ -296,7 +302,8 @@ fn check<I: Number, O: Number>(
     };
     let expected = result.replaced([count, m, n], value);
     let same = |(one, other): (&O, &O)| one.get().to_bits() == other.get().to_bits() || one == other;
-    match expected.iter().zip(&written).position(|pair| !same(pair)) {
+    let written = &written[before..];
+    match expected.iter().zip(written).position(|pair| !same(pair)) {
         None => Ok(()),
         Some(at) => Err(format!("element {at} is {}, not {}", written[at].get(), expected[at].get())),
     }
@@ -309,11 +316,12 @@ fn check_in_its_types(
     case: Case,
     executor: &impl Executor,
 ) -> Result<(), String> {
-    let result = match (step.precision, step.output) {
-        (Precision::F16, Element::F32) => check::<f16, f32>(step, sizes, case, executor),
-        (Precision::F16, _) => check::<f16, f16>(step, sizes, case, executor),
-        (Precision::Bf16, Element::F32) => check::<bf16, f32>(step, sizes, case, executor),
-        (Precision::Bf16, _) => check::<bf16, bf16>(step, sizes, case, executor),
+    let is_c_f32 = step.output == Element::F32 || step.is_planned() && case.is_c_f32;
+    let result = match (step.precision, is_c_f32) {
+        (Precision::F16, true) => check::<f16, f32>(step, sizes, case, executor),
+        (Precision::F16, false) => check::<f16, f16>(step, sizes, case, executor),
+        (Precision::Bf16, true) => check::<bf16, f32>(step, sizes, case, executor),
+        (Precision::Bf16, false) => check::<bf16, bf16>(step, sizes, case, executor),
         _ => check::<f32, f32>(step, sizes, case, executor),
     };
     result.map_err(|error| format!("{sizes:?}, {case:?}: {error}"))

@@ -58,7 +58,8 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
         given.check(problem)
     }
 
-    /// Copies all of it into emulated memory, at addresses aligned to no more than the problem says.
+    /// Copies all of it into emulated memory: A and B at addresses aligned to no more than the problem says, the others to as much as
+    /// their slices are.
     pub(super) fn upload(&self, problem: &Problem, memory: &mut DeviceMemory) -> Result<Bindings, Error> {
         let mut addresses = Buffers::default();
         // Memory is allocated at multiples of more than `WIDE`.
@@ -70,12 +71,12 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
         };
         place(Buffer::A, bytes(self.a), problem.alignment.a)?;
         place(Buffer::B, bytes(self.b), problem.alignment.b)?;
-        place(self.result_buffer(), bytes(self.result), size_of::<O>())?;
+        place(self.result_buffer(), bytes(self.result), alignment(self.result))?;
         if let Some(c) = self.c {
-            place(Buffer::C, bytes(c), size_of::<O>())?;
+            place(Buffer::C, bytes(c), alignment(c))?;
         }
         if let Some(bias) = self.bias {
-            place(Buffer::Bias, bytes(bias), size_of::<O>())?;
+            place(Buffer::Bias, bytes(bias), alignment(bias))?;
         }
         let [alpha, beta] = self.factors;
         place(Buffer::Alpha, &alpha.to_le_bytes(), size_of::<f32>())?;
@@ -98,3 +99,8 @@ impl<'a, I: Scalar, O: Scalar> Arguments<'a, I, O> {
 
 /// The alignment from which on none matters any more, in bytes.
 const WIDE: usize = 16;
+
+/// What the slice's address is a multiple of, up to [`WIDE`].
+fn alignment<T>(slice: &[T]) -> usize {
+    1 << slice.as_ptr().addr().trailing_zeros().min(WIDE.trailing_zeros())
+}

@@ -15,7 +15,7 @@ use sgemm::ModuleSource;
 
 use super::{Mutant, Original};
 use crate::contract::{self, Case};
-use crate::layouts::{self, Emulated, planned};
+use crate::layouts::{self, Emulated, aligned, planned};
 use crate::{fused, rules};
 
 /// The first seed of the contract's cases: a mutant is compared with the kernel that it was made of.
@@ -155,11 +155,18 @@ impl Judge {
         };
         let Some(few) = emulated(3) else { return Ok(()) };
         (0..LAYOUTS).try_for_each(|number| layouts::run(self.step, number, &few))?;
+        // Steps that share the kernel tell it by the grid to do what the others do not.
+        for step in gpu_kernels::runnable().filter(|step| step.kernel == self.step.kernel) {
+            aligned::run(step, &few)?;
+        }
         if self.step.is_always_fused() {
             fused::run(self.step, &few)?;
         }
         match emulated(132) {
-            Some(many) if self.step.may_be_split() => planned::run(self.step, &many),
+            Some(many) if self.step.may_be_split() => {
+                aligned::run(self.step, &many)?;
+                planned::run(self.step, &many)
+            }
             _ => Ok(()),
         }
     }

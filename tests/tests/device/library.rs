@@ -11,7 +11,7 @@ use sgemm::cudarc::driver::{CudaSlice, CudaStream};
 use sgemm::plan::Plan;
 use sgemm::{AccuracyClass, Problem, Scalar};
 use tests::fused;
-use tests::layouts::{Executor, Operands, planned, run};
+use tests::layouts::{Executor, Operands, aligned, planned, run};
 use tests::orders::families;
 
 use super::{allocations, crowded, groups, large, streamed, threads};
@@ -30,6 +30,10 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
     let splits = gpu_kernels::runnable().filter(|step| step.may_be_split()).map(move |step| {
         let test = move || planned::run(step, &Device::new()?).map_err(Into::into);
         Trial::test(format!("planned::{}", step.slug), test).with_ignored_flag(!runs(step))
+    });
+    let aligned = gpu_kernels::runnable().map(move |step| {
+        let test = move || aligned::run(step, &Device::new()?).map_err(Into::into);
+        Trial::test(format!("aligned::{}", step.slug), test).with_ignored_flag(!runs(step))
     });
     let orders = families(runs).into_iter().map(|family| {
         let name = format!("orders::{}", family.name());
@@ -52,7 +56,7 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
     ];
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
     let minute = Trial::test("library::a minute of eight threads", threads::a_minute).with_ignored_flag(true);
-    layouts.chain(fused).chain(splits).chain(orders).chain(others).chain([minute])
+    layouts.chain(fused).chain(splits).chain(aligned).chain(orders).chain(others).chain([minute])
 }
 
 /// A test without arguments.

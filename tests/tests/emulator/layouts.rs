@@ -2,7 +2,7 @@
 
 use libtest_mimic::Trial;
 use tests::fused;
-use tests::layouts::{Emulated, planned, run};
+use tests::layouts::{Emulated, aligned, planned, run};
 
 pub fn trials() -> impl Iterator<Item = Trial> {
     let fused = gpu_kernels::runnable().filter(|step| step.fused.is_some()).filter_map(|step| {
@@ -18,5 +18,10 @@ pub fn trials() -> impl Iterator<Item = Trial> {
         let emulated = Emulated::with_sms(step, 132)?;
         Some(Trial::test(format!("planned::{}", step.slug), move || planned::run(step, &emulated).map_err(Into::into)))
     });
-    layouts.chain(fused).chain(planned)
+    // Variants meet them on the GPU, and where mutants are judged.
+    let aligned = gpu_kernels::STEPS.iter().filter(|step| step.may_be_split()).filter_map(|step| {
+        let emulated = Emulated::for_step(step)?;
+        Some(Trial::test(format!("aligned::{}", step.slug), move || aligned::run(step, &emulated).map_err(Into::into)))
+    });
+    layouts.chain(fused).chain(planned).chain(aligned)
 }

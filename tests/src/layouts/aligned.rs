@@ -1,0 +1,67 @@
+//! What other cases do not go through: rows of whole vectors where sums are split, C of either type; and sums that are longer than what
+//! a block or a cluster has at once.
+
+use gpu_kernels::{Splits, Step};
+
+use super::{Case, Executor, cases, check_in_its_types};
+
+/// Elements in 16 bytes of the narrowest type.
+const VECTOR: u32 = 8;
+
+/// Nearly twice the rows that a pre-pass holds.
+const LONG: u32 = 2 * 4096 - 4 * VECTOR;
+
+/// Rows or columns of a tile for which the operand that they are in is a few vectors.
+const NARROW: u32 = 16;
+
+/// Checks a step on matrices whose rows are whole vectors: full tiles and edges, with and without C, and on long sums.
+///
+/// # Errors
+/// The first case that fails, and how.
+pub fn run(step: &'static Step, executor: &impl Executor) -> Result<(), String> {
+    let tile = step.tile;
+    let [m, n, k] = [tile.bm, tile.bn, tile.bk].map(|size| size.next_multiple_of(VECTOR));
+    let mut sizes = vec![[m, n, 2 * k]];
+    if step.may_be_split() {
+        sizes.push([m + VECTOR, n + VECTOR, LONG / 2]);
+        sizes.extend(split([m, n], step, executor.sm_count()));
+    }
+    let check = |sizes, number: usize, case: Case| {
+        let case = Case { is_unaligned: false, batch: (1, [Some(0); 2]), d_by_columns: None, ..case };
+        check_in_its_types(step, sizes, Case { are_scalars_on_device: false, ..case }, executor)
+            .map_err(|error| format!("case {number}: {error}"))
+    };
+    for (number, sizes) in sizes.into_iter().enumerate() {
+        for scalars in [[1.0, 0.0], [2.0, -0.5]] {
+            for is_c_f32 in [false, true] {
+                let case = cases(number)[number % 8];
+                check(sizes, number, Case { by_columns: [false; 3], gap: 0, scalars, is_c_f32, ..case })?;
+            }
+        }
+    }
+    let [few, many] = [tile.bm.min(tile.bn), tile.bm.max(tile.bn)];
+    let long = match (few <= NARROW, step.prepasses) {
+        (true, _) => [many, 4].into_iter().flat_map(|many| [[many, few, 4 * LONG], [few, many, 4 * LONG]]).collect(),
+        (false, []) => vec![],
+        (false, _) => vec![[VECTOR, 6 * VECTOR, LONG]],
+    };
+    for sizes in long {
+        for (number, gap) in [0, 1, 4].into_iter().enumerate() {
+            for is_by_columns in [false, true] {
+                let case = Case { by_columns: [is_by_columns, is_by_columns, false], gap, ..cases(0)[1] };
+                check(sizes, number, case)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sums that the smallest cluster and the largest one split, and such as several clusters do.
+fn split([m, n]: [u32; 2], step: &Step, sm_count: u32) -> Vec<[u32; 3]> {
+    let find = |is_wanted: &dyn Fn(Splits) -> bool| {
+        let mut lengths = (1..1 << 14).map(|tiles| tiles * step.tile.bk);
+        lengths.find(|&k| is_wanted(step.splits(m, n, k, 1, sm_count))).map(|k| [m, n, k])
+    };
+    let of_cluster = |cluster| find(&|splits| splits == Splits { cluster, planes: 1 });
+    [of_cluster(2), of_cluster(Splits::MAX_CLUSTER), find(&|splits| splits.planes > 1)].into_iter().flatten().collect()
+}
