@@ -139,13 +139,12 @@ fn search(browser: &mut Browser) -> Result<()> {
                 document.querySelector('#mdbook-search-toggle').click();
                 const bar = document.querySelector('#mdbook-searchbar');
                 const results = document.querySelector('#mdbook-searchresults');
-                const found = new Promise((resolve) => {
-                    new MutationObserver(() => results.querySelector('a') && resolve()).observe(results, { childList: true });
-                });
                 bar.value = 'sector';
                 bar.dispatchEvent(new KeyboardEvent('keyup', { key: 'r', bubbles: true }));
                 bar.dispatchEvent(new InputEvent('input', { bubbles: true }));
-                await found;
+                const isFound = () => results.querySelector('a');
+                await { then: (found) => isFound() ? found() : new MutationObserver(() => isFound() && found())
+                    .observe(results, { childList: true }) };
                 return results.innerText;
             })()",
         )?;

@@ -70,11 +70,7 @@ fn finished(page: &str, path: &str, terms: &Terms, size: impl Fn(&str) -> Result
                     edits.push((whole.end..whole.end, "</a>".into()));
                 }
             }
-            Token::EndTag(end) => {
-                if open.last().is_some_and(|name| name.as_bytes() == &**end.name) {
-                    open.pop();
-                }
-            }
+            Token::EndTag(end) if open.last().is_some_and(|name| name.as_bytes() == &**end.name) => _ = open.pop(),
             _ => {}
         }
     }
