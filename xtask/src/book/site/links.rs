@@ -25,6 +25,8 @@ static LOADED: LazyLock<Regex> = LazyLock::new(|| {
 struct Document {
     /// What its addresses are relative to, if not to itself.
     base: Option<String>,
+    /// Whether it only leads on to another page, with the place that was asked for: rustdoc has such pages.
+    leads_on: bool,
     places: BTreeSet<String>,
     /// Addresses, and whether each is loaded with the document.
     addresses: BTreeMap<String, bool>,
@@ -89,7 +91,7 @@ fn complaint(
         });
     }
     match documents.get(target.as_str()) {
-        Some(page) if !place.is_empty() && !has(page, place) && !has(page, &decoded(place)) => {
+        Some(page) if !place.is_empty() && !page.leads_on && !has(page, place) && !has(page, &decoded(place)) => {
             Err(format!("{target} has no such place"))
         }
         _ => Ok(false),
@@ -114,6 +116,7 @@ fn page(html: &str) -> Document {
         let name = text(&tag.name);
         match name.as_str() {
             "base" => document.base = attribute(&tag, "href").map(|base| base.trim_start_matches('/').to_owned()),
+            "meta" => document.leads_on |= attribute(&tag, "http-equiv").is_some_and(|name| name == "refresh"),
             "a" => {
                 document.places.extend(attribute(&tag, "name"));
                 document.addresses.extend(attribute(&tag, "href").map(|address| (address, false)));
@@ -182,7 +185,7 @@ mod tests {
         check(site.path())
     }
 
-    const GOOD: [(&str, &str); 5] = [
+    const GOOD: [(&str, &str); 6] = [
         (
             "index.html",
             "<a href='steps/a.html#x'>a</a> <a href='#top' id=top>b</a> <a href='https://example.org'>c</a>",
@@ -193,6 +196,7 @@ mod tests {
         ),
         ("api/s.rs.html", "<a id=1></a><a id=2></a>"),
         ("404.html", "<base href='/'><script src='b.css'>'<a href=no.html>'</script>"),
+        ("on.html", "<meta http-equiv=refresh content='0;URL=index.html'><a href=on.html#any>on</a>"),
         ("b.css", "p { background: url(\"a b.svg\") } q { background: url(data:image/png;base64,x) }"),
     ];
 
