@@ -79,18 +79,13 @@ pub fn screenshots() -> PathBuf {
 /// returns the complaints, also those about what is folded away at first. A page too long for one picture continues in
 /// `NAME-WIDTH-THEME-2.png` and so on.
 pub fn examine(browser: &mut Browser, page: &Path, name: &str, loads: Loads) -> Result<Vec<String>> {
-    let folder = screenshots();
-    fs::create_dir_all(&folder)?;
     let url = file_url(page)?;
     let mut complaints = Vec::new();
     for window in Window::ALL {
         let mut opened = browser.open(&url, window, loads)?;
         let look = format!("{}-{}", window.width, window.theme());
         let mut found = opened.complaints()?;
-        for (picture, number) in opened.pictures()?.into_iter().zip(1..) {
-            let part = if number == 1 { String::new() } else { format!("-{number}") };
-            fs::write(folder.join(format!("{name}-{look}{part}.png")), picture)?;
-        }
+        save(&mut opened, &format!("{name}-{look}"))?;
         opened.unfold()?;
         let mut unfolded = opened.complaints()?;
         unfolded.retain(|complaint| !found.contains(complaint));
@@ -98,6 +93,17 @@ pub fn examine(browser: &mut Browser, page: &Path, name: &str, loads: Loads) -> 
         complaints.extend(found.into_iter().map(|complaint| format!("{name}-{look}: {complaint}")));
     }
     Ok(complaints)
+}
+
+/// Saves pictures of the page as `NAME.png`, `NAME-2.png` and so on in [`screenshots`].
+pub fn save(page: &mut Page, name: &str) -> Result<()> {
+    let folder = screenshots();
+    fs::create_dir_all(&folder)?;
+    for (picture, number) in page.pictures()?.into_iter().zip(1..) {
+        let part = if number == 1 { String::new() } else { format!("-{number}") };
+        fs::write(folder.join(format!("{name}{part}.png")), picture)?;
+    }
+    Ok(())
 }
 
 /// The address of the file `path`.

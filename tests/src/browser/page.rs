@@ -62,7 +62,7 @@ impl<'b> Page<'b> {
         window: Window,
         loads: Loads,
     ) -> Result<Self> {
-        let mut page = Self { devtools, context, session: String::new(), url: url.to_owned(), window, loads };
+        let mut page = Self { devtools, context, session: String::new(), url: String::new(), window, loads };
         let blank = json!({ "url": "about:blank", "browserContextId": page.context });
         let target = page.devtools.call(None, "Target.createTarget", blank)?;
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
@@ -74,19 +74,44 @@ impl<'b> Page<'b> {
         let (is_phone, scale) = (window.is_phone(), page.dots_per_pixel());
         let metrics = json!({ "width": window.width, "height": 900, "deviceScaleFactor": scale, "mobile": is_phone });
         page.call("Emulation.setDeviceMetricsOverride", metrics)?;
-        let features = json!([
-            { "name": "prefers-color-scheme", "value": window.theme() },
-            { "name": "prefers-reduced-motion", "value": "reduce" },
-        ]);
-        page.call("Emulation.setEmulatedMedia", json!({ "features": features }))?;
+        page.ask_for(window.is_dark)?;
 
-        let navigation = page.call("Page.navigate", json!({ "url": url }))?;
+        page.go_to(url)?;
+        Ok(page)
+    }
+
+    /// Opens another address in the page's place, and waits until it stands. What has happened before is forgotten.
+    pub fn go_to(&mut self, url: &str) -> Result<()> {
+        self.url = url.to_owned();
+        self.devtools.take_events(&self.session);
+        let navigation = self.call("Page.navigate", json!({ "url": url }))?;
         if let Some(error) = navigation.get("errorText") {
             bail!("it cannot be opened: {error}");
         }
-        page.devtools.wait_for(&page.session, "Page.loadEventFired")?;
-        page.evaluate::<bool>(SETTLED)?;
-        Ok(page)
+        self.devtools.wait_for(&self.session, "Page.loadEventFired")?;
+        self.settle()
+    }
+
+    /// Lets the reader of the open page ask for dark colours, or for light ones.
+    pub fn prefer_dark(&mut self, is_dark: bool) -> Result<()> {
+        self.ask_for(is_dark)?;
+        self.settle()
+    }
+
+    fn ask_for(&mut self, is_dark: bool) -> Result<()> {
+        self.window.is_dark = is_dark;
+        let features = json!([
+            { "name": "prefers-color-scheme", "value": self.window.theme() },
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ]);
+        self.call("Emulation.setEmulatedMedia", json!({ "features": features }))?;
+        Ok(())
+    }
+
+    /// Waits until letters and pictures are there, and nothing moves any more.
+    pub fn settle(&mut self) -> Result<()> {
+        self.evaluate::<bool>(SETTLED)?;
+        Ok(())
     }
 
     /// The value of the expression `script` in the page; where it is asynchronous, what it resolves to.
@@ -110,15 +135,13 @@ impl<'b> Page<'b> {
             }})({element})"
         ))?;
         self.call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y }))?;
-        self.evaluate::<bool>(SETTLED)?;
-        Ok(())
+        self.settle()
     }
 
     /// Opens everything that is folded away.
     pub fn unfold(&mut self) -> Result<()> {
         self.evaluate::<bool>("document.querySelectorAll('details').forEach(part => part.open = true), true")?;
-        self.evaluate::<bool>(SETTLED)?;
-        Ok(())
+        self.settle()
     }
 
     /// What a reader would complain about, so far.

@@ -64,6 +64,49 @@ fn readme_book_and_report_show_the_same_figures() {
     assert_eq!(readme, page);
 }
 
+/// The chapters' own tables, too, which other code writes.
+#[test]
+fn chapters_show_the_figures_of_the_readme() {
+    let readme = of_markdown(&read("README.md"));
+    let mut compared = 0;
+    for entry in std::fs::read_dir(root().join("docs/src/steps")).unwrap() {
+        let chapter = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let slug = gpu_kernels::STEPS.iter().find(|step| chapter.contains(&format!("| Step | `{}` |", step.slug)));
+        let slug = slug.expect("a chapter names its step").slug;
+        let numbers = chapter.split("<!-- generated: numbers -->").nth(1).expect("it has its numbers");
+        let largest = numbers.lines().find(|line| line.starts_with("| 4096 "));
+        let lines: Vec<_> = readme.iter().filter(|line| line[0] == slug).collect();
+        let (Some(largest), [line]) = (largest, &lines[..]) else { continue };
+        let cells: Vec<_> = largest.trim_matches('|').split('|').map(str::trim).collect();
+        assert_eq!(cells[1..], [&line[3], &line[4], &line[7], &line[8]], "{slug}");
+        compared += 1;
+    }
+    assert!(compared > 20, "{compared} chapters were compared");
+}
+
+/// What PyTorch reached on the kernels, in the file of records, the chapter and the README.
+#[test]
+fn the_drop_ins_figures_are_those_of_the_file() {
+    let records = read("docs/results/drop-in/2026-11-23-h200.jsonl");
+    let records: Vec<serde_json::Value> = records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let tflops = |way: &str, size: u32| {
+        let is_it = |row: &&serde_json::Value| {
+            row["way"] == way && row["what"] == "torch.mm" && row["shape"] == serde_json::json!([size, size, size])
+        };
+        records.iter().find(is_it).expect("it was measured")["tflops"].as_f64().unwrap()
+    };
+    let chapter = read("docs/src/without-changing-your-program.md");
+    for size in [1024, 4096, 8192] {
+        let shown = ["cublas", "fp32-strict", "fp32"].map(|way| format!("{:.1}", tflops(way, size)));
+        let row = format!("| `torch.mm`, {size} cubed, TFLOPS | {} |", shown.join(" | "));
+        assert!(chapter.contains(&row), "{row}");
+    }
+    let [fp32, cublas] = ["fp32", "cublas"].map(|way| tflops(way, 8192));
+    let sentence = format!("`torch.mm` at 8192 has {fp32:.0} TFLOPS in `fp32` where cuBLAS has {cublas:.0}.");
+    let readme = read("README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(readme.contains(&sentence), "{sentence}");
+}
+
 #[test]
 fn the_readmes_code_is_that_of_the_example() {
     let (readme, example) = (read("README.md"), read("sgemm/examples/plain.rs"));

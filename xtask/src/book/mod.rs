@@ -1,4 +1,4 @@
-//! `book`: refills the generated blocks of the book and of the README, draws the book's figures, and renders it.
+//! `book`: refills the generated blocks of the book and of the README, draws the book's figures, and builds the site.
 
 mod accuracy;
 mod blocks;
@@ -9,7 +9,6 @@ mod drop_in;
 mod example;
 mod figures;
 mod headline;
-mod html;
 mod limits;
 mod links;
 mod made;
@@ -26,6 +25,7 @@ mod sass;
 mod scale;
 mod schema;
 mod shapes;
+mod site;
 mod sources;
 mod step;
 mod tile;
@@ -40,27 +40,30 @@ use sources::Sources;
 
 /// Refill the book's and the README's generated blocks, and draw the book's figures
 ///
-/// A block stands between the lines `<!-- generated: NAME -->` and `<!-- /generated -->`. In a step's chapter NAME is `facts`,
-/// `result`, `facts`, `tile`, `timeline`, `diff`, `counters`, `numbers`, `limits`, `chosen` or `sass`; on any page `headline NAME`, `sass STEP`, `ladder`, `picture NAME` (of the report),
-/// `accuracy`, `shapes`, `drop-in`, `scale CLASS`, `figures`, `metrics`, `schema` or `example NAME` (of the library). They are made of the steps' source, constants and
-/// PTX, of the newest file in docs/results/, and of sgemm/examples/. `cargo xtask check book` fails when one of them is not what this command would write.
+/// A block stands between the lines `<!-- generated: NAME -->` and `<!-- /generated -->`. In a step's chapter NAME is `facts`, `result`,
+/// `tile`, `timeline`, `diff`, `counters`, `numbers`, `limits`, `chosen` or `sass`; on any page `headline NAME`, `sass STEP`, `ladder`,
+/// `picture NAME` (of the report), `accuracy`, `shapes`, `drop-in`, `scale CLASS`, `figures`, `metrics`, `schema` or `example NAME` (of
+/// the library). They are made of the steps' source, constants and PTX, of the newest file in docs/results/, and of sgemm/examples/.
+/// `cargo xtask check book` fails when one of them is not what this command would write.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Render the book to target/book as well, by mdBook, which is installed under target/ if there is none
+    /// Build the site in target/book as well: the book, the API, the newest run's report and its data, in one folder that any
+    /// static host serves. mdBook is installed under target/ if there is none
     #[arg(long)]
     html: bool,
-    /// Render it, and open it in the browser
+    /// Build it, and open it in the browser
     #[arg(long)]
     open: bool,
 }
 
 /// Runs `book`.
 pub fn run(args: &Args) -> Result<()> {
-    let made = Made::of(root(), &Sources::read(root())?, Mode::Assemble)?;
+    let sources = Sources::read(root())?;
+    let made = Made::of(root(), &sources, Mode::Assemble)?;
     let written = made.write(root())?;
     say!("{written} files written, {} as they were", made.files.len() - written.min(made.files.len()));
     complain(&made.complaints)?;
-    if args.html || args.open { html::render(args.open) } else { Ok(()) }
+    if args.html || args.open { site::build(&sources, args.open) } else { Ok(()) }
 }
 
 /// Fails if the book is not complete, or anything generated is not what [`run`] would write.

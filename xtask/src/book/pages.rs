@@ -16,6 +16,9 @@ const CHAPTERS: &str = "docs/src/steps";
 const README: &str = "README.md";
 const SUMMARY: &str = "docs/src/SUMMARY.md";
 
+/// Pages that are not in the summary: itself, and what a wrong address shows.
+const UNLISTED: [&str; 2] = [SUMMARY, "docs/src/404.md"];
+
 /// Blocks that a step's chapter must have, each once; `diff` only where the step has a base.
 const REQUIRED: [&str; 7] = ["result", "facts", "tile", "diff", "counters", "numbers", "limits"];
 
@@ -76,8 +79,9 @@ pub fn complaints(pages: &[Page]) -> Vec<String> {
 
     let summary = pages.iter().find(|page| page.path == SUMMARY);
     let listed: Vec<_> = summary.iter().flat_map(|page| links::targets(page)).collect();
-    let unlisted =
-        pages.iter().filter(|page| page.is_in_book() && page.path != SUMMARY && !listed.contains(&page.path));
+    let unlisted = pages
+        .iter()
+        .filter(|page| page.is_in_book() && !UNLISTED.contains(&&*page.path) && !listed.contains(&page.path));
     complaints.extend(unlisted.map(|page| format!("{}: is not in SUMMARY.md: add it there", page.path)));
     complaints
 }

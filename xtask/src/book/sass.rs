@@ -51,7 +51,7 @@ pub fn block(step: &Step, old: &str, mode: Mode) -> Result<String> {
     kinds.sort_by_key(|(_, count)| Reverse(*count));
     let kinds = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).chain([format!("{others} others")]);
     Ok(format!(
-        "{stamp}\n```text\n{}```\n\nThe loop of products of `{}`, {instructions} instructions a turn: {}. By ptxas {} for {}: {}.\n",
+        "{stamp}\n```sass\n{}```\n\nThe loop of products of `{}`, {instructions} instructions a turn: {}. By ptxas {} for {}: {}.\n",
         excerpt(&hot),
         step.kernel,
         kinds.collect::<Vec<_>>().join(", "),

@@ -1,6 +1,6 @@
 //! The book as HTML, by mdBook: a program of its own, so that nobody waits for it who does not render the book.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -11,16 +11,9 @@ use crate::workspace::{self, relative, root};
 const SERIES: &str = "0.5.";
 const VERSION: &str = "0.5.4";
 
-/// Renders the book to target/book, and opens it in the browser if `open`.
-pub fn render(open: bool) -> Result<()> {
-    let mut command = Command::new(mdbook()?);
-    command.arg("build").arg(root().join("docs")).arg("--dest-dir").arg(root().join("target/book"));
-    if open {
-        command.arg("--open");
-    }
-    workspace::run(&mut command)?;
-    say!("the book: target/book/index.html");
-    Ok(())
+/// Renders the book to the folder `site`, which it empties first.
+pub fn render(site: &Path) -> Result<()> {
+    workspace::run(Command::new(mdbook()?).arg("build").arg(root().join("docs")).arg("--dest-dir").arg(site))
 }
 
 /// mdBook: the one on the PATH if it is of the right version, else the one under target/, which is installed if it is not there.
