@@ -83,6 +83,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         table: table(&panels),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw(&panels, layout)),
+        variants: Vec::new(),
     })
 }
 

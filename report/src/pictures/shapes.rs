@@ -71,6 +71,7 @@ pub(crate) fn distribution(data: &Data) -> Result<Picture, LeftOut> {
         table: table(&groups, |set| set.distribution_table()),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw_distribution(&groups, layout)),
+        variants: Vec::new(),
     })
 }
 
@@ -88,6 +89,7 @@ pub(crate) fn by_size(data: &Data) -> Result<Picture, LeftOut> {
         table: table(&groups, |set| set.worst_table()),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw_sizes(&groups, layout)),
+        variants: Vec::new(),
     })
 }
 
