@@ -28,7 +28,7 @@ use anyhow::{Result, ensure};
 use crate::workspace::root;
 use made::Made;
 use sass::Mode;
-pub use sources::PEERS;
+pub use sources::{FOLDER, PEERS};
 use sources::Sources;
 
 /// Refill the book's and the README's generated blocks, and draw the book's figures

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use results::{Counters, Measurement, Peers, Run};
 
 /// The folder of committed results.
-const FOLDER: &str = "docs/results";
+pub const FOLDER: &str = "docs/results";
 
 /// The folder in it of sets of shapes.
 pub const SHAPES: &str = "docs/results/shapes";
