@@ -62,5 +62,7 @@ fn verified(view: &View) -> String {
         ""
     };
     let wrong = if wrong == 0 { String::new() } else { format!(" {wrong} failed, and are not shown.") };
-    format!("Verified against f64, each element of whole rows and the rest by Freivalds' method: {right} results of steps.{wrong}{sampled}")
+    format!(
+        "Verified against f64, each element of whole rows and the rest by Freivalds' method: {right} results of steps.{wrong}{sampled}"
+    )
 }

@@ -27,10 +27,8 @@ pub fn speedup_interval(old_ms: &[f32], new_ms: &[f32]) -> Option<[f64; 2]> {
 
 /// The median of as many samples, drawn with replacement.
 fn resampled_median(samples: &[f32], state: &mut u64) -> f64 {
-    let mut drawn: Vec<f64> = samples
-        .iter()
-        .map(|_| f64::from(samples[(random(state) % samples.len() as u64) as usize]))
-        .collect();
+    let mut drawn: Vec<f64> =
+        samples.iter().map(|_| f64::from(samples[(random(state) % samples.len() as u64) as usize])).collect();
     drawn.sort_by(f64::total_cmp);
     crate::quantile(&drawn, 0.5)
 }

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use results::{Peers, Run};
 
 use crate::book::{FOLDER, PEERS};
-use crate::report_links::links;
 use crate::regressions;
+use crate::report_links::links;
 use crate::workspace::{relative, root, shown};
 
 /// Show files of results as a page of pictures and tables, side by side where there are several

@@ -13,7 +13,8 @@ use crate::workspace::{relative, root, step_file};
 pub fn links(folder: &Path, runs: &[Run]) -> Links {
     let up = upwards(folder, root());
     let commit = runs.iter().find_map(|run| Some(run.measurements.first()?.commit.clone())).unwrap_or_default();
-    let address = |path: &str| if Path::new(path).is_absolute() { format!("file://{path}") } else { format!("{up}{path}") };
+    let address =
+        |path: &str| if Path::new(path).is_absolute() { format!("file://{path}") } else { format!("{up}{path}") };
     let of = |step: &Step| {
         let source = relative(&step_file(step));
         let stem = Path::new(&source).file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -141,7 +141,8 @@ fn draw(data: &Data, deltas: &[Delta], layout: Layout) -> Drawing {
 
 fn table(deltas: &[Delta], first: String) -> Table {
     let heads = ["Step", "Precision", "Run"].map(str::to_owned).into_iter();
-    let heads = heads.chain([format!("{first}: TFLOPS"), "TFLOPS".into(), "faster by, %".into(), "95 % interval".into()]);
+    let heads =
+        heads.chain([format!("{first}: TFLOPS"), "TFLOPS".into(), "faster by, %".into(), "95 % interval".into()]);
     let mut table = Table::new(3, heads);
     for Delta { entry, view, rows, percent, interval } in deltas {
         let [old, new] = rows.map(|row| tflops(row.gflops));

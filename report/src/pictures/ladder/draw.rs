@@ -61,8 +61,8 @@ impl Columns {
             (true, Axis::Absolute) if !has_cublas => vec![(860.0, ("TFLOPS", speed)), (958.0, (ratio, times))],
             (true, _) => vec![(770.0, ("TFLOPS", speed)), (860.0, of_axis), (958.0, (ratio, times))],
         };
-        let bars =
-            layout.pick(if values.len() > 2 { (name + 12.0, 690.0) } else { (name + 12.0, 780.0) }, (name + 8.0, 298.0));
+        let bars = layout
+            .pick(if values.len() > 2 { (name + 12.0, 690.0) } else { (name + 12.0, 780.0) }, (name + 8.0, 298.0));
         let bar_distance = if data.is_single() { 0.0 } else { layout.font() + 3.0 };
         Self {
             name,
