@@ -88,4 +88,45 @@
     spread();
   }));
   spread();
+
+  // Tables: a head sorts its column, numbers the largest first; a second time the other way round.
+  const key = (row, column) => row.cells[column].textContent.trim();
+  const number = (text) => parseFloat(text.replace(/(\d) (?=\d{3})/g, '$1'));
+  for (const table of document.querySelectorAll('table.sortable')) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      if (!head.textContent) return;
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener('click', () => {
+        const isNumber = head.classList.contains('n');
+        const up = head.ariaSort ? head.ariaSort === 'descending' : !isNumber;
+        heads.forEach((other) => other.removeAttribute('aria-sort'));
+        head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
+        const rows = [...table.tBodies[0].rows];
+        const compare = (a, b) => {
+          if (!isNumber) return (up ? 1 : -1) * key(a, column).localeCompare(key(b, column));
+          const [x, y] = [a, b].map((row) => number(key(row, column)));
+          // What is no number comes last.
+          if (isNaN(x) || isNaN(y)) return isNaN(x) - isNaN(y);
+          return up ? x - y : y - x;
+        };
+        table.tBodies[0].append(...rows.sort(compare));
+      });
+    });
+  }
+  for (const button of document.querySelectorAll('button.csv')) {
+    button.addEventListener('click', () => {
+      const table = button.parentNode.nextElementSibling.querySelector('table');
+      const quoted = (cell) => /[",\n]/.test(cell) ? `"${cell.replace(/"/g, '""')}"` : cell;
+      const lines = [...table.rows].map((row) => [...row.cells].map((cell) => quoted(cell.textContent.trim())).join(','));
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(new Blob([lines.join('\r\n') + '\r\n'], { type: 'text/csv' }));
+      link.download = table.dataset.name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') + '.csv';
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href));
+    });
+  }
 })();

@@ -150,6 +150,20 @@ impl<'a> Data<'a> {
         all.join("; ")
     }
 
+    /// Whether a run was measured, to stand beside one that is modelled.
+    pub(crate) fn is_reference(&self, view: &View) -> bool {
+        self.has_modelled() && view.run.measurements.iter().any(|row| !row.modelled)
+    }
+
+    /// What to put behind a run's name in legends.
+    pub(crate) fn role(&self, view: &View) -> &'static str {
+        match (self.is_reference(view), self.has_modelled() && self.has_measured()) {
+            (true, _) => ", measured reference",
+            (false, true) => ", modelled",
+            _ => "",
+        }
+    }
+
     /// What to put behind a title: whether figures are modelled, all or some.
     pub(crate) fn how(&self) -> &'static str {
         match (self.has_modelled(), self.has_measured()) {

@@ -4,8 +4,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use results::Measurement;
 use results::format::error;
 
-use crate::canvas::Layout;
 use crate::data::{Data, View, run_mark};
+use crate::headline::headline;
+use crate::links::Links;
 use crate::picture::{LeftOut, Picture};
 use crate::table::Table;
 use crate::{environment, theme};
@@ -13,7 +14,7 @@ use crate::{environment, theme};
 const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");
 
-pub(crate) fn page(data: &Data, pictures: &[Picture], missing: &[LeftOut]) -> String {
+pub(crate) fn page(data: &Data, pictures: &[Picture], missing: &[LeftOut], links: &Links) -> String {
     let title = title(data);
     let style = format!("{}{}{STYLE}", theme::variables(), theme::page_rules());
     html! {
@@ -28,15 +29,22 @@ pub(crate) fn page(data: &Data, pictures: &[Picture], missing: &[LeftOut]) -> St
                 style { (PreEscaped(style)) }
             }
             body {
-                (header(data, pictures, &title))
+                (header(data, pictures, &title, !links.steps.is_empty()))
                 main {
                     (failed(data))
+                    (headline(data))
                     @for picture in pictures { (section(picture, data)) }
+                    @if !links.steps.is_empty() { (sources(data, links)) }
                     @if !missing.is_empty() { (left_out(missing)) }
                     (environment(data))
                 }
                 footer {
-                    p { "Made by rust-sgemm out of " (data.views.iter().map(|view| view.run.name.as_str()).collect::<Vec<_>>().join(", ")) "." }
+                    p { "Made by rust-sgemm out of "
+                        @for (i, view) in data.views.iter().enumerate() {
+                            @if i > 0 { ", " }
+                            @if let Some(data) = links.data.get(i) { a href=(data) { (view.run.name) } } @else { (view.run.name) }
+                        }
+                        "." }
                 }
                 div #tip role="status" hidden {}
                 script { (PreEscaped(SCRIPT)) }
@@ -56,7 +64,7 @@ fn title<'a>(data: &'a Data) -> String {
     if devices.is_empty() { "SGEMM in Rust".into() } else { format!("SGEMM in Rust on {}", devices.join(" and ")) }
 }
 
-fn header(data: &Data, pictures: &[Picture], title: &str) -> Markup {
+fn header(data: &Data, pictures: &[Picture], title: &str, has_sources: bool) -> Markup {
     html! {
         header {
             div.bar {
@@ -73,6 +81,7 @@ fn header(data: &Data, pictures: &[Picture], title: &str) -> Markup {
             }
             nav aria-label="Pictures" {
                 @for picture in pictures { a href={ "#" (picture.name) } { (short_title(picture)) } " " }
+                @if has_sources { a href="#sources" { "Sources" } " " }
                 a href="#environment" { "Environment" }
             }
         }
@@ -87,7 +96,7 @@ fn byline(data: &Data, i: usize, view: &View) -> Markup {
         p.byline {
             @if data.views.len() > 1 { b { (run_mark(i)) ": " (view.label) } " · " }
             @if let Some(row) = first {
-                (row.device) " · " @if row.modelled { "modelled" } @else { "measured" } " "
+                (row.device) " · " (if row.modelled { "modelled" } else { "measured" }) (if data.is_reference(view) { " reference" } else { "" }) " "
                 time datetime=(date) { (date.get(..16).unwrap_or(date).replace('T', " ")) " UTC" }
                 " · commit " code { (row.commit) }
                 @if let Some(cublas) = &row.cublas { " · cuBLAS " (cublas) }
@@ -113,7 +122,7 @@ fn section(picture: &Picture, data: &Data) -> Markup {
             @if !picture.note.is_empty() { p.note { (picture.note) } }
             p.note { (picture.source) "." }
             @if let Some(controls) = &picture.controls { (controls) }
-            figure { @for layout in Layout::ALL { (picture.inline(layout)) } }
+            figure { (picture.inline()) }
             @if picture.name == "ladder" { (ladder_tables(picture, data)) } @else {
                 details { summary { "As a table" } (picture.table.html(&picture.title)) }
             }
@@ -139,6 +148,36 @@ fn ladder_tables(picture: &Picture, data: &Data) -> Markup {
                     details { summary { "All columns of " (run_mark(i)) ": " (view.label) }
                         (table.html(&view.label))
                         p.note { (ladder.caption) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Each step's chapter and source.
+fn sources(data: &Data, links: &Links) -> Markup {
+    let steps = || {
+        let mut slugs: Vec<&str> = data.steps().map(|entry| entry.slug.as_str()).collect();
+        slugs.dedup();
+        slugs.into_iter().filter_map(|slug| links.of(slug))
+    };
+    html! {
+        section #sources {
+            h2 { "Chapters and sources" }
+            p.note { "The lines are those of commit " code { (links.commit) } "." }
+            div.scroll tabindex="0" role="region" aria-label="Table: chapters and sources" {
+                table {
+                    thead { tr { th scope="col" { "Step" } th scope="col" { "Chapter" } th scope="col" { "Source" } th scope="col" { "Figures" } } }
+                    tbody {
+                        @for step in steps() {
+                            tr {
+                                th scope="row" { (step.slug) }
+                                td { a href=(step.chapter) { "chapter" } }
+                                td { a href=(step.source) { (step.line) } }
+                                td { @for (i, data) in links.data.iter().enumerate() { a href=(data) { "data " (run_mark(i)) } " " } }
+                            }
+                        }
                     }
                 }
             }

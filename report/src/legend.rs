@@ -7,6 +7,8 @@ use crate::canvas::{Anchor, Canvas, Type};
 pub(crate) enum Swatch {
     /// A bar of a series' colour, modelled or measured.
     Bar(usize, bool),
+    /// A bar whose first part is the base's.
+    Gain,
     /// A shape: its form and class.
     Shape(usize, &'static str),
     /// A series' point, modelled or measured.
@@ -41,6 +43,10 @@ pub(crate) fn draw(canvas: &mut Canvas, top: f64, items: &[(Swatch, String)]) ->
 fn sample(canvas: &mut Canvas, [x, y]: [f64; 2], swatch: Swatch) {
     match swatch {
         Swatch::Bar(colour, is_modelled) => canvas.bar([x, y - 5.0, 18.0, 10.0], colour, is_modelled),
+        Swatch::Gain => {
+            canvas.bar([x, y - 5.0, 18.0, 10.0], 0, false);
+            canvas.rect([x, y - 5.0, 10.0, 10.0], "f-paper pale", 0.0);
+        }
         Swatch::Shape(form, class) => canvas.shape([x + 9.0, y], 4.0, form, class, 1.0),
         Swatch::Point(series, is_modelled) => canvas.point([x + 9.0, y], 4.5, series, is_modelled),
         Swatch::Slope(class) => canvas.line([x, y + 5.0], [x + 18.0, y - 5.0], 1.6, class),

@@ -25,8 +25,10 @@ mod environment;
 mod error;
 mod font;
 mod grid;
+mod headline;
 mod html;
 mod legend;
+mod links;
 mod picture;
 mod pictures;
 mod place;
@@ -43,6 +45,7 @@ use std::{
 
 pub use canvas::{Anchor, Canvas, Layout, Type};
 pub use error::Error;
+pub use links::{Links, StepLinks};
 pub use picture::{LeftOut, Picture};
 use results::{Peers, Run};
 pub use table::Table;
@@ -57,6 +60,7 @@ pub struct Report<'a> {
     data: Data<'a>,
     pictures: Vec<Picture>,
     left_out: Vec<LeftOut>,
+    links: Links,
 }
 
 impl<'a> Report<'a> {
@@ -71,7 +75,13 @@ impl<'a> Report<'a> {
                 Err(reason) => left_out.push(reason),
             }
         }
-        Self { data, pictures, left_out }
+        Self { data, pictures, left_out, links: Links::default() }
+    }
+
+    /// The same, with addresses that its page leads to.
+    #[must_use]
+    pub fn with_links(self, links: Links) -> Self {
+        Self { links, ..self }
     }
 
     /// The pictures, in the order of the page.
@@ -95,7 +105,7 @@ impl<'a> Report<'a> {
     /// The page: one file that needs no network.
     #[must_use]
     pub fn html(&self) -> String {
-        html::page(&self.data, &self.pictures, &self.left_out)
+        html::page(&self.data, &self.pictures, &self.left_out, &self.links)
     }
 }
 
@@ -104,11 +114,11 @@ impl<'a> Report<'a> {
 /// # Errors
 /// [`Error::Nothing`] without runs, [`Error::Write`], [`Error::Png`].
 #[cfg(feature = "png")]
-pub fn write(folder: &Path, runs: &[Run], peers: &Peers) -> Result<Vec<PathBuf>, Error> {
+pub fn write(folder: &Path, runs: &[Run], peers: &Peers, links: Links) -> Result<Vec<PathBuf>, Error> {
     if runs.is_empty() {
         return Err(Error::Nothing);
     }
-    let report = Report::new(runs, peers);
+    let report = Report::new(runs, peers).with_links(links);
     let mut files = vec![("report.html".to_owned(), report.html().into_bytes())];
     for picture in report.pictures() {
         files.push((format!("{}.svg", picture.name), picture.svg(Layout::Wide, Theme::Auto).into_bytes()));

@@ -39,6 +39,8 @@ pub struct Picture {
     pub(crate) controls: Option<Markup>,
     /// Wide and narrow.
     pub(crate) drawings: [Drawing; 2],
+    /// The same otherwise, for a page's controls to choose: the id of each.
+    pub(crate) variants: Vec<(&'static str, [Drawing; 2])>,
 }
 
 /// A picture that is not there, and why.
@@ -91,8 +93,23 @@ impl Picture {
     }
 
     /// For a page that has the style.
-    pub(crate) fn inline(&self, layout: Layout) -> Markup {
-        let drawing = self.drawing(layout);
+    pub(crate) fn inline(&self) -> Markup {
+        html! {
+            @if self.variants.is_empty() { (self.both(&self.drawings)) } @else {
+                div.v-absolute { (self.both(&self.drawings)) }
+                @for (id, drawings) in &self.variants { div class={ "v-" (id) } { (self.both(drawings)) } }
+            }
+        }
+    }
+
+    fn both(&self, [wide, narrow]: &[Drawing; 2]) -> Markup {
+        html! {
+            (self.one(wide, Layout::Wide))
+            (self.one(narrow, Layout::Narrow))
+        }
+    }
+
+    fn one(&self, drawing: &Drawing, layout: Layout) -> Markup {
         html! {
             svg class={ "pic " (layout.name()) } viewBox={ "0 0 " (pixel(drawing.width)) " " (pixel(drawing.height)) }
                 role="group" aria-label=(self.title) { (drawing.body) }

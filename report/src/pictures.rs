@@ -1,5 +1,6 @@
 //! The pictures, one module each.
 
+mod comparison;
 mod counted;
 mod ladder;
 mod occupancy;
@@ -26,6 +27,8 @@ const SHAPES: [Draw; 2] = [shapes::distribution, shapes::by_size];
 pub(crate) fn all(data: &Data) -> impl Iterator<Item = Draw> {
     let has_shapes = data.views.iter().any(|view| !view.run.shapes.is_empty());
     let has_steps = data.views.iter().any(|view| view.has_steps());
-    let steps = (has_steps || !has_shapes).then_some(STEPS).into_iter().flatten();
+    let [ladder, others @ ..] = STEPS;
+    let steps = std::iter::once(ladder).chain((!data.is_single()).then_some(comparison::picture as Draw)).chain(others);
+    let steps = (has_steps || !has_shapes).then_some(steps).into_iter().flatten();
     steps.chain(has_shapes.then_some(SHAPES).into_iter().flatten())
 }

@@ -23,7 +23,10 @@ impl Table {
 
     /// The table of the README.
     pub(crate) fn of_ladder(ladder: &Ladder) -> Self {
-        let lines = ladder.lines.iter().map(|line| line.cells.clone()).collect();
+        // Where all are modelled, title and caption say so.
+        let is_modelled = ladder.lines.iter().all(|line| line.is_modelled);
+        let plain = |cell: &String| cell.strip_suffix(" (modelled)").filter(|_| is_modelled).unwrap_or(cell).to_owned();
+        let lines = ladder.lines.iter().map(|line| line.cells.iter().map(plain).collect()).collect();
         Self { columns: ladder.columns.clone(), texts: Ladder::TEXTS, lines }
     }
 
@@ -31,8 +34,9 @@ impl Table {
     pub(crate) fn html(&self, what: &str) -> Markup {
         let class = |column: usize| (column >= self.texts).then_some("n");
         html! {
+            div.tools { button.csv type="button" { "Download as CSV" } }
             div.scroll tabindex="0" role="region" aria-label={ "Table: " (what) } {
-                table {
+                table.sortable data-name=(what) {
                     thead { tr { @for (i, name) in self.columns.iter().enumerate() { th scope="col" class=[class(i)] { (name) } } } }
                     tbody {
                         @for line in &self.lines {

@@ -49,7 +49,7 @@ type Colour = (&'static str, &'static str, &'static str);
 pub(crate) const SERIES: usize = 6;
 
 /// What pictures have in common wherever they are.
-const COMMON: &str = ".l{fill:none}.b{font-weight:700}.dash{stroke-dasharray:4 3}.soft{opacity:.35}.dots{stroke-dasharray:1.5 3}\
+const COMMON: &str = ".l{fill:none}.b{font-weight:700}.dash{stroke-dasharray:4 3}.soft{opacity:.35}.pale{opacity:.55}.dots{stroke-dasharray:1.5 3}\
      .dash2{stroke-dasharray:8 3}.dash3{stroke-dasharray:5 3}.dash4{stroke-dasharray:8 3 2 3}.halo{paint-order:stroke;stroke-width:4px;\
      stroke-linejoin:round}";
 

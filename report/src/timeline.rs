@@ -91,6 +91,7 @@ pub fn timeline(title: &str, source: &str, is_modelled: bool, lanes: &[Lane]) ->
         table: table(lanes),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw(lanes, is_modelled, layout)),
+        variants: Vec::new(),
     }
 }
 

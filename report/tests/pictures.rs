@@ -1,36 +1,16 @@
 //! Pictures and the page, out of the committed results and out of what may go wrong with others.
 
+mod common;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use report::{Layout, Picture, Report, Theme};
-use results::{Peers, Run};
+use report::{Layout, Links, Picture, Report, Theme};
+use results::Run;
 use resvg::usvg::{self, roxmltree};
 
-fn docs(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results").join(file)
-}
-
-/// The newest results of an H200.
-fn measured() -> Run {
-    Run::read(&Run::newest_in(&docs("")).unwrap().unwrap()).unwrap()
-}
-
-fn peers() -> Peers {
-    Peers::read(&docs("peers.json")).unwrap()
-}
-
-/// As the emulator leaves them: modelled, without cuBLAS.
-fn modelled() -> Run {
-    let mut run = measured();
-    run.name = "target/bench/emulator/rows.jsonl".into();
-    run.measurements.retain(|row| !row.is_baseline() && row.m <= 2048);
-    for row in &mut run.measurements {
-        (row.modelled, row.percent_of_cublas, row.backend) = (true, None, "emulator".into());
-    }
-    run
-}
+use self::common::{docs, measured, modelled, peers, picture};
 
 fn accuracy() -> Run {
     Run::read(&docs("accuracy-2026-11-21-h200-2048.jsonl")).unwrap()
@@ -47,10 +27,6 @@ fn points(svg: &str) -> Vec<String> {
     let titles = document.descendants().filter(|node| node.attribute("class") == Some("mark"));
     let title = |mark: roxmltree::Node| mark.children().find_map(|node| node.text().map(str::to_owned));
     titles.filter_map(title).filter_map(|text| text.lines().next().map(str::to_owned)).collect()
-}
-
-fn picture(runs: &[Run], name: &str) -> Picture {
-    Report::new(runs, &peers()).picture(name).unwrap().clone()
 }
 
 /// Bars of a picture: the first line of what they say, width, and class.
@@ -322,7 +298,7 @@ fn the_page_needs_nothing_else_and_escapes_what_it_shows() {
 #[test]
 fn a_folder_gets_the_page_and_every_picture() {
     let folder = tempfile::tempdir().unwrap();
-    let files = report::write(folder.path(), &[modelled()], &peers()).unwrap();
+    let files = report::write(folder.path(), &[modelled()], &peers(), Links::default()).unwrap();
     assert_eq!(files.len(), 1 + 2 * 6);
     for file in files {
         let bytes = std::fs::read(&file).unwrap();
@@ -333,6 +309,6 @@ fn a_folder_gets_the_page_and_every_picture() {
         };
         assert!(bytes.starts_with(start), "{}", file.display());
     }
-    assert!(report::write(folder.path(), &[], &peers()).is_err());
-    assert!(report::write(Path::new("/nowhere/at/all"), &[modelled()], &peers()).is_err());
+    assert!(report::write(folder.path(), &[], &peers(), Links::default()).is_err());
+    assert!(report::write(Path::new("/nowhere/at/all"), &[modelled()], &peers(), Links::default()).is_err());
 }

@@ -18,6 +18,7 @@
 //! ```
 
 mod accuracy;
+mod bootstrap;
 mod compare;
 mod counters;
 mod distribution;
@@ -35,6 +36,7 @@ mod shape_set;
 mod text_table;
 
 pub use accuracy::{Accuracy, Verdict};
+pub use bootstrap::speedup_interval;
 pub use compare::{Change, Judgement, StepChange, check_comparable, compare};
 pub use counters::Counters;
 pub use distribution::{Distribution, quantile};

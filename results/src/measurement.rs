@@ -66,6 +66,10 @@ pub struct Measurement {
     pub time_ms_q1: Option<f64>,
     /// Three quarters of the launches took no longer.
     pub time_ms_q3: Option<f64>,
+    /// The time of each timed launch, the fastest first, in milliseconds: what intervals are computed from. Not there where times are
+    /// modelled, and in files that were written before it was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times_ms: Option<Vec<f32>>,
     /// 2\*m\*n\*k over the median time, in 10^9 per second.
     pub gflops: f64,
     /// Speed as a share of cuBLAS's in the same arithmetic and run: of SGEMM's where the kernel is as accurate.

@@ -16,6 +16,7 @@ mod profile;
 mod ptx;
 mod regressions;
 mod report;
+mod report_links;
 mod sass;
 mod setup;
 mod targets;

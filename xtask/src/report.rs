@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use results::{Peers, Run};
 
-use crate::book::PEERS;
+use crate::book::{FOLDER, PEERS};
 use crate::regressions;
+use crate::report_links::links;
 use crate::workspace::{relative, root, shown};
 
 /// Show files of results as a page of pictures and tables, side by side where there are several
@@ -61,12 +62,32 @@ pub fn read(file: &Path) -> Result<Run> {
     Ok(run)
 }
 
-/// Writes the report of runs into a folder, and says where it is.
+/// The committed run of the device that `runs` model, if all of them do: beside a model there is always a measurement.
+fn reference(runs: &[Run]) -> Result<Option<Run>> {
+    let rows = || runs.iter().flat_map(|run| &run.measurements);
+    let Some(first) = rows().next() else { return Ok(None) };
+    if rows().any(|row| !row.modelled) {
+        return Ok(None);
+    }
+    let Some(file) = Run::newest_in(&root().join(FOLDER))? else { return Ok(None) };
+    let mut run = Run::read(&file)?;
+    // Sizes that the model has, where there are any: the pictures are of these.
+    let is_common = |row: &results::Measurement| rows().any(|other| other.shape() == row.shape());
+    if run.measurements.iter().any(is_common) {
+        run.measurements.retain(is_common);
+    }
+    (run.counters, run.accuracy) = (Vec::new(), Vec::new());
+    Ok(run.measurements.iter().any(|row| row.device == first.device).then_some(run))
+}
+
+/// Writes the report of runs into a folder, and says where it is. Beside runs that are all modelled, the committed one of their
+/// device stands for reference.
 pub fn write(folder: &Path, mut runs: Vec<Run>) -> Result<()> {
+    runs.extend(reference(&runs)?);
     for run in &mut runs {
         run.name = relative(Path::new(&run.name));
     }
-    let written = ::report::write(folder, &runs, &Peers::read(&root().join(PEERS))?)?;
+    let written = ::report::write(folder, &runs, &Peers::read(&root().join(PEERS))?, links(folder, &runs))?;
     let pictures = written.len().saturating_sub(1) / 2;
     let plural = if pictures == 1 { "" } else { "s" };
     say!("report: {}, and {pictures} picture{plural} beside it as SVG and PNG", shown(&folder.join("report.html")));

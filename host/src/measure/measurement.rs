@@ -51,6 +51,12 @@ impl Samples {
         Self { sorted }
     }
 
+    /// All samples, the fastest first.
+    #[must_use]
+    pub fn times_ms(&self) -> Vec<f32> {
+        self.sorted.iter().map(|&time| time as f32).collect()
+    }
+
     /// The middle sample, or the mean of the two in the middle.
     #[must_use]
     pub fn median(&self) -> f64 {

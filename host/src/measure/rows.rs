@@ -104,6 +104,7 @@ impl Timed<'_> {
             time_ms_max: samples.max(),
             time_ms_q1: Some(samples.quantile(0.25)),
             time_ms_q3: Some(samples.quantile(0.75)),
+            times_ms: (!*modelled).then(|| samples.times_ms()),
             gflops,
             percent_of_cublas: None,
             percent_of_peak: peak.map(|peak| 100.0 * gflops / peak),

@@ -31,6 +31,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         table: table(&all),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw(&all, layout)),
+        variants: Vec::new(),
     })
 }
 

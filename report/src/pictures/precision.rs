@@ -43,6 +43,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         table: table(data, &ranges),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw(&clouds, &ranges, layout)),
+        variants: Vec::new(),
     })
 }
 

@@ -7,7 +7,7 @@ use results::format::{significant, tflops, trimmed};
 
 use super::counted::{self, Counted, counted_at_most};
 use crate::canvas::{Anchor, Area, Canvas, Drawing, Layout, Type};
-use crate::data::{Data, View, number, run_mark};
+use crate::data::{Data, View, run_mark};
 use crate::grid::{horizontal_grid, vertical_grid};
 use crate::legend::{self, GROUPS, Swatch, group};
 use crate::picture::{LeftOut, Picture};
@@ -83,6 +83,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         table: table(&panels),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw(&panels, layout)),
+        variants: Vec::new(),
     })
 }
 
@@ -153,10 +154,6 @@ fn point<'a>(view: &View, slug: &str, counters: &'a Counters, size: u32) -> Opti
 }
 
 impl Point<'_> {
-    fn number(&self) -> String {
-        number(&self.slug).map_or_else(|| self.slug.clone(), |number| number.to_string())
-    }
-
     fn series(&self) -> usize {
         group(&self.counters.precision)
     }
@@ -164,7 +161,7 @@ impl Point<'_> {
     fn tip(&self, panel: &Panel) -> Vec<String> {
         let bytes = panel.bandwidths[0] * self.intensity;
         vec![
-            format!("{} {} ({})", self.number(), self.slug, self.counters.precision),
+            format!("{} ({})", self.slug, self.counters.precision),
             format!(
                 "{} TFLOPS at {}{}",
                 tflops(self.gflops),
@@ -191,8 +188,7 @@ fn draw(panels: &[Panel], layout: Layout) -> Drawing {
         }
         y = draw_panel(&mut canvas, panels, panel, y);
     }
-    y = key(&mut canvas, panels, y + 6.0);
-    canvas.finish(y)
+    canvas.finish(y + 6.0)
 }
 
 fn legend(panels: &[Panel]) -> Vec<(Swatch, String)> {
@@ -245,8 +241,8 @@ fn draw_panel(canvas: &mut Canvas, all: &[Panel], panel: &Panel, top: f64) -> f6
         placer.block(Area::around(x.at(point.intensity), y.at(point.gflops), 6.0));
     }
     roofs(canvas, panel, &mut placer, &x, &y);
-    numbers(canvas, panel, &mut placer, &x, &y);
-    bottom + 46.0
+    let left_out = names(canvas, panel, &mut placer, &x, &y);
+    unnamed(canvas, &left_out, bottom + 46.0)
 }
 
 /// The lines, each with its name.
@@ -281,19 +277,24 @@ fn roofs(canvas: &mut Canvas, panel: &Panel, placer: &mut Placer, x: &Scale, y: 
     }
 }
 
-/// The points with their numbers, which lines connect where these are not beside them.
-fn numbers(canvas: &mut Canvas, panel: &Panel, placer: &mut Placer, x: &Scale, y: &Scale) {
-    let look = Type { size: canvas.layout.font() - 0.5, class: "b f-ink halo s-paper" };
-    let mut placed = Vec::new();
-    for point in &panel.points {
+/// The points with their names, which lines connect where these are not beside them. Returns those that have no room for theirs.
+fn names<'a>(canvas: &mut Canvas, panel: &'a Panel, placer: &mut Placer, x: &Scale, y: &Scale) -> Vec<&'a str> {
+    let look = Type { size: canvas.layout.font() - 1.5, class: "f-ink halo s-paper" };
+    let (mut placed, mut left_out) = (Vec::new(), Vec::new());
+    // The fastest first: they are what readers look for.
+    let mut points: Vec<_> = panel.points.iter().collect();
+    points.sort_by(|a, b| b.gflops.total_cmp(&a.gflops));
+    for point in points {
         let place = [x.at(point.intensity), y.at(point.gflops)];
-        if let Some(label) = placer.put(place, look, &point.number()) {
-            let end = [label.0, label.1];
-            if (end[0] - place[0]).hypot(end[1] - place[1]) > 15.0 {
-                canvas.line(place, end, 0.8, "s-muted");
-            }
-            placed.push((label, point.number()));
+        let Some(label) = placer.put(place, look, &point.slug) else {
+            left_out.push(point.slug.as_str());
+            continue;
+        };
+        let (left, middle, _) = label;
+        if (left - place[0]).hypot(middle - place[1]) > 15.0 {
+            canvas.line(place, [left, middle], 0.8, "s-muted");
         }
+        placed.push((label, &point.slug));
     }
     for point in &panel.points {
         let place = [x.at(point.intensity), y.at(point.gflops)];
@@ -301,31 +302,24 @@ fn numbers(canvas: &mut Canvas, panel: &Panel, placer: &mut Placer, x: &Scale, y
         canvas.mark(&point.tip(panel), |canvas| canvas.point(place, radius, point.series(), point.is_modelled));
     }
     for ((x, y, anchor), text) in placed {
-        canvas.text(x, y, anchor, look, &text);
+        canvas.text(x, y, anchor, look, text);
     }
+    left_out
 }
 
-/// Which step each number is.
-fn key(canvas: &mut Canvas, panels: &[Panel], top: f64) -> f64 {
-    let layout = canvas.layout;
-    let mut all: Vec<(Option<usize>, &str)> =
-        panels.iter().flat_map(|panel| &panel.points).map(|point| (number(&point.slug), point.slug.as_str())).collect();
-    all.sort_unstable();
-    all.dedup();
-    let name = Type { size: layout.font() - 1.0, class: "f-ink" };
-    let strong = Type { class: "b f-ink", ..name };
-    let digits = strong.width("00") + 5.0;
-    let longest = all.iter().map(|(_, slug)| digits + name.width(slug)).fold(0.0, f64::max);
-    // As many as their names have room for.
-    let columns = ((layout.width() / longest) as usize).clamp(1, layout.pick(6, 3));
-    let rows = all.len().div_ceil(columns);
-    let (width, height) = (layout.width() / columns as f64, name.size + 6.0);
-    for (i, (number, slug)) in all.iter().enumerate() {
-        let (x, y) = (width * (i / rows) as f64, top + height * ((i % rows) as f64 + 0.5));
-        canvas.text(x + digits - 5.0, y, Anchor::End, strong, &number.map(|n| n.to_string()).unwrap_or_default());
-        canvas.text(x + digits, y, Anchor::Start, name, slug);
+/// Names without room beside their points, from height `top` on. Returns where they end.
+fn unnamed(canvas: &mut Canvas, names: &[&str], top: f64) -> f64 {
+    if names.is_empty() {
+        return top;
     }
-    top + height * rows as f64 + 4.0
+    let look = Type { size: canvas.layout.font() - 1.0, class: "f-muted" };
+    let text = format!("Also there, without room for a name: {}.", names.join(", "));
+    let mut y = top;
+    for line in look.wrap(&text, canvas.layout.width(), 0.0) {
+        y += look.size + 5.0;
+        canvas.text(0.0, y - look.size / 2.0, Anchor::Start, look, &line);
+    }
+    y + 4.0
 }
 
 fn table(panels: &[Panel]) -> Table {

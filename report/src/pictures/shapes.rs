@@ -71,6 +71,7 @@ pub(crate) fn distribution(data: &Data) -> Result<Picture, LeftOut> {
         table: table(&groups, |set| set.distribution_table()),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw_distribution(&groups, layout)),
+        variants: Vec::new(),
     })
 }
 
@@ -88,6 +89,7 @@ pub(crate) fn by_size(data: &Data) -> Result<Picture, LeftOut> {
         table: table(&groups, |set| set.worst_table()),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw_sizes(&groups, layout)),
+        variants: Vec::new(),
     })
 }
 
@@ -114,9 +116,9 @@ fn draw_distribution(groups: &[Group], layout: Layout) -> Drawing {
     let mut canvas = Canvas::new(DISTRIBUTION, layout);
     let small = Type { size: layout.font() - 1.0, class: "f-muted" };
     let colour = |i: usize| COLOURS[i % SERIES];
-    let items: Vec<_> =
-        groups.iter().enumerate().map(|(i, group)| (Swatch::Slope(colour(i)), group.name.clone())).collect();
-    let top = legend::draw(&mut canvas, 0.0, &items) + 24.0;
+    let lines = groups.iter().enumerate().map(|(i, group)| (Swatch::Slope(colour(i)), group.name.clone()));
+    let marks = FORMS.iter().zip(MARKS).map(|(form, what)| (Swatch::Shape(*form, "f-muted s-paper"), what.to_owned()));
+    let top = legend::draw(&mut canvas, 0.0, &lines.chain(marks).collect::<Vec<_>>()) + 24.0;
     canvas.text(0.0, top - 16.0, Anchor::Start, small, "shapes, %");
     let (left, right, bottom) = (small.width("100") + 8.0, layout.width() - 12.0, top + layout.pick(360.0, 260.0));
     let (x, y) = (ratios(groups, (left, right)), Scale::linear(100.0, (bottom, top)));
@@ -131,13 +133,16 @@ fn draw_distribution(groups: &[Group], layout: Layout) -> Drawing {
         let points = ratios.sorted().iter().enumerate().map(|(place, ratio)| [x.at(*ratio), y.at(share(place))]);
         let start = [x.at(ratios.sorted()[0]), y.at(0.0)];
         canvas.path(&std::iter::once(start).chain(points).collect::<Vec<_>>(), 2.0, colour(i));
-        for quantile in [0.05, 0.25, 0.5, 0.75, 0.95] {
-            let ratio = ratios.quantile(quantile);
-            let tip = [
-                group.name.clone(),
-                format!("{:.0} % of the shapes are at most at {}", 100.0 * quantile, times(ratio)),
-            ];
-            canvas.mark(&tip, |canvas| canvas.point([x.at(ratio), y.at(100.0 * quantile)], 3.6, i, false));
+        let mean = ratios.geometric_mean();
+        let marks = [
+            ("5 % of the shapes are at most at", ratios.quantile(0.05), 5.0),
+            ("the median is", ratios.quantile(0.5), 50.0),
+            ("the geometric mean is", mean, share_at(ratios.sorted(), mean)),
+        ];
+        for (form, (what, ratio, share)) in marks.into_iter().enumerate() {
+            let tip = [group.name.clone(), format!("{what} {}", times(ratio))];
+            let class = format!("{} s-paper", FILLS[i % SERIES]);
+            canvas.mark(&tip, |canvas| canvas.shape([x.at(ratio), y.at(share)], 5.0, FORMS[form], &class, 1.0));
         }
     }
     canvas.text((left + right) / 2.0, bottom + 34.0, Anchor::Middle, small, "ratio to cuBLAS");
@@ -146,6 +151,19 @@ fn draw_distribution(groups: &[Group], layout: Layout) -> Drawing {
 
 /// The classes of lines of the series.
 const COLOURS: [&str; SERIES] = ["s-c0", "s-c1", "s-c2", "s-c3", "s-c4", "s-c5"];
+const FILLS: [&str; SERIES] = ["f-c0", "f-c1", "f-c2", "f-c3", "f-c4", "f-c5"];
+
+/// The forms of the marks on a line, and what these are.
+const FORMS: [usize; 3] = [2, 0, 3];
+const MARKS: [&str; 3] = ["5th percentile", "median", "geometric mean"];
+
+/// The height of a line through sorted ratios where it passes one of them, in percent.
+fn share_at(sorted: &[f64], ratio: f64) -> f64 {
+    let above = sorted.partition_point(|other| *other < ratio).clamp(1, sorted.len().max(2) - 1);
+    let [from, to] = [above - 1, above].map(|place| sorted.get(place).copied().unwrap_or(ratio));
+    let part = if to > from { (ratio - from) / (to - from) } else { 0.0 };
+    100.0 * ((above - 1) as f64 + part) / (sorted.len().max(2) - 1) as f64
+}
 
 fn draw_sizes(groups: &[Group], layout: Layout) -> Drawing {
     let mut canvas = Canvas::new(BY_SIZE, layout);

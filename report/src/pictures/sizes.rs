@@ -52,6 +52,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         table: table(data, &sizes),
         controls: Some(controls(data, &shown)),
         drawings: Layout::ALL.map(|layout| sheet.draw(layout)),
+        variants: Vec::new(),
     })
 }
 

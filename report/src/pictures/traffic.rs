@@ -72,6 +72,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         table: table(&all),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw(&all, layout)),
+        variants: Vec::new(),
     })
 }
 

@@ -34,6 +34,8 @@ pub fn trials(browser: &Shared) -> Vec<Trial> {
         trial("the report's notes", measured, |browser, page| in_each_window(browser, page, notes)),
         trial("the report's keys", measured, |browser, page| in_each_window(browser, page, keys)),
         trial("the report's lines", measured, |browser, page| in_each_window(browser, page, lines)),
+        trial("the report's axis", measured, |browser, page| in_each_window(browser, page, axis)),
+        trial("the report's tables", measured, |browser, page| in_each_window(browser, page, tables)),
         trial("the report's colours", measured, |browser, page| in_each_window(browser, page, colours)),
         trial("a report of two runs", beside_modelled, |browser, page| is_fine(browser, page, "runs", Loads::Nothing)),
     ]
@@ -135,4 +137,43 @@ fn colours(page: &mut Page) -> Result<()> {
     page.evaluate::<bool>("document.querySelector('#theme').click(), true")?;
     ensure!(before != page.evaluate::<String>(background)?, "the colours stay as they are");
     nobody_complains(page, "other colours")
+}
+
+/// The axis that is chosen is the one that is shown, and all can be reached by the keyboard.
+fn axis(page: &mut Page) -> Result<()> {
+    let shown =
+        "[...document.querySelectorAll('.ladder figure > div')].filter(div => div.getBoundingClientRect().height)
+        .map(div => div.className)";
+    ensure!(page.evaluate::<Vec<String>>(shown)? == ["v-absolute"], "the absolute axis is not the first");
+    for id in ["peak", "cublas", "absolute"] {
+        let choose = format!(
+            "(box => {{ box.focus(); box.click(); return document.activeElement === box; }})(document.querySelector('#axis-{id}'))"
+        );
+        ensure!(page.evaluate::<bool>(&choose)?, "the axis {id} cannot be reached");
+        let shown: Vec<String> = page.evaluate(shown)?;
+        ensure!(shown == [format!("v-{id}")], "{id} is chosen, and {shown:?} are shown");
+        nobody_complains(page, id)?;
+    }
+    Ok(())
+}
+
+/// Heads sort the ladder's table both ways, and a button makes a file of it as it stands.
+fn tables(page: &mut Page) -> Result<()> {
+    let sort = "(button => { button.focus(); button.click(); return document.activeElement === button; })
+        (document.querySelectorAll('.ladder thead button')[3])";
+    let column = "[...document.querySelectorAll('.ladder tbody tr')].map(row => parseFloat(row.cells[3].textContent))";
+    for is_up in [false, true] {
+        ensure!(page.evaluate::<bool>(sort)?, "a head cannot be reached");
+        let values: Vec<f64> = page.evaluate(column)?;
+        ensure!(values.len() > 20 && values.is_sorted_by(|a, b| if is_up { a <= b } else { a >= b }), "{values:?}");
+    }
+    let download = "(() => {
+        let file = '';
+        HTMLAnchorElement.prototype.click = function () { file = `${this.download} ${this.href}`; };
+        document.querySelector('.ladder button.csv').click();
+        return file;
+    })()";
+    let file: String = page.evaluate(download)?;
+    ensure!(file.starts_with("the-ladder-tflops-at-4096.csv blob:"), "{file}");
+    nobody_complains(page, "a sorted table")
 }

@@ -35,8 +35,8 @@ use anyhow::{Result, ensure};
 use crate::workspace::root;
 use made::Made;
 use sass::Mode;
-pub use sources::PEERS;
 use sources::Sources;
+pub use sources::{FOLDER, PEERS};
 
 /// Refill the book's and the README's generated blocks, and draw the book's figures
 ///

@@ -13,7 +13,10 @@ pub(super) fn table(data: &Data, size: u32) -> Table {
         return reference.ladder(data.peers).as_ref().map(Table::of_ladder).unwrap_or_default();
     }
     let mut columns = vec!["Step".to_owned(), "Precision".to_owned()];
-    columns.extend(runs.iter().map(|(i, _)| format!("{}: TFLOPS at {size}", run_mark(*i))));
+    columns.extend(runs.iter().map(|(i, view)| {
+        let role = data.role(view);
+        format!("{}: TFLOPS at {size}{role}", run_mark(*i))
+    }));
     columns.extend(others.iter().map(|(i, _)| format!("{} over {}", run_mark(*i), run_mark(first))));
     let verdicts: Vec<_> =
         others.iter().filter_map(|(i, view)| Some((*i, compare(&whole(reference), &whole(view)).ok()?))).collect();
@@ -51,5 +54,5 @@ fn name(entry: &Entry) -> String {
 }
 
 fn speed(row: &Measurement) -> String {
-    format!("{}{}", tflops(row.gflops), if row.modelled { " (modelled)" } else { "" })
+    tflops(row.gflops)
 }
