@@ -8,6 +8,7 @@ mod compilers;
 mod printing;
 mod programs;
 mod robust;
+mod source_lines;
 mod stopping;
 mod syntax;
 mod tensor;
