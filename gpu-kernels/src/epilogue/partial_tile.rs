@@ -93,10 +93,9 @@ impl<const BM: u32, const BN: u32, const PAD: u32> PartialTile<BM, BN, PAD> {
     /// says, and no other cluster has the tile.
     #[inline(always)]
     pub unsafe fn reduce<O: Output>(self, block: PlannedBlock, target: Target, fused: Fused<O>) {
+        thread::sync_threads(); // every warp has published its accumulators
         if block.cluster > 1 {
-            cluster::sync(); // every block has published its partial tile
-        } else {
-            thread::sync_threads(); // every warp has
+            cluster::sync(); // every block has
         }
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe { self.store::<O>(block, target, fused) }

@@ -19,7 +19,7 @@ pub const fn align(operand: Operand, element: Element) -> Prepass {
         only_unaligned: true,
         tile: Extent { rows: ALIGNED_ROWS, cols: ALIGNED_COLUMNS },
         threads: ALIGNED_COLUMNS,
-        cluster: [1; 3],
+        shared_rows: None,
     }
 }
 

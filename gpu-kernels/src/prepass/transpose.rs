@@ -50,7 +50,7 @@ pub const fn transpose(operand: Operand, element: Element) -> Prepass {
         only_unaligned: false,
         tile: Extent { rows: side, cols: side },
         threads: THREADS,
-        cluster: [1; 3],
+        shared_rows: None,
     }
 }
 

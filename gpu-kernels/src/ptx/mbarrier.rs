@@ -68,6 +68,20 @@ impl Mbarrier {
         }
     }
 
+    /// The same, where what the thread wrote is known there.
+    #[gpu_only]
+    #[inline(always)]
+    pub unsafe fn release_at(self, rank: u32) {
+        // SAFETY: as of `arrive_at`.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .b32 remote; mapa.shared::cluster.u32 remote, {}, {};",
+                "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }}",
+                in(reg32) self.address, in(reg32) rank
+            )
+        }
+    }
+
     /// Arrives, and announces bytes that copies will bring before the phase ends: `mbarrier.arrive.expect_tx`.
     #[gpu_only]
     #[inline(always)]

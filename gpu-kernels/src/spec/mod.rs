@@ -12,7 +12,9 @@ pub use arithmetic::{Element, Precision, Target};
 pub use certificate::{CERTIFICATE_BITS, CERTIFIED, LONGEST_COUNTED_K, Magnitudes, SHORTEST_SPLIT_K, uncertified};
 pub use geometry::{Ab, Coord, Extent};
 pub use launch::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES};
-pub use operand::{Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed};
+pub use operand::{
+    MAX_SHARERS, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed,
+};
 pub use postpass::{Activation, BiasPer, POSTPASS_ARGUMENTS, Postpass};
 pub use schedule::{
     Group, Schedule, Splits, StreamKTiles, banded_tile, persistent_blocks, persistent_rows, persistent_tile,

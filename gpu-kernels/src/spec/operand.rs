@@ -20,15 +20,30 @@ pub struct Prepass {
     pub tile: Extent,
     /// Threads per block.
     pub threads: u32,
-    /// Blocks per cluster, by dimension of the grid, which has whole clusters.
-    pub cluster: [u32; 3],
+    /// Rows of a tile that a block takes where a cluster shares them: [`Prepass::cluster`].
+    pub shared_rows: Option<u32>,
 }
 
+/// Blocks of a pre-pass's cluster, at most: what every device with clusters runs.
+pub const MAX_SHARERS: u32 = 8;
+
 impl Prepass {
+    /// Blocks per cluster, by dimension of the grid, which has whole clusters: as many as the source has rows for, a power of two up to
+    /// [`MAX_SHARERS`].
+    #[must_use]
+    pub const fn cluster(&self, source: Extent) -> [u32; 3] {
+        let sharers = match self.shared_rows {
+            Some(rows) if source.rows >= rows * MAX_SHARERS => MAX_SHARERS,
+            Some(rows) => source.rows.div_ceil(rows).next_power_of_two(),
+            None => 1,
+        };
+        [1, sharers, 1]
+    }
+
     /// The launch grid for a source of that extent.
     #[must_use]
     pub const fn grid(&self, source: Extent) -> [u32; 3] {
-        let (tiles, [x, y, z]) = (self.tile.tiles_of(source), self.cluster);
+        let (tiles, [x, y, z]) = (self.tile.tiles_of(source), self.cluster(source));
         [tiles.cols.next_multiple_of(x), tiles.rows.next_multiple_of(y), z]
     }
 }

@@ -105,7 +105,7 @@ pub mod kernel {
             unsafe {
                 // shared memory
                 let peers = if DEFERRED > 0 { Peers::above_each_other() } else { Peers::ALONE };
-                let mut ring = Self::persistent_ring(Ab { a: a_map, b: b_map }, peers);
+                let (mut ring, mut stores) = Self::persistent_ring(Ab { a: a_map, b: b_map }, peers);
 
                 // tile coordinates
                 let mut block = planned.begin();
@@ -131,9 +131,9 @@ pub mod kernel {
                         let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b, shared.b);
                         if Self::is_first_producer() {
                             Self::produce::<false>(&mut ring, tile, 0..k_tiles, Ab { a, b });
-                        }
-                        if !is_plain {
-                            Self::wait_for_stores::<DEFERRED>();
+                            if !is_plain {
+                                stores.wait();
+                            }
                         }
                         index += thread::grid_dim_x();
                     }
@@ -173,8 +173,7 @@ pub mod kernel {
                                 warp_rows::store(Self::staging::<DEFERRED>(), &g, c, bounds, &acc);
                             }
                         } else {
-                            Self::store_through_stages(target, fused, &acc);
-                            Self::wait_for_stores::<DEFERRED>();
+                            Self::store_through_stages(target, fused, &acc, &stores);
                         }
                         index += thread::grid_dim_x();
                     }

@@ -283,14 +283,15 @@ impl Plan {
             if prepass.split.is_some() {
                 arguments.push(("scales", Argument::Place(target.scales_at(first_row))));
             }
+            let extent = Extent { rows, cols: source.columns };
             Launch {
                 role: Role::Prepass(prepass.operand),
                 kernel: prepass.kernel,
                 module: self.module_of(prepass.kernel),
                 shape: LaunchShape {
-                    grid: prepass.grid(Extent { rows, cols: source.columns }),
+                    grid: prepass.grid(extent),
                     block: [prepass.threads, 1, 1],
-                    cluster: prepass.cluster,
+                    cluster: prepass.cluster(extent),
                     dynamic_smem_bytes: 0,
                 },
                 arguments,

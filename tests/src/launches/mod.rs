@@ -40,7 +40,7 @@ const COPY: Prepass = Prepass {
     only_unaligned: true,
     tile: Extent { rows: 1, cols: 32 },
     threads: 32,
-    cluster: [1; 3],
+    shared_rows: None,
 };
 
 const SPLIT: Prepass = Prepass {
@@ -142,7 +142,7 @@ pub const ALL: [Launched; 14] = [
                     operand: Operand::B,
                     transposes: true,
                     tile: Extent { rows: u32::MAX, cols: 1 },
-                    cluster: [1, 2, 1],
+                    shared_rows: Some(32),
                     ..SPLIT
                 },
             ],

@@ -7,20 +7,23 @@ use super::ptx::{AT_ITS_PLACE, entry, gemm, products};
 /// The word of what these kernels do not split; of others it is the exponent.
 const NOT_SPLIT: i32 = i32::MIN;
 
-/// A pre-pass that splits into f16 parts: a block of 32 threads has a row, or a column where it transposes, and then the second
+/// A pre-pass that splits into f16 parts: a block of 32 threads has a row, or a column where it transposes, and then the last
 /// of a cluster does it. Its scale is 2^5.
 /// Every third one counts as not to be split, and leaves its place in the target as it was.
 #[must_use]
 pub fn split(name: &str, transposes: bool) -> String {
-    let [row, other, length, source_row, source_col] = match transposes {
-        false => ["ctaid.y", "nctaid.x", "columns", "row", "i"],
-        true => ["ctaid.x", "cluster_ctarank", "rows", "i", "row"],
+    // Blocks from this one on, in the cluster or the grid's row.
+    let [row, others, before, length, source_row, source_col] = match transposes {
+        false => ["ctaid.y", "nctaid.x", "ctaid.x", "columns", "row", "i"],
+        true => ["ctaid.x", "cluster_nctarank", "cluster_ctarank", "rows", "i", "row"],
     };
     let body = format!(
         ".reg .b16 %high, %low;
         mov.u32 %row, %{row};
         mov.u32 %lane, %tid.x;
-        mov.u32 %t, %{other};
+        mov.u32 %t, %{others};
+        mov.u32 %i, %{before};
+        sub.u32 %t, %t, %i;
         setp.ne.u32 %p, %t, 1;
         @%p bra DONE;
         mul.wide.u32 %at, %row, 4;

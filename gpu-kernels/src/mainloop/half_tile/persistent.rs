@@ -12,8 +12,9 @@ use crate::{Precision, Schedule, Step};
 const STAGED: usize = 2 * (WARP_WORDS / WARP) as usize;
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
-    /// Shared memory of the ring, with what aligns the staging buffers behind it.
-    const RING_BYTES: u32 = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES).next_multiple_of(128);
+    /// Shared memory of the ring; the barrier of [`Stores`] lies behind it, and staging buffers, aligned, behind that.
+    const RING_BYTES: u32 = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES);
+    const STAGING: u32 = (Self::RING_BYTES + 8).next_multiple_of(128);
 
     /// A step of persistent blocks of this shape, of which an SM holds so many, without its names. Where so many rounds of its stores are
     /// deferred ([`crate::epilogue::deferred`]), and not none, tiles are grouped, and two blocks may share B.
@@ -23,7 +24,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         Step {
             block: [Self::persistent_threads::<DEFERRED>(), 1, 1],
             schedule: Schedule::PersistentBatch { blocks_per_sm, band_rows: Self::band_rows::<DEFERRED>() },
-            dynamic_smem_bytes: Self::RING_BYTES + staging_bytes,
+            dynamic_smem_bytes: Self::STAGING + staging_bytes,
             multicasts: DEFERRED > 0,
             ..Self::mapped(precision)
         }
@@ -55,8 +56,9 @@ mod kernel {
     use crate::hardware::WGMMA_M;
     use crate::mainloop::warp_specialized::{CONSUMER_REGS, OF_LAUNCH, PRODUCER_REGS, Ring, producer_warp};
     use crate::planned::Peers;
+    use crate::ptx::mbarrier::Mbarrier;
     use crate::ptx::tensor::TensorMap;
-    use crate::ptx::{cluster, compiler, lanes, wgmma};
+    use crate::ptx::{compiler, lanes, wgmma};
     use crate::{Ab, Coord, Extent, Group, banded_tile, persistent_tiles};
     use cuda_std::prelude::*;
 
@@ -64,16 +66,62 @@ mod kernel {
     const PRODUCER_REGS_OF_3: u32 = 32;
     const CONSUMER_REGS_OF_3: u32 = 160;
 
+    /// Tells producers when tiles that went by way of the stages are stored: they load nothing into stages before, also of the other
+    /// blocks that share them.
+    pub struct Stores {
+        /// Completes a phase with each tile, when every consumer warp of these blocks has read its part.
+        barrier: Mbarrier,
+        blocks: u32,
+        phase: u32,
+    }
+
+    impl Stores {
+        /// The consumer warp has read its part.
+        ///
+        /// # Safety
+        /// Every lane calls it, after each tile.
+        #[inline(always)]
+        pub unsafe fn arrive(&self) {
+            // SAFETY: the barriers are initialised, and no block exits before its cluster.
+            unsafe {
+                warp::sync_warp(u32::MAX); // every lane has
+                if warp::lane_id() < self.blocks {
+                    if self.blocks == 1 { self.barrier.arrive() } else { self.barrier.release_at(warp::lane_id()) }
+                }
+            }
+        }
+
+        /// Waits until the tile is stored.
+        ///
+        /// # Safety
+        /// The producer warp calls it, after each tile.
+        #[inline(always)]
+        pub unsafe fn wait(&mut self) {
+            // SAFETY: the barrier is initialised.
+            unsafe { self.barrier.wait(self.phase) };
+            self.phase ^= 1;
+        }
+    }
+
     impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
         /// The ring, whose barriers are initialised, and whose tensor maps the block will need.
         ///
         /// # Safety
         /// Every thread of the block calls it once.
         #[inline(always)]
-        pub unsafe fn persistent_ring(maps: Ab<*const TensorMap>, peers: Peers) -> Ring<OF_LAUNCH> {
+        pub unsafe fn persistent_ring(maps: Ab<*const TensorMap>, peers: Peers) -> (Ring<OF_LAUNCH>, Stores) {
             producer_warp::prefetch(maps, Self::CONSUMER_THREADS);
-            // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-            unsafe { Ring::of_stages(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
+            let behind = shared::dynamic_shared_mem::<u8>().wrapping_add(Self::RING_BYTES as usize);
+            // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory. The thread that initialises the barrier is
+            // the one that does the ring's, for which all wait.
+            unsafe {
+                let barrier = Mbarrier::at(behind.cast());
+                if thread::thread_idx_x() == 0 {
+                    barrier.init(Self::CONSUMER_THREADS / WARP * peers.count());
+                }
+                let ring = Ring::of_stages(STAGES, Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers);
+                (ring, Stores { barrier, blocks: peers.count(), phase: 0 })
+            }
         }
 
         /// The tiles of a problem, whose C has that extent.
@@ -121,30 +169,25 @@ mod kernel {
             }
         }
 
-        /// Stores a tile of which more is made than alpha\*acc, by way of the stages: nothing is loaded before all are at
-        /// [`wait_for_stores`](Self::wait_for_stores).
+        /// Stores a tile of which more is made than alpha\*acc, by way of the stages.
         ///
         /// # Safety
         /// Every consumer thread calls it; no other block has the tile.
         #[inline(always)]
-        pub unsafe fn store_through_stages<O: Output>(target: Target, fused: Fused<O>, acc: &[f32; ACC]) {
+        pub unsafe fn store_through_stages<O: Output>(
+            target: Target,
+            fused: Fused<O>,
+            acc: &[f32; ACC],
+            stores: &Stores,
+        ) {
             let tile = PartialTile::<BM, BN, 0>::new(shared::dynamic_shared_mem());
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe {
                 Self::publish(tile, acc);
                 producer_warp::sync_consumers(Self::CONSUMER_THREADS); // every warp has published its accumulators
                 tile.store_alone(target, fused, Self::CONSUMER_THREADS);
-            }
-            wgmma::fence_operands(); // TMA loads overwrite what threads wrote
-        }
-
-        /// Waits until every warp has read its part of the tile: also of the other blocks, which load into this one's stages.
-        #[inline(always)]
-        pub fn wait_for_stores<const DEFERRED: usize>() {
-            if DEFERRED > 0 {
-                cluster::sync();
-            } else {
-                thread::sync_threads();
+                wgmma::fence_operands(); // TMA loads overwrite what threads wrote
+                stores.arrive();
             }
         }
 
@@ -158,7 +201,7 @@ mod kernel {
         #[inline(always)]
         pub fn staging<const DEFERRED: usize>() -> *mut f32 {
             let warp = compiler::opaque(thread::thread_idx_x()) / WARP;
-            let words = Self::RING_BYTES / 4 + warp * Self::buffers::<DEFERRED>() * WARP_WORDS;
+            let words = Self::STAGING / 4 + warp * Self::buffers::<DEFERRED>() * WARP_WORDS;
             shared::dynamic_shared_mem::<f32>().wrapping_add(words as usize)
         }
     }

@@ -1,11 +1,11 @@
 //! Columns, which become rows: a cluster a strip of them.
 
 use super::hi_lo::HiLo;
-use super::kernels::{Arguments, CHUNK_WORDS, HELD, Held, LONG, store};
-use super::{COLUMN_WARPS as WARPS, SHARERS, STRIP};
-use crate::Magnitudes;
+use super::kernels::{Arguments, CHUNK_WORDS, HELD, Held, store};
+use super::{COLUMN_WARPS as WARPS, SHARED_ROWS, STRIP};
 use crate::hardware::{SWIZZLE_BYTES, VEC, WARP};
 use crate::ptx::{cluster, compiler, f32x4, read_only};
+use crate::{MAX_SHARERS, Magnitudes};
 use cuda_std::prelude::*;
 
 /// Lanes of a warp along the columns, and along the rows.
@@ -13,15 +13,18 @@ const LANES_N: u32 = STRIP / VEC;
 const LANES_K: u32 = WARP / LANES_N;
 /// Pieces of 16 bytes in the hi half of a chunk.
 const PIECES: u32 = SWIZZLE_BYTES / 2 / 16;
-/// Chunks that a warp has at once, side by side, and that a cluster has.
+/// Chunks that a warp has at once, side by side.
 const WARP_CHUNKS: u32 = LANES_K / PIECES;
-const CLUSTER_CHUNKS: u32 = SHARERS * WARPS * WARP_CHUNKS;
-const _: () = assert!(HELD as u32 * LANES_K * WARPS * SHARERS == LONG, "rows that a cluster holds");
+/// Lanes of a warp for each column where ranges are joined.
+const SHARES: u32 = WARP / STRIP;
+const _: () = assert!(HELD as u32 * LANES_K * WARPS == SHARED_ROWS, "rows that a block holds");
 
 /// A lane's part of the columns of a block.
 struct Strip {
     of: Arguments,
     is_wide: bool,
+    /// Blocks that share the columns.
+    sharers: u32,
     /// The lane's first chunk.
     chunk: u32,
     /// Rows of a chunk, the lane's first of them, and how many it has.
@@ -37,7 +40,7 @@ impl Strip {
     /// The chunk of the i-th rows.
     #[inline(always)]
     fn chunk(&self, start: u32, i: u32) -> u32 {
-        start / self.depth + i / self.piece * CLUSTER_CHUNKS + self.chunk
+        start / self.depth + i / self.piece * (self.sharers * WARPS * WARP_CHUNKS) + self.chunk
     }
 
     /// Out of bounds, zeros.
@@ -76,7 +79,7 @@ impl Strip {
 #[address_space(shared)]
 static mut WARP_RANGES: MaybeUninit<[f32; (WARPS * STRIP * VEC) as usize]> = MaybeUninit::uninit();
 #[address_space(shared)]
-static mut BLOCK_RANGES: MaybeUninit<[f32; (SHARERS * STRIP * VEC) as usize]> = MaybeUninit::uninit();
+static mut BLOCK_RANGES: MaybeUninit<[f32; (MAX_SHARERS * STRIP * VEC) as usize]> = MaybeUninit::uninit();
 #[address_space(shared)]
 static mut WORDS: MaybeUninit<[i32; STRIP as usize]> = MaybeUninit::uninit();
 
@@ -85,7 +88,8 @@ static mut WORDS: MaybeUninit<[i32; STRIP as usize]> = MaybeUninit::uninit();
 pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
     let Arguments { rows, columns, source, ld, target, target_ld, scales } = arguments;
     cluster::arrive_relaxed();
-    let (warp, lane, rank) = (thread::thread_idx_x() / WARP, warp::lane_id(), cluster::rank());
+    let (warp, lane) = (thread::thread_idx_x() / WARP, warp::lane_id());
+    let (rank, sharers) = (cluster::rank(), thread::grid_dim_y());
     let first_col = thread::block_idx_x() * STRIP;
     let (lane_row, lane_col) = (lane / LANES_N, lane % LANES_N);
     // The lane's columns: contiguous columns, or where they cannot be loaded together, those that adjacent lanes are next to.
@@ -95,7 +99,8 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
     let strip = Strip {
         of: arguments,
         is_wide,
-        chunk: (warp * SHARERS + rank) * WARP_CHUNKS + lane_row / PIECES,
+        sharers,
+        chunk: (warp * sharers + rank) * WARP_CHUNKS + lane_row / PIECES,
         depth: P::CHUNK,
         row: lane_row % PIECES * piece,
         piece,
@@ -106,10 +111,11 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
     // below its size.
     unsafe {
         let warp_ranges = (&raw mut WARP_RANGES).cast::<f32>(); // (WARPS, STRIP, VEC)
-        let block_ranges = (&raw mut BLOCK_RANGES).cast::<f32>(); // (SHARERS, STRIP, VEC)
+        let block_ranges = (&raw mut BLOCK_RANGES).cast::<f32>(); // (sharers, STRIP, VEC)
         let words = (&raw mut WORDS).cast::<i32>(); // (STRIP)
-        let warp_row = (warp * SHARERS + rank) * WARP_CHUNKS * P::CHUNK; // the first of the warp's: there may be none
-        let last = rows.saturating_sub(1) / LONG * LONG;
+        let warp_row = (warp * sharers + rank) * WARP_CHUNKS * P::CHUNK; // the first of the warp's: there may be none
+        let held_rows = sharers * SHARED_ROWS;
+        let last = rows.saturating_sub(1) / held_rows * held_rows;
         let mut start = last;
         let mut held;
         loop {
@@ -129,7 +135,7 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
             if start == 0 {
                 break;
             }
-            start -= LONG;
+            start -= held_rows;
         }
         thread::sync_threads(); // every warp's range is written
         cluster::wait(); // every block of the cluster runs
@@ -137,20 +143,31 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
         let (own_col, share) = (lane % STRIP, lane / STRIP);
         let range_at = |of: *mut f32, row: u32| of.add(((row * STRIP + own_col) * VEC) as usize);
         let join = |of: *mut f32, rows: u32| {
-            let rows = rows / (WARP / STRIP);
-            let ranges = (0..rows).map(|row| Magnitudes::from_words(f32x4::load(range_at(of, share * rows + row))));
-            ranges.fold(Magnitudes::NONE, Magnitudes::and).over_lanes(WARP / 2, STRIP)
+            let mut range = Magnitudes::NONE;
+            let mut first = 0;
+            while first < rows {
+                if first + share < rows {
+                    range = range.and(Magnitudes::from_words(f32x4::load(range_at(of, first + share))));
+                }
+                first += SHARES;
+            }
+            range.over_lanes(WARP / 2, STRIP)
         };
         if warp == 0 {
             let range = join(warp_ranges, WARPS).words();
             let to = shared::address(range_at(block_ranges, rank));
-            for other in 0..SHARERS / (WARP / STRIP) {
-                cluster::store_4(to, other * (WARP / STRIP) + share, range);
+            let mut first = 0;
+            while first < sharers {
+                if first + share < sharers {
+                    cluster::store_4(to, first + share, range);
+                }
+                first += SHARES;
             }
+            warp::sync_warp(u32::MAX); // barriers want it converged
         }
         cluster::sync(); // every block's range is written
         if warp == 0 {
-            let word = P::word(join(block_ranges, SHARERS), rows, true);
+            let word = P::word(join(block_ranges, sharers), rows, true);
             if share == 0 {
                 *words.add(own_col as usize) = word;
                 if rank == 0 && first_col + own_col < columns {
@@ -181,7 +198,7 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
                     }
                 }
             }
-            start += LONG;
+            start += held_rows;
             if start >= rows {
                 break;
             }

@@ -13,9 +13,6 @@ pub(super) const CHUNK_WORDS: usize = SWIZZLE_BYTES as usize / 4;
 /// Groups of VEC values that a lane holds: loads in flight.
 pub(super) const HELD: usize = 8;
 
-/// Values of a row of A, or of a column of B, that are held at once.
-pub(super) const LONG: u32 = 4096;
-
 /// Scaled values; zeros where the row or column has no certificate.
 #[inline(always)]
 fn scale<P: HiLo, const N: usize>(values: [f32; N], word: i32) -> [f32; N] {

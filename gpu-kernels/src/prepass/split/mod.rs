@@ -3,7 +3,7 @@
 //! for their first 4096 values; the second pass begins with what the first read last, which is still in L2.
 //!
 //! ```text
-//!   a row of A: a warp, or where it is long a block       16 columns of B: a cluster; 64 or 32 rows of them: a warp
+//!   a row of A: a warp, or where it is long a block       16 columns of B: a cluster, 512 rows of them a block; 64 or 32 a warp
 //!
 //!     lane 0  lane 1  ┄┄  lane 31 or 127                    lane 0     ┄  lane 3
 //!   ┌───────┬───────┬┄┄┄┬───────┐                           4 columns     4 columns    8 rows, or 4
@@ -34,10 +34,9 @@ const COLUMN_WARPS: u32 = 8;
 /// Threads of these blocks.
 const ROW_THREADS: u32 = ROW_WARPS * WARP;
 const COLUMN_THREADS: u32 = COLUMN_WARPS * WARP;
-/// Blocks of a cluster, which share the k of a strip of columns.
-const SHARERS: u32 = 8;
-/// Columns of a strip.
+/// Columns of a strip, and rows of it that a block of its cluster holds.
 const STRIP: u32 = 16;
+const SHARED_ROWS: u32 = 512;
 
 /// The format of hi and lo.
 pub(crate) trait Format {
@@ -75,7 +74,7 @@ const fn prepasses<P: Format>(kernels: [&'static str; 2]) -> [Prepass; 2] {
         only_unaligned: false,
         tile: Extent { rows: 1, cols: MAX_SIZE },
         threads: ROW_THREADS,
-        cluster: [1; 3],
+        shared_rows: None,
     };
     let of_columns = Prepass {
         kernel: kernels[1],
@@ -83,7 +82,7 @@ const fn prepasses<P: Format>(kernels: [&'static str; 2]) -> [Prepass; 2] {
         transposes: true,
         tile: Extent { rows: MAX_SIZE, cols: STRIP },
         threads: COLUMN_THREADS,
-        cluster: [1, SHARERS, 1],
+        shared_rows: Some(SHARED_ROWS),
         ..of_rows
     };
     [of_rows, of_columns]

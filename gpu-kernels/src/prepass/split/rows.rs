@@ -1,14 +1,15 @@
 //! Rows: a warp, or where they are long a block, each.
 
 use super::hi_lo::HiLo;
-use super::kernels::{Arguments, CHUNK_WORDS, HELD, Held, LONG, store};
+use super::kernels::{Arguments, CHUNK_WORDS, HELD, Held, store};
 use super::{ROW_THREADS as THREADS, ROW_WARPS as WARPS};
 use crate::Magnitudes;
 use crate::hardware::{VEC, WARP};
 use crate::ptx::{f32x4, read_only};
 use cuda_std::prelude::*;
 
-/// Columns that a warp holds; a block holds LONG.
+/// Columns that a block holds, and that a warp does.
+const LONG: u32 = 4096;
 const SHORT: u32 = HELD as u32 * VEC * WARP;
 const _: () = assert!(SHORT * WARPS == LONG, "columns that a block holds");
 

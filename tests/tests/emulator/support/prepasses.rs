@@ -61,7 +61,7 @@ fn run(
     let arguments: Vec<_> =
         arguments.into_iter().map(|(_, argument)| argument).chain(scales.map(Value::Address)).collect();
     let grid = prepass.grid(source.extent);
-    let shape = Launch { cluster: prepass.cluster, ..Launch::new(grid, [prepass.threads, 1, 1]) };
+    let shape = Launch { cluster: prepass.cluster(source.extent), ..Launch::new(grid, [prepass.threads, 1, 1]) };
     launch(kernel, shape, &arguments, memory)
 }
 
