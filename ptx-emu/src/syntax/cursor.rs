@@ -138,8 +138,12 @@ impl<'a> Cursor<'a> {
 /// A text in backquotes, short enough for a message of one line.
 pub(super) fn quoted(text: &str) -> String {
     const LONGEST: usize = 80;
-    let mut shown = text.chars().take(LONGEST).collect::<String>();
-    if shown.len() < text.len() {
+    let mut shown = String::new();
+    for character in text.chars().take(LONGEST) {
+        // A terminal must not obey what a file says.
+        if character.is_control() { shown.extend(character.escape_default()) } else { shown.push(character) }
+    }
+    if text.chars().nth(LONGEST).is_some() {
         shown.push_str("...");
     }
     format!("`{shown}`")

@@ -163,8 +163,8 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
                 }
                 first += SHARES;
             }
-            warp::sync_warp(u32::MAX); // barriers want it converged
         }
+        warp::sync_warp(u32::MAX); // barriers want it converged, and LLVM would have two of them
         cluster::sync(); // every block's range is written
         if warp == 0 {
             let word = P::word(join(block_ranges, sharers), rows, true);
