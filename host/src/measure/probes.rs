@@ -6,6 +6,9 @@ use crate::backend::{Backend, Kernel};
 use crate::verify::{Coverage, special, verify_sample};
 use crate::{Error, Operands, Problem, Verifier};
 
+/// Adjacent elements of a thread, at most.
+const ENDS: u32 = 8;
+
 /// Runs and verifies the probes of a step.
 ///
 /// # Errors
@@ -39,13 +42,16 @@ pub(super) fn run(backend: &mut dyn Backend, step: &'static Step) -> Result<(), 
     Ok(())
 }
 
-/// A long sum in few elements, which splits of k share; rows at odd distances, at the edge of a tile, where beta is 0; and whole tiles
-/// whose rows have gaps, where it is not.
-fn random(step: &Step) -> Result<[Problem; 3], Error> {
+/// A long sum in few elements, which splits of k share; whole tiles whose rows have gaps, where C is read; the first row and column of the
+/// next tiles, where it is not; and ends of rows and columns at each place of a thread's elements, with gaps behind them.
+fn random(step: &Step) -> Result<Vec<Problem>, Error> {
     let tile = step.tile;
     let long = Problem::new(5, 6, 4200)?.with_seed(1);
-    let odd = Problem::new(14, 11, 21)?.with_leading_dimensions(29, 16, 19)?.with_seed(2);
     let (n, k) = (2 * tile.bn, 2 * tile.bk);
     let whole = Problem::new(tile.bm, n, k)?.with_leading_dimensions(k + 8, n + 3, n + 32)?;
-    Ok([long, odd, whole.with_scalars(1.0, -0.5)?.with_seed(3)])
+    let (n, k) = (tile.bn + 3, k + 1);
+    let next = Problem::new(tile.bm + 1, n, k)?.with_leading_dimensions(k + 8, n + 3, n + 32)?;
+    let ends = (0..ENDS).map(|end| Problem::new(9 + end, 8 + ENDS - end, 21)?.with_leading_dimensions(29, 21, 23));
+    let problems = [long, whole.with_scalars(1.0, -0.5)?.with_seed(3), next.with_scalars(-0.75, 0.0)?.with_seed(4)];
+    problems.into_iter().map(Ok).chain(ends).collect()
 }

@@ -30,7 +30,7 @@ const KINDS: [fn(usize, f32) -> f32; 12] = [
     |p, _| if p % 2 == 0 { 1.0 } else { 1.0 - f32::EPSILON / 2.0 },
 ];
 
-/// What it is tried on: inside of tiles and at their edges, with rows that are aligned and others.
+/// What it is tried on: inside of tiles and at their edges, with rows that are aligned and others, with the old C and without it.
 ///
 /// # Errors
 /// Where a size is none; a mistake in a step's tile.
@@ -38,8 +38,16 @@ pub fn problems(step: &Step) -> Result<Vec<Problem>, Error> {
     if !matches!(step.precision, Precision::Fp32 | Precision::Fp16x3 | Precision::Tf32x3) {
         return Ok(Vec::new());
     }
-    let sizes = [(step.tile.bm + 8, step.tile.bn + 8, 72), (45, 50, 71)];
-    sizes.into_iter().map(|(m, n, k)| Problem::new(m, n, k)?.with_seed(1).with_scalars(0.75, -0.5)).collect()
+    let (tile, old) = (step.tile, (0.75, -0.5));
+    let sizes = [
+        ([tile.bm + 8, tile.bn + 8, 72], old),
+        ([45, 50, 71], old),
+        ([24, 256, 48], (1.0, 0.0)),
+        ([256, 24, 48], (1.0, 0.0)),
+    ];
+    let problem =
+        |([m, n, k], (alpha, beta)): ([u32; 3], _)| Problem::new(m, n, k)?.with_seed(1).with_scalars(alpha, beta);
+    sizes.into_iter().map(problem).collect()
 }
 
 /// Makes them so.

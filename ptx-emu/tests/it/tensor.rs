@@ -19,6 +19,8 @@ fn text() -> String {
         barrier.cluster.wait;
         mov.u32 %r, %cluster_ctarank;
         setp.ne.u32 %p, %r, 0;
+        barrier.cluster.arrive;
+        barrier.cluster.wait;
         @%p bra $waits;
         cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
             [tile], [%map, {%x, %y}], [barrier], 3;

@@ -13,10 +13,10 @@ impl Site {
     pub(crate) fn in_bounds(&self, grid: &Grid<'_>, warp: &Warp, request: &Request) -> Result<Mask, Fault> {
         let Request { mask, ref addresses, alignment, .. } = *request;
         let alignment = u64::from(alignment);
-        if let Some(rank) = request.remote.filter(|&rank| self.cluster.has_ended(rank) && grid.checks.memory) {
+        if let Some((rank, why)) = request.remote.filter(|_| grid.checks.memory).and_then(|rank| self.absent(rank)) {
             let (thread, block) =
                 (warp.number * LANES + mask.trailing_zeros() as usize, grid.peer_block(self.index, rank));
-            let what = format!("shared memory of {block}, whose threads have all exited");
+            let what = format!("shared memory of {block}, {why}");
             return Err(self.finding(grid, FindingKind::OutOfBounds, request.pc, thread, what).into());
         }
         let out_of_bounds = out_of_bounds(grid, self, request);
@@ -31,6 +31,17 @@ impl Site {
             return Err(self.bad_access(grid, warp, request, bad, misaligned));
         }
         Ok(mask & !bad)
+    }
+
+    /// Why another block of the cluster need not be there, if so.
+    fn absent(&self, rank: usize) -> Option<(usize, &'static str)> {
+        if self.cluster.has_ended(rank) {
+            Some((rank, "whose threads have all exited"))
+        } else if !self.cluster.has_joined[self.rank] {
+            Some((rank, "which may not have begun: nobody has waited at the cluster barrier"))
+        } else {
+            None
+        }
     }
 
     fn bad_access(&self, grid: &Grid<'_>, warp: &Warp, request: &Request, bad: Mask, misaligned: Mask) -> Fault {

@@ -13,6 +13,8 @@ pub(crate) struct Cluster {
     pub checks: ClusterChecks,
     /// By rank, threads that have not exited.
     pub live: Vec<u32>,
+    /// By rank, whether a warp of the block has waited at the cluster barrier: it knows that all blocks have begun.
+    pub has_joined: Vec<bool>,
     /// Cluster barrier: threads that have arrived, phases completed, and the phase that the last arrival waits for.
     pub arrived: u32,
     pub phase: u64,
@@ -48,6 +50,7 @@ impl Cluster {
             memory.checks.start(forget);
         }
         self.live = vec![grid.threads(); self.memories.len()];
+        self.has_joined = vec![false; self.memories.len()];
         (self.arrived, self.phase, self.next) = (0, 0, 0);
     }
 

@@ -12,7 +12,7 @@ impl Site {
             if let Wait::Cluster(phase) = split.wait
                 && self.cluster.phase != phase
             {
-                self.checks.pass_cluster(warp.number, phase);
+                self.pass_cluster(warp.number, phase);
                 lanes_of(split.mask).for_each(|lane| warp.arrivals[lane] = 0);
                 (split.pc, split.wait) = (split.pc + 1, Wait::Nothing);
                 continue;

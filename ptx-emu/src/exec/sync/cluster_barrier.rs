@@ -34,7 +34,7 @@ impl Site {
         let is_past = |&lane: &usize| (1..=phase).contains(&warp.arrivals[lane]);
         let past = lanes_of(mask).filter(is_past).fold(0, |mask, lane| mask | 1 << lane);
         if past != 0 {
-            self.checks.pass_cluster(warp.number, phase - 1);
+            self.pass_cluster(warp.number, phase - 1);
             lanes_of(past).for_each(|lane| warp.arrivals[lane] = 0);
         }
         let split = &mut warp.splits[index];
@@ -46,6 +46,12 @@ impl Site {
         if past != 0 {
             warp.splits.push(Split { pc: pc + 1, mask: past, wait: Wait::Nothing });
         }
+    }
+
+    /// A warp passes the cluster barrier of that phase.
+    pub(super) fn pass_cluster(&mut self, warp: usize, phase: u64) {
+        self.cluster.has_joined[self.rank] = true;
+        self.checks.pass_cluster(warp, phase);
     }
 
     /// Lanes exit: the cluster barrier neither expects nor counts them.
