@@ -83,11 +83,18 @@ impl Case {
     /// By Fortran's function. Where A and B must not be read, there is none.
     fn run(&mut self) {
         let (a, b) = self.operands();
+        let c = self.c.start();
+        // SAFETY: the matrices have these sizes.
+        unsafe { self.run_at(a, b, c) };
+    }
+
+    /// On the same matrices elsewhere.
+    unsafe fn run_at(&self, a: *const f32, b: *const f32, c: *mut f32) {
         let [m, n, k] = self.sizes().map(|size| size as i32);
         let [lda, ldb, ldc] = [self.a.ld, self.b.ld, self.c.ld].map(|ld| ld as i32);
         let [op_a, op_b] = self.ops.map(|op| op as c_char);
         let (alpha, beta) = (self.alpha, self.beta);
-        // SAFETY: the matrices have these sizes.
+        // SAFETY: upheld by the caller.
         unsafe {
             sgemm_(
                 &raw const op_a,
@@ -101,7 +108,7 @@ impl Case {
                 b,
                 &raw const ldb,
                 &raw const beta,
-                self.c.start(),
+                c,
                 &raw const ldc,
             );
         }
@@ -222,6 +229,30 @@ fn gaps_are_anothers_to_write() {
         assert_eq!(atomic.swap(GUARD, Ordering::Relaxed), last);
     }
     case.check(&before);
+}
+
+/// Page-locked matrices, which the GPU copies itself.
+#[test]
+fn page_locked_matrices_are_right() {
+    if env::var("SGEMM_BACKEND").as_deref() != Ok("cuda") {
+        return;
+    }
+    let context = sgemm::cuda::open(0).unwrap();
+    for (ops, factors) in [(*b"NN", [1.0, 0.0]), (*b"TT", [-0.5, 1.0])] {
+        let mut case = Case::new(SIZES, ops, factors);
+        let before = case.c.clone();
+        let mut locked = [&case.a, &case.b, &case.c].map(|matrix| {
+            // SAFETY: it is written before it is read.
+            let mut locked = unsafe { context.alloc_pinned::<f32>(matrix.elements.len()) }.unwrap();
+            locked.as_mut_slice().unwrap().copy_from_slice(&matrix.elements);
+            locked
+        });
+        let [a, b, c] = locked.each_mut().map(|locked| locked.as_mut_slice().unwrap()[Matrix::BEFORE..].as_mut_ptr());
+        // SAFETY: copies of the case's matrices.
+        unsafe { case.run_at(a, b, c) };
+        case.c.elements.copy_from_slice(locked[2].as_slice().unwrap());
+        case.check(&before);
+    }
 }
 
 /// However many shapes: no more of the device's memory than `SGEMM_MEMORY_MIB` says, and no more for a shape that was there before.
