@@ -144,3 +144,39 @@ fn problem(call: &Call, class: AccuracyClass) -> Problem {
 fn factors(call: &Call) -> [f32; 2] {
     [1.0, if call.reads_c() { 1.0 } else { 0.0 }]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_product_keeps_to_its_memory_and_its_plan() {
+        let (a, b, mut c) = (vec![1.0; 60 * 50], vec![2.0; 50 * 40], vec![f32::NAN; 60 * 40]);
+        let call = Call {
+            ops: [Op::N; 2],
+            m: 60,
+            n: 40,
+            k: 50,
+            alpha: 1.0,
+            a: a.as_ptr(),
+            lda: 60,
+            b: b.as_ptr(),
+            ldb: 50,
+            beta: 0.0,
+            c: c.as_mut_ptr(),
+            ldc: 60,
+        };
+        let class = AccuracyClass::Fp32Strict;
+        // A quarter of what the matrices take.
+        let limit = (a.len() + b.len() + c.len()) as u64;
+        let mut emulated = Emulated::new(Limits { class, memory_bytes: Some(limit) }).unwrap();
+        let problem = problem(&call, class);
+        for _ in 0..2 {
+            // SAFETY: the matrices have these sizes.
+            unsafe { emulated.run(&call, &problem) }.unwrap();
+        }
+        assert_eq!(c, vec![100.0; 60 * 40]);
+        let plan = emulated.plans.get((problem, false), || Err("it is kept")).unwrap();
+        assert!(plan.parts()[0].memory_bytes() <= limit && plan.parts()[0].tasks().len() > 10);
+    }
+}
