@@ -34,13 +34,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", required=True, help="libsgemm_blas.so")
     parser.add_argument("--cublas-library", help="libsgemm_cublas.so, for torch.mm on the device")
-    parser.add_argument("--sizes", default="4096,16384,32768", help="n of square products, in falling memory: 12 n^2 bytes each")
+    parser.add_argument("--sizes", default="4096,16384,32768", help="n of square products, of 12 n^2 bytes each")
     parser.add_argument("--precision", default="fp32-strict", choices=("fp32-strict", "fp32"))
     parser.add_argument("--output", help="where the lines of JSON go (default: standard output only)")
     parser.add_argument("--quick", action="store_true", help="fewer runs and fewer small sizes: at most 150 s on an H200")
     parser.add_argument("--task", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    args.sizes = [int(n) for n in args.sizes.split(",")] if isinstance(args.sizes, str) else args.sizes
+    args.sizes = [int(n) for n in args.sizes.split(",")]
     if args.task:
         kind, *rest = args.task.split(":")
         return TASKS[kind](args, *rest)

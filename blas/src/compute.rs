@@ -147,25 +147,36 @@ fn factors(call: &Call) -> [f32; 2] {
 
 #[cfg(test)]
 mod tests {
+    use std::ptr;
+
     use super::*;
+
+    const CALL: Call = Call {
+        ops: [Op::N; 2],
+        m: 60,
+        n: 40,
+        k: 50,
+        alpha: 1.0,
+        a: ptr::null(),
+        lda: 60,
+        b: ptr::null(),
+        ldb: 50,
+        beta: 0.0,
+        c: ptr::null_mut(),
+        ldc: 60,
+    };
+
+    #[test]
+    fn a_panic_is_an_error_where_c_is_not_needed() {
+        let result = apart(&CALL, || panic!("as a test has it"));
+        assert!(matches!(result, Err(Error::Unfinished { .. })));
+        assert_eq!(apart(&Call { beta: 1.0, ..CALL }, || Err(Error::NoDevice)), Err(Error::NoDevice));
+    }
 
     #[test]
     fn a_product_keeps_to_its_memory_and_its_plan() {
         let (a, b, mut c) = (vec![1.0; 60 * 50], vec![2.0; 50 * 40], vec![f32::NAN; 60 * 40]);
-        let call = Call {
-            ops: [Op::N; 2],
-            m: 60,
-            n: 40,
-            k: 50,
-            alpha: 1.0,
-            a: a.as_ptr(),
-            lda: 60,
-            b: b.as_ptr(),
-            ldb: 50,
-            beta: 0.0,
-            c: c.as_mut_ptr(),
-            ldc: 60,
-        };
+        let call = Call { a: a.as_ptr(), b: b.as_ptr(), c: c.as_mut_ptr(), ..CALL };
         let class = AccuracyClass::Fp32Strict;
         // A quarter of what the matrices take.
         let limit = (a.len() + b.len() + c.len()) as u64;
