@@ -69,14 +69,11 @@ def tasks(args):
     yield "small:sgemm", sgemm
     for n in args.sizes:
         mib = 3 * n * n * 4 / 4 / 2**20
-        for memory in ("pinned", "pageable"):
-            yield f"large:sgemm:{n}:{memory}", sgemm
-            yield f"large:cublas-xt:{n}:{memory}", {}
+        yield f"large:sgemm:{n}", sgemm
+        yield f"large:cublas-xt:{n}", {}
         # The largest is what the cap is for; with --quick the others are left out.
         if not args.quick or n == max(args.sizes):
-            yield f"capped:sgemm:{n}:pinned", sgemm | {"SGEMM_MEMORY_MIB": str(mib)}
-            if not args.quick:
-                yield f"capped:sgemm:{n}:pageable", sgemm | {"SGEMM_MEMORY_MIB": str(mib)}
+            yield f"capped:sgemm:{n}", sgemm | {"SGEMM_MEMORY_MIB": str(mib)}
     yield "device:cublas", {}
     if args.cublas_library:
         library = os.path.abspath(args.cublas_library)
@@ -177,43 +174,47 @@ def load_cublas(torch):
     raise RuntimeError("libcublas is not found: set LD_LIBRARY_PATH")
 
 
-def large(args, way, n, memory, kind="large"):
+def large(args, way, n, kind="large"):
     import torch
 
-    n, is_pinned = int(n), memory == "pinned"
-    a, b = (draw(torch, n, n, seed, is_pinned) for seed in (1, 2))
-    c = torch.full((n, n), float("nan"), pin_memory=is_pinned)
+    n = int(n)
     if way == "sgemm":
-        calls = {"": cblas(os.path.abspath(args.library))}
+        calls = {None: cblas(os.path.abspath(args.library))}
     else:
         try:
             xt = Xt(torch)
         except (RuntimeError, AttributeError) as what:
-            return say(kind=kind, way=way, n=n, memory=memory, error=str(what))
+            return say(kind=kind, way=way, n=n, error=str(what))
         calls = {block: xt for block in ((4096,) if args.quick else (2048, 4096))}
-    for block, call in calls.items():
-        if block:
-            xt.set_block(block)
-        began = time.perf_counter()
-        call(a, b, c)
-        first = time.perf_counter() - began
-        # The first call starts the driver and allocates.
-        seconds, most = [], 2 if args.quick and n > 20000 else 3 if n > 20000 else 5
-        while len(seconds) < most:
+    pinned = [draw(torch, n, n, seed, True) for seed in (1, 2)]
+    for memory in ("pinned", "pageable"):
+        is_pinned = memory == "pinned"
+        a, b = pinned if is_pinned else [matrix.clone() for matrix in pinned]
+        c = torch.full((n, n), float("nan"), pin_memory=is_pinned)
+        for block, call in calls.items():
+            if block:
+                xt.set_block(block)
             began = time.perf_counter()
             call(a, b, c)
-            seconds.append(time.perf_counter() - began)
-        median = sorted(seconds)[len(seconds) // 2]
-        figures = {"block": block} if block else {}
-        say(
-            kind=kind, way=way, precision=args.precision if way == "sgemm" else "cublas", n=n, memory=memory, **figures,
-            memory_mib=os.environ.get("SGEMM_MEMORY_MIB"), first_s=round(first, 4), median_s=round(median, 5),
-            runs=len(seconds), tflops=round(2 * n**3 / median / 1e12, 2), error=error(torch, a, b, c),
-        )  # fmt: skip
+            first = time.perf_counter() - began
+            # The first call starts the driver and allocates.
+            seconds, most = [], 2 if args.quick and n > 20000 else 3 if n > 20000 else 5
+            while len(seconds) < most:
+                began = time.perf_counter()
+                call(a, b, c)
+                seconds.append(time.perf_counter() - began)
+            median = sorted(seconds)[len(seconds) // 2]
+            figures = {"block": block} if block else {"memory_mib": os.environ.get("SGEMM_MEMORY_MIB")}
+            say(
+                kind=kind, way=way, precision=args.precision if way == "sgemm" else "cublas", n=n, memory=memory, **figures,
+                first_s=round(first, 4), median_s=round(median, 5), runs=len(seconds),
+                tflops=round(2 * n**3 / median / 1e12, 2), error=error(torch, a, b, c),
+            )  # fmt: skip
+            c.fill_(float("nan"))
 
 
-def capped(args, way, n, memory):
-    large(args, way, n, memory, kind="capped")
+def capped(args, way, n):
+    large(args, way, n, kind="capped")
 
 
 def device(args, way):
