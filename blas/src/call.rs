@@ -54,6 +54,9 @@ pub struct Call {
     pub ldc: i64,
 }
 
+// SAFETY: the matrices are the caller's to lend, to any thread, until the call returns.
+unsafe impl Sync for Call {}
+
 impl Call {
     /// The number of the first argument that is wrong, counted from 1 as `sgemm_` counts them.
     pub fn fault(&self) -> Option<i32> {
@@ -84,11 +87,9 @@ impl Call {
         2.0 * self.m as f64 * self.n as f64 * self.k as f64
     }
 
-    /// Rows and columns of A and B as they are stored.
-    pub fn stored(&self) -> [[usize; 2]; 2] {
-        let [m, n, k] = [self.m, self.n, self.k].map(|size| size as usize);
-        let turned = |op, [rows, columns]: [usize; 2]| if op == Op::N { [rows, columns] } else { [columns, rows] };
-        [turned(self.ops[0], [m, k]), turned(self.ops[1], [k, n])]
+    /// Whether C is read.
+    pub fn reads_c(&self) -> bool {
+        self.beta != 0.0
     }
 }
 

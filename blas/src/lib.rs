@@ -2,10 +2,12 @@
 //! and under the names that SciPy's packages give them. Preloaded, it takes the calls of a program that was linked to any BLAS.
 //!
 //! What runs them is the variable `SGEMM_BACKEND`:
-//! - `cuda`: a GPU, which matrices are copied to and from.
+//! - `cuda`: a GPU, which matrices are copied to and from, in blocks that its memory holds.
 //! - `emulator`: an emulated one, for tests.
 //! - `next`: the BLAS that the program would have called otherwise.
 //! - unset: a GPU where there is one and the product is large; the next BLAS otherwise.
+//!
+//! `SGEMM_MEMORY_MIB` is the most memory of the device that they take there: half of what is free at the first call, where it is unset.
 //!
 //! Arguments are checked as the reference implementation checks them, and reported to `xerbla_` or `cblas_xerbla`, which the program may
 //! define. What cannot be run, such as for want of memory on the device, goes to the next BLAS.
@@ -15,6 +17,7 @@ mod cblas;
 mod compute;
 mod fortran;
 mod next;
+mod recent;
 mod route;
 mod xerbla;
 

@@ -1,11 +1,12 @@
 //! Who runs a call.
 
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
-use sgemm::AccuracyClass;
+use sgemm::{AccuracyClass, Error};
 
 use crate::call::Call;
-use crate::{compute, next};
+use crate::compute::{self, Limits};
+use crate::next;
 
 /// Billions of operations from which on a GPU is asked: below, the CPU is done before the matrices are there. Not measured yet.
 const LEAST_GFLOP: f64 = 2.0;
@@ -27,7 +28,8 @@ enum Backend {
 #[derive(Debug, Clone, Copy)]
 struct Settings {
     backend: Backend,
-    class: AccuracyClass,
+    /// `SGEMM_PRECISION` and `SGEMM_MEMORY_MIB`.
+    limits: Limits,
     /// `SGEMM_LEAST_GFLOP`: what `Automatic` takes for large.
     least_gflop: f64,
     /// The process that read it: a forked child must not use its parent's GPU.
@@ -39,12 +41,12 @@ impl Settings {
         static SETTINGS: OnceLock<Settings> = OnceLock::new();
         SETTINGS.get_or_init(|| {
             let variable = |name| std::env::var(name).ok();
-            Self::of(["SGEMM_BACKEND", "SGEMM_PRECISION", "SGEMM_LEAST_GFLOP"].map(variable))
+            Self::of(["SGEMM_BACKEND", "SGEMM_PRECISION", "SGEMM_LEAST_GFLOP", "SGEMM_MEMORY_MIB"].map(variable))
         })
     }
 
     /// What is not known is said once, and as if it were unset.
-    fn of([backend, precision, least]: [Option<String>; 3]) -> Self {
+    fn of([backend, precision, least, memory]: [Option<String>; 4]) -> Self {
         let backend = match backend.as_deref() {
             None | Some("") => Backend::Automatic,
             Some("cuda") => Backend::Cuda,
@@ -69,7 +71,15 @@ impl Settings {
                 LEAST_GFLOP
             })
         });
-        Self { backend, class, least_gflop, process: std::process::id() }
+        let memory_bytes = memory.filter(|memory| !memory.is_empty()).and_then(|memory| {
+            let mib = memory.trim().parse().ok().filter(|mib: &f64| mib.is_finite() && *mib > 0.0);
+            if mib.is_none() {
+                eprintln!("sgemm: SGEMM_MEMORY_MIB={memory:?} is no number of MiB above 0");
+            }
+            mib.map(|mib| (mib * f64::from(1 << 20)) as u64)
+        });
+        let limits = Limits { class, memory_bytes };
+        Self { backend, limits, least_gflop, process: std::process::id() }
     }
 }
 
@@ -81,21 +91,31 @@ pub unsafe fn run(call: &Call) {
     if call.is_nothing() {
         return;
     }
-    let Settings { backend, class, least_gflop, process } = *Settings::get();
+    let Settings { backend, limits, least_gflop, process } = *Settings::get();
+    let is_own = process == std::process::id();
     // SAFETY: upheld by the caller.
-    unsafe {
-        let is_done = match backend {
-            Backend::Emulator => compute::emulate(call, class),
-            Backend::Cuda if process == std::process::id() => compute::on_gpu(call, class),
-            Backend::Automatic if process == std::process::id() && call.flops() >= least_gflop * 1e9 => {
-                compute::on_gpu(call, class)
-            }
-            Backend::Cuda | Backend::Automatic | Backend::Next => false,
-        };
-        if !is_done {
-            next::run(call);
+    let result = unsafe {
+        match backend {
+            Backend::Emulator => Some(compute::emulate(call, limits)),
+            Backend::Cuda if is_own => Some(compute::on_gpu(call, limits)),
+            Backend::Automatic if is_own && call.flops() >= least_gflop * 1e9 => Some(compute::on_gpu(call, limits)),
+            Backend::Cuda | Backend::Automatic | Backend::Next => None,
         }
+    };
+    match result {
+        Some(Ok(())) => return,
+        Some(Err(error)) if backend != Backend::Automatic => say(call, &error),
+        Some(Err(_)) | None => {}
     }
+    // SAFETY: upheld by the caller.
+    unsafe { next::run(call) }
+}
+
+/// Says once why a call goes to the next BLAS although another backend was asked for.
+fn say(call: &Call, error: &Error) {
+    static SAID: Once = Once::new();
+    let Call { m, n, k, .. } = call;
+    SAID.call_once(|| eprintln!("sgemm: {m} x {n} x {k} goes to the next BLAS, as others may: {error}"));
 }
 
 #[cfg(test)]
@@ -104,15 +124,17 @@ mod tests {
 
     #[test]
     fn what_is_unknown_counts_as_unset() {
-        let of = |variables: [Option<&str>; 3]| {
-            let Settings { backend, class, least_gflop, .. } =
+        let of = |variables: [Option<&str>; 4]| {
+            let Settings { backend, limits, least_gflop, .. } =
                 Settings::of(variables.map(|value| value.map(str::to_owned)));
-            (backend, class, least_gflop)
+            (backend, limits.class, least_gflop, limits.memory_bytes)
         };
-        let plain = (Backend::Automatic, AccuracyClass::Fp32Strict, LEAST_GFLOP);
-        assert_eq!(of([None; 3]), plain);
-        assert_eq!(of([Some(""); 3]), plain);
-        assert_eq!(of([Some("emulator"), Some("fp32"), Some("0.5")]), (Backend::Emulator, AccuracyClass::Fp32, 0.5));
-        assert_eq!(of([Some("opencl"), Some("fp16"), Some("many")]), plain);
+        let plain = (Backend::Automatic, AccuracyClass::Fp32Strict, LEAST_GFLOP, None);
+        assert_eq!(of([None; 4]), plain);
+        assert_eq!(of([Some(""); 4]), plain);
+        let all = [Some("emulator"), Some("fp32"), Some("0.5"), Some(" 1.5")];
+        assert_eq!(of(all), (Backend::Emulator, AccuracyClass::Fp32, 0.5, Some(3 << 19)));
+        assert_eq!(of([Some("opencl"), Some("fp16"), Some("many"), Some("-1")]), plain);
+        assert_eq!(of([None, None, None, Some("all")]), plain);
     }
 }

@@ -51,6 +51,7 @@ fn run(tester: &str, input: &str, preload: &[&Path], backend: &str) -> Option<(S
 fn check(text: &str, bindings: &str, symbol: &str, layouts: usize) {
     let bound = format!("libsgemm_blas.so [0]: normal symbol `{symbol}'");
     assert!(bindings.lines().any(|line| line.contains(&bound)), "{symbol} is not ours");
+    assert!(!bindings.contains("goes to the next BLAS"), "{symbol}: not all calls are ours");
     assert!(!text.contains("FAIL") && !text.contains("*****"), "{text}");
     assert!(text.contains("PASSED THE TESTS OF ERROR-EXITS"), "{text}");
     assert_eq!(text.matches(&format!("COMPUTATIONAL TESTS ( {CALLS} CALLS)")).count(), layouts, "{text}");

@@ -172,3 +172,23 @@ fn nothing_but_names_of_cublas_is_exported() {
     assert_eq!(names.len(), 14, "{names:?}");
     assert!(names.iter().all(|name| name.starts_with("cublas")), "{names:?}");
 }
+
+/// On the stand-ins its figures mean nothing: it finds all that it calls, and what is preloaded.
+#[test]
+fn the_benchmark_of_overhead_runs() {
+    let Some(folder) = folder() else { return };
+    let program = folder.join("overhead");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/overhead.c");
+    let mut compile = Command::new("cc");
+    compile.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program).arg(source).arg("-ldl");
+    let output = compile.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(&program).arg(library()).arg("1").env("LD_LIBRARY_PATH", folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for way in ["cublas", "preloaded"] {
+        assert_eq!(said.matches(&format!("{{\"way\": \"{way}\"")).count(), 5, "{said}");
+    }
+    // A warm-up and a batch, of three kinds of calls without the library, and of two with it.
+    assert_eq!(said.matches("reached cublasSgemm_v2 ").count(), (3 + 2) * 400, "{said}");
+}

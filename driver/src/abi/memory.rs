@@ -23,6 +23,8 @@ const DEVICE_POINTER: c_uint = 3;
 const HOST_POINTER: c_uint = 4;
 const IS_MANAGED: c_uint = 8;
 const DEVICE_ORDINAL: c_uint = 9;
+const RANGE_START: c_uint = 11;
+const RANGE_SIZE: c_uint = 12;
 
 /// Of `CUmemorytype`.
 const ON_HOST: c_uint = 1;
@@ -151,18 +153,23 @@ functions! {
     fn cuPointerGetAttribute(value: Out<c_uint>, attribute: c_uint, pointer: CUdeviceptr) {
         let machine = in_context()?;
         let is_of_device = is_of_device(&machine.memory, pointer);
-        let is_of_host = machine.host_memory.range(..=pointer as usize).next_back();
-        let is_of_host = is_of_host.is_some_and(|(first, bytes)| pointer as usize - first < *bytes);
-        if !is_of_device && !is_of_host {
+        let before = machine.host_memory.range(..=pointer as usize).next_back();
+        let of_host = before.filter(|(first, bytes)| pointer as usize - **first < **bytes);
+        if !is_of_device && of_host.is_none() {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
         match attribute {
             CONTEXT => value.cast::<CUcontext>().put(current()),
             MEMORY_TYPE => value.put(if is_of_device { ON_DEVICE } else { ON_HOST }),
             DEVICE_POINTER if is_of_device => value.cast::<u64>().put(pointer),
-            HOST_POINTER if is_of_host => value.cast::<u64>().put(pointer),
+            HOST_POINTER if of_host.is_some() => value.cast::<u64>().put(pointer),
             IS_MANAGED => value.put(0),
             DEVICE_ORDINAL => value.put(0),
+            // Of the device's memory nobody has asked for it.
+            RANGE_START | RANGE_SIZE => {
+                let (first, bytes) = of_host.ok_or(CUresult::CUDA_ERROR_NOT_SUPPORTED)?;
+                value.cast::<u64>().put(*if attribute == RANGE_START { first } else { bytes } as u64)
+            }
             _ => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         }
     }

@@ -244,6 +244,12 @@ pub enum Error {
         code: String,
     },
 
+    /// A product of matrices in the host's memory ended early: C is in part computed.
+    Unfinished {
+        /// Why.
+        error: Box<Self>,
+    },
+
     /// A PTX module is no PTX, or the driver does not accept it.
     BadModule {
         /// The module's name: the built-in one's, or a file's.
@@ -353,6 +359,12 @@ impl Error {
     /// As that of the problem of this index, of a group.
     pub(crate) fn in_group(self, index: usize) -> Self {
         Self::InGroup { index, error: Box::new(self) }
+    }
+
+    /// As one that leaves C in part computed.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn unfinished(self) -> Self {
+        Self::Unfinished { error: Box::new(self) }
     }
 }
 

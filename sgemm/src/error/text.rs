@@ -61,6 +61,7 @@ impl fmt::Display for Error {
                 write!(f, "buffers were given for {given} problems; the group has {problems}")
             }
             Self::InGroup { index, error } => write!(f, "problem {index} of the group, counted from 0: {error}"),
+            Self::Unfinished { error } => write!(f, "C is in part computed: {error}"),
             Self::WorkspaceTooSmall { bytes, least } => {
                 write!(f, "the workspace has {bytes} bytes; the plan needs {least}")
             }

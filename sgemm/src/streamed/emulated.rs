@@ -6,7 +6,6 @@ use super::task::{Task, Transfer, Work};
 use crate::distributed::{Queue, next_random};
 use crate::emulator::{DeviceMemory, Emulator};
 use crate::plan::{Address, Buffer};
-use crate::scalar::{bytes, bytes_mut};
 use crate::{Error, Scalar};
 
 /// GPUs that are emulated. Their queues run beside each other in an order that the seed gives: any that the plan allows.
@@ -50,7 +49,29 @@ impl<'a> Emulation<'a> {
         c: &mut [O],
     ) -> Result<(), Error> {
         plan.check_given([I::ELEMENT, O::ELEMENT], [a.len(), b.len(), c.len()])?;
-        let mut host = Host { a: bytes(a), b: bytes(b), c: bytes_mut(c) };
+        // SAFETY: the slices were found long enough, and are borrowed until this returns.
+        unsafe { self.run_raw(plan, alpha, a.as_ptr(), b.as_ptr(), beta, c.as_mut_ptr()) }
+    }
+
+    /// The same on raw pointers to the first element of each matrix, as [`Streamer::run_raw`](super::Streamer::run_raw) has it.
+    ///
+    /// # Errors
+    /// As of [`Self::run`]. C may be in part computed then.
+    ///
+    /// # Safety
+    /// As of [`Streamer::run_raw`](super::Streamer::run_raw).
+    pub unsafe fn run_raw<I: Scalar, O: Scalar>(
+        &self,
+        plan: &Plan,
+        alpha: f32,
+        a: *const I,
+        b: *const I,
+        beta: f32,
+        c: *mut O,
+    ) -> Result<(), Error> {
+        let [of_a, of_b, of_c, ..] = plan.problem().extents()?;
+        plan.check_given([I::ELEMENT, O::ELEMENT], [of_a, of_b, of_c])?;
+        let host = Host { a: a.cast(), b: b.cast(), c: c.cast() };
         let gpus = plan.parts().iter().map(|part| Gpu::new(part, [alpha, beta]));
         let mut gpus = gpus.collect::<Result<Vec<_>, _>>()?;
         let mut random = self.seed;
@@ -62,20 +83,21 @@ impl<'a> Emulation<'a> {
             }
             let chosen = (next_random(&mut random) * ready.len() as f64) as usize;
             let (number, task) = ready[chosen.min(ready.len() - 1)];
-            gpus[number].run(self.emulator, task, &mut host)?;
+            // SAFETY: upheld by the caller.
+            unsafe { gpus[number].run(self.emulator, task, &host) }?;
         }
     }
 }
 
-/// The caller's matrices.
-struct Host<'a> {
-    a: &'a [u8],
-    b: &'a [u8],
-    c: &'a mut [u8],
+/// Where the caller's matrices begin.
+struct Host {
+    a: *const u8,
+    b: *const u8,
+    c: *mut u8,
 }
 
-impl Host<'_> {
-    fn matrix(&self, matrix: Buffer) -> &[u8] {
+impl Host {
+    fn matrix(&self, matrix: Buffer) -> *const u8 {
         match matrix {
             Buffer::A => self.a,
             Buffer::B => self.b,
@@ -109,19 +131,26 @@ impl<'a> Gpu<'a> {
         Queue::ALL.into_iter().filter_map(first).filter(is_free).collect::<Vec<_>>().into_iter()
     }
 
-    fn run(&mut self, emulator: &Emulator, index: usize, host: &mut Host<'_>) -> Result<(), Error> {
+    /// # Safety
+    /// The lines of a transfer can be read, and written where it is a download.
+    unsafe fn run(&mut self, emulator: &Emulator, index: usize, host: &Host) -> Result<(), Error> {
         let (part, base) = (self.part, self.base);
         let Task { work, .. } = &part.tasks()[index];
         match work {
             Work::Upload(transfer) => {
                 for (from, to) in lines(transfer) {
-                    let line = &host.matrix(transfer.matrix)[from..from + transfer.bytes as usize];
+                    let from = host.matrix(transfer.matrix).wrapping_add(from);
+                    // SAFETY: upheld by the caller.
+                    let line = unsafe { std::slice::from_raw_parts(from, transfer.bytes as usize) };
                     self.memory.write(base + to, line)?;
                 }
             }
             Work::Download(transfer) => {
                 for (to, from) in lines(transfer) {
-                    self.memory.read(base + from, &mut host.c[to..to + transfer.bytes as usize])?;
+                    // SAFETY: upheld by the caller; nothing else uses the line.
+                    let line =
+                        unsafe { std::slice::from_raw_parts_mut(host.c.wrapping_add(to), transfer.bytes as usize) };
+                    self.memory.read(base + from, line)?;
                 }
             }
             Work::Prepare { gemm, operand, source, target } => {

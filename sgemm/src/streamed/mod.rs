@@ -33,7 +33,7 @@ mod simulate;
 mod slots;
 mod task;
 
-pub use cuda::{Registered, StreamedGemm};
+pub use cuda::{Registered, StreamedGemm, StreamedPlan, Streamer};
 #[cfg(feature = "emulator")]
 pub use emulated::Emulation;
 pub use geometry::{Kept, Shape};

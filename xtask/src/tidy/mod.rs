@@ -13,11 +13,13 @@ mod directions;
 mod retired;
 mod words;
 
-/// Where `unsafe` may stand: the interfaces of BLAS, cuBLAS, C and the emulated driver, kernels, the device's standard library, what calls the CUDA
+/// Where `unsafe` may stand: the interfaces of BLAS, cuBLAS, C and the emulated driver, matrices that these give to products in the host's
+/// memory, kernels, the device's standard library, what calls the CUDA
 /// driver and NCCL in the library, in its example of raw addresses, in the host's backend and in tests of what cudarc has not, the bytes of
 /// elements, and the reference, which calls the `gemm` crate by raw pointers.
-const UNSAFE_PLACES: [&str; 19] = [
+const UNSAFE_PLACES: [&str; 21] = [
     "blas/src/",
+    "blas/tests/",
     "capi/src/",
     "capi/tests/",
     "cublas/src/",
@@ -30,6 +32,7 @@ const UNSAFE_PLACES: [&str; 19] = [
     "sgemm/src/distributed/nccl",
     "sgemm/src/scalar.rs",
     "sgemm/src/streamed/cuda",
+    "sgemm/src/streamed/emulated.rs",
     "sgemm/examples/latency.rs",
     "sgemm/examples/raw.rs",
     "host/examples/cust.rs",

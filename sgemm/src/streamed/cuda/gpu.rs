@@ -3,53 +3,70 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DevicePtrMut, DriverError};
+use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtrMut, DriverError};
 
 use super::host::Host;
 use super::issue::Run;
 use super::pool::Pool;
 use super::staging::Staging;
-use crate::Error;
 use crate::cuda::{Gemm, Handle, failed};
 use crate::distributed::Queue;
 use crate::plan::Buffer;
 use crate::streamed::Part;
+use crate::{Device, Error};
 
-/// What a GPU needs for its part. It is allocated once, before any run.
+/// What a GPU needs for any part: streams, memory, and page-locked buffers.
 pub(super) struct Gpu {
-    gemms: Vec<Gemm>,
-    /// Of each task that another queue waits for.
-    events: Vec<Option<CudaEvent>>,
     /// For A and B, or C, where they are pageable: made for the first run that needs them.
     staging: [Option<Staging>; 2],
     pool: Arc<Pool>,
-    memory: CudaSlice<u8>,
+    /// As much as the largest part that was run took.
+    memory: Option<CudaSlice<u8>>,
     streams: [Arc<CudaStream>; Queue::ALL.len()],
     handle: Handle,
 }
 
-impl Gpu {
-    /// Loads the kernels of a part, and allocates its memory.
-    pub fn new(handle: &Handle, part: &Part, pool: Pool) -> Result<Self, Error> {
-        let context = handle.context();
-        let stream = |_| context.new_stream().map_err(|error| failed("make a stream".into(), error));
-        let [first, second, third] = Queue::ALL.map(stream);
-        let streams = [first?, second?, third?];
+/// What a part needs on its GPU: kernels and events.
+pub(super) struct Loaded {
+    gemms: Vec<Gemm>,
+    /// Of each task that another queue waits for.
+    events: Vec<Option<CudaEvent>>,
+    context: Arc<CudaContext>,
+}
+
+impl Loaded {
+    /// Loads the kernels of a part.
+    fn new(handle: &Handle, part: &Part) -> Result<Self, Error> {
+        let context = Arc::clone(handle.context());
         let gemms = part.gemms().iter().map(|plan| handle.load(plan.clone())).collect::<Result<_, _>>()?;
         let mut is_waited_for = vec![false; part.tasks().len()];
         part.tasks().iter().flat_map(|task| &task.after).for_each(|before| is_waited_for[*before] = true);
         let event = |is_waited_for: bool| is_waited_for.then(|| context.new_event(None)).transpose();
         let events = is_waited_for.into_iter().map(event).collect::<Result<_, _>>();
         let events = events.map_err(|error| failed("make events".into(), error))?;
-        let bytes = usize::try_from(part.memory_bytes()).unwrap_or(usize::MAX).max(1);
-        let what =
-            |error: DriverError| failed(format!("allocate {bytes} bytes of device {}", context.ordinal()), error);
-        // SAFETY: no task reads what none has written.
-        let memory = unsafe { streams[0].alloc(bytes) }.map_err(what)?;
-        // Other streams use it, too.
-        streams[0].synchronize().map_err(what)?;
-        let (staging, pool, handle) = ([None, None], Arc::new(pool), handle.clone());
-        Ok(Self { gemms, events, staging, pool, memory, streams, handle })
+        Ok(Self { gemms, events, context })
+    }
+}
+
+impl Gpu {
+    pub fn new(handle: &Handle, pool: Pool) -> Result<Self, Error> {
+        let stream = |_| handle.context().new_stream().map_err(|error| failed("make a stream".into(), error));
+        let [first, second, third] = Queue::ALL.map(stream);
+        let streams = [first?, second?, third?];
+        Ok(Self { staging: [None, None], pool: Arc::new(pool), memory: None, streams, handle: handle.clone() })
+    }
+
+    pub fn device(&self) -> &Device {
+        self.handle.device()
+    }
+
+    pub fn load(&self, part: &Part) -> Result<Loaded, Error> {
+        Loaded::new(&self.handle, part)
+    }
+
+    /// Whether a part was loaded for this GPU.
+    pub fn is_of(&self, loaded: &Loaded) -> bool {
+        *self.handle.context() == loaded.context
     }
 
     /// Makes the GPU's context current.
@@ -58,39 +75,68 @@ impl Gpu {
         self.handle.context().bind_to_thread().map_err(what)
     }
 
+    /// Has at least so much memory as the part takes: what there is, where that is enough.
+    pub fn reserve(&mut self, part: &Part) -> Result<(), Error> {
+        let bytes = usize::try_from(part.memory_bytes()).unwrap_or(usize::MAX).max(1);
+        if self.memory.as_ref().is_some_and(|memory| memory.len() >= bytes) {
+            return Ok(());
+        }
+        let ordinal = self.handle.context().ordinal();
+        let what = |error: DriverError| failed(format!("allocate {bytes} bytes of device {ordinal}"), error);
+        // Not both at once.
+        self.memory = None;
+        let stream = &self.streams[0];
+        // SAFETY: no task reads what none has written.
+        let memory = unsafe { stream.alloc(bytes) }.map_err(what)?;
+        // Other streams use it, too.
+        stream.synchronize().map_err(what)?;
+        self.memory = Some(memory);
+        Ok(())
+    }
+
+    /// Has memory for the part, and page-locked buffers for the matrices that are pageable.
+    pub fn make_ready(&mut self, part: &Part, host: &Host) -> Result<(), Error> {
+        self.bind()?;
+        self.reserve(part)?;
+        let is_pageable = |matrices: &[Buffer]| matrices.iter().any(|matrix| !host.is_locked(*matrix));
+        // Whatever is read of C is staged with A and B.
+        let is_needed = [is_pageable(&[Buffer::A, Buffer::B, Buffer::C]), is_pageable(&[Buffer::C])];
+        for (staging, is_needed) in self.staging.iter_mut().zip(is_needed) {
+            if is_needed && staging.is_none() {
+                *staging = Some(Staging::new(self.handle.context(), &self.pool)?);
+            }
+            // A run that failed may have left something.
+            staging.iter_mut().for_each(Staging::reset);
+        }
+        Ok(())
+    }
+
     /// Does the tasks of the part, and returns when they are done; or when `has_failed` says that another GPU has failed.
     ///
     /// # Errors
     /// [`Error::Driver`] where the driver refuses; nothing uses the host's memory any more then.
     ///
     /// # Safety
-    /// The matrices are as long as the part's problem says, and no thread writes to A and B, or uses the part's elements of C, meanwhile.
+    /// The part is the one that was loaded, for this GPU, which was [made ready](Self::make_ready) for it. The matrices are as large as its
+    /// problem says, and no thread writes to A and B, or uses the part's elements of C, meanwhile.
     pub unsafe fn run(
         &mut self,
         part: &Part,
+        loaded: &Loaded,
         host: &Host,
         factors: [f32; 2],
         has_failed: &AtomicBool,
     ) -> Result<(), Error> {
         self.bind()?;
-        let is_staged =
-            [[Buffer::A, Buffer::B].into_iter().any(|matrix| !host.is_locked(matrix)), !host.is_locked(Buffer::C)];
-        // Whatever is read of C is staged with A and B.
-        for (staging, is_needed) in self.staging.iter_mut().zip([is_staged[0] || is_staged[1], is_staged[1]]) {
-            if is_needed && staging.is_none() {
-                *staging = Some(Staging::new(self.handle.context(), &self.pool)?);
-            }
-            staging.iter_mut().for_each(Staging::reset);
-        }
-        let Self { gemms, events, staging: [up, down], memory, streams, .. } = self;
+        let Self { staging: [up, down], memory: Some(memory), streams, .. } = self else { return Ok(()) };
         let (base, _used) = memory.device_ptr_mut(&streams[0]);
+        let Loaded { gemms, events, .. } = loaded;
         let run = Run { part, host, factors, base, gemms, events, streams, has_failed };
         let idle = Idle(streams);
+        let down = down.as_mut().filter(|_| !host.is_locked(Buffer::C));
         // SAFETY: upheld by the caller; `idle` waits for all that was queued, whatever happens. The memory has the part's bytes, and the
         // context is current. Kernels were loaded for the plans of the part.
-        unsafe { run.all(up.as_mut(), down.as_mut().filter(|_| is_staged[1])) }.inspect_err(|_| {
-            has_failed.store(true, Ordering::Relaxed);
-        })?;
+        unsafe { run.all(up.as_mut(), down) }.inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
         idle.wait()
     }
 }

@@ -67,7 +67,7 @@ impl<T> DerefMut for Registered<'_, T> {
     }
 }
 
-/// The matrices of a run, shared by the threads of all GPUs.
+/// The matrices of a run, shared by the threads of all GPUs. What lies between their lines is never touched.
 pub(super) struct Host {
     a: Matrix,
     b: Matrix,
@@ -85,14 +85,10 @@ struct Matrix {
 unsafe impl Sync for Host {}
 
 impl Host {
-    /// Of matrices that stay borrowed as long as this is used. A context is current.
-    pub fn new<I: Scalar, O: Scalar>(a: &[I], b: &[I], c: &mut [O]) -> Self {
-        let read = |elements: &[I]| Matrix {
-            start: elements.as_ptr().cast_mut().cast(),
-            is_locked: is_locked(elements.as_ptr().cast(), size_of_val(elements)),
-        };
-        let is_locked = is_locked(c.as_ptr().cast(), size_of_val(c));
-        Self { a: read(a), b: read(b), c: Matrix { start: c.as_mut_ptr().cast(), is_locked } }
+    /// Of A, B and C at these addresses, with so many bytes from their first to their last element. A context is current.
+    pub fn new([a, b, c]: [*mut u8; 3], bytes: [usize; 3]) -> Self {
+        let matrix = |start: *mut u8, bytes| Matrix { start, is_locked: is_locked(start, bytes) };
+        Self { a: matrix(a, bytes[0]), b: matrix(b, bytes[1]), c: matrix(c, bytes[2]) }
     }
 
     fn matrix(&self, matrix: Buffer) -> Matrix {

@@ -6,13 +6,10 @@ mod host;
 mod issue;
 mod pool;
 mod staging;
+mod streamer;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use gpu::Gpu;
-use host::Host;
 pub use host::Registered;
-use pool::{Pool, no_thread};
+pub use streamer::{StreamedPlan, Streamer};
 
 use super::plan::Plan;
 use crate::cuda::Handle;
@@ -42,8 +39,8 @@ use crate::{Error, Problem, Scalar};
 /// # }
 /// ```
 pub struct StreamedGemm {
-    plan: Plan,
-    gpus: Vec<Gpu>,
+    plan: StreamedPlan,
+    streamer: Streamer,
 }
 
 impl Handle {
@@ -73,28 +70,23 @@ impl StreamedGemm {
     /// # Errors
     /// As of [`Self::new`].
     pub fn with_plan(handles: &[Handle], plan: Plan) -> Result<Self, Error> {
-        if handles.len() != plan.parts().len() || handles.iter().any(|handle| handle.device() != plan.device()) {
-            return Err(Error::NotDistributed { what: "a product over other GPUs than its plan is for" });
-        }
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let copying = (cores / 2 / handles.len()).clamp(1, MOST_COPYING);
-        let gpu = |(handle, part)| Gpu::new(handle, part, Pool::new(copying)?);
-        let gpus = handles.iter().zip(plan.parts()).map(gpu).collect::<Result<_, Error>>()?;
-        Ok(Self { plan, gpus })
+        let mut streamer = Streamer::new(handles)?;
+        let plan = streamer.load(plan)?;
+        streamer.reserve(&plan)?;
+        Ok(Self { plan, streamer })
     }
 
     /// What each GPU does.
     #[must_use]
     pub const fn plan(&self) -> &Plan {
-        &self.plan
+        self.plan.plan()
     }
 
     /// C = alpha\*A\*B + beta\*C, and returns when it is done. Memory that is page-locked as a whole is read and written by the GPUs
     /// themselves, as through [`Registered`]; the rest is copied by the CPU, through page-locked buffers.
     ///
     /// # Errors
-    /// [`Error::Elements`] and [`Error::ShortBuffer`] before anything runs; [`Error::Driver`] where a GPU fails, which ends all of them: C
-    /// is in part computed then.
+    /// As of [`Streamer::run`].
     pub fn run<I: Scalar, O: Scalar>(
         &mut self,
         alpha: f32,
@@ -103,35 +95,25 @@ impl StreamedGemm {
         beta: f32,
         c: &mut [O],
     ) -> Result<(), Error> {
-        self.plan.check_given([I::ELEMENT, O::ELEMENT], [a.len(), b.len(), c.len()])?;
-        // What is asked of an address takes a context.
-        self.gpus.first().map_or(Ok(()), Gpu::bind)?;
-        let (host, has_failed) = (Host::new(a, b, c), AtomicBool::new(false));
-        let Self { plan, gpus } = self;
-        std::thread::scope(|scope| {
-            let mut threads = Vec::with_capacity(gpus.len());
-            for (gpu, part) in gpus.iter_mut().zip(plan.parts()) {
-                let (host, has_failed) = (&host, &has_failed);
-                let run = move || {
-                    // SAFETY: the slices were found long enough, and are borrowed until all threads have ended. Parts share no element of C.
-                    unsafe { gpu.run(part, host, [alpha, beta], has_failed) }
-                };
-                let name = format!("sgemm-gpu-{}", part.gpu());
-                match std::thread::Builder::new().name(name).spawn_scoped(scope, run) {
-                    Ok(thread) => threads.push(thread),
-                    Err(error) => {
-                        has_failed.store(true, Ordering::Relaxed);
-                        return Err(no_thread(error));
-                    }
-                }
-            }
-            let panicked =
-                |_| Err(Error::Driver { what: "multiply on a GPU".into(), code: "its thread panicked".into() });
-            let results: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect();
-            results.into_iter().collect()
-        })
+        self.streamer.run(&mut self.plan, alpha, a, b, beta, c)
+    }
+
+    /// The same on raw pointers: [`Streamer::run_raw`].
+    ///
+    /// # Errors
+    /// As of [`Streamer::run_raw`].
+    ///
+    /// # Safety
+    /// As of [`Streamer::run_raw`].
+    pub unsafe fn run_raw<I: Scalar, O: Scalar>(
+        &mut self,
+        alpha: f32,
+        a: *const I,
+        b: *const I,
+        beta: f32,
+        c: *mut O,
+    ) -> Result<(), Error> {
+        // SAFETY: upheld by the caller.
+        unsafe { self.streamer.run_raw(&mut self.plan, alpha, a, b, beta, c) }
     }
 }
-
-/// Threads that copy between pageable memory and the buffers of one GPU, at most: they are as fast as PCIe.
-const MOST_COPYING: usize = 8;
