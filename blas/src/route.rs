@@ -8,7 +8,7 @@ use crate::call::Call;
 use crate::compute::{self, Limits};
 use crate::next;
 
-/// Billions of operations from which on a GPU is asked: below, the CPU is done before the matrices are there. Not measured yet.
+/// Billions of operations from which on a GPU is asked: below, the CPU is done before the matrices are there (`docs/results/host-pointers`).
 const LEAST_GFLOP: f64 = 2.0;
 
 /// What runs products.

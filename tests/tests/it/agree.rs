@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use report::Report;
+use results::format::significant;
 use results::{Measurement, Peers, Run, SIZES};
 
 /// The table of the ladder in one document: its lines, from the first step on, as texts.
@@ -87,21 +88,21 @@ fn chapters_show_the_figures_of_the_readme() {
 /// What PyTorch reached on the kernels, in the file of records, the chapter and the README.
 #[test]
 fn the_drop_ins_figures_are_those_of_the_file() {
-    let records = read("docs/results/drop-in/2026-11-23-h200.jsonl");
+    let records = read("docs/results/drop-in/2026-11-24-h200.jsonl");
     let records: Vec<serde_json::Value> = records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let tflops = |way: &str, size: u32| {
+    let of = |way: &str, size: u32, figure: &str| {
         let is_it = |row: &&serde_json::Value| {
             row["way"] == way && row["what"] == "torch.mm" && row["shape"] == serde_json::json!([size, size, size])
         };
-        records.iter().find(is_it).expect("it was measured")["tflops"].as_f64().unwrap()
+        records.iter().find(is_it).expect("it was measured")[figure].as_f64().unwrap()
     };
     let chapter = read("docs/src/without-changing-your-program.md");
     for size in [1024, 4096, 8192] {
-        let shown = ["cublas", "fp32-strict", "fp32"].map(|way| format!("{:.1}", tflops(way, size)));
-        let row = format!("| `torch.mm`, {size} cubed, TFLOPS | {} |", shown.join(" | "));
+        let shown = ["cublas", "fp32-strict", "fp32"].map(|way| significant(of(way, size, "ms")));
+        let row = format!("| torch.mm {size} x {size} x {size}, ms | {} |", shown.join(" | "));
         assert!(chapter.contains(&row), "{row}");
     }
-    let [fp32, cublas] = ["fp32", "cublas"].map(|way| tflops(way, 8192));
+    let [fp32, cublas] = ["fp32", "cublas"].map(|way| of(way, 8192, "tflops"));
     let sentence = format!("`torch.mm` at 8192 has {fp32:.0} TFLOPS in `fp32` where cuBLAS has {cublas:.0}.");
     let readme = read("README.md").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(readme.contains(&sentence), "{sentence}");

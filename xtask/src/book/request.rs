@@ -11,8 +11,8 @@ use super::page::Page;
 use super::sass::{self, Mode};
 use super::sources::{PEERS, Sources};
 use super::{
-    accuracy, chosen, counters, drop_in, example, headline, limits, metrics, numbers, picture, result, scale, schema,
-    shapes, step, tile,
+    accuracy, chosen, counters, drop_in, example, headline, host_pointers, limits, metrics, numbers, picture, result,
+    scale, schema, shapes, step, tile,
 };
 use crate::workspace::parse_step;
 
@@ -58,6 +58,8 @@ impl Request<'_> {
             ("accuracy", "") => accuracy::block(sources),
             ("shapes", "") => shapes::block(sources),
             ("drop-in", "") => drop_in::block(),
+            ("host-pointers", "") => host_pointers::block(),
+            ("call-overhead", "") => host_pointers::calls(),
             ("scale", class) => scale::block(class),
             ("figures", "") => Ok(counters::figures()),
             ("metrics", "") => metrics::block(sources),
