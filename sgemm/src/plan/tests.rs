@@ -39,7 +39,7 @@ const COPY_A: Prepass = Prepass {
     only_unaligned: true,
     tile: Extent { rows: 8, cols: 32 },
     threads: 64,
-    cluster: [1; 3],
+    shared_rows: None,
 };
 const COPY_B: Prepass = Prepass { operand: Operand::B, ..COPY_A };
 const TRANSPOSE_A: Prepass = Prepass { kernel: "transpose", transposes: true, only_unaligned: false, ..COPY_A };
@@ -76,7 +76,7 @@ const SPLIT_B: Prepass = Prepass {
     operand: Operand::B,
     transposes: true,
     tile: Extent { rows: u32::MAX, cols: 5 },
-    cluster: [1, 3, 1],
+    shared_rows: Some(16),
     ..SPLIT_A
 };
 const SPLITS: Step = Step { prepasses: &[SPLIT_A, SPLIT_B], maps: Some(Ab::both(PART)), ..PLAIN };
@@ -280,9 +280,9 @@ fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
     let (cut, whole) = (65_535 * 2_u64, 2);
     assert_eq!(
         before.iter().map(|launch| launch.shape.grid).collect::<Vec<_>>(),
-        [[1, 65_535, 1], [1, 65_535, 1], [1, 2, 1], [whole, 3, 1]]
+        [[1, 65_535, 1], [1, 65_535, 1], [1, 2, 1], [whole, 4, 1]]
     );
-    assert_eq!(splits.rewritten(), [(Operand::A, u64::from(m.div_ceil(2))), (Operand::B, 6)]);
+    assert_eq!(splits.rewritten(), [(Operand::A, u64::from(m.div_ceil(2))), (Operand::B, 8)]);
     for (launch, first) in before[..3].iter().zip([0, cut, 2 * cut]) {
         for (name, address) in
             [("source", A + first * 33 * 4), ("target", a + first * row), ("scales", a + a_scales + first * 4)]
@@ -292,7 +292,12 @@ fn what_is_split_is_read_by_maps_and_the_rest_as_it_is() {
         assert_eq!((argument(launch, "columns"), argument(launch, "target_ld")), (Value::U32(33), Value::U32(128)));
     }
     let of_b = &before[3];
-    assert_eq!((before[0].shape.cluster, of_b.shape.cluster), ([1; 3], [1, 3, 1]));
+    assert_eq!((before[0].shape.cluster, of_b.shape.cluster), ([1; 3], [1, 4, 1]));
+    // Blocks for 16 of k each, as many as a power of two, and at most eight.
+    for (k, sharers) in [(1, 1), (16, 1), (17, 2), (64, 4), (65, 8), (128, 8), (100_000, 8)] {
+        let of_b = launches(&plan(&SPLITS, 1, 7, k)).0.pop().unwrap();
+        assert_eq!((of_b.shape.cluster, of_b.shape.grid), ([1, sharers, 1], [2, sharers, 1]), "{k}");
+    }
     for (name, value) in [("rows", 33), ("columns", 7), ("target_ld", 128)] {
         assert_eq!(argument(of_b, name), Value::U32(value), "{name}");
     }
