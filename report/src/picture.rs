@@ -26,7 +26,7 @@ const ZOOM: f32 = 2.0;
 #[derive(Debug, Clone)]
 pub struct Picture {
     /// The stem of its files' names.
-    pub name: &'static str,
+    pub name: String,
     /// What it shows.
     pub title: String,
     /// Where the figures come from.
@@ -122,7 +122,7 @@ impl Picture {
     /// # Errors
     /// [`Error::Png`] where there is no memory for it.
     pub fn png(&self, layout: Layout, theme: Theme) -> Result<Vec<u8>, Error> {
-        let failed = |reason: String| Error::Png { name: self.name, reason };
+        let failed = |reason: String| Error::Png { name: self.name.clone(), reason };
         let theme = if theme == Theme::Auto { Theme::Light } else { theme };
         let tree = parse(&self.svg(layout, theme)).map_err(|error| failed(error.to_string()))?;
         let size = tree.size().to_int_size().scale_by(ZOOM).ok_or_else(|| failed("it is too large".into()))?;

@@ -42,7 +42,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         note += &format!(" Without an interval: {} has no times of single launches.", without.join(", "));
     }
     Ok(Picture {
-        name: NAME,
+        name: NAME.to_owned(),
         title: format!("{title}: speed at {size} over that of {}, %", run_mark(first)),
         source: data.source(),
         note,

@@ -36,7 +36,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     }
     let at = data.size.map(|size| format!(" at {size}")).unwrap_or_default();
     Ok(Picture {
-        name: NAME,
+        name: NAME.to_owned(),
         title: format!("{title}{at}{}", data.how().replace("hatched or dashed", "hollow")),
         source: data.source(),
         note,

@@ -76,7 +76,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         note += &format!(" Counted for another device, and left out: {}.", others.join(", "));
     }
     Ok(Picture {
-        name: NAME,
+        name: NAME.to_owned(),
         title: format!("{title}: TFLOPS at {sizes} by arithmetic intensity (L2){how}"),
         source: format!("{}. {}", data.source(), counted::source(&all)),
         note,

@@ -64,7 +64,7 @@ pub(crate) fn distribution(data: &Data) -> Result<Picture, LeftOut> {
         remarks.collect::<Vec<_>>().join(" ")
     );
     Ok(Picture {
-        name: DISTRIBUTION,
+        name: DISTRIBUTION.to_owned(),
         title,
         source: source(&groups),
         note,
@@ -82,7 +82,7 @@ pub(crate) fn by_size(data: &Data) -> Result<Picture, LeftOut> {
         return Err(missing(BY_SIZE, &title));
     }
     Ok(Picture {
-        name: BY_SIZE,
+        name: BY_SIZE.to_owned(),
         title,
         source: source(&groups),
         note: format!("{NOTE}The table names the {} with the smallest ratios.", ShapeSet::WORST),

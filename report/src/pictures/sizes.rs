@@ -45,7 +45,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         note += "Hollow marks on dotted lines are modelled. ";
     }
     Ok(Picture {
-        name: NAME,
+        name: NAME.to_owned(),
         title: format!("{title}{}", data.how().replace("hatched or dashed", "hollow")),
         source: data.source(),
         note,
