@@ -36,6 +36,7 @@ mod scale;
 mod table;
 mod theme;
 mod timeline;
+mod together;
 
 #[cfg(feature = "png")]
 use std::{

@@ -228,7 +228,9 @@ mod tests {
         };
         let run = line(r#""start_us": 1.5, "end_us": 3"#).unwrap();
         assert_eq!((run.timelines.len(), run.is_empty(), run.timelines[0].end_us()), (1, false, 3.0));
-        for times in [r#""start_us": 3, "end_us": 1"#, r#""start_us": -1, "end_us": 1"#, r#""start_us": -2, "end_us": -1"#] {
+        for times in
+            [r#""start_us": 3, "end_us": 1"#, r#""start_us": -1, "end_us": 1"#, r#""start_us": -2, "end_us": -1"#]
+        {
             assert!(matches!(line(times), Err(Error::Time { line: 1, time_ms, .. }) if time_ms < 0.0), "{times}");
         }
         for times in [r#""start_us": 0, "end_us": 1e999"#, r#""start_us": null, "end_us": 1"#] {

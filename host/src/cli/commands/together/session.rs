@@ -16,7 +16,8 @@ pub fn run(ranks: &mut dyn Ranks, request: &RunRequest, together: &Together) -> 
     for job in jobs(ranks, request, together)? {
         let measured = together::measure(ranks, &job)?;
         let alone = alone(ranks, &job)?;
-        let tasks = if together.timeline.is_some() { gather(ranks, &measured.plans, &measured.spans)? } else { Vec::new() };
+        let tasks =
+            if together.timeline.is_some() { gather(ranks, &measured.plans, &measured.spans)? } else { Vec::new() };
         if !ranks.has_first() {
             // The process that has rank 0 says what is wrong, for all.
             continue;
