@@ -206,6 +206,12 @@ impl View {
         rows.filter_map(|row| row.peak_gflops().zip(row.max_sm_clock_mhz)).next()
     }
 
+    /// A speed in a table: marked where it is modelled and others of the run are measured, since title and columns say the rest.
+    pub(crate) fn speed(&self, row: &Measurement) -> String {
+        let is_mixed = self.run.measurements.iter().any(|other| other.modelled != row.modelled);
+        format!("{}{}", tflops(row.gflops), if row.modelled && is_mixed { " (modelled)" } else { "" })
+    }
+
     /// Whether it has records of steps.
     pub(crate) fn has_steps(&self) -> bool {
         let Run { measurements, counters, accuracy, .. } = &self.run;

@@ -35,7 +35,7 @@ pub(crate) fn page(data: &Data, pictures: &[Picture], missing: &[LeftOut], links
                 main {
                     (failed(data))
                     (headline(data))
-                    @for picture in &pictures { (section(picture, data)) }
+                    @for (i, picture) in pictures.iter().enumerate() { (section(picture, &pictures[..i], data)) }
                     (together::section(data, &timelines))
                     @if !links.steps.is_empty() { (sources(data, links)) }
                     @if !missing.is_empty() { (left_out(missing)) }
@@ -112,12 +112,14 @@ fn short_title(picture: &Picture) -> &str {
     title.split(" at ").next().unwrap_or_default().trim()
 }
 
-fn section(picture: &Picture, data: &Data) -> Markup {
+/// A picture, with where its figures come from, unless the one before it says the same.
+fn section(picture: &Picture, before: &[&Picture], data: &Data) -> Markup {
+    let is_said = before.last().is_some_and(|other| other.source == picture.source);
     html! {
         section id=(picture.name) class={ "picture " (picture.name) } {
             h2 { (picture.title) }
             @if !picture.note.is_empty() { p.note { (picture.note) } }
-            p.note { (picture.source) "." }
+            @if !(is_said || picture.source.is_empty()) { p.note { (picture.source) "." } }
             @if let Some(controls) = &picture.controls { (controls) }
             figure { (picture.inline()) }
             @if picture.name == "ladder" { (ladder_tables(picture, data)) } @else { (picture.details()) }

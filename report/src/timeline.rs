@@ -42,13 +42,13 @@ pub(crate) fn all(data: &Data) -> Vec<Picture> {
 
 fn picture(record: &Timeline, name: String) -> Picture {
     let Timeline { device, modelled, class, m, n, k, gpus, scheme, iterations, .. } = record;
-    let origin = if *modelled {
-        format!("Times modelled for {device} with NVLink")
+    let (how, origin) = if *modelled {
+        (" (modelled)", format!("For {device} with NVLink"))
     } else {
-        format!("{device}; the last of {iterations} timed runs, from its beginning on each rank")
+        ("", format!("{device}; the last of {iterations} timed runs, from its beginning on each rank"))
     };
     Picture {
-        title: format!("m = {m}, n = {n}, k = {k} in {class} over {gpus} GPUs"),
+        title: format!("m = {m}, n = {n}, k = {k} in {class} over {gpus} GPUs{how}"),
         source: format!("{origin}; {scheme}"),
         note: "What each rank does over time, in one line for each of its queues.".to_owned(),
         table: table(record),
@@ -64,9 +64,7 @@ fn draw(record: &Timeline, name: &str, layout: Layout) -> Drawing {
     let mut canvas = Canvas::new(name, layout);
     let look = Type { size: layout.font() - 1.0, class: "f-ink" };
     let kinds = TaskKind::ALL.into_iter().filter(|kind| record.tasks().any(|task| task.kind == *kind));
-    let suffix = if *modelled { ", modelled" } else { "" };
-    let items: Vec<_> =
-        kinds.map(|kind| (Swatch::Bar(colour(kind), *modelled), format!("{}{suffix}", kind.plural()))).collect();
+    let items: Vec<_> = kinds.map(|kind| (Swatch::Bar(colour(kind), *modelled), kind.plural().to_owned())).collect();
     let top = legend::draw(&mut canvas, 0.0, &items) + 8.0;
     let label = |lane: &Lane| look.fit(&lane_name(lane), layout.pick(300.0, 150.0));
     let names = lanes.iter().map(|lane| look.width(&label(lane))).fold(0.0, f64::max);
