@@ -28,6 +28,8 @@ pub(crate) struct View {
     pub(crate) run: Run,
     /// Rows that are not shown.
     pub(crate) failed: Vec<Measurement>,
+    /// Those of several GPUs.
+    pub(crate) failed_together: Vec<Measurement>,
 }
 
 /// A step or a baseline in one arithmetic.
@@ -127,12 +129,12 @@ impl<'a> Data<'a> {
         self.views.iter().enumerate().filter(|(_, view)| !view.run.measurements.is_empty())
     }
 
-    /// Whether any figure that is shown comes out of a model.
+    /// Whether any figure of the steps comes out of a model.
     pub(crate) fn has_modelled(&self) -> bool {
         self.views.iter().any(|view| view.run.measurements.iter().any(|row| row.modelled))
     }
 
-    /// Whether any figure that is shown was measured.
+    /// Whether any figure of the steps was measured.
     pub(crate) fn has_measured(&self) -> bool {
         self.views.iter().any(|view| view.run.measurements.iter().any(|row| !row.modelled))
     }
@@ -176,9 +178,12 @@ impl<'a> Data<'a> {
 
 impl View {
     fn new(run: &Run, label: String) -> Self {
-        let (verified, failed) =
-            run.measurements.iter().cloned().partition(|row| is_shown(row) && row.gflops.is_finite());
-        Self { label, run: Run { measurements: verified, ..run.clone() }, failed }
+        let split = |rows: &[Measurement]| -> (Vec<_>, Vec<_>) {
+            rows.iter().cloned().partition(|row| is_shown(row) && row.gflops.is_finite())
+        };
+        let ((measurements, failed), (distributed, failed_together)) =
+            (split(&run.measurements), split(&run.distributed));
+        Self { label, run: Run { measurements, distributed, ..run.clone() }, failed, failed_together }
     }
 
     pub(crate) fn row(&self, entry: &Entry, size: u32) -> Option<&Measurement> {
@@ -201,10 +206,28 @@ impl View {
         rows.filter_map(|row| row.peak_gflops().zip(row.max_sm_clock_mhz)).next()
     }
 
+    /// A speed in a table: marked where it is modelled and others of the run are measured, since title and columns say the rest.
+    pub(crate) fn speed(&self, row: &Measurement) -> String {
+        let is_mixed = self.run.measurements.iter().any(|other| other.modelled != row.modelled);
+        format!("{}{}", tflops(row.gflops), if row.modelled && is_mixed { " (modelled)" } else { "" })
+    }
+
     /// Whether it has records of steps.
     pub(crate) fn has_steps(&self) -> bool {
         let Run { measurements, counters, accuracy, .. } = &self.run;
         !(measurements.is_empty() && self.failed.is_empty() && counters.is_empty() && accuracy.is_empty())
+    }
+
+    /// Whether it has records of several GPUs.
+    pub(crate) fn has_together(&self) -> bool {
+        !(self.run.distributed.is_empty() && self.failed_together.is_empty() && self.run.timelines.is_empty())
+    }
+
+    /// Whether times of each kind of record that has them are modelled, of one, of several GPUs, and of timelines.
+    pub(crate) fn are_modelled(&self) -> impl Iterator<Item = bool> {
+        let rows = self.run.measurements.iter().chain(&self.run.distributed).map(|row| row.modelled);
+        rows.chain(self.run.timelines.iter().map(|timeline| timeline.modelled))
+            .chain(self.run.shapes.iter().map(|_| false))
     }
 
     /// Baselines that are beyond their error bound: they are shown, and marked.

@@ -2,11 +2,146 @@
 
 use std::collections::BTreeSet;
 
-use results::Run;
 use results::format::trimmed;
+use results::{Accuracy, Counters, Measurement, Run, ShapeTiming, Timeline};
 
 use crate::data::{Data, View, run_mark};
 use crate::table::Table;
+
+/// What a record says of where it comes from. What it does not say is not there, or empty.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origin<'a> {
+    pub(crate) device: &'a str,
+    counted_for: Option<&'a str>,
+    pub(crate) modelled: bool,
+    compute_capability: &'a str,
+    sm_count: Option<u32>,
+    driver: &'a str,
+    cuda: &'a str,
+    pub(crate) cublas: Option<&'a str>,
+    cublas_math: Option<&'a str>,
+    sm_clock_mhz: Option<u32>,
+    max_sm_clock_mhz: Option<u32>,
+    memory_clock_mhz: Option<u32>,
+    power_w: Option<f64>,
+    temperature_c: Option<u32>,
+    l2: &'a str,
+    graphs: Option<bool>,
+    pub(crate) date: &'a str,
+    pub(crate) commit: &'a str,
+    toolchain: Option<&'a str>,
+    schema: u32,
+}
+
+impl<'a> From<&'a Measurement> for Origin<'a> {
+    fn from(row: &'a Measurement) -> Self {
+        Self {
+            device: &row.device,
+            counted_for: None,
+            modelled: row.modelled,
+            compute_capability: &row.compute_capability,
+            sm_count: row.sm_count,
+            driver: &row.driver,
+            cuda: &row.cuda,
+            cublas: row.cublas.as_deref(),
+            cublas_math: row.cublas_math.as_deref(),
+            sm_clock_mhz: row.sm_clock_mhz,
+            max_sm_clock_mhz: row.max_sm_clock_mhz,
+            memory_clock_mhz: row.memory_clock_mhz,
+            power_w: row.power_w,
+            temperature_c: row.temperature_c,
+            l2: &row.l2,
+            graphs: Some(row.graphs),
+            date: &row.date,
+            commit: &row.commit,
+            toolchain: row.toolchain.as_deref(),
+            schema: row.schema,
+        }
+    }
+}
+
+impl<'a> From<&'a ShapeTiming> for Origin<'a> {
+    fn from(row: &'a ShapeTiming) -> Self {
+        Self {
+            device: &row.device,
+            compute_capability: &row.compute_capability,
+            sm_count: Some(row.sm_count),
+            driver: &row.driver,
+            cuda: &row.cuda,
+            cublas: row.cublas.as_deref(),
+            cublas_math: Some(&row.cublas_math),
+            sm_clock_mhz: row.sm_clock_mhz,
+            max_sm_clock_mhz: Some(row.max_sm_clock_mhz),
+            power_w: row.power_w,
+            l2: &row.l2,
+            graphs: Some(true),
+            date: &row.date,
+            commit: &row.commit,
+            toolchain: row.toolchain.as_deref(),
+            schema: row.schema,
+            ..Self::default()
+        }
+    }
+}
+
+impl<'a> From<&'a Accuracy> for Origin<'a> {
+    fn from(row: &'a Accuracy) -> Self {
+        Self {
+            device: &row.device,
+            compute_capability: &row.compute_capability,
+            driver: &row.driver,
+            cuda: &row.cuda,
+            cublas: row.cublas.as_deref(),
+            date: &row.date,
+            commit: &row.commit,
+            toolchain: row.toolchain.as_deref(),
+            schema: row.schema,
+            ..Self::default()
+        }
+    }
+}
+
+impl<'a> From<&'a Counters> for Origin<'a> {
+    fn from(row: &'a Counters) -> Self {
+        Self {
+            counted_for: Some(&row.device),
+            date: &row.date,
+            commit: &row.commit,
+            toolchain: row.toolchain.as_deref(),
+            schema: row.schema,
+            ..Self::default()
+        }
+    }
+}
+
+impl<'a> From<&'a Timeline> for Origin<'a> {
+    fn from(row: &'a Timeline) -> Self {
+        Self {
+            device: &row.device,
+            modelled: row.modelled,
+            date: &row.date,
+            commit: &row.commit,
+            schema: row.schema,
+            ..Self::default()
+        }
+    }
+}
+
+impl<'a> Origin<'a> {
+    /// Of the first record that has times.
+    pub(crate) fn first(run: &'a Run) -> Option<Self> {
+        let rows = run.measurements.iter().map(Self::from).chain(run.shapes.iter().map(Self::from));
+        rows.chain(run.distributed.iter().map(Self::from)).chain(run.timelines.iter().map(Self::from)).next()
+    }
+
+    /// Of all records, those that failed among them.
+    fn all(view: &'a View) -> Vec<Self> {
+        let Run { measurements, distributed, accuracy, counters, shapes, timelines, .. } = &view.run;
+        let rows = [measurements, distributed, &view.failed, &view.failed_together].into_iter().flatten();
+        let rows = rows.map(Self::from).chain(accuracy.iter().map(Self::from)).chain(counters.iter().map(Self::from));
+        rows.chain(shapes.iter().map(Self::from)).chain(timelines.iter().map(Self::from)).collect()
+    }
+}
 
 /// The table of all runs.
 pub(crate) fn table(data: &Data) -> Table {
@@ -26,142 +161,42 @@ pub(crate) fn table(data: &Data) -> Table {
 }
 
 fn facts(view: &View) -> Vec<(&'static str, String)> {
-    let rows = Rows(&view.run, &view.failed);
-    let clock = |values: Vec<f64>| range(values, "MHz");
+    let all = Origin::all(view);
+    let texts = |of: fn(&Origin) -> Option<String>| {
+        let different: BTreeSet<String> = all.iter().filter_map(of).filter(|text| !text.is_empty()).collect();
+        different.into_iter().collect::<Vec<_>>().join("; ")
+    };
+    let numbers = |of: fn(&Origin) -> Option<f64>, unit| range(all.iter().filter_map(of).collect(), unit);
     vec![
         ("File", view.run.name.clone()),
-        (
-            "Device",
-            rows.texts(|r| Some(r.device.clone()), |a| Some(a.device.clone()), |_| None, |s| Some(s.device.clone())),
-        ),
-        ("Counted for", rows.texts(|_| None, |_| None, |c| Some(c.device.clone()), |_| None)),
+        ("Device", texts(|of| Some(of.device.into()))),
+        ("Counted for", texts(|of| of.counted_for.map(Into::into))),
         ("Times", how(view)),
-        (
-            "Compute capability",
-            rows.texts(
-                |r| Some(r.compute_capability.clone()),
-                |a| Some(a.compute_capability.clone()),
-                |_| None,
-                |s| Some(s.compute_capability.clone()),
-            ),
-        ),
-        (
-            "SMs",
-            rows.texts(
-                |r| r.sm_count.map(|count| count.to_string()),
-                |_| None,
-                |_| None,
-                |s| Some(s.sm_count.to_string()),
-            ),
-        ),
-        (
-            "Driver",
-            rows.texts(|r| Some(r.driver.clone()), |a| Some(a.driver.clone()), |_| None, |s| Some(s.driver.clone())),
-        ),
-        ("CUDA", rows.texts(|r| Some(r.cuda.clone()), |a| Some(a.cuda.clone()), |_| None, |s| Some(s.cuda.clone()))),
-        ("cuBLAS", rows.texts(|r| r.cublas.clone(), |a| a.cublas.clone(), |_| None, |s| s.cublas.clone())),
-        ("cuBLAS math", rows.texts(|r| r.cublas_math.clone(), |_| None, |_| None, |s| Some(s.cublas_math.clone()))),
-        ("SM clock", clock(rows.numbers(|r| r.sm_clock_mhz.map(f64::from), |s| s.sm_clock_mhz.map(f64::from)))),
-        (
-            "Highest SM clock",
-            clock(rows.numbers(|r| r.max_sm_clock_mhz.map(f64::from), |s| Some(s.max_sm_clock_mhz.into()))),
-        ),
-        ("Memory clock", clock(rows.numbers(|r| r.memory_clock_mhz.map(f64::from), |_| None))),
-        ("Power", range(rows.numbers(|r| r.power_w, |s| s.power_w), "W")),
-        ("Temperature", range(rows.numbers(|r| r.temperature_c.map(f64::from), |_| None), "°C")),
-        ("L2 cache", rows.texts(|r| Some(r.l2.clone()), |_| None, |_| None, |s| Some(s.l2.clone()))),
-        (
-            "CUDA graphs",
-            rows.texts(
-                |r| Some(if r.graphs { "yes" } else { "no" }.into()),
-                |_| None,
-                |_| None,
-                |_| Some("yes".into()),
-            ),
-        ),
-        (
-            "Date (UTC)",
-            dates(rows.all(
-                |r| Some(r.date.clone()),
-                |a| Some(a.date.clone()),
-                |c| Some(c.date.clone()),
-                |s| Some(s.date.clone()),
-            )),
-        ),
-        (
-            "Commit",
-            rows.texts(
-                |r| Some(r.commit.clone()),
-                |a| Some(a.commit.clone()),
-                |c| Some(c.commit.clone()),
-                |s| Some(s.commit.clone()),
-            ),
-        ),
-        (
-            "Toolchain",
-            rows.texts(
-                |r| r.toolchain.clone(),
-                |a| a.toolchain.clone(),
-                |c| c.toolchain.clone(),
-                |s| s.toolchain.clone(),
-            ),
-        ),
-        ("Records", records(&view.run, view.failed.len())),
-        (
-            "Schema",
-            rows.texts(
-                |r| Some(r.schema.to_string()),
-                |a| Some(a.schema.to_string()),
-                |c| Some(c.schema.to_string()),
-                |s| Some(s.schema.to_string()),
-            ),
-        ),
+        ("Compute capability", texts(|of| Some(of.compute_capability.into()))),
+        ("SMs", texts(|of| of.sm_count.map(|count| count.to_string()))),
+        ("Driver", texts(|of| Some(of.driver.into()))),
+        ("CUDA", texts(|of| Some(of.cuda.into()))),
+        ("cuBLAS", texts(|of| of.cublas.map(Into::into))),
+        ("cuBLAS math", texts(|of| of.cublas_math.map(Into::into))),
+        ("SM clock", numbers(|of| of.sm_clock_mhz.map(f64::from), "MHz")),
+        ("Highest SM clock", numbers(|of| of.max_sm_clock_mhz.map(f64::from), "MHz")),
+        ("Memory clock", numbers(|of| of.memory_clock_mhz.map(f64::from), "MHz")),
+        ("Power", numbers(|of| of.power_w, "W")),
+        ("Temperature", numbers(|of| of.temperature_c.map(f64::from), "°C")),
+        ("L2 cache", texts(|of| Some(of.l2.into()))),
+        ("CUDA graphs", texts(|of| of.graphs.map(|graphs| if graphs { "yes" } else { "no" }.into()))),
+        ("Date (UTC)", dates(&all)),
+        ("Commit", texts(|of| Some(of.commit.into()))),
+        ("Toolchain", texts(|of| of.toolchain.map(Into::into))),
+        ("Records", records(view)),
+        ("Schema", texts(|of| Some(of.schema.to_string()))),
     ]
 }
 
-/// The records of a run, those that failed among them.
-struct Rows<'a>(&'a Run, &'a [results::Measurement]);
-
-impl Rows<'_> {
-    fn all(
-        &self,
-        measurement: impl Fn(&results::Measurement) -> Option<String>,
-        accuracy: impl Fn(&results::Accuracy) -> Option<String>,
-        counters: impl Fn(&results::Counters) -> Option<String>,
-        shape: impl Fn(&results::ShapeTiming) -> Option<String>,
-    ) -> BTreeSet<String> {
-        let measured = self.0.measurements.iter().chain(self.1).filter_map(measurement);
-        let others = self.0.accuracy.iter().filter_map(accuracy).chain(self.0.counters.iter().filter_map(counters));
-        let others = others.chain(self.0.shapes.iter().filter_map(shape));
-        measured.chain(others).filter(|text| !text.is_empty()).collect()
-    }
-
-    /// All different texts, one after another.
-    fn texts(
-        &self,
-        measurement: impl Fn(&results::Measurement) -> Option<String>,
-        accuracy: impl Fn(&results::Accuracy) -> Option<String>,
-        counters: impl Fn(&results::Counters) -> Option<String>,
-        shape: impl Fn(&results::ShapeTiming) -> Option<String>,
-    ) -> String {
-        self.all(measurement, accuracy, counters, shape).into_iter().collect::<Vec<_>>().join("; ")
-    }
-
-    fn numbers(
-        &self,
-        measurement: impl Fn(&results::Measurement) -> Option<f64>,
-        shape: impl Fn(&results::ShapeTiming) -> Option<f64>,
-    ) -> Vec<f64> {
-        let measured = self.0.measurements.iter().chain(self.1).filter_map(measurement);
-        measured.chain(self.0.shapes.iter().filter_map(shape)).collect()
-    }
-}
-
 fn how(view: &View) -> String {
-    let rows = &view.run.measurements;
-    let modelled = rows.iter().filter(|row| row.modelled).count();
-    match (rows.len(), modelled) {
-        (0, _) if view.run.shapes.is_empty() => String::new(),
+    let modelled = view.are_modelled().filter(|modelled| *modelled).count();
+    match (view.are_modelled().count(), modelled) {
+        (0, _) => String::new(),
         (_, 0) => "measured".into(),
         (all, modelled) if all == modelled => "modelled by the emulator, not measured".into(),
         _ => "measured, but for those labelled modelled".into(),
@@ -181,18 +216,22 @@ fn range(values: Vec<f64>, unit: &str) -> String {
 }
 
 /// The first and the last.
-fn dates(all: BTreeSet<String>) -> String {
-    let minutes = |date: &String| date.get(..16).unwrap_or(date).replace('T', " ");
-    match (all.first().map(minutes), all.last().map(minutes)) {
+fn dates(all: &[Origin]) -> String {
+    let minutes = |date: &str| date.get(..16).unwrap_or(date).replace('T', " ");
+    let dates = || all.iter().map(|of| of.date).filter(|date| !date.is_empty());
+    match (dates().min().map(minutes), dates().max().map(minutes)) {
         (Some(first), Some(last)) if first != last => format!("{first} to {last}"),
         (Some(first), _) => first,
         _ => String::new(),
     }
 }
 
-fn records(run: &Run, failed: usize) -> String {
+fn records(view: &View) -> String {
+    let run = &view.run;
     let parts = [
-        (run.measurements.len() + failed, "measurements"),
+        (run.measurements.len() + view.failed.len(), "measurements"),
+        (run.distributed.len() + view.failed_together.len(), "of several GPUs"),
+        (run.timelines.len(), "of timelines"),
         (run.counters.len(), "of counters"),
         (run.accuracy.len(), "of accuracy"),
         (run.shapes.len(), "of shapes"),

@@ -11,5 +11,5 @@ pub enum Error {
     #[error("cannot write {path}: {source}")]
     Write { path: PathBuf, source: std::io::Error },
     #[error("the picture {name} cannot be drawn as PNG: {reason}")]
-    Png { name: &'static str, reason: String },
+    Png { name: String, reason: String },
 }

@@ -5,10 +5,11 @@ use results::Measurement;
 use results::format::{error, percent, tflops, times};
 
 use crate::data::{Data, View};
+use crate::together;
 
 /// The fastest step in fp32, and in any arithmetic, of the first run.
 pub(crate) fn headline(data: &Data) -> Markup {
-    let Some(((_, view), size)) = data.measured().next().zip(data.size) else { return html! {} };
+    let Some(((_, view), size)) = data.measured().next().zip(data.size) else { return together::headline(data) };
     let fastest = |is_it: fn(&Measurement) -> bool| {
         let rows = view.run.measurements.iter().filter(|row| !row.is_baseline() && row.size() == Some(size));
         rows.filter(|row| is_it(row)).max_by(|a, b| a.gflops.total_cmp(&b.gflops))

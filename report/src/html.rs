@@ -5,17 +5,19 @@ use results::Measurement;
 use results::format::error;
 
 use crate::data::{Data, View, run_mark};
+use crate::environment::Origin;
 use crate::headline::headline;
 use crate::links::Links;
 use crate::picture::{LeftOut, Picture};
 use crate::table::Table;
-use crate::{environment, theme};
+use crate::{environment, theme, together};
 
 const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");
 
 pub(crate) fn page(data: &Data, pictures: &[Picture], missing: &[LeftOut], links: &Links) -> String {
     let title = title(data);
+    let (timelines, pictures): (Vec<_>, Vec<_>) = pictures.iter().partition(|picture| picture.is_timeline());
     let style = format!("{}{}{STYLE}", theme::variables(), theme::page_rules());
     html! {
         (DOCTYPE)
@@ -29,11 +31,12 @@ pub(crate) fn page(data: &Data, pictures: &[Picture], missing: &[LeftOut], links
                 style { (PreEscaped(style)) }
             }
             body {
-                (header(data, pictures, &title, !links.steps.is_empty()))
+                (header(data, &pictures, &title, !links.steps.is_empty()))
                 main {
                     (failed(data))
                     (headline(data))
-                    @for picture in pictures { (section(picture, data)) }
+                    @for (i, picture) in pictures.iter().enumerate() { (section(picture, &pictures[..i], data)) }
+                    (together::section(data, &timelines))
                     @if !links.steps.is_empty() { (sources(data, links)) }
                     @if !missing.is_empty() { (left_out(missing)) }
                     (environment(data))
@@ -55,16 +58,14 @@ pub(crate) fn page(data: &Data, pictures: &[Picture], missing: &[LeftOut], links
 }
 
 fn title<'a>(data: &'a Data) -> String {
-    let of_shapes = |view: &'a View| view.run.shapes.first().map(|row| row.device.as_str());
-    let device =
-        |view: &'a View| view.run.measurements.first().map(|row| row.device.as_str()).or_else(|| of_shapes(view));
-    let devices = data.views.iter().filter_map(device);
+    let devices = data.views.iter().filter_map(|view: &'a View| Origin::first(&view.run)).map(|origin| origin.device);
     let mut devices: Vec<_> = devices.collect();
     devices.dedup();
     if devices.is_empty() { "SGEMM in Rust".into() } else { format!("SGEMM in Rust on {}", devices.join(" and ")) }
 }
 
-fn header(data: &Data, pictures: &[Picture], title: &str, has_sources: bool) -> Markup {
+fn header(data: &Data, pictures: &[&Picture], title: &str, has_sources: bool) -> Markup {
+    let are_modelled = || data.views.iter().flat_map(View::are_modelled);
     html! {
         header {
             div.bar {
@@ -72,15 +73,16 @@ fn header(data: &Data, pictures: &[Picture], title: &str, has_sources: bool) -> 
                 button #theme type="button" aria-label="Light or dark" title="Light or dark" { span aria-hidden="true" { "◐" } }
             }
             @for (i, view) in data.views.iter().enumerate() { (byline(data, i, view)) }
-            @if data.has_modelled() {
+            @if are_modelled().any(|modelled| modelled) {
                 p.modelled {
                     b { "Modelled. " }
-                    @if data.has_measured() { "Hatched bars, hollow points and dotted lines" } @else { "All times in this report" }
+                    @if are_modelled().any(|modelled| !modelled) { "Hatched bars, hollow points and dotted lines" } @else { "All times in this report" }
                     " are modelled by the emulator, and were not measured."
                 }
             }
             nav aria-label="Pictures" {
                 @for picture in pictures { a href={ "#" (picture.name) } { (short_title(picture)) } " " }
+                @if data.views.iter().any(View::has_together) { a href="#several-gpus" { "Several GPUs" } " " }
                 @if has_sources { a href="#sources" { "Sources" } " " }
                 a href="#environment" { "Environment" }
             }
@@ -89,21 +91,16 @@ fn header(data: &Data, pictures: &[Picture], title: &str, has_sources: bool) -> 
 }
 
 fn byline(data: &Data, i: usize, view: &View) -> Markup {
-    let rows = &view.run.measurements;
-    let first = rows.first();
-    let date = rows.iter().map(|row| row.date.as_str()).max().unwrap_or_default();
+    let of_steps = view.run.measurements.iter().map(|row| row.date.as_str()).max();
     html! {
         p.byline {
             @if data.views.len() > 1 { b { (run_mark(i)) ": " (view.label) } " · " }
-            @if let Some(row) = first {
-                (row.device) " · " (if row.modelled { "modelled" } else { "measured" }) (if data.is_reference(view) { " reference" } else { "" }) " "
+            @if let Some(origin) = Origin::first(&view.run) {
+                @let date = of_steps.unwrap_or(origin.date);
+                (origin.device) " · " (if origin.modelled { "modelled" } else { "measured" }) (if data.is_reference(view) { " reference" } else { "" }) " "
                 time datetime=(date) { (date.get(..16).unwrap_or(date).replace('T', " ")) " UTC" }
-                " · commit " code { (row.commit) }
-                @if let Some(cublas) = &row.cublas { " · cuBLAS " (cublas) }
-            } @else if let Some(row) = view.run.shapes.first() {
-                (row.device) " · measured " time datetime=(row.date) { (row.date.get(..16).unwrap_or(&row.date).replace('T', " ")) " UTC" }
-                " · commit " code { (row.commit) }
-                @if let Some(cublas) = &row.cublas { " · cuBLAS " (cublas) }
+                " · commit " code { (origin.commit) }
+                @if let Some(cublas) = origin.cublas { " · cuBLAS " (cublas) }
             } @else { "no measurements" }
         }
     }
@@ -115,17 +112,17 @@ fn short_title(picture: &Picture) -> &str {
     title.split(" at ").next().unwrap_or_default().trim()
 }
 
-fn section(picture: &Picture, data: &Data) -> Markup {
+/// A picture, with where its figures come from, unless the one before it says the same.
+fn section(picture: &Picture, before: &[&Picture], data: &Data) -> Markup {
+    let is_said = before.last().is_some_and(|other| other.source == picture.source);
     html! {
         section id=(picture.name) class={ "picture " (picture.name) } {
             h2 { (picture.title) }
             @if !picture.note.is_empty() { p.note { (picture.note) } }
-            p.note { (picture.source) "." }
+            @if !(is_said || picture.source.is_empty()) { p.note { (picture.source) "." } }
             @if let Some(controls) = &picture.controls { (controls) }
             figure { (picture.inline()) }
-            @if picture.name == "ladder" { (ladder_tables(picture, data)) } @else {
-                details { summary { "As a table" } (picture.table.html(&picture.title)) }
-            }
+            @if picture.name == "ladder" { (ladder_tables(picture, data)) } @else { (picture.details()) }
         }
     }
 }
@@ -195,8 +192,9 @@ fn environment(data: &Data) -> Markup {
 }
 
 /// Rows whose results are wrong: nothing else says how fast they were.
-fn failed(data: &Data) -> Markup {
-    let rows = || data.views.iter().flat_map(|view| view.failed.iter().map(move |row| (view, row)));
+fn failed<'a>(data: &'a Data) -> Markup {
+    let of = |view: &'a View| view.failed.iter().chain(&view.failed_together).map(move |row| (view, row));
+    let rows = || data.views.iter().flat_map(of);
     html! {
         @if data.views.iter().any(|view| view.failed_baselines().next().is_some()) {
             section #failed-baselines {
@@ -218,6 +216,7 @@ fn failed(data: &Data) -> Markup {
 fn failure(data: &Data, view: &View, row: &Measurement) -> Markup {
     html! {
         li { b { (row.kernel) } " (" (row.precision) ") at " (row.m) " x " (row.n) " x " (row.k)
+            @if let Some(gpus) = row.gpus { " over " (gpus) " GPUs" }
             @if !data.is_single() { ", " (view.label) }
             ": " @if row.rel_error.is_finite() { "error " (error(row.rel_error)) } @else { "its error is not finite" } }
     }

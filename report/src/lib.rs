@@ -36,6 +36,7 @@ mod scale;
 mod table;
 mod theme;
 mod timeline;
+mod together;
 
 #[cfg(feature = "png")]
 use std::{
@@ -50,7 +51,7 @@ pub use picture::{LeftOut, Picture};
 use results::{Peers, Run};
 pub use table::Table;
 pub use theme::Theme;
-pub use timeline::{Lane, TaskKind, TimedTask, timeline};
+pub use timeline::timeline;
 
 use crate::data::Data;
 
@@ -75,6 +76,7 @@ impl<'a> Report<'a> {
                 Err(reason) => left_out.push(reason),
             }
         }
+        pictures.extend(timeline::all(&data));
         Self { data, pictures, left_out, links: Links::default() }
     }
 

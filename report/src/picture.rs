@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::font;
 use crate::table::Table;
 use crate::theme::Theme;
+use crate::timeline;
 
 /// Pixels around a picture that stands alone.
 const MARGIN: f64 = 20.0;
@@ -26,7 +27,7 @@ const ZOOM: f32 = 2.0;
 #[derive(Debug, Clone)]
 pub struct Picture {
     /// The stem of its files' names.
-    pub name: &'static str,
+    pub name: String,
     /// What it shows.
     pub title: String,
     /// Where the figures come from.
@@ -102,6 +103,16 @@ impl Picture {
         }
     }
 
+    /// Its table, for a page that shows the picture.
+    pub(crate) fn details(&self) -> Markup {
+        html! { details { summary { "As a table" } (self.table.html(&self.title)) } }
+    }
+
+    /// Whether it shows what GPUs did over time.
+    pub(crate) fn is_timeline(&self) -> bool {
+        self.name.starts_with(timeline::NAME)
+    }
+
     fn both(&self, [wide, narrow]: &[Drawing; 2]) -> Markup {
         html! {
             (self.one(wide, Layout::Wide))
@@ -122,7 +133,7 @@ impl Picture {
     /// # Errors
     /// [`Error::Png`] where there is no memory for it.
     pub fn png(&self, layout: Layout, theme: Theme) -> Result<Vec<u8>, Error> {
-        let failed = |reason: String| Error::Png { name: self.name, reason };
+        let failed = |reason: String| Error::Png { name: self.name.clone(), reason };
         let theme = if theme == Theme::Auto { Theme::Light } else { theme };
         let tree = parse(&self.svg(layout, theme)).map_err(|error| failed(error.to_string()))?;
         let size = tree.size().to_int_size().scale_by(ZOOM).ok_or_else(|| failed("it is too large".into()))?;

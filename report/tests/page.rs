@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use report::{Layout, Links, Report, Theme};
 use results::Run;
 use resvg::usvg::roxmltree;
@@ -72,6 +74,8 @@ fn two_runs_have_deltas_and_intervals_where_there_are_samples() {
     let ends: Vec<f64> =
         compared[6].split(" to ").map(|end| end.trim_start_matches('+').replace(' ', "").parse().unwrap()).collect();
     assert!(compared[5] == "+100.0" && ends[0] < 100.0 && ends[1] > 100.0 && ends[1] - ends[0] < 5.0, "{compared:?}");
+    let title = picture(&[with(1.0), with(0.5)], "comparison").title;
+    assert!(title.starts_with("Comparison with A at 4096: 2.00 x as fast (geometric mean over "), "{title}");
     let runs = [measured(), measured()];
     assert_eq!(line(&runs)[5..], ["+0.0", "-"]);
     assert!(picture(&runs, "comparison").note.contains("Without an interval: A, B"));
@@ -98,6 +102,42 @@ fn the_page_leads_to_chapters_sources_and_data() {
         assert!(html.contains(&format!("href=\"{address}\"")), "{address}");
     }
     assert!(!Report::new(&[measured()], &peers()).html().contains("id=\"sources\""));
+}
+
+#[test]
+fn what_pictures_have_in_common_is_said_once() {
+    let html = Report::new(&[modelled()], &peers()).html();
+    let body = &html[html.find("<body").unwrap()..];
+    // Of each picture's table, no row repeats what its title says.
+    assert!(!body.contains("(modelled)</td>") && !body.contains("modelled at "), "a row repeats it");
+    let source = picture(&[modelled()], "ladder").source;
+    assert_eq!(body.matches(&format!("<p class=\"note\">{source}.</p>")).count(), 1);
+    // Of a run that has both, rows say which.
+    let mut mixed = measured();
+    mixed.measurements.iter_mut().filter(|row| row.step() == "naive").for_each(|row| row.modelled = true);
+    let table = picture(&[mixed], "sizes").table;
+    let line = |name: &str| table.lines.iter().find(|line| line[0] == name).unwrap().concat();
+    assert!(line("naive").contains("(modelled)") && !line("coalesced").contains("(modelled)"));
+}
+
+/// Of shapes, a set's points have the colour of its line, and of no other.
+#[test]
+fn a_set_of_shapes_has_one_colour_in_both_pictures() {
+    let run = Run::read(&common::docs("../../results/tests/shapes.jsonl")).unwrap();
+    let svg = |name| picture(std::slice::from_ref(&run), name).svg(Layout::Wide, Theme::Light);
+    // Of each mark, the class of its set and its colour.
+    let colours = |svg: &str| -> BTreeSet<(&str, String)> {
+        let document = roxmltree::Document::parse(svg).unwrap();
+        let of = |mark: roxmltree::Node| {
+            let title = mark.children().find_map(|node| node.text())?;
+            let class = ["fp32-strict", "f16"].into_iter().find(|class| title.contains(class))?;
+            let shape = mark.children().find_map(|node| node.attribute("class"))?;
+            Some((class, shape.split(' ').find(|class| class.starts_with("f-c"))?.to_owned()))
+        };
+        document.descendants().filter(|node| node.attribute("class") == Some("mark")).filter_map(of).collect()
+    };
+    let of_lines = colours(&svg("shapes"));
+    assert_eq!((of_lines.len(), &of_lines), (2, &colours(&svg("shapes-by-size"))));
 }
 
 /// The names of points stand in the roofline, and none in its legend twice.

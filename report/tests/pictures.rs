@@ -86,13 +86,15 @@ fn no_text_lies_on_another_or_outside() {
     let mut other = shapes();
     other.name = long.name.clone();
     other.shapes.iter_mut().for_each(|row| (row.ratio, row.k) = (row.ratio * 1e-3, row.k * 16));
-    let cases: [&[Run]; 6] = [
+    let timelines = Run::read(&docs("scale/timeline-modelled.jsonl")).unwrap();
+    let cases: [&[Run]; 7] = [
         &[measured()],
         &[modelled()],
         &[long, modelled(), accuracy()],
         &[accuracy()],
         &[shapes()],
         &[shapes(), measured(), other],
+        &[timelines],
     ];
     let peers = peers();
     for (name, svg) in cases.iter().flat_map(|runs| all(&Report::new(runs, &peers))) {
@@ -214,7 +216,7 @@ fn shapes_are_drawn_and_named() {
     let runs = [shapes()];
     let peers = peers();
     let report = Report::new(&runs, &peers);
-    let names: Vec<_> = report.pictures().iter().map(|picture| picture.name).collect();
+    let names: Vec<_> = report.pictures().iter().map(|picture| picture.name.as_str()).collect();
     assert_eq!((names, report.left_out().len()), (vec!["shapes", "shapes-by-size"], 0), "steps are not asked for");
     let svg = report.picture("shapes-by-size").unwrap().svg(Layout::Wide, Theme::Auto);
     let points = points(&svg);

@@ -12,7 +12,7 @@ pub enum Error {
     Read { path: PathBuf, reason: std::io::Error },
     #[error("{name}: line {line} is no record of results ({reason}): give a file that `cargo xtask bench` wrote")]
     Line { name: String, line: usize, reason: String },
-    #[error("{name}: line {line} has a time of {time_ms} ms: times are above 0")]
+    #[error("{name}: line {line} has a time of {time_ms} ms: times are above 0, and nothing ends before it begins")]
     Time { name: String, line: usize, time_ms: f64 },
     #[error("{name}: line {line} has schema {schema}, and this program knows those up to {SCHEMA}: use a newer one")]
     Newer { name: String, line: usize, schema: u32 },

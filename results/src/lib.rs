@@ -34,6 +34,7 @@ mod run;
 mod shape;
 mod shape_set;
 mod text_table;
+mod timeline;
 
 pub use accuracy::{Accuracy, Verdict};
 pub use bootstrap::speedup_interval;
@@ -51,6 +52,7 @@ pub use run::Run;
 pub use shape::{KernelTime, Kind, ShapeTiming};
 pub use shape_set::{ShapeSet, ShapeTable};
 pub use text_table::text_table;
+pub use timeline::{Lane, TaskKind, TimedTask, Timeline};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +73,8 @@ pub enum Record {
     Accuracy(Box<Accuracy>),
     /// One shape beside cuBLAS.
     Shape(Box<ShapeTiming>),
+    /// When the GPUs of one product computed and communicated.
+    Timeline(Box<Timeline>),
 }
 
 impl Record {
@@ -82,12 +86,14 @@ impl Record {
             Self::Counters(record) => record.schema,
             Self::Accuracy(record) => record.schema,
             Self::Shape(record) => record.schema,
+            Self::Timeline(record) => record.schema,
         }
     }
 }
 
 impl Record {
-    /// A time of a kernel in it, in milliseconds, that none takes: 0 or less, where there was anything to compute.
+    /// A time in it, in milliseconds, that there cannot be: of a kernel 0 or less, where there was anything to compute; of a timeline what
+    /// is before its beginning, or ends before it begins.
     pub(crate) fn impossible_time(&self) -> Option<f64> {
         let (shape, times) = match self {
             Self::Measurement(record) => (record.shape(), vec![record.time_ms, record.time_ms_min, record.time_ms_max]),
@@ -98,6 +104,7 @@ impl Record {
                     [record.time_ms, record.cublas_ms].into_iter().chain(kernels).collect(),
                 )
             }
+            Self::Timeline(record) => return record.impossible_time(),
             Self::Counters(_) | Self::Accuracy(_) => return None,
         };
         let is_empty = shape.contains(&0);
@@ -126,6 +133,12 @@ impl From<Accuracy> for Record {
 impl From<ShapeTiming> for Record {
     fn from(record: ShapeTiming) -> Self {
         Self::Shape(Box::new(record))
+    }
+}
+
+impl From<Timeline> for Record {
+    fn from(record: Timeline) -> Self {
+        Self::Timeline(Box::new(record))
     }
 }
 

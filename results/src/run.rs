@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::input::{check_strings, read_text, shown};
-use crate::{Accuracy, Counters, Error, Measurement, Record, SCHEMA, ShapeTiming};
+use crate::{Accuracy, Counters, Error, Measurement, Record, SCHEMA, ShapeTiming, Timeline};
 
 /// Characters of a reason in a message.
 const MAX_REASON: usize = 200;
@@ -24,6 +24,8 @@ pub struct Run {
     pub accuracy: Vec<Accuracy>,
     /// Shapes beside cuBLAS.
     pub shapes: Vec<ShapeTiming>,
+    /// When the GPUs of a product computed and communicated.
+    pub timelines: Vec<Timeline>,
     /// Whether the file ends in the midst of a line, which is left out: what wrote it was ended there.
     pub is_cut: bool,
 }
@@ -84,6 +86,7 @@ impl Run {
             Record::Counters(record) => self.counters.push(*record),
             Record::Accuracy(record) => self.accuracy.push(*record),
             Record::Shape(record) => self.shapes.push(*record),
+            Record::Timeline(record) => self.timelines.push(*record),
         }
     }
 
@@ -96,11 +99,12 @@ impl Run {
     /// Whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { measurements, distributed, counters, accuracy, shapes, .. } = self;
+        let Self { measurements, distributed, counters, accuracy, shapes, timelines, .. } = self;
         [measurements, distributed].iter().all(|rows| rows.is_empty())
             && counters.is_empty()
             && accuracy.is_empty()
             && shapes.is_empty()
+            && timelines.is_empty()
     }
 
     /// The file in `folder` whose measurements have the latest date; folders in it do not count. `None` without any.
@@ -209,6 +213,29 @@ mod tests {
         // There was nothing to compute.
         (row.k, row.time_ms) = (0, 0.0);
         assert!(parse(&row).is_ok());
+    }
+
+    #[test]
+    fn tasks_that_end_before_they_begin_are_refused() {
+        let line = |times: &str| {
+            let text = format!(
+                r#"{{"record": "timeline", "schema": 2, "device": "H200", "modelled": true, "class": "fp32", "m": 1, "n": 2, "k": 3, "gpus": 2,
+                "scheme": "2x1 panels, 1x1 chunks", "iterations": 1, "lanes": [{{"rank": 0, "queue": "compute", "tasks": [
+                {{"kind": "all_gather", "name": "AllGather", "start_us": 0, "end_us": 0}}, {{"kind": "product", "name": "p", {times}}}]}}],
+                "date": "2026-05-04T03:02:01Z", "commit": "unknown"}}"#
+            );
+            Run::parse("x", &text.replace('\n', " "))
+        };
+        let run = line(r#""start_us": 1.5, "end_us": 3"#).unwrap();
+        assert_eq!((run.timelines.len(), run.is_empty(), run.timelines[0].end_us()), (1, false, 3.0));
+        for times in
+            [r#""start_us": 3, "end_us": 1"#, r#""start_us": -1, "end_us": 1"#, r#""start_us": -2, "end_us": -1"#]
+        {
+            assert!(matches!(line(times), Err(Error::Time { line: 1, time_ms, .. }) if time_ms < 0.0), "{times}");
+        }
+        for times in [r#""start_us": 0, "end_us": 1e999"#, r#""start_us": null, "end_us": 1"#] {
+            assert!(matches!(line(times), Err(Error::Line { line: 1, .. })), "{times}");
+        }
     }
 
     /// A row that is published.

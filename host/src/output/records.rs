@@ -60,6 +60,11 @@ impl Records {
         Ok(())
     }
 
+    /// Adds a record to the file alone.
+    pub(crate) fn add(&mut self, record: impl Into<Record> + Clone) -> Result<(), Error> {
+        self.file.as_mut().map_or(Ok(()), |file| file.write(&json_lines(&[record])))
+    }
+
     /// Writes records to the file that the next call replaces: what there is of those that will be written, lest it be lost.
     pub(crate) fn keep<R: Into<Record> + Clone>(&mut self, records: &[R]) -> Result<(), Error> {
         self.file.as_mut().map_or(Ok(()), |file| file.keep(&json_lines(records)))

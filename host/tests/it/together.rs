@@ -1,6 +1,7 @@
 //! One product over several GPUs, on emulated ones.
 
 use crate::program::{assert_fails, host, no_device, rows};
+use results::{Run, TaskKind};
 use tempfile::TempDir;
 
 const EMULATED: [&str; 2] = ["--backend", "emulator"];
@@ -48,13 +49,62 @@ fn the_table_and_the_picture_say_that_times_are_modelled() {
         assert!(outcome.stdout.contains(text), "'{text}' is missing in: {}", outcome.stdout);
     }
     let svg = std::fs::read_to_string(&picture).unwrap();
-    for text in ["rank 1, compute", "rank 1, inbound", "AllGather of chunk 1 of B", "products, modelled", "over 2 GPUs"]
-    {
+    for text in ["rank 1, compute", "rank 1, inbound", "AllGather of chunk 1 of B", "over 2 GPUs (modelled)"] {
         assert!(svg.contains(text), "'{text}' is missing");
     }
     let nowhere = folder.path().join("no/such/folder.svg");
     let outcome = host(&[&EMULATED[..], &arguments, &["--timeline", nowhere.to_str().unwrap()]].concat());
     assert!(outcome.code == 1 && outcome.stderr.starts_with("error: cannot write "), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_timeline_is_a_record_beside_the_rows() {
+    let folder = TempDir::new().unwrap();
+    let [picture, file] = ["timeline.svg", "rows.jsonl"].map(|name| folder.path().join(name));
+    let arguments = [
+        "--gpus",
+        "2",
+        "--grid",
+        "2x1",
+        "--chunks",
+        "1x2",
+        "--size",
+        "64,48",
+        "--precision",
+        "fp32",
+        "--format",
+        "csv",
+    ];
+    let files = ["--json", file.to_str().unwrap(), "--timeline", picture.to_str().unwrap()];
+    let outcome = host(&[&EMULATED[..], &arguments, &files].concat());
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    assert!(!outcome.stdout.contains("timeline"), "it is in the file alone: {}", outcome.stdout);
+    let run = Run::read(&file).unwrap();
+    assert_eq!((run.distributed.len(), run.timelines.len()), (4, 2));
+    for (timeline, row) in run.timelines.iter().zip(run.distributed.iter().filter(|row| row.gpus == Some(2))) {
+        assert_eq!((timeline.m, timeline.gpus, timeline.modelled), (row.m, 2, true));
+        assert_eq!((Some(&timeline.scheme), &timeline.class[..]), (row.scheme.as_ref(), "fp32"));
+        // The row's time is when the last task ends, and queues run their tasks one by one.
+        assert!(
+            (timeline.end_us() / 1e3 - row.time_ms).abs() < 1e-5 * row.time_ms,
+            "{} {}",
+            timeline.end_us(),
+            row.time_ms
+        );
+        let lanes: Vec<_> = timeline.lanes.iter().map(|lane| (lane.rank, lane.queue.as_str())).collect();
+        assert_eq!(lanes, [(0, "compute"), (0, "inbound"), (1, "compute"), (1, "inbound")]);
+        for lane in &timeline.lanes {
+            assert!(lane.tasks.windows(2).all(|pair| pair[0].end_us <= pair[1].start_us), "{lane:?}");
+        }
+        let products = timeline.tasks().filter(|task| task.kind == TaskKind::Product);
+        assert_eq!(products.count(), 2 * 2, "one for each chunk on each rank");
+    }
+    // The picture is that of the last record.
+    let svg = report::timeline(&run.timelines[1]).svg(report::Layout::Wide, report::Theme::Auto);
+    assert_eq!(std::fs::read_to_string(&picture).unwrap(), svg);
+    // Without the option there is none.
+    let outcome = host(&[&EMULATED[..], &arguments, &files[..2]].concat());
+    assert_eq!((outcome.code, Run::read(&file).unwrap().timelines.len()), (0, 0));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Runs beside the first one: how much faster each step is, with its 95 % interval.
 
-use results::format::{percent, tflops, trimmed};
+use std::collections::BTreeSet;
+
+use results::format::{percent, tflops, times, trimmed};
 use results::{Measurement, speedup_interval};
 
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
@@ -23,6 +25,13 @@ struct Delta<'a> {
     interval: Option<[f64; 2]>,
 }
 
+impl Delta<'_> {
+    /// How many times as fast it is.
+    fn ratio(&self) -> f64 {
+        1.0 + self.percent / 100.0
+    }
+}
+
 pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     let title = "Comparison".to_owned();
     let deltas = deltas(data);
@@ -35,15 +44,15 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         .filter(|(_, view)| view.run.measurements.iter().all(|row| row.times_ms.is_none()))
         .map(|(i, _)| run_mark(i))
         .collect();
-    let mut note = "Right of 0: faster. The lines are 95 % intervals of the ratio of medians, by the percentile bootstrap over the times \
+    let mut note = "By how many percent each kernel is faster. Right of 0: faster. The lines are 95 % intervals of the ratio of medians, by the percentile bootstrap over the times \
                     of single launches; they hold what varies within a run, not from day to day."
         .to_owned();
     if !without.is_empty() {
         note += &format!(" Without an interval: {} has no times of single launches.", without.join(", "));
     }
     Ok(Picture {
-        name: NAME,
-        title: format!("{title}: speed at {size} over that of {}, %", run_mark(first)),
+        name: NAME.to_owned(),
+        title: format!("{title} with {} at {size}: {}", run_mark(first), summary(&deltas)),
         source: data.source(),
         note,
         table: table(&deltas, run_mark(first)),
@@ -72,6 +81,25 @@ fn deltas<'a>(data: &'a Data) -> Vec<Delta<'a>> {
         }
     }
     all
+}
+
+/// What changed in all: for each of the other runs, the geometric mean of the ratios of its steps' speeds to those of the first.
+fn summary(deltas: &[Delta]) -> String {
+    let views: BTreeSet<_> = deltas.iter().map(|delta| delta.view).collect();
+    let of = |view: &usize| {
+        let of_run = |is_baseline: bool| {
+            let own = deltas.iter().filter(move |delta| delta.view == *view && delta.entry.is_baseline == is_baseline);
+            own.map(Delta::ratio).collect::<Vec<_>>()
+        };
+        // cuBLAS's own changes are those of the device.
+        let [steps, baselines] = [false, true].map(of_run);
+        let ratios = if steps.is_empty() { baselines } else { steps };
+        let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+        let run = if views.len() > 1 { format!("{} ", run_mark(*view)) } else { String::new() };
+        let plural = if ratios.len() == 1 { "" } else { "s" };
+        format!("{run}{} x as fast (geometric mean over {} kernel{plural})", times(mean), ratios.len())
+    };
+    views.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 fn signed(value: f64) -> String {

@@ -73,7 +73,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     let absolute = drawings.next().ok_or_else(|| left_out("No speed is known."))?;
     let variants = axes.iter().skip(1).map(|axis| axis.id()).zip(drawings).collect();
     Ok(Picture {
-        name: NAME,
+        name: NAME.to_owned(),
         title: format!("{title}: TFLOPS at {size}{}", data.how()),
         source: data.source(),
         note: note(data, &panels),

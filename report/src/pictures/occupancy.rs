@@ -24,7 +24,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
                 and so is the occupancy: hatched. The fastest steps have a low occupancy: they hide latency by \
                 instruction-level parallelism.";
     Ok(Picture {
-        name: NAME,
+        name: NAME.to_owned(),
         title,
         source: counted::source(&all),
         note: note.into(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::format::{error, or_dash, significant, tflops, trimmed};
+use results::format::{error, or_dash, significant, trimmed};
 use results::{Accuracy, Measurement, Run, Verdict};
 
 use crate::canvas::{Anchor, Area, Canvas, Drawing, Layout, Type};
@@ -36,7 +36,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
     }
     let at = data.size.map(|size| format!(" at {size}")).unwrap_or_default();
     Ok(Picture {
-        name: NAME,
+        name: NAME.to_owned(),
         title: format!("{title}{at}{}", data.how().replace("hatched or dashed", "hollow")),
         source: data.source(),
         note,
@@ -131,8 +131,10 @@ fn legend(clouds: &[Cloud]) -> Vec<(Swatch, String)> {
         clouds.iter().flat_map(|cloud| &cloud.points).any(|(entry, row, _)| is_it(entry, row))
     };
     let mut items = Vec::new();
+    // Where all are modelled, the title says so.
+    let how = if any(&|_, row| !row.modelled) { ", modelled" } else { "" };
     for (series, what) in GROUPS {
-        for (is_modelled, how) in [(false, ""), (true, ", modelled")] {
+        for (is_modelled, how) in [(false, ""), (true, how)] {
             let is_it = |entry: &Entry, row: &Measurement| {
                 !entry.is_baseline && group(&entry.precision) == series && row.modelled == is_modelled
             };
@@ -262,10 +264,10 @@ fn accuracy_tip(row: &Accuracy) -> Vec<String> {
 fn table(data: &Data, ranges: &[Range]) -> Table {
     let at = data.size.map(|size| size.to_string()).unwrap_or_default();
     let mut heads = vec!["Step".to_owned(), "Precision".to_owned()];
-    for (i, _) in data.measured() {
+    for (i, view) in data.measured() {
         let mark = if data.is_single() { String::new() } else { format!("{}: ", run_mark(i)) };
         heads.push(format!("{mark}rel. error at {at}"));
-        heads.push(format!("{mark}TFLOPS at {at}"));
+        heads.push(format!("{mark}TFLOPS at {at}{}", if data.is_single() { "" } else { data.role(view) }));
     }
     if !ranges.is_empty() {
         heads.extend(["least", "largest"].map(|which| format!("{which} error over SGEMM's")));
@@ -277,9 +279,8 @@ fn table(data: &Data, ranges: &[Range]) -> Table {
             vec![if entry.is_baseline { "cuBLAS".into() } else { entry.slug.clone() }, entry.precision.clone()];
         for (_, view) in data.measured() {
             let row = data.row(view, entry);
-            let how = if row.is_some_and(|row| row.modelled) { " (modelled)" } else { "" };
             line.push(or_dash(row.map(|row| row.rel_error), error));
-            line.push(row.map_or_else(|| "-".into(), |row| format!("{}{how}", tflops(row.gflops))));
+            line.push(row.map_or_else(|| "-".into(), |row| view.speed(row)));
         }
         line.resize(columns, "-".into());
         table.lines.push(line);

@@ -76,7 +76,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         note += &format!(" Counted for another device, and left out: {}.", others.join(", "));
     }
     Ok(Picture {
-        name: NAME,
+        name: NAME.to_owned(),
         title: format!("{title}: TFLOPS at {sizes} by arithmetic intensity (L2){how}"),
         source: format!("{}. {}", data.source(), counted::source(&all)),
         note,
@@ -193,8 +193,11 @@ fn draw(panels: &[Panel], layout: Layout) -> Drawing {
 
 fn legend(panels: &[Panel]) -> Vec<(Swatch, String)> {
     let mut items = Vec::new();
+    // Where all are modelled, the title says so.
+    let has_measured = panels.iter().flat_map(|panel| &panel.points).any(|point| !point.is_modelled);
+    let how = if has_measured { ", modelled" } else { "" };
     for (series, what) in GROUPS {
-        for (is_modelled, how) in [(false, ""), (true, ", modelled")] {
+        for (is_modelled, how) in [(false, ""), (true, how)] {
             let is_it = |point: &&Point| point.series() == series && point.is_modelled == is_modelled;
             if panels.iter().flat_map(|panel| &panel.points).any(|point| is_it(&point)) {
                 items.push((Swatch::Point(series, is_modelled), format!("{what}{how}")));
@@ -323,8 +326,12 @@ fn unnamed(canvas: &mut Canvas, names: &[&str], top: f64) -> f64 {
 }
 
 fn table(panels: &[Panel]) -> Table {
-    let heads = ["Step", "Precision", "Figures", "TFLOPS", "FLOP/B (L2)", "of the L2 roof, %", "of peak, %"];
-    let mut table = Table::new(3, heads);
+    let is_any =
+        |is_modelled| panels.iter().flat_map(|panel| &panel.points).any(|point| point.is_modelled == is_modelled);
+    let is_mixed = is_any(true) && is_any(false);
+    let texts: Vec<_> = ["Step", "Precision"].into_iter().chain(is_mixed.then_some("Times")).collect();
+    let numbers = ["Size", "TFLOPS", "FLOP/B (L2)", "of the L2 roof, %", "of peak, %"];
+    let mut table = Table::new(texts.len(), texts.into_iter().chain(numbers));
     for panel in panels {
         for point in &panel.points {
             let slug = if panels.len() > 1 {
@@ -333,15 +340,16 @@ fn table(panels: &[Panel]) -> Table {
                 point.slug.clone()
             };
             let how = if point.is_modelled { "modelled" } else { "measured" };
-            table.lines.push(vec![
-                slug,
-                point.counters.precision.clone(),
-                format!("{how} at {}", panel.size),
+            let mut line = vec![slug, point.counters.precision.clone()];
+            line.extend(is_mixed.then(|| how.to_owned()));
+            line.extend([
+                panel.size.to_string(),
                 tflops(point.gflops),
                 significant(point.intensity),
                 significant(100.0 * point.gflops / (panel.bandwidths[0] * point.intensity)),
                 significant(100.0 * point.gflops / point.counters.peak_gflops),
             ]);
+            table.lines.push(line);
         }
     }
     table

@@ -16,6 +16,7 @@ use crate::theme::SERIES;
 const DISTRIBUTION: &str = "shapes";
 const BY_SIZE: &str = "shapes-by-size";
 
+/// How to read the first of them; the other one follows it.
 const NOTE: &str = "The ratio is cuBLAS's time over ours: above 1 we are faster. Products in sequences as CUDA graphs, both sides in \
                     alternation, no operand in the L2 cache. ";
 
@@ -64,7 +65,7 @@ pub(crate) fn distribution(data: &Data) -> Result<Picture, LeftOut> {
         remarks.collect::<Vec<_>>().join(" ")
     );
     Ok(Picture {
-        name: DISTRIBUTION,
+        name: DISTRIBUTION.to_owned(),
         title,
         source: source(&groups),
         note,
@@ -82,10 +83,10 @@ pub(crate) fn by_size(data: &Data) -> Result<Picture, LeftOut> {
         return Err(missing(BY_SIZE, &title));
     }
     Ok(Picture {
-        name: BY_SIZE,
+        name: BY_SIZE.to_owned(),
         title,
         source: source(&groups),
-        note: format!("{NOTE}The table names the {} with the smallest ratios.", ShapeSet::WORST),
+        note: format!("The table names the {} with the smallest ratios.", ShapeSet::WORST),
         table: table(&groups, |set| set.worst_table()),
         controls: None,
         drawings: Layout::ALL.map(|layout| draw_sizes(&groups, layout)),
@@ -167,20 +168,22 @@ fn share_at(sorted: &[f64], ratio: f64) -> f64 {
 
 fn draw_sizes(groups: &[Group], layout: Layout) -> Drawing {
     let mut canvas = Canvas::new(BY_SIZE, layout);
-    let items = Kind::ALL.iter().enumerate().map(|(i, kind)| (Swatch::Point(i, false), kind.name().to_owned()));
+    let kinds = Kind::ALL.iter().enumerate();
+    let items = kinds.map(|(form, kind)| (Swatch::Shape(form, "f-muted s-paper"), kind.name().to_owned()));
     let mut top = legend::draw(&mut canvas, 0.0, &items.collect::<Vec<_>>());
-    for group in groups {
-        top = panel(&mut canvas, groups, group, top + 8.0);
+    for place in 0..groups.len() {
+        top = panel(&mut canvas, groups, place, top + 8.0);
     }
     canvas.finish(top)
 }
 
-/// The points of one set, from height `top` on. Returns where it ends.
-fn panel(canvas: &mut Canvas, groups: &[Group], group: &Group, top: f64) -> f64 {
-    let layout = canvas.layout;
+/// The points of the set at a place, in the colour of its line in the other picture, from height `top` on. Returns where it ends.
+fn panel(canvas: &mut Canvas, groups: &[Group], place: usize, top: f64) -> f64 {
+    let (layout, group) = (canvas.layout, &groups[place]);
     let small = Type { size: layout.font() - 1.0, class: "f-muted" };
     let title = Type { size: layout.font(), class: "b f-ink" };
-    canvas.text(0.0, top + 8.0, Anchor::Start, title, &title.fit(&group.name, layout.width()));
+    canvas.line([0.0, top + 8.0], [18.0, top + 8.0], 3.0, COLOURS[place % SERIES]);
+    canvas.text(24.0, top + 8.0, Anchor::Start, title, &title.fit(&group.name, layout.width() - 24.0));
     canvas.text(0.0, top + 28.0, Anchor::Start, small, "ratio to cuBLAS");
     let (top, left, right) = (top + 44.0, small.width("0.005") + 8.0, layout.width() - 12.0);
     let bottom = top + layout.pick(340.0, 260.0);
@@ -189,9 +192,10 @@ fn panel(canvas: &mut Canvas, groups: &[Group], group: &Group, top: f64) -> f64 
     horizontal_grid(canvas, &y, [left, right], &y.ticks(8.0), trimmed);
     vertical_grid(canvas, &x, [top, bottom], &x.ticks(6.0), |value| format!("{value:.0e}"));
     canvas.line([left, y.at(1.0)], [right, y.at(1.0)], 1.5, "s-ink");
+    let class = format!("m {} s-paper", FILLS[place % SERIES]);
     for row in &group.set.rows {
         let kind = Kind::ALL.iter().position(|kind| *kind == row.kind()).unwrap_or_default();
-        canvas.mark(&tip(row), |canvas| canvas.point([x.at(row.volume()), y.at(row.ratio)], 3.4, kind, false));
+        canvas.mark(&tip(row), |canvas| canvas.shape([x.at(row.volume()), y.at(row.ratio)], 3.4, kind, &class, 1.0));
     }
     canvas.text((left + right) / 2.0, bottom + 34.0, Anchor::Middle, small, "m n k");
     bottom + 46.0

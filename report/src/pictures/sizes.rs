@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, PreEscaped, html};
 use results::Measurement;
-use results::format::{or_dash, tflops, times};
+use results::format::{or_dash, times};
 
 use crate::canvas::{Anchor, Canvas, Drawing, Layout, Type};
 use crate::data::{Data, Entry, View, run_mark, tip};
@@ -45,7 +45,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
         note += "Hollow marks on dotted lines are modelled. ";
     }
     Ok(Picture {
-        name: NAME,
+        name: NAME.to_owned(),
         title: format!("{title}{}", data.how().replace("hatched or dashed", "hollow")),
         source: data.source(),
         note,
@@ -294,7 +294,7 @@ fn table(data: &Data, sizes: &BTreeSet<u32>) -> Table {
             columns.push(format!("{size}"));
             continue;
         }
-        columns.extend(data.measured().map(|(i, _)| format!("{size}: {}", run_mark(i))));
+        columns.extend(data.measured().map(|(i, view)| format!("{size}: {}{}", run_mark(i), data.role(view))));
         columns.extend(data.measured().skip(1).map(|(i, _)| format!("{} over the first", run_mark(i))));
     }
     let mut table = Table::new(2, columns);
@@ -303,9 +303,8 @@ fn table(data: &Data, sizes: &BTreeSet<u32>) -> Table {
         let mut line = vec![name, entry.precision.clone()];
         for size in sizes {
             let rows: Vec<_> = data.measured().map(|(_, view)| view.row(entry, *size)).collect();
-            let text =
-                |row: &Measurement| format!("{}{}", tflops(row.gflops), if row.modelled { " (modelled)" } else { "" });
-            line.extend(rows.iter().map(|row| row.map_or_else(|| "-".into(), text)));
+            let speeds = data.measured().zip(&rows).map(|((_, view), row)| row.map(|row| view.speed(row)));
+            line.extend(speeds.map(|speed| speed.unwrap_or_else(|| "-".into())));
             line.extend(rows.iter().skip(1).map(|row| {
                 let ratio = row.zip(rows[0]).map(|(row, first)| row.gflops / first.gflops);
                 or_dash(ratio, |ratio| format!("{} x", times(ratio)))

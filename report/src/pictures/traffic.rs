@@ -65,7 +65,7 @@ pub(crate) fn picture(data: &Data) -> Result<Picture, LeftOut> {
                 that a thread keeps in registers. Bulk (TMA) copies need no load of a warp, and an MMA reads shared memory without \
                 loads.";
     Ok(Picture {
-        name: NAME,
+        name: NAME.to_owned(),
         title,
         source: counted::source(&all),
         note: note.into(),

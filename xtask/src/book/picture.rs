@@ -6,15 +6,18 @@ use results::Run;
 
 use super::figures::{FIGURES, Figures};
 use super::page::Page;
-use super::sources::Sources;
+use super::sources::{Sources, TIMELINES};
 
 /// The picture that has place for errors on many kinds of inputs.
 const ERRORS: &str = "precision";
 
-/// What pictures show: the newest run, with the errors of [`errors`].
+/// What pictures of timelines are called, but for a number behind it.
+const TIMELINE: &str = "timeline";
+
+/// What pictures show: the newest run, with the errors of [`errors`], and the timelines that the model predicts.
 pub fn run(sources: &Sources) -> Run {
     let accuracy = errors(sources).map_or_else(Vec::new, |(_, run)| run.accuracy.clone());
-    Run { accuracy, ..sources.run.clone() }
+    Run { accuracy, timelines: sources.timelines.clone(), ..sources.run.clone() }
 }
 
 /// Of the files of errors, the one with the largest C: cuBLAS has its sums in one piece there.
@@ -34,12 +37,13 @@ pub fn block(name: &str, report: &Report, sources: &Sources, page: &Page, figure
     let link = page.link(&format!("{FIGURES}/{name}.svg"));
     let title = picture.title.replace(['[', ']'], "");
     let also = errors(sources).filter(|_| name == ERRORS).map(|(file, _)| format!(", `{file}`")).unwrap_or_default();
-    Ok(format!("![{title}]({link})\n\n*{}* Every figure: `{}`{also}.\n", picture.note.trim_end(), sources.file))
+    let file = if name.starts_with(TIMELINE) { TIMELINES } else { &sources.file };
+    Ok(format!("![{title}]({link})\n\n*{}* Every figure: `{file}`{also}.\n", picture.note.trim_end()))
 }
 
 /// The names that there are.
 fn names(report: &Report) -> String {
-    let drawn = report.pictures().iter().map(|picture| picture.name);
+    let drawn = report.pictures().iter().map(|picture| picture.name.as_str());
     let all: Vec<_> = drawn.chain(report.left_out().iter().map(|left_out| left_out.name)).collect();
     all.join(", ")
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::markdown::{cell, texts};
 
 /// The records, in the order of the tables.
-const RECORDS: [&str; 4] = ["measurement", "counters", "accuracy", "shape"];
+const RECORDS: [&str; 5] = ["measurement", "counters", "accuracy", "shape", "timeline"];
 
 /// The keys of one kind of record, in its order.
 struct Keys {

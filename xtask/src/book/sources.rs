@@ -5,13 +5,16 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use results::{Counters, Measurement, Peers, Run};
+use results::{Counters, Measurement, Peers, Run, Timeline};
 
 /// The folder of committed results.
 pub const FOLDER: &str = "docs/results";
 
 /// The folder in it of sets of shapes.
 pub const SHAPES: &str = "docs/results/shapes";
+
+/// What the event model predicts over time, of several devices: what the example `timeline` of `host` prints.
+pub const TIMELINES: &str = "docs/results/scale/timeline-modelled.jsonl";
 
 /// Kernels in CUDA C++ that the steps stand beside.
 pub const PEERS: &str = "docs/results/peers.json";
@@ -29,6 +32,8 @@ pub struct Sources {
     pub accuracy: Vec<(String, Run)>,
     /// Sets of shapes, of the files in [`SHAPES`] by their names.
     pub shapes: Vec<Run>,
+    /// The timelines of [`TIMELINES`].
+    pub timelines: Vec<Timeline>,
     /// What others measured.
     pub peers: Peers,
     /// The text of [`METRICS`].
@@ -61,6 +66,7 @@ impl Sources {
             run: Run::read(&file)?,
             accuracy,
             shapes: shapes.iter().map(|file| Ok(Run::read(file)?)).collect::<Result<_>>()?,
+            timelines: Run::read(&root.join(TIMELINES))?.timelines,
             peers: Peers::read(&root.join(PEERS))?,
             metrics: fs::read_to_string(root.join(METRICS)).with_context(|| format!("cannot read {METRICS}"))?,
         })

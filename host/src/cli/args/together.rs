@@ -27,7 +27,7 @@ pub struct Together {
     /// How long GPUs wait for each other beyond the predicted time, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub deadline: u32,
-    /// Draw to this file, as SVG, when each GPU computed and communicated in the last run
+    /// Draw to this file, as SVG, when each GPU computed and communicated in the last run. --json gets it as a record, too
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
 }

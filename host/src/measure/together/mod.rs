@@ -3,13 +3,15 @@
 mod ran;
 mod row;
 mod scheme;
+mod timeline;
 
 use gpu_kernels::Precision;
 use sgemm::distributed::{Chunks, Plan, Scheme, Span, Work};
 
-pub use ran::{Kind, Ran, gather};
+pub use ran::{Ran, gather};
 pub use row::{efficiency, row};
 pub use scheme::{Wanted, name};
+pub use timeline::{predicted, timeline};
 
 use super::measurement::{Samples, Timing, automatic_iterations};
 use crate::backend::{Conditions, Ranks};

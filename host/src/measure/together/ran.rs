@@ -1,8 +1,8 @@
 //! When tasks of all ranks ran, where each process knows its own alone.
 
-use sgemm::distributed::{Plan, Queue, Task, Work};
+use results::TaskKind;
+use sgemm::distributed::{Plan, Queue, Span, Task, Work};
 
-use super::Measured;
 use crate::Error;
 use crate::backend::Ranks;
 use crate::verify::distributed::Combine;
@@ -15,7 +15,7 @@ pub struct Ran {
     /// Its queue.
     pub queue: Queue,
     /// What it did.
-    pub kind: Kind,
+    pub kind: TaskKind,
     /// The matrix that it was about.
     pub matrix: &'static str,
     /// The chunk of that.
@@ -24,22 +24,6 @@ pub struct Ran {
     pub times_us: [f64; 2],
 }
 
-/// What a task does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// It copies within a rank's memory.
-    Copy,
-    /// It gathers.
-    AllGather,
-    /// It adds up over ranks.
-    ReduceScatter,
-    /// It prepares an operand.
-    Prepass,
-    /// It multiplies.
-    Product,
-}
-
-const KINDS: [Kind; 5] = [Kind::Copy, Kind::AllGather, Kind::ReduceScatter, Kind::Prepass, Kind::Product];
 const MATRICES: [&str; 3] = ["A", "B", "C"];
 
 /// A task in numbers: queue, kind, matrix, chunk, begin and end.
@@ -48,11 +32,11 @@ type Numbers = [f64; 6];
 impl Ran {
     fn numbers(task: &Task, times_us: [f64; 2]) -> Numbers {
         let kind = match task.work {
-            Work::Copy(_) => Kind::Copy,
-            Work::AllGather { .. } => Kind::AllGather,
-            Work::ReduceScatter { .. } => Kind::ReduceScatter,
-            Work::Prepare { .. } => Kind::Prepass,
-            Work::Product(_) => Kind::Product,
+            Work::Copy(_) => TaskKind::Copy,
+            Work::AllGather { .. } => TaskKind::AllGather,
+            Work::ReduceScatter { .. } => TaskKind::ReduceScatter,
+            Work::Prepare { .. } => TaskKind::Prepass,
+            Work::Product(_) => TaskKind::Product,
         };
         let matrix = MATRICES.iter().position(|matrix| *matrix == task.matrix).unwrap_or_default();
         let [queue, kind, matrix, chunk] = [task.queue as usize, kind as usize, matrix, task.chunk].map(|n| n as f64);
@@ -64,7 +48,7 @@ impl Ran {
         Some(Self {
             rank,
             queue: *Queue::ALL.get(queue as usize)?,
-            kind: *KINDS.get(kind as usize)?,
+            kind: *TaskKind::ALL.get(kind as usize)?,
             matrix: MATRICES.get(matrix as usize)?,
             chunk: chunk as usize,
             times_us: [start, end],
@@ -72,19 +56,19 @@ impl Ran {
     }
 }
 
-/// The tasks of all ranks in the last run, rank by rank in the order of their plans. All processes call it.
+/// The tasks of all ranks, rank by rank in the order of their plans, of the plans and spans that each process has. All processes call it.
 ///
 /// # Errors
 /// Those of [`Ranks::combine`].
-pub fn gather(ranks: &mut dyn Ranks, measured: &Measured) -> Result<Vec<Ran>, Error> {
+pub fn gather(ranks: &mut dyn Ranks, plans: &[Plan], spans: &[Span]) -> Result<Vec<Ran>, Error> {
     let mut counts = vec![0.0; ranks.count()];
-    measured.plans.iter().for_each(|plan| counts[plan.rank()] = plan.tasks().len() as f64);
+    plans.iter().for_each(|plan| counts[plan.rank()] = plan.tasks().len() as f64);
     ranks.combine(Combine::Sum, &mut counts)?;
     let most = counts.iter().fold(0.0, |most: f64, count| most.max(*count)) as usize;
     // Each rank's part is 0 elsewhere.
     let mut all = vec![[0.0; 6]; most * counts.len()];
-    for span in &measured.spans {
-        let plan = measured.plans.iter().find(|plan| plan.rank() == span.rank);
+    for span in spans {
+        let plan = plans.iter().find(|plan| plan.rank() == span.rank);
         if let Some(task) = plan.and_then(|plan: &Plan| plan.tasks().get(span.task)) {
             all[span.rank * most + span.task] = Ran::numbers(task, [span.start_us, span.end_us]);
         }

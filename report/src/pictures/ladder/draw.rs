@@ -80,12 +80,11 @@ pub(super) fn draw(data: &Data, panels: &[Panel], axis: Axis, layout: Layout) ->
     let columns = Columns::new(data, panels, axis, layout);
     let mut y = legend::draw(&mut canvas, 0.0, &legend(data, panels));
     for panel in panels {
-        let mut title = panel.title.clone();
-        if let ([plain, tensor], Axis::Absolute) = (panels, axis)
-            && std::ptr::eq(panel, tensor)
-        {
-            title += &format!(": an axis {} times as long", trimmed(tensor.most(axis) / plain.most(axis)));
-        }
+        // Where there are two panels, they are of different scales.
+        let title = match (panels.len(), axis) {
+            (2, Axis::Absolute) => format!("{} (axis to {} TFLOPS)", panel.title, tflops(panel.most(axis))),
+            _ => panel.title.clone(),
+        };
         y = draw_panel(&mut canvas, panel, &title, &columns, axis, y + 14.0);
     }
     canvas.finish(y + 8.0)

@@ -1,11 +1,9 @@
 //! What all ranks do together: each problem is measured, and on one GPU alone; the process that has rank 0 says what came of it.
 
-use std::path::Path;
-
 use crate::backend::Ranks;
 use crate::cli::commands::complain;
 use crate::cli::request::{RunRequest, Together};
-use crate::measure::together::{self, Job, Measured, Ran, gather, row};
+use crate::measure::together::{self, Job, Measured, gather, row};
 use crate::output::{self, Records};
 use crate::verify::distributed::Combine;
 use crate::{Error, Problem};
@@ -18,7 +16,8 @@ pub fn run(ranks: &mut dyn Ranks, request: &RunRequest, together: &Together) -> 
     for job in jobs(ranks, request, together)? {
         let measured = together::measure(ranks, &job)?;
         let alone = alone(ranks, &job)?;
-        let tasks = if together.timeline.is_some() { gather(ranks, &measured)? } else { Vec::new() };
+        let tasks =
+            if together.timeline.is_some() { gather(ranks, &measured.plans, &measured.spans)? } else { Vec::new() };
         if !ranks.has_first() {
             // The process that has rank 0 says what is wrong, for all.
             continue;
@@ -27,7 +26,9 @@ pub fn run(ranks: &mut dyn Ranks, request: &RunRequest, together: &Together) -> 
         rows.extend(alone.as_ref().map(|alone| row(ranks, alone, Some(alone))));
         records.write(&rows, |is_first| output::together(&rows, is_first))?;
         if let Some(path) = &together.timeline {
-            draw(path, ranks, &measured, &tasks)?;
+            let timeline = together::timeline(ranks, &job, measured.samples.iterations(), &tasks);
+            output::draw_timeline(path, &timeline)?;
+            records.add(timeline)?;
         }
         let failures = [measured.failure(), alone.and_then(|alone| alone.failure())];
         exit_code = complain(&failures.into_iter().flatten().collect::<Vec<_>>(), exit_code);
@@ -61,20 +62,4 @@ fn alone(ranks: &mut dyn Ranks, job: &Job) -> Result<Option<Measured>, Error> {
     };
     ranks.combine(Combine::Max, &mut [0.0])?;
     Ok(measured)
-}
-
-/// Draws the last run of a product.
-fn draw(path: &Path, ranks: &dyn Ranks, measured: &Measured, tasks: &[Ran]) -> Result<(), Error> {
-    let (job, device) = (&measured.job, &ranks.device().name);
-    let (problem, count) = (job.local(), job.scheme.grid.ranks());
-    let [m, n, k] = problem.sizes();
-    let title = format!("m = {m}, n = {n}, k = {k} in {} over {count} GPUs", job.class.name());
-    let origin = if ranks.is_modelled() {
-        format!("Times modelled for {device} with NVLink")
-    } else {
-        let runs = measured.samples.iterations();
-        format!("{device}; the last of {runs} timed runs, from its beginning on each rank")
-    };
-    let source = format!("{origin}; {}", together::name(&job.scheme, problem.sizes()));
-    output::draw_timeline(path, [&title, &source], ranks.is_modelled(), tasks)
 }
