@@ -10,6 +10,7 @@ use crate::headline::headline;
 use crate::links::Links;
 use crate::picture::{LeftOut, Picture};
 use crate::table::Table;
+use crate::timeline::is_timeline;
 use crate::{environment, theme, together};
 
 const STYLE: &str = include_str!("../assets/report.css");
@@ -17,7 +18,7 @@ const SCRIPT: &str = include_str!("../assets/report.js");
 
 pub(crate) fn page(data: &Data, pictures: &[Picture], missing: &[LeftOut], links: &Links) -> String {
     let title = title(data);
-    let (timelines, pictures): (Vec<_>, Vec<_>) = pictures.iter().partition(|picture| picture.is_timeline());
+    let (timelines, pictures): (Vec<_>, Vec<_>) = pictures.iter().partition(|picture| is_timeline(picture));
     let style = format!("{}{}{STYLE}", theme::variables(), theme::page_rules());
     html! {
         (DOCTYPE)

@@ -14,7 +14,6 @@ use crate::error::Error;
 use crate::font;
 use crate::table::Table;
 use crate::theme::Theme;
-use crate::timeline;
 
 /// Pixels around a picture that stands alone.
 const MARGIN: f64 = 20.0;
@@ -106,11 +105,6 @@ impl Picture {
     /// Its table, for a page that shows the picture.
     pub(crate) fn details(&self) -> Markup {
         html! { details { summary { "As a table" } (self.table.html(&self.title)) } }
-    }
-
-    /// Whether it shows what GPUs did over time.
-    pub(crate) fn is_timeline(&self) -> bool {
-        self.name.starts_with(timeline::NAME)
     }
 
     fn both(&self, [wide, narrow]: &[Drawing; 2]) -> Markup {

@@ -15,7 +15,12 @@ use crate::table::Table;
 const LANE: f64 = 22.0;
 
 /// The name of the first one; the others have a number behind it.
-pub(crate) const NAME: &str = "timeline";
+const NAME: &str = "timeline";
+
+/// Whether a picture shows what GPUs did over time.
+pub(crate) fn is_timeline(picture: &Picture) -> bool {
+    picture.name.starts_with(NAME)
+}
 
 /// A picture of the lanes, one above the other. Times that are modelled are hatched.
 ///

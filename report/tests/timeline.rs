@@ -1,11 +1,22 @@
 //! What the page and its pictures have of several GPUs.
 
-mod common;
+use std::path::{Path, PathBuf};
 
 use report::{Layout, Report, Theme, timeline};
-use results::{Lane, Run, SCHEMA, TaskKind, TimedTask, Timeline};
+use results::{Lane, Peers, Run, SCHEMA, TaskKind, TimedTask, Timeline};
 
-use self::common::{measured, peers};
+/// The newest results of an H200.
+fn measured() -> Run {
+    Run::read(&Run::newest_in(&docs("")).unwrap().unwrap()).unwrap()
+}
+
+fn peers() -> Peers {
+    Peers::read(&docs("peers.json")).unwrap()
+}
+
+fn docs(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results").join(file)
+}
 
 /// Two ranks, each with products and what they wait for.
 fn record(modelled: bool) -> Timeline {
