@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use report::Report;
-use results::{Peers, Run};
+use results::{Measurement, Peers, Run};
 use tests::browser::{Browser, Loads, Page, Window, file_url};
 
 use crate::{Shared, is_fine};
@@ -37,6 +37,7 @@ pub fn trials(browser: &Shared) -> Vec<Trial> {
         trial("the report's axis", measured, |browser, page| in_each_window(browser, page, axis)),
         trial("the report's tables", measured, |browser, page| in_each_window(browser, page, tables)),
         trial("the report's colours", measured, |browser, page| in_each_window(browser, page, colours)),
+        trial("a report of several GPUs", several_gpus, |browser, page| is_fine(browser, page, "gpus", Loads::Nothing)),
         trial("a report of two runs", beside_modelled, |browser, page| is_fine(browser, page, "runs", Loads::Nothing)),
     ]
 }
@@ -59,6 +60,17 @@ fn measured() -> Result<Vec<Run>> {
             run.accuracy.extend(Run::read(&path)?.accuracy);
         }
     }
+    run.timelines = several_gpus()?.remove(0).timelines;
+    Ok(vec![run])
+}
+
+/// What the model predicts for several GPUs, beside a product over them that says to be measured.
+fn several_gpus() -> Result<Vec<Run>> {
+    let mut run = Run::read(&results().join("scale/timeline-modelled.jsonl"))?;
+    let newest = Run::newest_in(&results())?.context("there are no results")?;
+    let row = Run::read(&newest)?.measurements.remove(0);
+    let scheme = Some("2x2 panels, 4x4 chunks".to_owned());
+    run.distributed.push(Measurement { gpus: Some(4), scheme, efficiency: Some(0.9), ..row });
     Ok(vec![run])
 }
 
