@@ -2,9 +2,9 @@
 
 use gpu_kernels::{Element, Precision, Step};
 
-/// The longest k for which [`AccuracyClass::Fp32`] admits a split into TF32. Its k-tiles are short: sums of more of them have a larger
+/// The longest k for which a split into TF32 meets [`AccuracyClass::Fp32`]. Its k-tiles are 16 long: sums of 2^17 of them have a larger
 /// bound than the class guarantees.
-pub const LONGEST_TF32_SPLIT_K: usize = (1 << 21) - 1;
+pub const LONGEST_TF32_SPLIT_K: usize = (1 << 21) - 16;
 
 /// A guarantee on the arithmetic of a product. Sums are f32 in all of them, and u is the unit roundoff of f32, 2^-24.
 ///
@@ -21,6 +21,8 @@ pub const LONGEST_TF32_SPLIT_K: usize = (1 << 21) - 1;
 /// |C - C'| <= u (c(k) |alpha| |A||B| + 3 |beta C|) + (|alpha| k + 2) 2^-149, c(k) <= min(k + 2, 40 + 3 sqrt(k / 32)) on the tensor cores.
 ///
 /// Elements for which that is not certain from the magnitudes of their row of A and column of B are computed in fp32, on the device.
+/// So are those whose partial sums may overflow. Of a product that is cut along k, over ranks or for lack of memory, it holds for each
+/// piece.
 /// That is SGEMM's kind of bound, which does not make it as near for every input: where A is the identity, SGEMM copies B to the bit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum AccuracyClass {

@@ -7,7 +7,10 @@ use half::{bf16, f16};
 use sgemm::emulator::{Arguments, Emulator};
 use sgemm::plan::Plan;
 use sgemm::select::{self, Table};
-use sgemm::{AccuracyClass, BiasPer, Determinism, Device, Element, Epilogue, Error, Layout, Problem, Scalar, Scalars};
+use sgemm::{
+    AccuracyClass, BiasPer, Determinism, Device, Element, Epilogue, Error, LONGEST_TF32_SPLIT_K, Layout, Problem,
+    Scalar, Scalars,
+};
 
 const FAR: usize = usize::MAX / 4;
 
@@ -269,6 +272,11 @@ fn devices_and_workspaces_that_do_not_do_are_named() {
     let split = gpu_kernels::find("fp16x3").unwrap();
     let long = Problem::new(1, 1, MAX_SIZE as usize);
     assert!(matches!(Plan::new(split, &long, 132), Err(Error::TooLarge { name: "k", .. })));
+    // Also where it is chosen by name, a kernel meets the guarantee of its class.
+    let (split, most) = (gpu_kernels::find("tf32x3").unwrap(), LONGEST_TF32_SPLIT_K);
+    let plan = |k| Plan::new(split, &Problem::new(1, 1, k).with_accuracy(AccuracyClass::Fp32), 132);
+    assert_eq!(plan(most + 1).err(), Some(Error::TooLarge { name: "k", value: most + 1, most }));
+    assert!(plan(most).is_ok());
 }
 
 #[test]

@@ -29,6 +29,9 @@ pub struct Magnitudes {
 /// The bits of the smallest number that is not subnormal.
 const NORMAL: u32 = f32::MIN_POSITIVE.to_bits();
 
+/// The bits of 2^48: sums of 2^31 products of smaller numbers are below 2^127, so that none of their partial sums overflows.
+const LARGE: u32 = power_of_two(48);
+
 /// The bits of a power of two.
 const fn power_of_two(exponent: i32) -> u32 {
     ((exponent + 127) as u32) << 23
@@ -47,14 +50,14 @@ impl Magnitudes {
     const SOME: [u32; 2] = [0b0100, 0b0010];
 
     /// The certificates of a split into scaled f16, of a row of A or, if `of_b`, of a column of B. Zeros are small without limit; a
-    /// subnormal's exponent is not the stored one.
+    /// subnormal's exponent is not the stored one. Where a sum may overflow, SGEMM decides what comes of it.
     #[must_use]
     #[inline(always)]
     pub fn certificates_of_f16(&self, k: u32, of_b: bool) -> u32 {
         if self.largest == 0 {
             return CERTIFIED;
         }
-        if self.largest >= f32::INFINITY.to_bits() || self.smallest < NORMAL || k < SHORTEST_SPLIT_K {
+        if self.largest >= LARGE || self.smallest < NORMAL || k < SHORTEST_SPLIT_K {
             return 0;
         }
         let (top, side) = ((self.largest >> 23) as f32, usize::from(of_b));
@@ -72,12 +75,10 @@ impl Magnitudes {
         certificates
     }
 
-    /// The same of a split into TF32, which has the exponents of f32: products must not be near its smallest, nor an element round to
-    /// infinity.
+    /// The same of a split into TF32, which has the exponents of f32: products must not be near its smallest.
     #[must_use]
     #[inline(always)]
     pub fn certificates_of_tf32(&self, k: u32) -> u32 {
-        const LARGE: u32 = f32::INFINITY.to_bits() - (1 << 12);
         if self.largest == 0 {
             CERTIFIED
         } else if self.largest >= LARGE || self.smallest < power_of_two(-51) || k < SHORTEST_SPLIT_K {

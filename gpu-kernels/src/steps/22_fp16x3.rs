@@ -14,8 +14,8 @@
 //! Each element meets the guarantee of the class fp32. The pre-passes look at the magnitudes of each row and column, and give it
 //! certificates (`spec/certificate`): for elements within those 28 binades, or nearly all of them not far below the largest.
 //! Elements of C whose row and column have none in common are computed in fp32, on the CUDA cores, in the same kernel: the
-//! others' bits do not depend on it. Those are rows with infinities, NaN and subnormals, rows of widely different magnitudes,
-//! and all where k is below 32.
+//! others' bits do not depend on it. Those are rows with infinities, NaN, subnormals or elements of 2^48 or more, rows of widely
+//! different magnitudes, and all where k is below 32.
 //!
 //! Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores" (2022), for the hi/lo split, the
 //! scaling and the accumulation outside; no library has it on Hopper.

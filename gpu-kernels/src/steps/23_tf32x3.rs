@@ -1,8 +1,8 @@
 //! tf32x3: as fp16x3, split into TF32, which has the exponents of f32: nothing is scaled.
 //!
 //! Changed since fp16x3: the format of hi and lo. A stage holds half as many values, so the tensor cores add 16 products only,
-//! at half the rate. What has no certificate: infinities, numbers that rounding would make infinite, and rows with an
-//! element below 2^-51, whose products may be near the smallest of f32. There is no window: rows may be of any magnitudes above.
+//! at half the rate. What has no certificate: rows with an element of 2^48 or more, whose sums may overflow, or below 2^-51, whose
+//! products may be near the smallest of f32. There is no window: rows may be of any magnitudes between.
 //!
 //! Source: CUTLASS, example 27, for devices before Hopper; Triton's `tf32x3`.
 

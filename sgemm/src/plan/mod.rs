@@ -13,7 +13,7 @@ mod products;
 mod slabs;
 mod stored;
 
-use gpu_kernels::{Ab, Element, Extent, Operand, Split, Step};
+use gpu_kernels::{Ab, Element, Extent, Operand, Precision, Split, Step};
 
 pub use buffer::{Buffer, Buffers, Place, WORKSPACE_ALIGNMENT};
 pub use launch::{Address, Argument, Bindings, Launch, LaunchShape, ModuleKind, Role, TensorMap, Value};
@@ -23,8 +23,8 @@ use products::Target;
 pub use slabs::Slab;
 use slabs::{grouped_slabs, slabs};
 
-use crate::Error;
 use crate::problem::{Problem, Scalars};
+use crate::{Error, LONGEST_TF32_SPLIT_K};
 
 /// What an operand that TMA loads read begins at a multiple of, in bytes, and each of its rows.
 pub const OPERAND_ALIGNMENT: u64 = 16;
@@ -96,12 +96,14 @@ impl Plan {
     ///
     /// # Errors
     /// Those of [`Problem::validate`]; [`Error::Elements`] where the step takes others, [`Error::TooLarge`] where what a pre-pass
-    /// writes would have rows that a kernel cannot count, [`Error::TooManyBlocks`].
+    /// writes would have rows that a kernel cannot count, or k is beyond [`LONGEST_TF32_SPLIT_K`] for a split into TF32;
+    /// [`Error::TooManyBlocks`].
     pub fn new(step: &'static Step, problem: &Problem, sm_count: u32) -> Result<Self, Error> {
         problem.validate()?;
         let oriented = Oriented::new(problem)?;
         for Split { chunk, .. } in step.prepasses.iter().filter_map(|prepass| prepass.split) {
-            let most = stored::max_split_k(chunk);
+            let countable = stored::max_split_k(chunk);
+            let most = if step.precision == Precision::Tf32x3 { LONGEST_TF32_SPLIT_K as u32 } else { countable };
             if oriented.k > most {
                 return Err(Error::TooLarge { name: "k", value: oriented.k as usize, most: most as usize });
             }

@@ -4,9 +4,11 @@ use gpu_kernels::{SHORTEST_SPLIT_K, find};
 
 use super::Arithmetic;
 
-/// The error of a split in each operand, 2^-23 of an element; of lo\*lo, which is left out, 2^-22 of a product; and of small elements
-/// outside of the window, where nearly all others are large.
-const OF_SPLIT: f64 = 2.0 + 2.0 + 4.0 + 1.0;
+/// The error of a split in each operand, 2^-23 of an element; of lo\*lo, which is left out, 2^-22 of a product; and of small elements.
+const OF_SPLIT: f64 = 2.0 + 2.0 + 4.0 + OF_SMALL_ELEMENTS;
+
+/// Of elements outside of the window, where nearly all others are large.
+const OF_SMALL_ELEMENTS: f64 = 1.0;
 
 /// Of MMAs of small products, per k-tile of a sum of them: 2^-10 of 4 MMAs' errors of 10 u.
 const OF_SMALL_MMA: f64 = 4.0 * 10.0 / 1024.0;
@@ -42,18 +44,72 @@ pub fn proven(arithmetic: Arithmetic, k: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grading::bound;
+    use crate::grading::{UNIT_ROUNDOFF, bound};
+    use gpu_kernels::{CERTIFICATE_BITS, Magnitudes};
     use sgemm::LONGEST_TF32_SPLIT_K;
+
+    /// Every k at which what is proven grows, up to that one: in a k-tile, with each sum of the outer level, and where the sums of the
+    /// inner level become longer. Between them the guarantee alone grows.
+    fn steps(k_tile: usize, longest: usize) -> impl Iterator<Item = usize> {
+        let tiles = std::iter::successors(Some(1_usize), |&k_tiles| {
+            let inner = 1 << ((usize::BITS - k_tiles.leading_zeros()) / 2);
+            Some((k_tiles.div_ceil(inner) * inner + 1).min(1 << (usize::BITS - k_tiles.leading_zeros())))
+        });
+        let firsts = tiles.map(move |k_tiles| k_tile * (k_tiles - 1) + 1).take_while(move |first| *first <= longest);
+        (1..4 * k_tile).chain(firsts)
+    }
 
     /// For every k that the class admits: also where neither sort of element is the worse.
     #[test]
     fn what_is_proven_is_the_guarantee_of_the_class_fp32() {
-        assert!(proven(Arithmetic::Tf32x3, LONGEST_TF32_SPLIT_K + 1) > bound(LONGEST_TF32_SPLIT_K + 1, true));
-        for (arithmetic, longest) in [(Arithmetic::Fp16x3, 1 << 30), (Arithmetic::Tf32x3, LONGEST_TF32_SPLIT_K)] {
-            for k in (1..200_000).chain((200_000..=longest).step_by(99_991)) {
+        let of_tf32 = LONGEST_TF32_SPLIT_K;
+        assert!(proven(Arithmetic::Tf32x3, of_tf32 + 1) > bound(of_tf32 + 1, true));
+        for (arithmetic, k_tile, longest) in [(Arithmetic::Fp16x3, 32, 1 << 30), (Arithmetic::Tf32x3, 16, of_tf32)] {
+            let others = (2..3000).filter(|k| steps(k_tile, 3000).all(|step| step != *k));
+            others.for_each(|k| assert!(proven(arithmetic, k) <= proven(arithmetic, k - 1), "{k} is a step"));
+            for k in steps(k_tile, longest).chain([longest]) {
                 let (proven, bound) = (proven(arithmetic, k), bound(k, true));
                 assert!(proven <= bound, "{} k = {k}: {proven} is more than {bound}", arithmetic.slug());
             }
         }
+    }
+
+    /// The certificates of a row or column of 1024 elements: so many are not zero, and together they are so many binades below the
+    /// largest, the smallest of them that many.
+    fn certificates(of_b: bool, count: u32, depth: u32, smallest: u32) -> u32 {
+        let of = Magnitudes {
+            largest: 1.0_f32.to_bits(),
+            smallest: 1.0_f32.to_bits() - (smallest << 23),
+            count: count as f32,
+            exponents: (127 * count - depth) as f32,
+        };
+        of.certificates_of_f16(1024, of_b)
+    }
+
+    /// The least count and the largest depth with that certificate, where some element is outside of the window.
+    fn least_dense(of_b: bool, bit: u32) -> Option<[f64; 2]> {
+        let has = |count, depth| certificates(of_b, count, depth, 100) >> bit & 1 == 1;
+        let count = (1..=1024).find(|count| has(*count, 0))?;
+        let depth = (0..1024 * 100).take_while(|depth| has(1024, *depth)).last()?;
+        Some([count, depth].map(|number| f64::from(number) / 1024.0))
+    }
+
+    /// The chapter's section on elements below the window, with the code's thresholds, for each k.
+    #[test]
+    fn dense_rows_lose_no_more_than_is_counted() {
+        let window = (1..100).find(|binades| certificates(false, 1024, 0, *binades) & 1 == 0).expect("it ends");
+        assert_eq!(window, 28);
+        let pairs = (0..CERTIFICATE_BITS).filter_map(|bit| Some((least_dense(false, bit)?, least_dense(true, bit)?)));
+        let lost: Vec<f64> = pairs
+            .map(|([a, of_a], [b, of_b])| {
+                let (both, depth) = (a + b - 1.0, of_a + of_b);
+                let products = both * (28.0 - depth / both).exp2();
+                let of_split = depth / f64::from(window) * (-20_f64).exp2();
+                let of_alignment = 17.0 / 16.0 * (-25_f64).exp2();
+                (of_split + of_alignment) / (UNIT_ROUNDOFF * products)
+            })
+            .collect();
+        assert_eq!(lost.len(), 3, "mostly and partly, partly and mostly, mostly and mostly");
+        assert!(lost.iter().all(|lost| (0.0..0.99 * OF_SMALL_ELEMENTS).contains(lost)), "{lost:?}");
     }
 }

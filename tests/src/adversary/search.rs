@@ -127,7 +127,7 @@ fn mutant(rng: &mut SmallRng, vector: &[f32], window: Window, is_same: bool) -> 
 fn is_within(vector: &[f32], window: Window) -> bool {
     let exponents = || vector.iter().filter(|x| **x != 0.0).map(|x| (x.to_bits() >> 23 & 0xff) as i32 - 127);
     let (Some(least), Some(most)) = (exponents().min(), exponents().max()) else { return false };
-    least >= -50 && most <= 50 && window.is_none_or(|window| most - least < i32::from(window))
+    least >= -50 && most < 48 && window.is_none_or(|window| most - least < i32::from(window))
 }
 
 /// A random number of an exponent.

@@ -17,7 +17,7 @@ use crate::{Abc, Determinism, Device, Error};
 
 /// What one rank does for a problem. All ranks of the grid make theirs with the same problem and scheme.
 ///
-/// All of k is multiplied at once, but for several layers. So the result has the same bits as on one GPU, for any grid, where the
+/// All of k is multiplied at once, but for several layers: each is a rounding more of the sum, and of beta\*C. So the result has the same bits as on one GPU, for any grid, where the
 /// problem has [`Determinism::PerElement`](crate::Determinism::PerElement).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
