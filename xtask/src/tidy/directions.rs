@@ -65,7 +65,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "capi",
         &["constants", "status", "registry", "choices", "cuda", "problem", "operands", "handle", "plan", "host", "run"],
     ),
-    ("blas", &["call", "next", "recent", "xerbla", "compute", "route", "fortran", "cblas"]),
+    ("blas", &["call", "loaded", "next", "recent", "xerbla", "compute", "route", "fortran", "cblas"]),
     (
         "cublas",
         &["abi", "reason", "next", "settings", "call", "memory", "gpu", "forked", "log", "route", "entry", "v2", "lt"],
