@@ -1,5 +1,7 @@
 //! A call of SGEMM: its arguments, and what is wrong with them.
 
+use std::ffi::CStr;
+
 /// op of BLAS. The conjugate of a real matrix is itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
@@ -37,9 +39,40 @@ impl Op {
     }
 }
 
+/// Under which name BLAS's function is called: each has its type of integers, and is a library's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name {
+    /// `sgemm_` and `cblas_sgemm`.
+    Plain,
+    /// `sgemm_64_`, `cblas_sgemm64_` and `cblas_sgemm_64`.
+    Plain64,
+    /// Those that SciPy's packages prefix.
+    Scipy,
+    /// The same with integers of 64 bits.
+    Scipy64,
+}
+
+impl Name {
+    /// Fortran's function of that kind.
+    pub const fn fortran(self) -> &'static CStr {
+        match self {
+            Self::Plain => c"sgemm_",
+            Self::Plain64 => c"sgemm_64_",
+            Self::Scipy => c"scipy_sgemm_",
+            Self::Scipy64 => c"scipy_sgemm_64_",
+        }
+    }
+
+    /// Whether its integers have 64 bits.
+    pub const fn is_wide(self) -> bool {
+        matches!(self, Self::Plain64 | Self::Scipy64)
+    }
+}
+
 /// C = alpha\*op(A)\*op(B) + beta\*C, all by columns, as BLAS has it. Sizes may be negative: [`Self::fault`] says so.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
+    pub name: Name,
     pub ops: [Op; 2],
     pub m: i64,
     pub n: i64,
@@ -102,6 +135,7 @@ mod tests {
     #[test]
     fn the_first_wrong_argument_is_found() {
         let good = Call {
+            name: Name::Plain,
             ops: [Op::N, Op::T],
             m: 3,
             n: 4,

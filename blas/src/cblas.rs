@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use crate::call::{Call, Op};
+use crate::call::{Call, Name, Op};
 use crate::{route, xerbla};
 
 /// CBLAS's number for matrices by rows.
@@ -11,8 +11,19 @@ const ROW_MAJOR: c_int = 101;
 /// CBLAS's number for matrices by columns.
 const COLUMN_MAJOR: c_int = 102;
 
+/// A setting that is none of CBLAS's, with what the reference implementation says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Illegal {
+    /// The number of the argument.
+    argument: i32,
+    format: &'static CStr,
+    /// What the format is given.
+    value: c_int,
+}
+
 /// The arguments of `cblas_sgemm`.
 struct Arguments {
+    name: Name,
     layout: c_int,
     ops: [c_int; 2],
     sizes: [i64; 3],
@@ -28,14 +39,17 @@ struct Arguments {
 
 impl Arguments {
     /// The call by columns, and whether that is the transpose of what was asked for; or what is wrong with the first three arguments.
-    fn call(&self) -> Result<(Call, bool), (i32, &'static CStr)> {
-        let Self { layout, ops, sizes: [m, n, k], alpha, a, lda, b, ldb, beta, c, ldc } = *self;
+    fn call(&self) -> Result<(Call, bool), Illegal> {
+        let Self { name, layout, ops, sizes: [m, n, k], alpha, a, lda, b, ldb, beta, c, ldc } = *self;
         if layout != ROW_MAJOR && layout != COLUMN_MAJOR {
-            return Err((1, c"Illegal layout setting\n"));
+            return Err(Illegal { argument: 1, format: c"Illegal layout setting, %d\n", value: layout });
         }
-        let op_a = Op::of_number(ops[0]).ok_or((2, c"Illegal TransA setting\n"))?;
-        let op_b = Op::of_number(ops[1]).ok_or((3, c"Illegal TransB setting\n"))?;
-        let call = Call { ops: [op_a, op_b], m, n, k, alpha, a, lda, b, ldb, beta, c, ldc };
+        let op = |index: usize, argument, format| {
+            Op::of_number(ops[index]).ok_or(Illegal { argument, format, value: ops[index] })
+        };
+        let op_a = op(0, 2, c"Illegal TransA setting, %d\n")?;
+        let op_b = op(1, 3, c"Illegal TransB setting, %d\n")?;
+        let call = Call { name, ops: [op_a, op_b], m, n, k, alpha, a, lda, b, ldb, beta, c, ldc };
         // By columns, matrices by rows are their transposes.
         let turned = Call { ops: [op_b, op_a], m: n, n: m, a: b, lda: ldb, b: a, ldb: lda, ..call };
         Ok(if layout == ROW_MAJOR { (turned, true) } else { (call, false) })
@@ -45,9 +59,9 @@ impl Arguments {
     /// As of [`cblas_sgemm`].
     unsafe fn run(&self) {
         match self.call() {
-            Err((number, what)) => xerbla::cblas(number, what, false),
+            Err(Illegal { argument, format, value }) => xerbla::cblas(argument, (format, value), false),
             Ok((call, is_turned)) => match call.fault() {
-                Some(number) => xerbla::cblas(of_cblas(number, is_turned), c"", is_turned),
+                Some(number) => xerbla::cblas(of_cblas(number, is_turned), (c"", 0), is_turned),
                 // SAFETY: upheld by the caller; the arguments have no fault.
                 None => unsafe { route::run(&call) },
             },
@@ -62,7 +76,7 @@ const fn of_cblas(number: i32, is_turned: bool) -> i32 {
 
 /// Declares entry points with integers of a type.
 macro_rules! entry_points {
-    ($($(#[$doc:meta])* $name:ident, $integer:ty;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $integer:ty, $kind:expr;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -89,22 +103,22 @@ macro_rules! entry_points {
             let [m, n, k, lda, ldb, ldc] = [m, n, k, lda, ldb, ldc].map(i64::from);
             let ops = [transa, transb];
             // SAFETY: upheld by the caller.
-            unsafe { Arguments { layout, ops, sizes: [m, n, k], alpha, a, lda, b, ldb, beta, c, ldc }.run() }
+            unsafe { Arguments { name: $kind, layout, ops, sizes: [m, n, k], alpha, a, lda, b, ldb, beta, c, ldc }.run() }
         }
     )*};
 }
 
 entry_points! {
     /// C = alpha\*op(A)\*op(B) + beta\*C, with integers of 32 bits.
-    cblas_sgemm, i32;
+    cblas_sgemm, i32, Name::Plain;
     /// The same under SciPy's name.
-    scipy_cblas_sgemm, i32;
+    scipy_cblas_sgemm, i32, Name::Scipy;
     /// The same with integers of 64 bits, under OpenBLAS's name.
-    cblas_sgemm64_, i64;
+    cblas_sgemm64_, i64, Name::Plain64;
     /// The same under the reference's and MKL's name.
-    cblas_sgemm_64, i64;
+    cblas_sgemm_64, i64, Name::Plain64;
     /// The same under SciPy's name.
-    scipy_cblas_sgemm64_, i64;
+    scipy_cblas_sgemm64_, i64, Name::Scipy64;
 }
 
 #[cfg(test)]
@@ -116,6 +130,7 @@ mod tests {
     #[test]
     fn arguments_are_numbered_as_the_caller_has_them() {
         let arguments = |layout, sizes| Arguments {
+            name: Name::Plain,
             layout,
             ops: [111, 112],
             sizes,
@@ -138,6 +153,7 @@ mod tests {
             assert_eq!(number(layout, [1, 1, -1]), Some(6));
             assert_eq!(number(layout, [2, 2, 2]), Some(11), "{layout}");
         }
-        assert_eq!(arguments(100, [1; 3]).call().unwrap_err().0, 1);
+        let illegal = arguments(100, [1; 3]).call().unwrap_err();
+        assert_eq!((illegal.argument, illegal.value), (1, 100));
     }
 }

@@ -150,8 +150,10 @@ mod tests {
     use std::ptr;
 
     use super::*;
+    use crate::call::Name;
 
     const CALL: Call = Call {
+        name: Name::Plain,
         ops: [Op::N; 2],
         m: 60,
         n: 40,

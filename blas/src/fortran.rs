@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use crate::call::{Call, Op};
+use crate::call::{Call, Name, Op};
 use crate::{route, xerbla};
 
 /// The arguments of `sgemm_`, by pointer.
@@ -22,7 +22,7 @@ struct Pointers<I> {
 impl<I: Copy + Into<i64>> Pointers<I> {
     /// # Safety
     /// As of [`sgemm_`].
-    unsafe fn run(self, report: fn(i32)) {
+    unsafe fn run(self, name: Name) {
         // SAFETY: upheld by the caller: each pointer is that of one value.
         let (call, ops) = unsafe {
             let ops = self.ops.map(|op| Op::of_letter(*op as u8));
@@ -30,11 +30,11 @@ impl<I: Copy + Into<i64>> Pointers<I> {
             let [lda, ldb, ldc] = [self.lda, self.ldb, self.ldc].map(|ld| (*ld).into());
             let (alpha, beta) = (*self.alpha, *self.beta);
             let known = ops.map(|op| op.unwrap_or(Op::N));
-            (Call { ops: known, m, n, k, alpha, a: self.a, lda, b: self.b, ldb, beta, c: self.c, ldc }, ops)
+            (Call { name, ops: known, m, n, k, alpha, a: self.a, lda, b: self.b, ldb, beta, c: self.c, ldc }, ops)
         };
         let unknown = (1..).zip(ops).find(|(_, op)| op.is_none()).map(|(number, _)| number);
         match unknown.or_else(|| call.fault()) {
-            Some(number) => report(number),
+            Some(number) => xerbla::fortran(number, name),
             // SAFETY: upheld by the caller; the arguments have no fault.
             None => unsafe { route::run(&call) },
         }
@@ -43,7 +43,7 @@ impl<I: Copy + Into<i64>> Pointers<I> {
 
 /// Declares entry points with integers of a type.
 macro_rules! entry_points {
-    ($($(#[$doc:meta])* $name:ident, $integer:ty, $report:path;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $integer:ty, $kind:expr;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -69,18 +69,18 @@ macro_rules! entry_points {
         ) {
             let pointers = Pointers { ops: [transa, transb], sizes: [m, n, k], alpha, a, lda, b, ldb, beta, c, ldc };
             // SAFETY: upheld by the caller.
-            unsafe { pointers.run($report) }
+            unsafe { pointers.run($kind) }
         }
     )*};
 }
 
 entry_points! {
     /// C = alpha\*op(A)\*op(B) + beta\*C, with integers of 32 bits.
-    sgemm_, i32, xerbla::fortran;
+    sgemm_, i32, Name::Plain;
     /// The same under SciPy's name.
-    scipy_sgemm_, i32, xerbla::fortran;
+    scipy_sgemm_, i32, Name::Scipy;
     /// The same with integers of 64 bits.
-    sgemm_64_, i64, xerbla::fortran_64;
+    sgemm_64_, i64, Name::Plain64;
     /// The same under SciPy's name.
-    scipy_sgemm_64_, i64, xerbla::fortran_64;
+    scipy_sgemm_64_, i64, Name::Scipy64;
 }

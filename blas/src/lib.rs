@@ -12,14 +12,27 @@
 //! Arguments are checked as the reference implementation checks them, and reported to `xerbla_` or `cblas_xerbla`, which the program may
 //! define. What cannot be run, such as for want of memory on the device, goes to the next BLAS.
 
+use std::ffi::{CStr, c_char};
+
 mod call;
 mod cblas;
 mod compute;
 mod fortran;
+mod loaded;
 mod next;
 mod recent;
 mod route;
 mod xerbla;
+
+/// The version of this library, which the BLAS it is preloaded for has no name for: what tells one from the other.
+#[unsafe(no_mangle)]
+pub extern "C" fn sgemm_blas_version() -> *const c_char {
+    const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(version) => version,
+        Err(_) => c"",
+    };
+    VERSION.as_ptr()
+}
 
 pub use cblas::{cblas_sgemm, cblas_sgemm_64, cblas_sgemm64_, scipy_cblas_sgemm, scipy_cblas_sgemm64_};
 pub use fortran::{scipy_sgemm_, scipy_sgemm_64_, sgemm_, sgemm_64_};

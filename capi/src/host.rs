@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
+use sgemm::Error;
 use sgemm::cuda::Gemm;
 use sgemm::cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DriverError};
 use sgemm::emulator::{DeviceMemory, Emulator};
@@ -34,14 +35,16 @@ impl Staged {
     ///
     /// # Safety
     /// Where it is read, its elements are there.
-    unsafe fn gather(&self) -> Vec<u8> {
-        let mut image = vec![0; self.bytes()];
+    unsafe fn gather(&self) -> Result<Vec<u8>, Failure> {
+        let (mut image, bytes) = (Vec::new(), self.bytes());
+        image.try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes: bytes as u64 })?;
+        image.resize(bytes, 0);
         for (first, bytes) in self.view.pieces().filter(|_| self.is_read) {
             // SAFETY: upheld by the caller: these bytes are elements.
             let piece = unsafe { std::slice::from_raw_parts(self.start.cast::<u8>().add(first), bytes) };
             image[first..first + bytes].copy_from_slice(piece);
         }
-        image
+        Ok(image)
     }
 }
 
@@ -99,7 +102,7 @@ pub(crate) unsafe fn run(planned: &Planned, arguments: &sgemm_arguments_t, memor
     }
     let (matrices, result) = staged(planned, arguments)?;
     // SAFETY: upheld by the caller.
-    let images = || matrices.iter().map(|staged| (staged, unsafe { staged.gather() }));
+    let images = || matrices.iter().map(|staged| Ok((staged, unsafe { staged.gather() }?)));
     let image = match &planned.runner {
         Runner::Emulator(emulator, plan) => emulated(emulator, plan, arguments, (images(), memory), result)?,
         Runner::Cuda(context, gemm) => on_gpu(context, gemm, arguments, images(), result)?,
@@ -116,13 +119,14 @@ fn emulated<'a>(
     emulator: &Emulator,
     plan: &Plan,
     arguments: &sgemm_arguments_t,
-    (images, kind): (impl Iterator<Item = (&'a Staged, Vec<u8>)>, Memory),
+    (images, kind): (impl Iterator<Item = Result<(&'a Staged, Vec<u8>), Failure>>, Memory),
     result: Buffer,
 ) -> Result<Vec<u8>, Failure> {
     let mut memory = DeviceMemory::default();
     let mut addresses = Buffers::default();
     let mut image = Vec::new();
-    for (staged, bytes) in images {
+    for image_of in images {
+        let (staged, bytes) = image_of?;
         let before = match kind {
             Memory::Host => 0,
             // As far from a multiple of the alignment as the caller's, so that a wrong one is found.
@@ -149,7 +153,7 @@ fn on_gpu<'a>(
     context: &Arc<CudaContext>,
     gemm: &Gemm,
     arguments: &sgemm_arguments_t,
-    images: impl Iterator<Item = (&'a Staged, Vec<u8>)>,
+    images: impl Iterator<Item = Result<(&'a Staged, Vec<u8>), Failure>>,
     result: Buffer,
 ) -> Result<Vec<u8>, Failure> {
     let what = |error: DriverError| failed("copy matrices", error.0);
@@ -160,7 +164,8 @@ fn on_gpu<'a>(
     let workspace = unsafe { stream.alloc::<u8>(bytes) }.map_err(what)?;
     let mut addresses = gemm.plan().part_bytes().at(place(&workspace, &stream));
     let (mut image, mut kept) = (Vec::new(), Vec::new());
-    for (staged, mut bytes) in images {
+    for image_of in images {
+        let (staged, mut bytes) = image_of?;
         let length = bytes.len();
         // The driver copies nothing that is empty.
         bytes.resize(length.max(1), 0);

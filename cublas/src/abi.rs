@@ -51,11 +51,15 @@ pub mod product {
     pub const BIAS_POINTER: Enum = 8;
     pub const BIAS_BATCH_STRIDE: Enum = 10;
     pub const SM_COUNT_TARGET: Enum = 15;
-    /// Scales of A, B, C and D, and where the largest element of D goes: pointers.
-    pub const SCALE_POINTERS: [Enum; 5] = [17, 18, 19, 20, 21];
+    /// Scales of A, B, C and D, where the largest element of D goes, and where D's own scales go: pointers.
+    pub const SCALE_POINTERS: [Enum; 6] = [17, 18, 19, 20, 21, 36];
     pub const BIAS_DATA_TYPE: Enum = 26;
     /// Chunks that other kernels wait for.
     pub const ATOMIC_SYNC_CHUNKS: [Enum; 2] = [27, 28];
+    /// Elements from one problem's alpha to the next one's, and the same of beta: from CUDA 13 on.
+    pub const FACTOR_BATCH_STRIDES: [Enum; 2] = [39, 40];
+    /// Whether results may not depend on the batch: from CUDA 13 on.
+    pub const BATCH_INVARIANCE: Enum = 41;
 }
 
 /// `cublasLtMatrixLayoutAttribute_t`.
@@ -82,6 +86,9 @@ pub const EPILOGUE_DEFAULT: Enum = 1;
 pub const EPILOGUE_RELU: Enum = 2;
 pub const EPILOGUE_BIAS: Enum = 4;
 pub const EPILOGUE_RELU_BIAS: Enum = 6;
+
+/// `cublasLtMatmulBatchInvarianceFlags_t`, where it asks for nothing: disabled, or left to the environment.
+pub const NO_BATCH_INVARIANCE: [Enum; 2] = [0, 0x8000];
 
 /// The type of a bias that is D's.
 pub const BIAS_OF_D: Enum = -1;

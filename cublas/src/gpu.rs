@@ -38,6 +38,8 @@ pub struct Planned {
     pub us: f64,
     /// The same of the plan in `fp32-strict`, which stands for cuBLAS's SGEMM.
     pub strict_us: f64,
+    /// Where the pool never holds that workspace: a plan that does with what it holds, and is predicted to take no longer than cuBLAS.
+    pub frugal: Option<Box<Planned>>,
 }
 
 /// Devices by their contexts; none where there is something in the way.
@@ -149,22 +151,41 @@ impl Gpu {
     }
 
     fn load(&self, problem: &Problem) -> Result<Planned, Reason> {
+        let strict = problem.with_accuracy(AccuracyClass::Fp32Strict);
+        let (_, strict_us) = self.predict(&strict, u64::MAX)?;
+        let planned = self.load_within(problem, u64::MAX, strict_us)?;
+        let limit = self.pool.as_ref().map_or(0, Pool::most_bytes);
+        if planned.workspace_bytes <= limit {
+            return Ok(planned);
+        }
+        let frugal = self.load_within(problem, limit, strict_us).ok().filter(|frugal| frugal.us <= strict_us);
+        Ok(Planned { frugal: frugal.map(Box::new), ..planned })
+    }
+
+    /// The best plan with so much workspace, and its predicted time in microseconds.
+    fn predict(&self, problem: &Problem, limit: u64) -> Result<(Plan, f64), Reason> {
         let (device, table) = (self.device(), Table::of(self.device()));
-        let refused = |error| match error {
-            Error::Driver { .. } | Error::BadModule { .. } | Error::DriverTooOld { .. } => Reason::Device,
-            Error::BatchStride { .. } | Error::LeadingDimension { .. } => Reason::Invalid,
-            _ => Reason::Unsupported,
-        };
-        let plan_of = |problem: &Problem| select::plan(table, device, problem, u64::MAX).map_err(refused);
-        let time = |plan: &Plan| select::predicted_us(table, device, plan).map_err(refused);
-        let plan = plan_of(problem)?;
-        let us = time(&plan)?;
+        let plan = select::plan(table, device, problem, limit).map_err(refused)?;
+        let us = select::predicted_us(table, device, &plan).map_err(refused)?;
+        Ok((plan, us))
+    }
+
+    fn load_within(&self, problem: &Problem, limit: u64, strict_us: f64) -> Result<Planned, Reason> {
+        let (plan, us) = self.predict(problem, limit)?;
         if plan.rounds() > 1 && us < LEAST_LAUNCH_US * plan.rounds() as f64 {
             return Err(Reason::ManySmall);
         }
-        let strict_us = time(&plan_of(&problem.with_accuracy(AccuracyClass::Fp32Strict))?)?;
         let workspace_bytes = plan.workspace_bytes();
         let gemm = self.handle.load(plan).map_err(refused)?;
-        Ok(Planned { gemm, workspace_bytes, us, strict_us })
+        Ok(Planned { gemm, workspace_bytes, us, strict_us, frugal: None })
+    }
+}
+
+/// Why what cannot be planned or loaded is cuBLAS's.
+fn refused(error: Error) -> Reason {
+    match error {
+        Error::Driver { .. } | Error::BadModule { .. } | Error::DriverTooOld { .. } => Reason::Device,
+        Error::BatchStride { .. } | Error::LeadingDimension { .. } => Reason::Invalid,
+        _ => Reason::Unsupported,
     }
 }

@@ -5,6 +5,7 @@
 //! Nothing happens before the first call, and nothing is read or printed but what the environment asks for.
 
 mod abi;
+mod algorithm;
 mod call;
 mod entry;
 mod forked;

@@ -6,8 +6,9 @@ use sgemm::cuda::CUstream;
 use sgemm::{Activation, BiasPer, Epilogue, Layout, Problem};
 
 use crate::abi::*;
+use crate::algorithm;
 use crate::call::{Call, Workspace, alignment, count};
-use crate::entry::functions;
+use crate::entry::{functions, watched};
 use crate::next::{CUBLAS_LT, Next};
 use crate::reason::Reason;
 use crate::settings::Settings;
@@ -125,14 +126,24 @@ fn epilogue(product: &Described, batch: usize) -> Result<(Epilogue, Option<u64>)
 /// Whether it is plain f32, with alpha and beta in the host's memory, and nothing of what no plan has.
 fn check(product: &Described) -> Result<(), Reason> {
     match product.get(product::COMPUTE_TYPE)? {
-        COMPUTE_32F if !Settings::get().is_tf32_forced => {}
+        COMPUTE_32F => {}
         COMPUTE_32F_PEDANTIC => return Err(Reason::Pedantic),
         _ => return Err(Reason::OtherArithmetic),
+    }
+    let invariance = product.find::<Enum>(product::BATCH_INVARIANCE);
+    if invariance.is_some_and(|flags| !NO_BATCH_INVARIANCE.contains(&flags)) {
+        return Err(Reason::BatchInvariance);
+    }
+    if let Some(reason) = Settings::get().forwards_all {
+        return Err(reason);
     }
     if product.get::<Enum>(product::SCALE_TYPE)? != F32 {
         return Err(Reason::Elements);
     }
-    if product.get::<Enum>(product::POINTER_MODE)? != POINTER_MODE_HOST {
+    let is_one = |of: &Enum| product.find::<i64>(*of).is_none_or(|stride| stride == 0);
+    if product.get::<Enum>(product::POINTER_MODE)? != POINTER_MODE_HOST
+        || !product::FACTOR_BATCH_STRIDES.iter().all(is_one)
+    {
         return Err(Reason::DeviceScalars);
     }
     if product.find(product::SM_COUNT_TARGET).is_some_and(|target: Enum| target != 0) {
@@ -191,6 +202,10 @@ unsafe fn offered(
         problem = problem.with_batch(batch, [of_a.stride, of_b.stride, of_c.stride]);
     }
     let is_in_place = c == d && of_c == of_d;
+    // Elements of C would be read after their memory is D's.
+    if c == d && !is_in_place {
+        return Err(Reason::Invalid);
+    }
     if !is_in_place {
         problem = problem.with_d(of_d.layout).with_batch_stride_d(of_d.stride);
     }
@@ -200,8 +215,8 @@ unsafe fn offered(
 
 functions! {
     CUBLAS_LT;
-    /// D = activation(alpha\*op(A)\*op(B) + beta\*C + bias), as descriptions say. Which algorithm was chosen, among those of cublasLt, is
-    /// of no matter to a product that is computed here.
+    /// D = activation(alpha\*op(A)\*op(B) + beta\*C + bias), as descriptions say. Which algorithm cublasLt's heuristic chose is of no matter
+    /// to a product that is computed here; one that the program configured is honoured.
     fn cublasLtMatmul(
         handle: Handle, product: Handle, alpha: *const c_void, a: *const c_void, a_layout: Handle, b: *const c_void,
         b_layout: Handle, beta: *const c_void, c: *const c_void, c_layout: Handle, d: *mut c_void, d_layout: Handle,
@@ -212,6 +227,18 @@ functions! {
         if handle.is_null() {
             return Err(Reason::Invalid);
         }
+        if algorithm::is_configured(algorithm) {
+            return Err(Reason::Algorithm);
+        }
         offered(product, [alpha, beta], matrices, stream, workspace)
+    };
+}
+
+watched! {
+    CUBLAS_LT;
+    /// Configures an algorithm.
+    fn cublasLtMatmulAlgoConfigSetAttribute(algorithm: *mut c_void, attribute: Enum, value: *const c_void, bytes: usize) => {
+        // SAFETY: cublasLt has just written to it.
+        unsafe { algorithm::configure(algorithm) }
     };
 }

@@ -77,6 +77,11 @@ impl Pool {
         Some(Self { pool, most_bytes })
     }
 
+    /// The most that it ever holds.
+    pub fn most_bytes(&self) -> u64 {
+        self.most_bytes
+    }
+
     /// Memory in the stream's order; `None` where that would be above the limit, or the device has no room.
     ///
     /// # Safety

@@ -21,6 +21,10 @@ pub enum Reason {
     Epilogue,
     /// An order of elements, or a kind of batch, that no plan has.
     Layout,
+    /// A batch whose matrices are named by arrays of pointers in device memory, which no plan reads.
+    PointerArrays,
+    /// It asks for results that do not depend on the batch, in cuBLAS's sense.
+    BatchInvariance,
     /// A batch of small problems, which would be launched one by one.
     ManySmall,
     /// The stream is captured, and this call would load a kernel or allocate.
@@ -48,6 +52,8 @@ impl Reason {
             Self::SmCountTarget => "fewer SMs are asked for",
             Self::Epilogue => "another epilogue",
             Self::Layout => "another layout",
+            Self::PointerArrays => "a batch by arrays of pointers",
+            Self::BatchInvariance => "results that do not depend on the batch are asked for",
             Self::ManySmall => "a batch of small problems",
             Self::Capturing => "would load or allocate while the stream is captured",
             Self::NoWorkspace => "no memory for the workspace",

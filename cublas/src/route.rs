@@ -3,12 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use sgemm::Error;
+use sgemm::cuda::CUdeviceptr;
 use sgemm::plan::{Bindings, Buffer};
 
 use crate::abi::{EXECUTION_FAILED, SUCCESS, Status};
 use crate::call::Call;
 use crate::forked::Outermost;
-use crate::gpu::{self, is_capturing};
+use crate::gpu::{self, Gpu, is_capturing};
 use crate::log;
 use crate::memory::free;
 use crate::reason::Reason;
@@ -38,6 +39,27 @@ pub fn attempt(
     }
 }
 
+/// A workspace for a plan: where it begins, and whether it is the pool's, to be freed behind the launches.
+///
+/// # Safety
+/// The stream is the program's own, of the current context, which is that of the pool's device.
+unsafe fn workspace(gpu: &Gpu, call: &Call, bytes: u64) -> Result<(CUdeviceptr, bool), Reason> {
+    if bytes == 0 {
+        return Ok((0, false));
+    }
+    if let Some(given) = call.workspace.place(bytes) {
+        return Ok((given, false));
+    }
+    // SAFETY: upheld by the caller; nothing is allocated for a stream that is captured.
+    unsafe {
+        if is_capturing(call.stream) {
+            return Err(Reason::Capturing);
+        }
+        let allocated = gpu.pool.as_ref().and_then(|pool| pool.allocate(bytes, call.stream));
+        Ok((allocated.ok_or(Reason::NoWorkspace)?, true))
+    }
+}
+
 /// Queues the call.
 fn run(function: &'static str, call: &Call) -> Result<Status, Reason> {
     // SAFETY: the stream is the program's own.
@@ -45,18 +67,13 @@ fn run(function: &'static str, call: &Call) -> Result<Status, Reason> {
         let gpu = gpu::current(call.stream)?;
         (gpu, gpu.plan(&call.problem, call.stream)?)
     };
-    let bytes = planned.workspace_bytes;
-    let given = if bytes == 0 { Some(0) } else { call.workspace.place(bytes) };
-    let (workspace, is_own) = match given {
-        Some(workspace) => (workspace, false),
-        // SAFETY: the stream is the program's own, of the current context, which is that of the pool's device, and not captured.
-        None => unsafe {
-            if is_capturing(call.stream) {
-                return Err(Reason::Capturing);
-            }
-            let allocated = gpu.pool.as_ref().and_then(|pool| pool.allocate(bytes, call.stream));
-            (allocated.ok_or(Reason::NoWorkspace)?, true)
-        },
+    // SAFETY: the stream is the program's own, of the current context.
+    let best = unsafe { workspace(gpu, call, planned.workspace_bytes) };
+    let (planned, (workspace, is_own)) = match (best, &planned.frugal) {
+        (Ok(workspace), _) => (&*planned, workspace),
+        // SAFETY: as above.
+        (Err(_), Some(frugal)) => (&**frugal, unsafe { workspace(gpu, call, frugal.workspace_bytes) }?),
+        (Err(reason), None) => return Err(reason),
     };
     let gemm = &planned.gemm;
     let parts = gemm.plan().part_bytes().at(workspace);
@@ -73,7 +90,7 @@ fn run(function: &'static str, call: &Call) -> Result<Status, Reason> {
     };
     match queued {
         Ok(()) => {
-            log::taken(function, &planned);
+            log::taken(function, planned);
             Ok(SUCCESS)
         }
         // Nothing was launched.

@@ -7,16 +7,19 @@ use std::sync::OnceLock;
 
 use sgemm::AccuracyClass;
 
+use crate::reason::Reason;
+
 /// Read once, at the first call.
 #[derive(Debug, PartialEq)]
 pub struct Settings {
-    /// `SGEMM_PRECISION`: which kernels may take the place of cuBLAS's SGEMM.
+    /// `SGEMM_PRECISION`: which kernels may take the place of cuBLAS's SGEMM. `NVIDIA_TF32_OVERRIDE=0` allows none of the tensor cores.
     pub class: AccuracyClass,
     /// `SGEMM_WORKSPACE_MIB`, or else the sum of `CUBLAS_WORKSPACE_CONFIG`: most bytes of memory beside the program's own; `None` for a
     /// part of the device's.
     pub most_bytes: Option<u64>,
-    /// `NVIDIA_TF32_OVERRIDE` asks for TF32.
-    pub is_tf32_forced: bool,
+    /// Why every call is cuBLAS's: what `NVIDIA_TF32_OVERRIDE`, `CUBLAS_EMULATE_SINGLE_PRECISION` or `CUBLAS_BATCH_INVARIANCE_FLAGS` ask for
+    /// in all of them.
+    pub forwards_all: Option<Reason>,
     /// `SGEMM_LOG`: whether there is a summary at the end, and where.
     pub log: Option<Log>,
 }
@@ -48,11 +51,18 @@ impl Settings {
         if limit == Some(None) {
             eprintln!("sgemm: SGEMM_WORKSPACE_MIB is no number of MiB");
         }
+        let is_set = |name| text(name).is_some_and(|value| value.trim() != "0");
+        let is_tf32_forbidden = text("NVIDIA_TF32_OVERRIDE").is_some_and(|value| value.trim() == "0");
         let configured = || text("CUBLAS_WORKSPACE_CONFIG").and_then(|config| configured_bytes(&config));
         Self {
-            class: class.unwrap_or_default(),
+            // No tensor core may compute in TF32 then, in a split either.
+            class: if is_tf32_forbidden { AccuracyClass::Fp32Strict } else { class.unwrap_or_default() },
             most_bytes: limit.flatten().map(|mib| mib.saturating_mul(1 << 20)).or_else(configured),
-            is_tf32_forced: text("NVIDIA_TF32_OVERRIDE").is_some_and(|value| value != "0"),
+            forwards_all: if is_set("NVIDIA_TF32_OVERRIDE") || is_set("CUBLAS_EMULATE_SINGLE_PRECISION") {
+                Some(Reason::OtherArithmetic)
+            } else {
+                is_set("CUBLAS_BATCH_INVARIANCE_FLAGS").then_some(Reason::BatchInvariance)
+            },
             log: variable("SGEMM_LOG").filter(|value| value != "0").map(|value| match value {
                 value if value == "1" => Log::Stderr,
                 value => Log::File(value.into()),
@@ -84,14 +94,14 @@ mod tests {
     #[test]
     fn what_is_unset_or_unknown_changes_nothing() {
         let plain = of(&[]);
-        let expected =
-            Settings { class: AccuracyClass::Fp32Strict, most_bytes: None, is_tf32_forced: false, log: None };
+        let expected = Settings { class: AccuracyClass::Fp32Strict, most_bytes: None, forwards_all: None, log: None };
         assert_eq!(plain, expected);
         let unknown = [
             ("SGEMM_PRECISION", "fp16"),
             ("SGEMM_WORKSPACE_MIB", "much"),
             ("CUBLAS_WORKSPACE_CONFIG", "4096"),
-            ("NVIDIA_TF32_OVERRIDE", "0"),
+            ("CUBLAS_EMULATE_SINGLE_PRECISION", "0"),
+            ("CUBLAS_BATCH_INVARIANCE_FLAGS", "0"),
             ("SGEMM_LOG", "0"),
         ];
         assert_eq!(of(&unknown), expected);
@@ -100,7 +110,12 @@ mod tests {
     #[test]
     fn variables_are_understood() {
         let all = of(&[("SGEMM_PRECISION", "fp32"), ("NVIDIA_TF32_OVERRIDE", "1"), ("SGEMM_LOG", "1")]);
-        assert_eq!((all.class, all.is_tf32_forced, all.log), (AccuracyClass::Fp32, true, Some(Log::Stderr)));
+        let asked = (AccuracyClass::Fp32, Some(Reason::OtherArithmetic), Some(Log::Stderr));
+        assert_eq!((all.class, all.forwards_all, all.log), asked);
+        let strict = of(&[("SGEMM_PRECISION", "fp32"), ("NVIDIA_TF32_OVERRIDE", "0")]);
+        assert_eq!((strict.class, strict.forwards_all), (AccuracyClass::Fp32Strict, None));
+        assert_eq!(of(&[("CUBLAS_EMULATE_SINGLE_PRECISION", "1")]).forwards_all, Some(Reason::OtherArithmetic));
+        assert_eq!(of(&[("CUBLAS_BATCH_INVARIANCE_FLAGS", "8")]).forwards_all, Some(Reason::BatchInvariance));
         let config = ("CUBLAS_WORKSPACE_CONFIG", ":4096:2:16:8");
         assert_eq!(of(&[config]).most_bytes, Some((2 * 4096 + 8 * 16) << 10));
         assert_eq!(of(&[config, ("SGEMM_WORKSPACE_MIB", "64")]).most_bytes, Some(64 << 20));

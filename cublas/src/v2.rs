@@ -7,11 +7,10 @@ use sgemm::cuda::CUstream;
 
 use crate::abi::*;
 use crate::call::{Call, Stored, Workspace, problem};
-use crate::entry::functions;
+use crate::entry::{functions, watched};
 use crate::memory;
 use crate::next::{CUBLAS, Next};
 use crate::reason::Reason;
-use crate::route::watch;
 use crate::settings::Settings;
 
 /// What of a handle matters here.
@@ -49,8 +48,11 @@ unsafe fn state(handle: Handle) -> Result<State, Reason> {
     unsafe {
         match ask(&MATH_MODE, handle, DEFAULT_MATH)?.map(|mode| mode & !DISALLOW_REDUCED_PRECISION_REDUCTION) {
             Some(PEDANTIC_MATH) => return Err(Reason::Pedantic),
-            Some(DEFAULT_MATH) if !Settings::get().is_tf32_forced => {}
+            Some(DEFAULT_MATH) => {}
             _ => return Err(Reason::OtherArithmetic),
+        }
+        if let Some(reason) = Settings::get().forwards_all {
+            return Err(reason);
         }
         if ask(&POINTER_MODE, handle, POINTER_MODE_HOST)? != Some(POINTER_MODE_HOST) {
             return Err(Reason::DeviceScalars);
@@ -93,6 +95,20 @@ unsafe fn offered(
     Ok(Call { problem, alpha, beta, a, b, c, d: None, bias: None, stream, workspace })
 }
 
+/// Why no product of matrices that arrays in device memory name is computed: who launches kernels would have to wait for the device to
+/// read them.
+///
+/// # Safety
+/// As of cuBLAS's functions.
+unsafe fn by_pointers(handle: Handle) -> Result<Call, Reason> {
+    if handle.is_null() {
+        return Err(Reason::Invalid);
+    }
+    // SAFETY: upheld by the caller.
+    unsafe { state(handle) }?;
+    Err(Reason::PointerArrays)
+}
+
 /// Whether all matrices are of f32.
 fn of_f32(types: [Enum; 3]) -> Result<(), Reason> {
     if types == [F32; 3] { Ok(()) } else { Err(Reason::Elements) }
@@ -111,7 +127,7 @@ fn is_plain(types: [Enum; 3], compute: Enum, algorithm: Enum) -> Result<(), Reas
 
 /// Declares all of them with integers of a type.
 macro_rules! products {
-    ($int:ty; $gemm:ident $gemm_ex:ident $any_ex:ident $batched:ident $any_batched:ident) => {
+    ($int:ty; $gemm:ident $gemm_ex:ident $any_ex:ident $batched:ident $any_batched:ident $by_pointers:ident $any_by_pointers:ident) => {
         functions! {
             CUBLAS;
             /// C = alpha\*op(A)\*op(B) + beta\*C of f32.
@@ -162,50 +178,40 @@ macro_rules! products {
                 let matrices = [stored(a, lda, stride_a), stored(b, ldb, stride_b), stored(c, ldc, stride_c)];
                 offered(handle, [transa, transb], [m, n, k].map(i64::from), [alpha, beta], matrices, batch.into())
             };
+            /// A batch of products of f32, wherever pointers in device memory say.
+            fn $by_pointers(
+                handle: Handle, transa: Enum, transb: Enum, m: $int, n: $int, k: $int, alpha: *const c_void, a: *const c_void,
+                lda: $int, b: *const c_void, ldb: $int, beta: *const c_void, c: *const c_void, ldc: $int, batch: $int,
+            ) => by_pointers(handle);
+            /// The same of any types.
+            fn $any_by_pointers(
+                handle: Handle, transa: Enum, transb: Enum, m: $int, n: $int, k: $int, alpha: *const c_void, a: *const c_void,
+                atype: Enum, lda: $int, b: *const c_void, btype: Enum, ldb: $int, beta: *const c_void, c: *const c_void,
+                ctype: Enum, ldc: $int, batch: $int, compute: Enum, algorithm: Enum,
+            ) => {
+                is_plain([atype, btype, ctype], compute, algorithm)?;
+                by_pointers(handle)
+            };
         }
     };
 }
 
-products! { i32; cublasSgemm_v2 cublasSgemmEx cublasGemmEx cublasSgemmStridedBatched cublasGemmStridedBatchedEx }
+products! {
+    i32; cublasSgemm_v2 cublasSgemmEx cublasGemmEx cublasSgemmStridedBatched cublasGemmStridedBatchedEx cublasSgemmBatched
+    cublasGemmBatchedEx
+}
 products! {
     i64; cublasSgemm_v2_64 cublasSgemmEx_64 cublasGemmEx_64 cublasSgemmStridedBatched_64 cublasGemmStridedBatchedEx_64
-}
-
-/// Declares functions that change a handle's workspace, of which cuBLAS does not tell: each is called, and then what it says is done.
-macro_rules! watched {
-    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),*) => $given:expr;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Safety
-        /// As of cuBLAS's function of that name.
-        #[unsafe(no_mangle)]
-        #[allow(non_snake_case, reason = "cuBLAS's")]
-        pub unsafe extern "C" fn $name(handle: Handle, $($argument: $type),*) -> Status {
-            static NEXT: Next = match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                Ok(name) => Next::new(&CUBLAS, name),
-                Err(_) => unreachable!(),
-            };
-            // SAFETY: the type is that of the function, and the arguments are the program's own.
-            let status = unsafe {
-                match NEXT.get::<unsafe extern "C" fn(Handle, $($type),*) -> Status>() {
-                    Some(next) => next(handle, $($argument),*),
-                    None => NOT_INITIALIZED,
-                }
-            };
-            if status == SUCCESS {
-                watch(|| memory::give(handle, $given));
-            }
-            status
-        }
-    )*};
+    cublasSgemmBatched_64 cublasGemmBatchedEx_64
 }
 
 watched! {
+    CUBLAS;
     /// Gives a handle memory for what its calls need.
-    fn cublasSetWorkspace_v2(workspace: *mut c_void, bytes: usize) =>
-        Some(Workspace { address: workspace.addr() as u64, bytes: bytes as u64 });
+    fn cublasSetWorkspace_v2(handle: Handle, workspace: *mut c_void, bytes: usize) =>
+        memory::give(handle, Some(Workspace { address: workspace.addr() as u64, bytes: bytes as u64 }));
     /// Puts a handle into a stream: the workspace is cuBLAS's own again.
-    fn cublasSetStream_v2(stream: CUstream) => None;
+    fn cublasSetStream_v2(handle: Handle, stream: CUstream) => memory::give(handle, None);
     /// Destroys a handle.
-    fn cublasDestroy_v2() => None;
+    fn cublasDestroy_v2(handle: Handle) => memory::give(handle, None);
 }

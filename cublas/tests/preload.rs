@@ -38,9 +38,11 @@ fn folder() -> Option<&'static Path> {
         };
         let source = |name| sources.join(name).to_str().unwrap().to_owned();
         let (cublas, lt) = ("libcublas.so.13", "libcublasLt.so.13");
-        compile(&["-shared", "-fPIC", "-Wl,-soname,libcublasLt.so.13", "-o", lt, &source("cublaslt.c")]);
-        compile(&["-shared", "-fPIC", "-Wl,-soname,libcublas.so.13", "-o", cublas, &source("cublas.c"), lt]);
-        compile(&["-O2", "-o", "program", &source("program.c"), cublas, lt, "-lm", "-ldl"]);
+        // Their symbols have the library's name for a version, as NVIDIA's have.
+        let shared = ["-shared", "-fPIC", "-Wl,--default-symver"];
+        compile(&[&shared[..], &["-Wl,-soname,libcublasLt.so.13", "-o", lt, &source("cublaslt.c")]].concat());
+        compile(&[&shared[..], &["-Wl,-soname,libcublas.so.13", "-o", cublas, &source("cublas.c"), lt]].concat());
+        compile(&["-O2", "-o", "program", &source("program.c"), cublas, lt, "-lm", "-ldl", "-pthread"]);
         symlink(built("libptx_emu_driver.so"), folder.path().join("libcuda.so.1")).unwrap();
         symlink("libcuda.so.1", folder.path().join("libcuda.so")).unwrap();
         Some(folder)
@@ -87,7 +89,7 @@ fn products_of_f32_are_computed() {
 fn other_calls_reach_cublas_as_they_are() {
     let Some((lines, summary)) = run("forwarded", &[library()], &[]) else { return };
     check(&lines, 0);
-    assert!(summary.starts_with("sgemm: 0 calls computed in fp32-strict, 35 forwarded"), "{summary}");
+    assert!(summary.starts_with("sgemm: 0 calls computed in fp32-strict, 45 forwarded"), "{summary}");
     for (count, line) in [
         (6, "cublasSgemm_v2 forwarded: invalid, or nothing to compute"),
         (3, "cublasSgemm_v2 forwarded: TF32 or another arithmetic is asked for"),
@@ -96,19 +98,46 @@ fn other_calls_reach_cublas_as_they_are() {
         (1, "cublasSgemm_v2 forwarded: fewer SMs are asked for"),
         (2, "cublasSgemmStridedBatched forwarded: invalid, or nothing to compute"),
         (1, "cublasGemmEx_64 forwarded: an algorithm is named"),
-        (4, "cublasLtMatmul forwarded: another epilogue"),
+        (5, "cublasLtMatmul forwarded: another epilogue"),
         (3, "cublasLtMatmul forwarded: another layout"),
+        (3, "cublasLtMatmul forwarded: alpha and beta in device memory"),
+        (1, "cublasLtMatmul forwarded: an algorithm is named"),
+        (1, "cublasLtMatmul forwarded: results that do not depend on the batch are asked for"),
+        (1, "cublasSgemmBatched forwarded: a batch by arrays of pointers"),
+        (1, "cublasSgemmBatched_64 forwarded: a batch by arrays of pointers"),
+        (1, "cublasGemmBatchedEx forwarded: a batch by arrays of pointers"),
+        (1, "cublasGemmBatchedEx_64 forwarded: not of f32"),
     ] {
         assert!(summary.contains(&format!("{count} x {line}\n")), "{line}: {summary}");
     }
 }
 
-/// And all of them are, where the environment asks NVIDIA's libraries for TF32.
+/// And all of them are, where the environment asks NVIDIA's libraries for what this one does not do.
 #[test]
-fn tf32_for_all_is_left_to_cublas() {
-    let Some((lines, summary)) = run("products", &[library()], &[("NVIDIA_TF32_OVERRIDE", "1")]) else { return };
-    assert_eq!((after(&lines, "right").len(), after(&lines, "reached").len()), (0, 29), "{lines:#?}");
-    assert!(summary.starts_with("sgemm: 0 calls"), "{summary}");
+fn what_is_asked_for_all_is_left_to_cublas() {
+    for (variable, reason) in [
+        ("NVIDIA_TF32_OVERRIDE", "TF32 or another arithmetic is asked for"),
+        ("CUBLAS_BATCH_INVARIANCE_FLAGS", "results that do not depend on the batch are asked for"),
+    ] {
+        let Some((lines, summary)) = run("products", &[library()], &[(variable, "1")]) else { return };
+        assert_eq!((after(&lines, "right").len(), after(&lines, "reached").len()), (0, 29), "{lines:#?}");
+        assert!(summary.starts_with("sgemm: 0 calls") && summary.contains(reason), "{summary}");
+    }
+}
+
+#[test]
+fn without_tf32_no_tensor_core_computes() {
+    let variables = [("NVIDIA_TF32_OVERRIDE", "0"), ("SGEMM_PRECISION", "fp32")];
+    let Some((lines, summary)) = run("plain", &[library()], &variables) else { return };
+    check(&lines, 1);
+    assert!(summary.starts_with("sgemm: 1 calls computed in fp32-strict"), "{summary}");
+}
+
+#[test]
+fn threads_share_plans() {
+    let Some((lines, summary)) = run("threads", &[library()], &[]) else { return };
+    check(&lines, 4);
+    assert!(summary.starts_with("sgemm: 12 calls computed"), "{summary}");
 }
 
 #[test]
@@ -134,6 +163,16 @@ fn a_workspace_is_the_programs_where_there_may_be_no_other() {
     let Some((lines, summary)) = run("limited", &[library()], &variables) else { return };
     check(&lines, 1);
     assert!(summary.contains("2 x cublasSgemm_v2 forwarded: no memory for the workspace"), "{summary}");
+}
+
+/// Where the best plan of the class has no room, one that is no slower than cuBLAS's arithmetic does with less.
+#[test]
+fn a_plan_does_with_the_workspace_that_there_is() {
+    let variables = [("CUBLAS_WORKSPACE_CONFIG", ":1024:2"), ("SGEMM_PRECISION", "fp32")];
+    let Some((lines, summary)) = run("frugal", &[library()], &variables) else { return };
+    check(&lines, 0);
+    assert!(summary.starts_with("sgemm: 1 calls computed in fp32, 1 forwarded"), "{summary}");
+    assert!(summary.contains("1024 x 1024 x 1024 by any-layout"), "{summary}");
 }
 
 #[test]
@@ -169,7 +208,7 @@ fn nothing_but_names_of_cublas_is_exported() {
     let Ok(output) = Command::new("nm").args(["-D", "--defined-only"]).arg(library()).output() else { return };
     let text = String::from_utf8(output.stdout).unwrap();
     let names: Vec<_> = text.lines().filter_map(|line| line.rsplit(' ').next()).collect();
-    assert_eq!(names.len(), 14, "{names:?}");
+    assert_eq!(names.len(), 19, "{names:?}");
     assert!(names.iter().all(|name| name.starts_with("cublas")), "{names:?}");
 }
 

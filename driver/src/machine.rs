@@ -20,6 +20,8 @@ const UNWRITTEN: u32 = u32::MAX;
 /// A stream, or one of the two that need no handle.
 #[derive(Debug, Default)]
 pub struct Stream {
+    /// The context in which it was made.
+    pub context: usize,
     pub flags: u32,
     pub priority: i32,
     /// The capture that takes what is enqueued.

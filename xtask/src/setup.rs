@@ -24,12 +24,13 @@ const BLAS_PACKAGE: &str = "libblas-test";
 const BLAS_TESTERS: &str = "/usr/lib/x86_64-linux-gnu/blas/xblat3s";
 
 /// What programs in C, C++ and Python are built and run with: a command that succeeds where it is there, and Debian's package of it.
-const LANGUAGE_TOOLS: [(&str, &[&str], &str); 5] = [
+const LANGUAGE_TOOLS: [(&str, &[&str], &str); 6] = [
     ("c++", &["--version"], "g++"),
     ("cmake", &["--version"], "cmake"),
     ("pkg-config", &["--version"], "pkg-config"),
     ("/usr/bin/python3", &["--version"], "python3"),
     ("/usr/bin/python3", &["-c", "import numpy"], "python3-numpy"),
+    ("/usr/bin/python3", &["-c", "import scipy.linalg"], "python3-scipy"),
 ];
 
 /// Install what compiles kernels, if it is not there yet
@@ -48,7 +49,8 @@ pub struct Args {
     /// Also install netlib's testers of BLAS, with apt (Debian as root): for the tests of the library that is preloaded
     #[arg(long)]
     blas: bool,
-    /// Also install a C++ compiler, CMake, pkg-config and NumPy, with apt (Debian as root): for the tests of the library for C and Python
+    /// Also install a C++ compiler, CMake, pkg-config, NumPy and SciPy, with apt (Debian as root): for the tests of the libraries for C,
+    /// Python and programs that nobody changes
     #[arg(long)]
     c: bool,
 }
@@ -146,7 +148,7 @@ pub fn c() -> Result<()> {
     }
     let left: Vec<_> = missing().collect();
     ensure!(left.is_empty(), "installed, but still missing: {}", left.join(", "));
-    say!("C++, CMake, pkg-config and NumPy: there");
+    say!("C++, CMake, pkg-config, NumPy and SciPy: there");
     Ok(())
 }
 

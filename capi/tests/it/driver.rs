@@ -28,7 +28,7 @@ fn run(command: &mut Command) -> String {
 #[test]
 fn the_tests_of_a_gpu_pass_on_the_emulated_driver() {
     let said = run(Command::new(env::current_exe().unwrap()).args(["gpu::", "--nocapture"]));
-    assert!(said.contains("3 passed") && !said.contains("driver (libcuda)"), "{said}");
+    assert!(said.contains("4 passed") && !said.contains("driver (libcuda)"), "{said}");
     // The ordinals that no device has, now that there is a driver.
     run(Command::new(env::current_exe().unwrap()).arg("a_gpu_that_is_not_there"));
 }

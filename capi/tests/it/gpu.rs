@@ -5,6 +5,7 @@ use std::ptr;
 
 use crate::support::{message, nothing, plan, problem, workspace_bytes};
 use sgemm::cuda::open;
+use sgemm::cudarc::driver::sys::{self, CUresult};
 use sgemm::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use sgemm_capi::*;
 
@@ -114,4 +115,27 @@ fn the_current_context_stays_as_it_was() {
     .join()
     .unwrap();
     assert_eq!(sgemm_destroy(handle), SGEMM_SUCCESS);
+}
+
+#[test]
+fn a_stream_of_another_context_is_refused() {
+    let Some(handle) = gpu() else { return };
+    let small = plan(handle, &problem(1, 1, 1)).unwrap_or_else(|_| panic!("{}", message()));
+    let one = open(0).unwrap().default_stream().clone_htod(&[1.0_f32]).unwrap();
+    let address = address(&one, one.stream());
+    let (mut context, mut stream, mut current) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    // SAFETY: places for a context and a stream, which becomes one of that context; nothing is queued in it.
+    unsafe {
+        assert_eq!(sys::cuCtxCreate_v4(&raw mut context, ptr::null_mut(), 0, 0), CUresult::CUDA_SUCCESS);
+        assert_eq!(sys::cuStreamCreate(&raw mut stream, 0), CUresult::CUDA_SUCCESS);
+        let c = address.cast_mut();
+        let status = sgemm_run(small, stream.cast(), 1.0, address, address, 0.0, c, ptr::null_mut(), 0);
+        assert_eq!(status, SGEMM_WRONG_DEVICE, "{}", message());
+        assert!(message().starts_with("the stream is of another context"), "{}", message());
+        assert_eq!(sys::cuCtxGetCurrent(&raw mut current), CUresult::CUDA_SUCCESS);
+        assert_eq!(current, context, "the current context stays as it was");
+        assert_eq!(sys::cuStreamDestroy_v2(stream), CUresult::CUDA_SUCCESS);
+        assert_eq!(sys::cuCtxDestroy_v2(context), CUresult::CUDA_SUCCESS);
+    }
+    assert_eq!([sgemm_plan_destroy(small), sgemm_destroy(handle)], [SGEMM_SUCCESS; 2]);
 }

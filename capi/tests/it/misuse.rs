@@ -177,6 +177,20 @@ fn devices_are_named() {
     assert!(message().starts_with("no device 'h900': give one of h200, "), "{}", message());
 }
 
+/// Copies that the host has no room for.
+#[test]
+fn too_large_matrices_are_a_status() {
+    let handle = emulator();
+    let apart = sgemm_problem_t { batch_count: 2, batch_stride_a: 1 << 45, batch_stride_c: 1, ..problem(1, 1, 1) };
+    let plan = plan(handle, &apart).unwrap();
+    let (one, mut c) = ([1.0_f32], [7.0_f32; 2]);
+    let (one, result) = (one.as_ptr().cast(), c.as_mut_ptr().cast());
+    let arguments = sgemm_arguments_t { a: one, b: one, c: result, ..nothing() };
+    // SAFETY: nothing is read where there is no room for it.
+    let status = unsafe { sgemm_run_host(plan, &raw const arguments) };
+    assert_eq!((status, c), (SGEMM_OUT_OF_MEMORY, [7.0; 2]), "{}", message());
+}
+
 /// Where there is a driver, ordinals that no device has.
 #[test]
 fn a_gpu_that_is_not_there_is_a_status() {

@@ -13,8 +13,8 @@ struct handle {
 
 /* A description of a product or a matrix: attributes by their numbers, of so many bytes, 0 where there is none. */
 struct described {
-    uint64_t values[32];
-    size_t bytes[32];
+    uint64_t values[48];
+    size_t bytes[48];
 };
 
 /* APPLY(f, a, b, c) is f(a), f(b), f(c). */
@@ -54,6 +54,10 @@ static inline void say(const char *what, const char *name, const uint64_t *words
         I ldb, long long sb, const void *beta, void *c, int mc, I ldc, long long sc, I batch, int compute, int algorithm
 #define TYPED_BATCHED_ARGUMENTS \
     handle, ta, tb, m, n, k, alpha, a, ma, lda, sa, b, mb, ldb, sb, beta, c, mc, ldc, sc, batch, compute, algorithm
+#define POINTERS(I) GEMM(I), I batch
+#define POINTERS_ARGUMENTS GEMM_ARGUMENTS, batch
+#define TYPED_POINTERS(I) TYPED(I), I batch, int compute, int algorithm
+#define TYPED_POINTERS_ARGUMENTS TYPED_ARGUMENTS, batch, compute, algorithm
 #define MATMUL \
     void *handle, void *product, const void *alpha, const void *a, void *la, const void *b, void *lb, const void *beta, const void *c, \
         void *lc, void *d, void *ld, const void *algorithm, void *workspace, size_t bytes, void *stream
@@ -67,7 +71,12 @@ int cublasGemmEx_64(TYPED(int64_t), int compute, int algorithm);
 int cublasSgemmStridedBatched(BATCHED(int));
 int cublasSgemmStridedBatched_64(BATCHED(int64_t));
 int cublasGemmStridedBatchedEx(TYPED_BATCHED(int));
+int cublasSgemmBatched(POINTERS(int));
+int cublasSgemmBatched_64(POINTERS(int64_t));
+int cublasGemmBatchedEx(TYPED_POINTERS(int));
+int cublasGemmBatchedEx_64(TYPED_POINTERS(int64_t));
 int cublasLtMatmul(MATMUL);
+int cublasLtMatmulAlgoConfigSetAttribute(void *algorithm, int attribute, const void *value, size_t bytes);
 int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes);
 int cublasSetStream_v2(void *handle, void *stream);
 int cublasGetStream_v2(void *handle, void **stream);

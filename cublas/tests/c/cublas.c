@@ -25,6 +25,11 @@ int cublasGemmStridedBatchedEx(TYPED_BATCHED(int)) {
     return SAY("reached", "cublasGemmStridedBatchedEx", TYPED_BATCHED_ARGUMENTS), 0;
 }
 
+int cublasSgemmBatched(POINTERS(int)) { return SAY("reached", "cublasSgemmBatched", POINTERS_ARGUMENTS), 0; }
+int cublasSgemmBatched_64(POINTERS(int64_t)) { return SAY("reached", "cublasSgemmBatched_64", POINTERS_ARGUMENTS), 0; }
+int cublasGemmBatchedEx(TYPED_POINTERS(int)) { return SAY("reached", "cublasGemmBatchedEx", TYPED_POINTERS_ARGUMENTS), 0; }
+int cublasGemmBatchedEx_64(TYPED_POINTERS(int64_t)) { return SAY("reached", "cublasGemmBatchedEx_64", TYPED_POINTERS_ARGUMENTS), 0; }
+
 int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes) {
     return SAY("reached", "cublasSetWorkspace_v2", handle, workspace, bytes), 0;
 }

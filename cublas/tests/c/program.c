@@ -1,6 +1,7 @@
 /* Calls cuBLAS's functions, as an unmodified program does: `program CASE`. A case says what it calls, and what it found. */
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -221,6 +222,7 @@ static void forwarded(void) {
     p.batch = 1;
     static const struct { int attribute; uint64_t value; size_t bytes; } others[] = {
         {0, 77, 4}, {0, 69, 4}, {1, 1, 4}, {2, 1, 4}, {5, 1, 4}, {7, 36, 4}, {7, 130, 4}, {15, 8, 4}, {17, 0x1000, 8}, {27, 2, 4},
+        {36, 0x1000, 8}, {39, 1, 8}, {40, 1, 8}, {41, 8, 4},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         describe(&p, 1), set(&product_of, others[i].attribute, others[i].value, others[i].bytes);
@@ -234,6 +236,26 @@ static void forwarded(void) {
     TRY(cublasLtMatmul, MATMUL_OF(p));
     describe(&p, 4), set(&product_of, 26, 14, 4);
     TRY(cublasLtMatmul, MATMUL_OF(p));
+    /* C and D at one address, in layouts that differ. */
+    describe(&p, 1);
+    struct described by_rows = c_of;
+    set(&by_rows, 1, 1, 4), p.beta = 1.0f;
+    TRY(cublasLtMatmul, &lt, &product_of, &p.alpha, p.device[0], &a_of, p.device[1], &b_of, &p.beta, p.device[2], &c_of, p.device[2], &by_rows,
+        algorithm, NULL, (size_t)0, NULL);
+    p.beta = 0.0f;
+    /* An algorithm that the program configured, and a copy of it. */
+    int tile = 7;
+    char copy[64];
+    TRY(cublasLtMatmulAlgoConfigSetAttribute, algorithm, 1, &tile, sizeof tile);
+    memcpy(copy, algorithm, sizeof copy), memset(algorithm, 0, sizeof algorithm);
+    TRY(cublasLtMatmul, &lt, &product_of, &p.alpha, p.device[0], &a_of, p.device[1], &b_of, &p.beta, p.device[2], &c_of, p.device[2], &c_of,
+        copy, NULL, (size_t)0, NULL);
+    /* Arrays of pointers are the device's to read. */
+    handle = (struct handle){NULL, 0, 0, 0};
+    TRY(cublasSgemmBatched, GEMM_OF(p), 2);
+    TRY(cublasSgemmBatched_64, GEMM_OF(p), 2);
+    TRY(cublasGemmBatchedEx, TYPED_OF(p, 0), 2, 68, -1);
+    TRY(cublasGemmBatchedEx_64, TYPED_OF(p, 2), 2, 68, -1);
     unchanged_context();
 }
 
@@ -299,6 +321,47 @@ static void limited(void) {
     TRY(cublasSgemm_v2, GEMM_OF(p));
 }
 
+/* A product whose best plan has no room, and what takes its place: loaded by a call that is refused, and queued where nothing runs. */
+static void frugal(void) {
+    start();
+    struct product p = of_sizes(0, 0, 1024, 1024, 1024);
+    prepare(&p);
+    void *stream, *graph;
+    CHECK(((int (*)(void **, unsigned))driver("cuStreamCreate"))(&stream, 1));
+    TRY(cublasSetStream_v2, &handle, stream);
+    p.device[2] += 2;
+    TRY(cublasSgemm_v2, GEMM_OF(p));
+    p.device[2] -= 2;
+    CHECK(((int (*)(void *, unsigned))driver("cuStreamBeginCapture_v2"))(stream, 0));
+    CHECK(cublasSgemm_v2(GEMM_OF(p)));
+    CHECK(((int (*)(void *, void **))driver("cuStreamEndCapture"))(stream, &graph));
+}
+
+/* Threads with a handle and a stream each, which plan and launch the same shapes at once. */
+static void *thread(void *verdicts) {
+    CHECK(((int (*)(uint64_t))driver("cuCtxSetCurrent"))(context));
+    struct handle own = {NULL, 0, 0, 0};
+    CHECK(((int (*)(void **, unsigned))driver("cuStreamCreate"))(&own.stream, 1));
+    for (int round = 0; round < 3; round++) {
+        struct product p = of_sizes(round & 1, 0, 40 + round, 30, 20);
+        prepare(&p);
+        CHECK(cublasSgemm_v2(&own, p.ta, p.tb, p.m, p.n, p.k, &p.alpha, p.device[0], p.lda, p.device[1], p.ldb, &p.beta, p.device[2], p.ldc));
+        CHECK(((int (*)(void *))driver("cuStreamSynchronize"))(own.stream));
+        *(int *)verdicts += is_right(&p, 0, 0, 1);
+    }
+    return NULL;
+}
+
+static void threads(void) {
+    start();
+    driver("cuStreamSynchronize");
+    pthread_t all[4];
+    int verdicts[4] = {0};
+    for (int i = 0; i < 4; i++) CHECK(pthread_create(&all[i], NULL, thread, &verdicts[i]));
+    for (int i = 0; i < 4; i++) CHECK(pthread_join(all[i], NULL));
+    for (int i = 0; i < 4; i++) verdict("in a thread", verdicts[i] == 3);
+}
+
 static void forks(void) {
     plain();
     struct product p = of_sizes(0, 0, 40, 40, 40);
@@ -332,6 +395,8 @@ int main(int argc, char **argv) {
     else if (strcmp(name, "nested") == 0) nested();
     else if (strcmp(name, "captured") == 0) captured();
     else if (strcmp(name, "limited") == 0) limited();
+    else if (strcmp(name, "frugal") == 0) frugal();
+    else if (strcmp(name, "threads") == 0) threads();
     else if (strcmp(name, "forks") == 0) forks();
     else if (strcmp(name, "silent") == 0) silent();
     else return 2;

@@ -35,10 +35,12 @@ fn captured(stream: CUstream) -> Answer<(c_uint, u64)> {
 
 functions! {
     fn cuStreamCreate(stream: Out<CUstream>, flags: c_uint) {
-        stream.put(in_context()?.streams.insert(Stream { flags, ..Stream::default() }))
+        let made = Stream { context: current().addr(), flags, ..Stream::default() };
+        stream.put(in_context()?.streams.insert(made))
     }
     fn cuStreamCreateWithPriority(stream: Out<CUstream>, flags: c_uint, priority: c_int) {
-        stream.put(in_context()?.streams.insert(Stream { flags, priority, capture: None }))
+        let made = Stream { context: current().addr(), flags, priority, capture: None };
+        stream.put(in_context()?.streams.insert(made))
     }
     fn cuStreamDestroy_v2(stream: CUstream) {
         in_context()?.streams.remove(stream).map(drop)
@@ -56,8 +58,9 @@ functions! {
         priority.put(in_context()?.stream(stream)?.priority)
     }
     fn cuStreamGetCtx(stream: CUstream, context: Out<CUcontext>) {
-        in_context()?.stream(stream)?;
-        context.put(current())
+        let of = in_context()?.stream(stream)?.context;
+        // The default stream is the current context's.
+        context.put(if of == 0 { current() } else { std::ptr::without_provenance_mut(of) })
     }
     fn cuStreamGetId(stream: CUstream, id: Out<u64>) {
         in_context()?.stream(stream)?;
