@@ -5,6 +5,7 @@ mod bounds;
 mod cli;
 mod clusters;
 mod compilers;
+mod counters;
 mod known_bugs;
 mod printing;
 mod programs;
