@@ -5,6 +5,8 @@ mod bounds;
 mod cli;
 mod clusters;
 mod compilers;
+mod counters;
+mod known_bugs;
 mod printing;
 mod programs;
 mod robust;

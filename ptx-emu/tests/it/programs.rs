@@ -2,7 +2,7 @@
 //! `good` none.
 //!
 //! A program begins with comments: what it is; `launch: entry=k grid=1,1,1 block=64,1,1 args=buffer:256,u32:7`, with
-//! `cluster=2,1,1`, `dynamic=BYTES`, `sms=SMS`, `max=INSTRUCTIONS` and `threads=HOST_THREADS` where they matter; `expect:` and a finding as it is
+//! `cluster=2,1,1`, `dynamic=BYTES`, `const=NAME:NUMBER`, `sms=SMS`, `max=INSTRUCTIONS` and `threads=HOST_THREADS` where they matter; `expect:` and a finding as it is
 //! printed, for each; and `result: 0[3] = 7`, what a word of an argument's buffer holds in the end. Arguments are `u32:N`,
 //! `u64:N`, `buffer:BYTES` of zeros, `iota:BYTES` of words that count up, `freed:BYTES`, and `map:0/20x10/8x4/128`, a pointer
 //! to the tensor map of argument 0 as f32, its rows padded to 16 bytes, by dimensions, box and swizzle, or the same by value:
@@ -11,24 +11,24 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use ptx_emu::{GlobalMemory, Launch, Module, Pointer, Report, Swizzle, TensorMap, Type};
+use ptx_emu::{GlobalMemory, Kernel, Launch, Module, Pointer, Report, Swizzle, TensorMap, Type};
 
 /// Host threads that each good program runs on.
 const HOST_THREADS: [usize; 2] = [1, 4];
 
 /// What the first lines of a program say.
-struct Header {
-    entry: String,
+pub(super) struct Header {
+    pub entry: String,
     launch: Launch,
     /// Kind and value of each argument.
     arguments: Vec<(String, String)>,
-    expected: Vec<String>,
+    pub expected: Vec<String>,
     /// Argument, word and value.
-    results: Vec<(usize, usize, u32)>,
+    pub results: Vec<(usize, usize, u32)>,
 }
 
 impl Header {
-    fn read(text: &str) -> Self {
+    pub(super) fn read(text: &str) -> Self {
         let launch = Launch { threads: 1, ..Launch::new([1; 3], [1; 3]) };
         let mut header = Self { entry: String::new(), launch, arguments: vec![], expected: vec![], results: vec![] };
         for line in text.lines().map_while(|line| line.strip_prefix("// ")) {
@@ -43,7 +43,7 @@ impl Header {
         header
     }
 
-    fn read_part(&mut self, part: &str) {
+    pub(super) fn read_part(&mut self, part: &str) {
         let (name, value) = part.split_once('=').unwrap_or_else(|| panic!("`{part}` has no `=`"));
         match name {
             "entry" => self.entry = value.to_owned(),
@@ -54,6 +54,10 @@ impl Header {
             "sms" => self.launch.sm_count = number(value) as u32,
             "max" => self.launch.max_instructions = number(value),
             "threads" => self.launch.threads = number(value) as usize,
+            "const" => {
+                let (constant, value) = value.split_once(':').unwrap_or_else(|| panic!("`{value}` has no `:`"));
+                self.launch.constants.push((constant.to_owned(), (number(value) as u32).to_le_bytes().to_vec()));
+            }
             "args" => {
                 let argument = |text: &str| {
                     let (kind, value) = text.split_once(':').unwrap_or_else(|| panic!("`{text}` has no `:`"));
@@ -81,9 +85,13 @@ fn three(text: &str) -> [u32; 3] {
     numbers.try_into().unwrap_or_else(|_| panic!("`{text}` is not three numbers"))
 }
 
-/// Runs a program; returns what was found, and the words of each argument's buffer.
-fn run(text: &str, header: &Header, threads: usize) -> (Report, Vec<Option<Vec<u32>>>) {
-    let kernel = Module::parse(text).and_then(|module| module.kernel(&header.entry)).unwrap_or_else(|e| panic!("{e}"));
+/// A kernel of a program.
+pub(super) fn kernel(text: &str, entry: &str) -> Kernel {
+    Module::parse(text).and_then(|module| module.kernel(entry)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs a kernel; returns what was found, and the words of each argument's buffer.
+pub(super) fn run(kernel: &Kernel, header: &Header, threads: usize) -> (Report, Vec<Option<Vec<u32>>>) {
     let mut memory = GlobalMemory::default();
     let mut launch = Launch { threads, ..header.launch.clone() };
     let mut buffers: Vec<Option<Pointer>> = vec![];
@@ -134,7 +142,7 @@ fn map(text: &str, buffers: &[Option<Pointer>]) -> [u8; 128] {
     TensorMap::new(Type::F32, address, &dims, &strides, &sides, swizzle).unwrap_or_else(|e| panic!("{e}")).encode()
 }
 
-fn programs(folder: &str) -> Vec<(PathBuf, String)> {
+pub(super) fn programs(folder: &str) -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(folder);
     let entries = std::fs::read_dir(&folder).expect("the folder is there");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -143,9 +151,13 @@ fn programs(folder: &str) -> Vec<(PathBuf, String)> {
     paths.into_iter().map(read).map(|(text, path)| (path, text)).collect()
 }
 
-/// What is wrong with a run of a program; empty where nothing is.
-fn differences(header: &Header, report: &Report, buffers: &[Option<Vec<u32>>]) -> String {
-    let printed: Vec<String> = report.findings.iter().chain(&report.fault).map(ToString::to_string).collect();
+/// The findings as they are printed.
+fn printed(report: &Report) -> Vec<String> {
+    report.findings.iter().chain(&report.fault).map(ToString::to_string).collect()
+}
+
+/// What is wrong with a run that printed this; empty where nothing is.
+pub(super) fn differences(header: &Header, printed: Vec<String>, buffers: &[Option<Vec<u32>>]) -> String {
     let mut text = String::new();
     if printed != header.expected {
         header.expected.iter().for_each(|line| _ = writeln!(text, "  expected: {line}"));
@@ -167,10 +179,11 @@ fn check(folder: &str, threads: &[usize]) -> usize {
     for (path, text) in &programs {
         let header = Header::read(text);
         assert_eq!(header.expected.is_empty(), folder == "good", "{} expects the wrong thing", path.display());
+        let kernel = kernel(text, &header.entry);
         for &threads in threads {
             let threads = threads.max(header.launch.threads);
-            let (report, buffers) = run(text, &header, threads);
-            let differences = differences(&header, &report, &buffers);
+            let (report, buffers) = run(&kernel, &header, threads);
+            let differences = differences(&header, printed(&report), &buffers);
             if !differences.is_empty() {
                 _ = write!(failures, "{}, on {threads} host threads:\n{differences}", path.display());
             }
