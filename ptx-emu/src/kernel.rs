@@ -187,10 +187,10 @@ impl Kernel {
         self.program.shared_bytes
     }
 
-    /// Local memory of a thread, in bytes.
+    /// Local memory of a thread, in bytes, its stack aside.
     #[must_use]
     pub fn local_bytes(&self) -> u32 {
-        self.program.local_bytes
+        self.program.stack
     }
 
     /// The most 32-bit registers of a thread that are live at once.
@@ -220,6 +220,12 @@ impl Kernel {
         let (params, cluster) = self.check(launch)?;
         let constants = Constants::new(&self.program.image, launch).map_err(|text| self.refuse(&text))?;
         memory.set_variables(&self.program.image.global);
+        if self.program.uses_workspace() {
+            memory.set_workspace();
+        }
+        if self.program.uses_heap() {
+            memory.set_heap();
+        }
         let grid = Grid {
             program: &self.program,
             memory,

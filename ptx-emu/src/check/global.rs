@@ -98,6 +98,20 @@ impl GlobalRaces {
         self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Forgets all accesses to these bytes: they are another variable now.
+    pub(crate) fn forget(&self, address: u64, bytes: u64) {
+        let cells = address >> self.shift..(address + bytes).div_ceil(1 << self.shift);
+        for cell in cells {
+            let page = cell >> (PAGE - self.shift);
+            if let Some(page) = self.shard(page).get_mut(&page) {
+                let index = (cell % (1 << (PAGE - self.shift))) as usize;
+                page.cells[index] = Cell::default();
+                page.strong_writes.remove(&index);
+                page.events.remove(&index);
+            }
+        }
+    }
+
     fn new_page(&self) -> Page {
         Page {
             cells: vec![Cell::default(); 1 << (PAGE - self.shift)].into(),

@@ -7,6 +7,7 @@ mod events;
 mod fences;
 mod global;
 mod inits;
+mod local;
 mod race;
 #[cfg(test)]
 mod tests;
@@ -285,13 +286,6 @@ impl BlockChecks {
         }
         found.iter_mut().for_each(|discovery| discovery.consider(fences));
         found
-    }
-
-    /// An access to local memory, in bounds; addresses are within each thread's.
-    pub(crate) fn local(&mut self, access: &Observed<'_>) -> Option<Discovery> {
-        let first = ((access.warp - self.first) * LANES) as u64;
-        let offsets = std::array::from_fn(|lane| (first + lane as u64) * self.local_stride + access.addresses[lane]);
-        self.local.as_mut()?.access(access, "local", &offsets)
     }
 
     /// An access to global memory, before it is made.

@@ -28,6 +28,25 @@ impl Written {
         self.remaining = self.words.len();
     }
 
+    /// Takes bytes for never written.
+    pub(super) fn forget(&mut self, bytes: std::ops::Range<usize>) {
+        bytes.for_each(|byte| self.set(byte, false));
+    }
+
+    /// As many bytes as `bytes` have from `to` on are written where those are.
+    pub(super) fn copy(&mut self, bytes: std::ops::Range<usize>, to: usize) {
+        for (from, to) in bytes.zip(to..) {
+            self.set(to, self.words[from / 4] >> (from % 4) & 1 != 0);
+        }
+    }
+
+    fn set(&mut self, byte: usize, is_written: bool) {
+        let word = &mut self.words[byte / 4];
+        self.remaining += usize::from(*word == WHOLE);
+        *word = *word & !(1 << (byte % 4)) | u8::from(is_written) << (byte % 4);
+        self.remaining -= usize::from(*word == WHOLE);
+    }
+
     /// Records writes, and finds the first lane that reads unwritten bytes. Accesses are aligned, at `offsets`.
     pub(super) fn access(&mut self, access: &Observed<'_>, space: &str, offsets: &[u64; LANES]) -> Option<Discovery> {
         if self.remaining == 0 {

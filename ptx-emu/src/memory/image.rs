@@ -14,6 +14,8 @@ const MAX_BYTES: u64 = 1 << 30;
 pub(crate) struct Image {
     /// By name, the state space and the address in it.
     pub addresses: HashMap<String, (Space, u64)>,
+    /// Names of the functions, by their index: see [`window::function`].
+    pub functions: Vec<String>,
     /// By name, bytes of the `.const` variables.
     sizes: HashMap<String, u64>,
     /// Contents of `.global` variables, from [`window::VARIABLES`] on.
@@ -28,6 +30,10 @@ impl Image {
     /// Lays the variables out. The error is a line and a message.
     pub(crate) fn new(module: &Module) -> Result<Self, (u32, String)> {
         let mut image = Self::default();
+        for (index, function) in module.functions.iter().enumerate() {
+            image.addresses.insert(function.name.clone(), (Space::Global, window::of_function(index)));
+            image.functions.push(function.name.clone());
+        }
         let mut sizes = [0u64; 2];
         for variable in module.variables.iter().filter(|variable| !variable.is_extern) {
             let (size, base) = match variable.space {
@@ -53,6 +59,12 @@ impl Image {
             image.fill(variable)?;
         }
         Ok(image)
+    }
+
+    /// The index of a function.
+    pub(crate) fn function_index(&self, name: &str) -> usize {
+        let address = self.addresses.get(name).map_or(0, |(_, address)| *address);
+        window::function(address).unwrap_or(usize::MAX)
     }
 
     /// Bytes of a `.const` variable.
