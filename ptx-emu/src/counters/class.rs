@@ -78,6 +78,7 @@ impl Class {
             }
             Action::WarpMma(_) => return Self::TensorCore,
             Action::Nop | Action::Print(_) | Action::Malloc { .. } | Action::Free(_) => return Self::Other,
+            Action::Alloca { .. } | Action::StackSave(_) | Action::StackRestore(_) => return Self::Move,
             Action::Compute(_) => None,
         };
         match space {

@@ -7,7 +7,7 @@ use super::rename::Frame;
 use super::{LowerError, Unsupported, shortened};
 use crate::syntax::{
     Address, AddressBase, Body, Function, FunctionKind, Guard, Instruction, LabelId, Operand, Param, Register,
-    RegisterId, Statement, Symbol, VariableId,
+    RegisterId, Statement, Symbol, SyntaxError, VariableId,
 };
 use crate::types::{Space, Type};
 
@@ -60,6 +60,9 @@ impl<'a> Flattener<'a> {
         }
         let function = self.calls.functions.get(name).copied();
         let function = function.filter(|function| function.kind == FunctionKind::Device);
+        if let Some(SyntaxError { line, message }) = function.and_then(|function| function.error.clone()) {
+            return Err(LowerError { line, instruction: shortened(name), reason: message }.into());
+        }
         let Some((function, body)) = function.and_then(|function| Some((function, function.body.as_ref()?))) else {
             return Err(
                 Unsupported::new(format!("the function `{}` is not defined in this module", shortened(name))).into()

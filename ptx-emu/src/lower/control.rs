@@ -13,6 +13,9 @@ use crate::program::{
 use crate::syntax::{Instruction, Operand};
 use crate::types::Type;
 
+/// Alignment that `alloca` takes at most.
+const MAX_ALIGN: u64 = 1 << 10;
+
 pub(super) fn lower(
     op: &Opcode<'_>,
     o: &Operands<'_>,
@@ -32,6 +35,9 @@ pub(super) fn lower(
         "exit" => Action::Exit,
         "call" => Action::Call(Box::new(call(o)?)),
         "ret" => Action::Return,
+        "alloca" => alloca(op, o)?,
+        "stacksave" => Action::StackSave(o.dst(0, of_stack(op)?)?),
+        "stackrestore" => Action::StackRestore(o.src(0, of_stack(op)?)?),
         "trap" => Action::Trap,
         VPRINTF => Action::Print(Print { format: o.src(0, Type::U64)?, arguments: o.src(1, Type::U64)? }),
         MALLOC => Action::Malloc { to: o.dst(0, Type::U64)?, bytes: o.src(1, Type::U64)? },
@@ -72,6 +78,24 @@ fn call(o: &Operands<'_>) -> Result<Call, Unsupported> {
         _ => Target::Pointer(o.src(1, Type::U64)?),
     };
     Ok(Call { target, params: o.variables(2)?, returns: o.variables(0)?, saved: Saved::default() })
+}
+
+/// `alloca.u64 address, bytes{, alignment}`
+fn alloca(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
+    let ty = of_stack(op)?;
+    let align = if o.count() == 3 { o.integer(2)? } else { 8 };
+    if !align.is_power_of_two() || align > MAX_ALIGN {
+        return Err(Unsupported::new(format!("an alignment is a power of two up to {MAX_ALIGN}")));
+    }
+    Ok(Action::Alloca { to: o.dst(0, ty)?, bytes: o.src(1, ty)?, align: align as u32 })
+}
+
+/// The type of addresses on the stack.
+fn of_stack(op: &Opcode<'_>) -> Result<Type, Unsupported> {
+    match op.ty(0)? {
+        ty @ (Type::U64 | Type::B64) => Ok(ty),
+        _ => Err(Unsupported::new("only 64 bits are known")),
+    }
 }
 
 /// `membar.scope`, `fence.sem.scope`, and fences of mbarriers and of other proxies.

@@ -93,6 +93,13 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     let flat = flatten::flatten(module, kernel)?;
     let body = &flat.body;
     let names = names::of_module(body);
+    if let Some(variable) = module
+        .variables
+        .iter()
+        .find(|variable| names.contains(variable.name.as_str()) && image.failed.contains_key(&variable.name))
+    {
+        return Err(LowerError::of_variable(variable, &image.failed[&variable.name]));
+    }
     let flow = Flow::new(body, &flat.functions)?;
     let mut slots = slots::assign(body, &flow);
     let in_flight = in_flight::InFlight::new(body, &flow);

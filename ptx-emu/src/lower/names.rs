@@ -15,6 +15,12 @@ pub(super) fn of_module(body: &Body) -> HashSet<&str> {
     names
 }
 
+/// Whether there is an instruction of that name.
+pub(super) fn has_opcode(body: &Body, name: &str) -> bool {
+    let is_one = |statement: &Statement| matches!(statement, Statement::Instruction(it) if it.opcode[0] == name);
+    body.statements.iter().any(is_one)
+}
+
 /// Whether an instruction reads a special register whose name begins like that.
 pub(super) fn reads_special(body: &Body, prefix: &str) -> bool {
     let is_one = |operand: &Operand| matches!(operand, Operand::Special(name) if name.starts_with(prefix));

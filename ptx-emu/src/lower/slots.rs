@@ -186,7 +186,8 @@ fn live_in(flow: &Flow<'_>, words: usize) -> Option<Vec<Bits>> {
 }
 
 /// Opcodes without a result register.
-const WITHOUT_RESULT: [&str; 33] = [
+const WITHOUT_RESULT: [&str; 34] = [
+    "stackrestore",
     ASSERTFAIL,
     VPRINTF,
     FREE,

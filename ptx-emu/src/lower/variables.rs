@@ -36,6 +36,7 @@ pub(super) struct Variables {
     pub local_bytes: u32,
     /// Bytes and alignment of each function's frame.
     pub frames: Vec<(u32, u32)>,
+    has_stack: bool,
 }
 
 impl Variables {
@@ -98,6 +99,7 @@ impl Variables {
         }
         (variables.shared_bytes, variables.dynamic_shared_offset) = (shared as u32, start as u32);
         variables.local_bytes = local as u32;
+        variables.has_stack = !functions.is_empty() || names::has_opcode(body, "alloca");
         variables.frames = frames.into_iter().map(|(bytes, align)| (bytes as u32, align)).collect();
         Ok(variables)
     }
@@ -105,7 +107,7 @@ impl Variables {
     /// Where the stack begins, if a thread has one, and the bytes of its local memory with that.
     pub(super) fn stack(&self) -> (u32, u32) {
         let start = self.local_bytes.next_multiple_of(STACK_ALIGN);
-        if self.frames.is_empty() { (self.local_bytes, self.local_bytes) } else { (start, start + STACK_BYTES) }
+        if self.has_stack { (start, start + STACK_BYTES) } else { (self.local_bytes, self.local_bytes) }
     }
 
     fn push(&mut self, space: Space, address: u64) {

@@ -68,6 +68,11 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Whether a thread has a stack.
+    pub(crate) fn has_stack(&self) -> bool {
+        self.stack < self.local_bytes
+    }
+
     /// Whether it has the address of the launch's workspace.
     pub(crate) fn uses_workspace(&self) -> bool {
         self.specials.iter().any(|(special, ..)| matches!(special, Special::EnvReg1 | Special::EnvReg2))
@@ -127,6 +132,14 @@ pub(crate) enum Action {
     /// A call that is not inlined, and the return from one.
     Call(Box<Call>),
     Return,
+    /// `alloca`: bytes on the stack, at a multiple of `align`.
+    Alloca {
+        to: Slot,
+        bytes: Slot,
+        align: u32,
+    },
+    StackSave(Slot),
+    StackRestore(Slot),
     Exit,
     Trap,
     Assert(Box<Assertion>),

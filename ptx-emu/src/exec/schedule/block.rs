@@ -258,12 +258,12 @@ impl Site {
             }
             Action::Call(call) if mask != 0 => self.call(grid, warp, index, mask, call)?,
             Action::Return if mask != 0 => self.ret(grid, warp, index, mask),
-            Action::Malloc { to, bytes } => {
-                self.malloc(grid, warp, *to, *bytes, mask);
-                warp.splits[index].pc = pc + 1;
-            }
-            Action::Free(address) => {
-                self.free(grid, warp, pc, *address, mask);
+            Action::Alloca { .. }
+            | Action::StackSave(_)
+            | Action::StackRestore(_)
+            | Action::Malloc { .. }
+            | Action::Free(_) => {
+                self.allocate(grid, warp, pc, action, mask)?;
                 warp.splits[index].pc = pc + 1;
             }
             Action::Exit => self.exit(grid, warp, index, mask),

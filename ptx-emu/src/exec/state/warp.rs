@@ -48,7 +48,7 @@ pub(crate) struct Warp {
     pub splits: Vec<Split>,
     /// Local memory, lane by lane.
     pub local: Vec<u8>,
-    /// The calls that each lane is in; empty if the program has none.
+    /// By lane; empty if the program needs none.
     pub stacks: Vec<Stack>,
     /// `cp.async` copies in flight.
     pub copies: Copies,
@@ -91,7 +91,7 @@ impl Warp {
             registers,
             splits: vec![],
             local,
-            stacks: if program.functions.is_empty() { vec![] } else { vec![Stack::default(); LANES] },
+            stacks: if program.has_stack() { vec![Stack::default(); LANES] } else { vec![] },
             copies: Copies::default(),
             in_flight: InFlight::default(),
             arrivals: [0; LANES],
