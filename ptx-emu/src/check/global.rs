@@ -100,14 +100,15 @@ impl GlobalRaces {
 
     /// Forgets all accesses to these bytes: they are another variable now.
     pub(crate) fn forget(&self, address: u64, bytes: u64) {
-        let cells = address >> self.shift..(address + bytes).div_ceil(1 << self.shift);
-        for cell in cells {
-            let page = cell >> (PAGE - self.shift);
-            if let Some(page) = self.shard(page).get_mut(&page) {
-                let index = (cell % (1 << (PAGE - self.shift))) as usize;
-                page.cells[index] = Cell::default();
-                page.strong_writes.remove(&index);
-                page.events.remove(&index);
+        let (of_page, end) = (1 << (PAGE - self.shift), address + bytes.max(1));
+        let (first, end) = (address >> self.shift, end.div_ceil(1 << self.shift));
+        for page in first / of_page..end.div_ceil(of_page) {
+            if let Some(records) = self.shard(page).get_mut(&page) {
+                let index = |cell: u64| cell.saturating_sub(page * of_page).min(of_page) as usize;
+                let cells = index(first)..index(end);
+                records.cells[cells.clone()].fill(Cell::default());
+                records.strong_writes.retain(|cell, _| !cells.contains(cell));
+                records.events.retain(|cell, _| !cells.contains(cell));
             }
         }
     }

@@ -58,7 +58,7 @@ impl Site {
         let base = stack.base;
         self.checks.local_begins(warp.number, lane, base, function.frame_bytes);
         for (passed, &(offset, bytes)) in call.params.iter().zip(&function.params) {
-            self.move_local(grid, warp, lane, address(passed, callers), base + offset, bytes);
+            self.move_local(grid, warp, lane, address(passed, callers), base + offset, bytes.min(passed.bytes));
         }
     }
 
@@ -73,7 +73,7 @@ impl Site {
             let callers = warp.stacks[lane].base;
             let function = &grid.program.functions[called.function];
             for (passed, &(offset, bytes)) in call.returns.iter().zip(&function.returns) {
-                self.move_local(grid, warp, lane, base + offset, address(passed, callers), bytes);
+                self.move_local(grid, warp, lane, base + offset, address(passed, callers), bytes.min(passed.bytes));
             }
             match returned.iter_mut().find(|(pc, _)| *pc == called.pc + 1) {
                 Some((_, lanes)) => *lanes |= 1 << lane,

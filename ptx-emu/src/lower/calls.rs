@@ -201,8 +201,12 @@ impl<'a> Flattener<'a> {
         are_arguments: bool,
     ) -> Result<Vec<Operand>, Unsupported> {
         let variable = |(formal, given): (&Param, &Operand)| match given {
-            Operand::Symbol { symbol: Symbol::Local(_), offset: 0 } => Ok(given.clone()),
-            Operand::Symbol { .. } => Err(Unsupported::new("a parameter of the kernel cannot be passed on like this")),
+            Operand::Symbol { symbol: Symbol::Local(id), offset: 0 }
+                if self.out.body.variables[id.0 as usize].space == Space::Local =>
+            {
+                Ok(given.clone())
+            }
+            Operand::Symbol { .. } => Err(Unsupported::new("it takes and returns variables in .param, and registers")),
             _ if are_arguments => Ok(self.stored(call, formal, given)),
             _ => Ok(Operand::Symbol { symbol: self.new_variable(formal, call.line), offset: 0 }),
         };

@@ -50,7 +50,8 @@ impl Variables {
         let is_static = |variable: &Variable| variable.space == Space::Shared && variable.bytes > 0;
         let mut frames: Vec<(u64, u32)> = functions.iter().map(|_| (0, 16)).collect();
         for (id, variable) in body.variables.iter().enumerate() {
-            let frame = functions.iter().position(|function| function.variables.contains(&id));
+            let next = functions.partition_point(|function| function.variables.end <= id);
+            let frame = functions.get(next).filter(|function| function.variables.contains(&id)).map(|_| next);
             let end = match (variable.space, frame) {
                 (Space::Shared, _) if is_static(variable) => &mut shared,
                 (Space::Local, None) => &mut local,

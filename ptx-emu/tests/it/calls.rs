@@ -309,7 +309,7 @@ fn what_cannot_be_run_refuses_only_what_uses_it() {
     assert_eq!(module.kernels().count(), 8);
     assert!(module.kernel("good").is_ok());
     for (kernel, line, part) in [
-        ("a", 11, "`absent` is not defined"),
+        ("a", 12, "`absent` is not defined"),
         ("b", 5, "expected a type"),
         ("c", 9, "expected"),
         ("d", 10, "not known"),
