@@ -31,7 +31,7 @@ pub(crate) struct GlobalRaces {
 }
 
 /// Records of a page that was touched.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Page {
     cells: Box<[Cell]>,
     /// By cell, the last strong write since the last weak one.
@@ -114,11 +114,7 @@ impl GlobalRaces {
     }
 
     fn new_page(&self) -> Page {
-        Page {
-            cells: vec![Cell::default(); 1 << (PAGE - self.shift)].into(),
-            strong_writes: HashMap::new(),
-            events: HashMap::new(),
-        }
+        Page { cells: vec![Cell::default(); 1 << (PAGE - self.shift)].into(), ..Page::default() }
     }
 
     /// The cells of a lane's access, which is aligned and smaller than a page.

@@ -1,5 +1,6 @@
 //! Checkers: observers of the accesses and barriers of a cluster. Each can be disabled.
 
+mod areas;
 mod async_accesses;
 mod clocks;
 mod cluster;
@@ -13,6 +14,9 @@ mod race;
 mod tests;
 mod written;
 
+use std::ops::Range;
+
+use areas::{GLOBAL, word_name, words};
 pub(crate) use clocks::Since;
 use clocks::{BLOCK_BARRIERS, Clocks};
 use fences::Fences;
@@ -181,6 +185,8 @@ pub(crate) struct SharedChecks {
     rank: usize,
     races: Option<Races>,
     written: Option<Written>,
+    /// Bytes that are written before the block begins.
+    initialised: Range<usize>,
 }
 
 /// The checkers of a block, reused for the next. While the block runs, they hold the state of its cluster and of the
@@ -227,7 +233,13 @@ impl SharedChecks {
             rank,
             races: checks.races.then(|| Races::new(own, blocks * warps, bytes, granule)),
             written: checks.uninitialized.then(|| Written::new(bytes)),
+            initialised: 0..0,
         }
+    }
+
+    /// With bytes that are written before a block begins.
+    pub(crate) fn with_initialised(self, initialised: Range<usize>) -> Self {
+        Self { initialised, ..self }
     }
 
     /// Starts a block; `forget` if times restart.
@@ -237,6 +249,7 @@ impl SharedChecks {
         }
         if let Some(written) = &mut self.written {
             written.start();
+            written.write(self.initialised.clone());
         }
     }
 
@@ -359,26 +372,6 @@ impl BlockChecks {
             clocks.warp_synced(warp, members, live);
         }
     }
-}
-
-/// As [`SharedChecks::area`], for global memory.
-const GLOBAL: u64 = 0;
-
-/// The clocks' key of a word.
-fn word_name(address: u64, area: u64) -> u64 {
-    (address / 4) | area
-}
-
-/// The words of a strong access with their lanes; consecutive lanes with the same word are merged.
-fn words<'a>(access: &'a Observed<'_>, area: u64) -> impl Iterator<Item = (u64, Mask)> + 'a {
-    let mut rest = access.mask;
-    std::iter::from_fn(move || {
-        let word = |lane: usize| word_name(access.addresses[lane], area);
-        let first = (rest != 0).then(|| word(rest.trailing_zeros() as usize))?;
-        let same = lanes_of(rest).take_while(|&lane| word(lane) == first).fold(0, |mask, lane| mask | 1 << lane);
-        rest &= !same;
-        Some((first, same))
-    })
 }
 
 impl Discovery {

@@ -1,5 +1,7 @@
 //! Reads of uninitialised memory.
 
+use std::ops::Range;
+
 use super::{Discovery, Observed, What};
 use crate::finding::{FindingKind, Rank, plural};
 use crate::lanes::{LANES, lanes_of};
@@ -29,12 +31,17 @@ impl Written {
     }
 
     /// Takes bytes for never written.
-    pub(super) fn forget(&mut self, bytes: std::ops::Range<usize>) {
+    pub(super) fn forget(&mut self, bytes: Range<usize>) {
         bytes.for_each(|byte| self.set(byte, false));
     }
 
+    /// Takes bytes for written.
+    pub(super) fn write(&mut self, bytes: Range<usize>) {
+        bytes.for_each(|byte| self.set(byte, true));
+    }
+
     /// As many bytes as `bytes` have from `to` on are written where those are.
-    pub(super) fn copy(&mut self, bytes: std::ops::Range<usize>, to: usize) {
+    pub(super) fn copy(&mut self, bytes: Range<usize>, to: usize) {
         for (from, to) in bytes.zip(to..) {
             self.set(to, self.words[from / 4] >> (from % 4) & 1 != 0);
         }

@@ -145,6 +145,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
         bounds: kernel.bounds,
         shared_bytes: variables.shared_bytes,
         dynamic_shared_offset: variables.dynamic_shared_offset,
+        reserved_shared: variables.reserved,
         local_bytes,
         stack,
         functions,

@@ -37,6 +37,8 @@ pub(super) struct Variables {
     /// Bytes and alignment of each function's frame.
     pub frames: Vec<(u32, u32)>,
     has_stack: bool,
+    /// What the driver reserves of shared memory, and initialises.
+    pub reserved: std::ops::Range<usize>,
 }
 
 impl Variables {
@@ -81,6 +83,7 @@ impl Variables {
         if names::reads_special(body, RESERVED) {
             let start = shared.next_multiple_of(RESERVED_BYTES);
             shared = start + RESERVED_BYTES;
+            variables.reserved = start as usize..shared as usize;
             let at = |offset: u64| (Space::Shared, start + offset);
             let places = [("begin", 0), ("0", 0), ("1", RESERVED_BYTES / 2), ("end", RESERVED_BYTES)];
             variables.module.extend(places.map(|(name, offset)| (format!("{RESERVED}{name}"), at(offset))));

@@ -46,6 +46,8 @@ pub(crate) struct Program {
     pub shared_bytes: u32,
     /// Offset of dynamic shared memory.
     pub dynamic_shared_offset: u32,
+    /// What of it the driver initialises.
+    pub reserved_shared: std::ops::Range<usize>,
     /// Local memory of a thread, in bytes, with its stack.
     pub local_bytes: u32,
     /// Where in local memory the stack begins, on which functions have their frames.

@@ -7,7 +7,7 @@ const RECURSION: &str = include_str!("../compilers/calls/recursion.ptx");
 const POINTERS: &str = include_str!("../compilers/calls/pointers.ptx");
 const TABLE: &str = include_str!("../compilers/calls/fnptr_table.ptx");
 const HEAP: &str = include_str!("../compilers/calls/heap.ptx");
-const GRID_SYNC: &str = include_str!("../compilers/calls/grid_sync.ptx");
+const GROUPS: &str = include_str!("../compilers/calls/cooperative_groups.ptx");
 
 fn run(ptx: &str, kernel: &str, memory: &mut GlobalMemory, launch: &Launch) -> Report {
     let kernel = Module::parse(ptx).and_then(|module| module.kernel(kernel)).unwrap_or_else(|error| panic!("{error}"));
@@ -291,9 +291,18 @@ fn all_blocks_of_a_grid_wait_for_each_other() {
     let mut memory = GlobalMemory::default();
     let data = memory.allocate_words(0..256);
     let launch = Launch::new([4, 1, 1], [64, 1, 1]).argument(data.to_le_bytes()).argument(256u32.to_le_bytes());
-    run_clean(GRID_SYNC, "grid_sync", &mut memory, &launch);
+    run_clean(GROUPS, "grid_sync", &mut memory, &launch);
     let expected = (0..256).map(|i| (i + 3) % 256 + 3);
     assert_eq!(read(&mut memory, data), expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn tiles_of_several_warps_add_up() {
+    let mut memory = GlobalMemory::default();
+    let data = memory.allocate_words(0..512);
+    run_clean(GROUPS, "tiles", &mut memory, &Launch::new([2, 1, 1], [256, 1, 1]).argument(data.to_le_bytes()));
+    let sum = |i: i32| (i / 64 * 64..i / 64 * 64 + 64).sum::<i32>() + i % 256 / 64;
+    assert_eq!(read(&mut memory, data), (0..512).map(sum).collect::<Vec<_>>());
 }
 
 #[test]

@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn parts_of_words() {
         let of = |instruction: &str, a: u32, b: u32, c: u32| {
-            value(instruction, "%r0", &[("%r1", a.into()), ("%r2", b.into()), ("%r3", c.into())])
+            let sources = [("%r1", a.into()), ("%r2", b.into()), ("%r3", c.into())];
+            value(instruction, "%r0", &sources[..instruction.matches('%').count() - 1])
         };
         let three = "%r0, %r1, %r2;";
         let four = "%r0, %r1, %r2, %r3;";

@@ -1,4 +1,4 @@
-// malloc and free of the device, printf and assert within functions that are called at run time.
+// malloc and free of the device, printf and assert within functions that are called at run time. `nvcc -std=c++17 -rdc=true -ptx -arch=sm_90a heap.cu`
 #include <cstdio>
 #include <cassert>
 struct Cell { int value; Cell *next; };

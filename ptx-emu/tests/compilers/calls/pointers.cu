@@ -1,4 +1,4 @@
-// Calls through pointers: a table, virtual functions, a pointer that is passed on, and a pointer to no function.
+// Calls through pointers: a table, virtual functions, a pointer that is passed on, and a pointer to no function. `nvcc -std=c++17 -rdc=true -ptx -arch=sm_90a pointers.cu`
 typedef float (*Unary)(float);
 __device__ __noinline__ float one_more(float x) { return x + 1; }
 __device__ __noinline__ float twice(float x) { return x + x; }

@@ -1,4 +1,4 @@
-// Functions that call themselves: Fibonacci numbers, a tree that is walked, quicksort, and two that call each other.
+// Functions that call themselves: Fibonacci numbers, a tree that is walked, quicksort, and two that call each other. `nvcc -std=c++17 -rdc=true -ptx -arch=sm_90a recursion.cu`
 struct Node { int value, left, right; };
 
 __device__ __noinline__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
