@@ -27,7 +27,7 @@ use race::Races;
 use written::Written;
 
 use crate::finding::{FindingKind, Rank};
-use crate::lanes::{LANES, Mask, lanes_of};
+use crate::lanes::{LANES, Mask};
 use crate::program::{Pc, Program};
 use crate::types::{Scope, Semantics, Space};
 

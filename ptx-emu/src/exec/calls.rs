@@ -121,8 +121,8 @@ fn function(grid: &Grid<'_>, call: &Call, address: u64) -> Result<usize, String>
     let bytes = |passed: &[Passed]| passed.iter().map(|passed| passed.bytes).collect::<Vec<_>>();
     let passed = (bytes(&call.params), bytes(&call.returns));
     let bytes = |places: &[(u32, u32)]| places.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>();
-    let fits = |function: &Function| (bytes(&function.params), bytes(&function.returns)) == passed;
-    let found = grid.program.functions.iter().position(|function| Some(function.index) == index && fits(function));
+    let takes_all = |function: &Function| (bytes(&function.params), bytes(&function.returns)) == passed;
+    let found = grid.program.functions.iter().position(|function| Some(function.index) == index && takes_all(function));
     found.ok_or_else(|| match index.and_then(|index| grid.program.image.functions.get(index)) {
         Some(name) => format!("`{name}` is not defined, or takes or returns something else"),
         None => format!("there is no function at {address:#x}"),

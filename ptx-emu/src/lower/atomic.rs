@@ -65,7 +65,8 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     }))))
 }
 
-fn apply(operation: &str, ty: Type) -> Option<Apply> {
+/// The operation on a type, but for shared memory's own rules.
+pub(super) fn apply(operation: &str, ty: Type) -> Option<Apply> {
     use Type::{B16, B32, B64, B128, Bf16, Bf16x2, F16, F16x2, F32, F64, S32, S64, U32, U64};
     Some(match (operation, ty) {
         ("and", B32 | B64) => |old, a, _| old & a,

@@ -164,8 +164,8 @@ impl<'a> Flattener<'a> {
         let bytes = |operands: &[Operand]| operands.iter().map(|operand| self.bytes(operand)).collect::<Vec<_>>();
         let signature = (bytes(&passed), bytes(&results));
         let bytes = |params: &[Param]| params.iter().map(|param| u64::from(param.bytes)).collect::<Vec<_>>();
-        let fits = |function: &&Function| (bytes(&function.params), bytes(&function.returns)) == signature;
-        let functions: Vec<&Function> = self.calls.pointed_to.iter().copied().filter(fits).collect();
+        let has_signature = |function: &&Function| (bytes(&function.params), bytes(&function.returns)) == signature;
+        let functions: Vec<&Function> = self.calls.pointed_to.iter().copied().filter(has_signature).collect();
         functions.into_iter().for_each(|function| _ = self.entry(function));
         self.call_at_run_time(call, &results, callee.clone(), passed, returns);
         Ok(())

@@ -8,7 +8,7 @@ mod sync;
 mod tensor;
 
 pub(crate) use call::{Call, Function, Passed, Saved, Target};
-pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Tensor};
+pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Reduce, Tensor};
 pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
 pub(crate) use special::Special;
 pub(crate) use sync::{Barrier, BarrierKind, ClusterBarrier, Mbarrier, MbarrierKind, Phase, Reduced, Reduction};

@@ -10,6 +10,7 @@ use crate::check::AccessKind;
 use crate::counters::Count;
 use crate::exec::state::{Fault, Grid, Site, Warp};
 use crate::lanes::{LANES, Mask, lanes_of};
+use crate::memory::Allocation;
 use crate::program::{Access, Atomic, AtomicElement, Element, Pc};
 use crate::types::Space;
 
@@ -126,24 +127,35 @@ impl Site {
                 old
             }
             Space::Global => match grid.memory.find(address) {
-                Ok(allocation) if width == 4 => {
-                    let word = &allocation.words()[((address - allocation.base()) / 4) as usize];
-                    let replaced = |old: u32| Some(f(old.into()) as u32);
-                    word.fetch_update(Relaxed, Relaxed, replaced).unwrap_or_default().into()
-                }
-                Ok(allocation) => {
-                    // Not a single word: serialised by a lock.
-                    let _guard = grid.wide_atomics.lock().unwrap_or_else(PoisonError::into_inner);
-                    let at = address - allocation.base();
-                    let old = load(allocation, at, width);
-                    store(allocation, at, width, f(old));
-                    old
-                }
+                Ok(allocation) => replace(grid, allocation, address, width, f),
                 Err(_) => 0,
             },
             _ => 0,
         }
     }
+}
+
+/// Replaces a value in global memory by `f` of it, and returns the old one.
+pub(crate) fn replace(
+    grid: &Grid<'_>,
+    allocation: &Allocation,
+    address: u64,
+    width: u32,
+    f: impl Fn(u64) -> u64,
+) -> u64 {
+    let at = address - allocation.base();
+    if width == 4 {
+        let replaced = |old: u32| Some(f(old.into()) as u32);
+        return allocation.words()[(at / 4) as usize]
+            .fetch_update(Relaxed, Relaxed, replaced)
+            .unwrap_or_default()
+            .into();
+    }
+    // Not a single word: serialised by a lock.
+    let _guard = grid.wide_atomics.lock().unwrap_or_else(PoisonError::into_inner);
+    let old = load(allocation, at, width);
+    store(allocation, at, width, f(old));
+    old
 }
 
 const fn rows_of(width: u32) -> u32 {
