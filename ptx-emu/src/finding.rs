@@ -78,6 +78,12 @@ pub enum FindingKind {
     Assertion,
     /// A `brx.idx` whose index has no target.
     Branch,
+    /// A call of an address where no function is that takes what is passed.
+    Call,
+    /// Calls that take more than the stack has.
+    Stack,
+    /// A `free` of what no `malloc` gave, or that was freed before.
+    Heap,
     /// A shuffle that reads a lane which does not take part.
     Shuffle,
     /// More registers than a block has, by `setmaxnreg`.
@@ -100,6 +106,9 @@ impl FindingKind {
             Self::Trap => "trap",
             Self::Assertion => "assertion",
             Self::Branch => "branch",
+            Self::Call => "call",
+            Self::Stack => "stack",
+            Self::Heap => "heap",
             Self::Shuffle => "shuffle",
             Self::Registers => "registers",
         }

@@ -22,14 +22,6 @@ pub enum Error {
     /// The kernel has an unsupported instruction.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// The module's variables cannot be laid out.
-    #[error("line {line}: {reason}")]
-    Variable {
-        /// Counted from 1.
-        line: u32,
-        /// Why.
-        reason: String,
-    },
     /// There is no such kernel.
     #[error("there is no kernel `{name}`; the module has {}", if kernels.is_empty() { "none".to_owned() } else { kernels.join(", ") })]
     NoKernel {
@@ -55,10 +47,10 @@ impl Module {
     /// Reads PTX.
     ///
     /// # Errors
-    /// [`Error::Syntax`] and [`Error::Variable`].
+    /// [`Error::Syntax`], if no kernel can be read.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut syntax = syntax::parse(text)?;
-        let image = Image::new(&syntax).map_err(|(line, reason)| Error::Variable { line, reason })?;
+        let image = Image::new(&syntax);
         let source = Arc::new(std::mem::take(&mut syntax.source));
         Ok(Self { syntax, image: Arc::new(image), source })
     }
@@ -72,13 +64,17 @@ impl Module {
     /// A kernel, lowered: all of its instructions are supported.
     ///
     /// # Errors
-    /// [`Error::NoKernel`], and [`Error::Lower`] for the first instruction that is not known.
+    /// [`Error::NoKernel`], [`Error::Syntax`] where its text cannot be read, and [`Error::Lower`] for the first instruction that is
+    /// not known.
     pub fn kernel(&self, name: &str) -> Result<Kernel, Error> {
         let is_it = |function: &&syntax::Function| function.kind == FunctionKind::Entry && function.name == name;
         let Some(function) = self.syntax.functions.iter().find(is_it) else {
             let kernels = self.kernels().map(str::to_owned).collect();
             return Err(Error::NoKernel { name: name.to_owned(), kernels });
         };
+        if let Some(error) = &function.error {
+            return Err(error.clone().into());
+        }
         let program = lower(&self.syntax, function, Arc::clone(&self.image))?;
         Ok(Kernel { program, source: Arc::clone(&self.source) })
     }
@@ -187,10 +183,10 @@ impl Kernel {
         self.program.shared_bytes
     }
 
-    /// Local memory of a thread, in bytes.
+    /// Local memory of a thread, in bytes, its stack aside.
     #[must_use]
     pub fn local_bytes(&self) -> u32 {
-        self.program.local_bytes
+        self.program.stack
     }
 
     /// The most 32-bit registers of a thread that are live at once.
@@ -220,6 +216,12 @@ impl Kernel {
         let (params, cluster) = self.check(launch)?;
         let constants = Constants::new(&self.program.image, launch).map_err(|text| self.refuse(&text))?;
         memory.set_variables(&self.program.image.global);
+        if self.program.uses_workspace() {
+            memory.set_workspace();
+        }
+        if self.program.uses_heap() {
+            memory.set_heap();
+        }
         let grid = Grid {
             program: &self.program,
             memory,

@@ -31,7 +31,7 @@ pub(crate) struct GlobalRaces {
 }
 
 /// Records of a page that was touched.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Page {
     cells: Box<[Cell]>,
     /// By cell, the last strong write since the last weak one.
@@ -98,12 +98,23 @@ impl GlobalRaces {
         self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn new_page(&self) -> Page {
-        Page {
-            cells: vec![Cell::default(); 1 << (PAGE - self.shift)].into(),
-            strong_writes: HashMap::new(),
-            events: HashMap::new(),
+    /// Forgets all accesses to these bytes: they are another variable now.
+    pub(crate) fn forget(&self, address: u64, bytes: u64) {
+        let (of_page, end) = (1 << (PAGE - self.shift), address + bytes.max(1));
+        let (first, end) = (address >> self.shift, end.div_ceil(1 << self.shift));
+        for page in first / of_page..end.div_ceil(of_page) {
+            if let Some(records) = self.shard(page).get_mut(&page) {
+                let index = |cell: u64| cell.saturating_sub(page * of_page).min(of_page) as usize;
+                let cells = index(first)..index(end);
+                records.cells[cells.clone()].fill(Cell::default());
+                records.strong_writes.retain(|cell, _| !cells.contains(cell));
+                records.events.retain(|cell, _| !cells.contains(cell));
+            }
         }
+    }
+
+    fn new_page(&self) -> Page {
+        Page { cells: vec![Cell::default(); 1 << (PAGE - self.shift)].into(), ..Page::default() }
     }
 
     /// The cells of a lane's access, which is aligned and smaller than a page.

@@ -1,5 +1,6 @@
 //! Checkers: observers of the accesses and barriers of a cluster. Each can be disabled.
 
+mod areas;
 mod async_accesses;
 mod clocks;
 mod cluster;
@@ -7,11 +8,15 @@ mod events;
 mod fences;
 mod global;
 mod inits;
+mod local;
 mod race;
 #[cfg(test)]
 mod tests;
 mod written;
 
+use std::ops::Range;
+
+use areas::{GLOBAL, word_name, words};
 pub(crate) use clocks::Since;
 use clocks::{BLOCK_BARRIERS, Clocks};
 use fences::Fences;
@@ -22,7 +27,7 @@ use race::Races;
 use written::Written;
 
 use crate::finding::{FindingKind, Rank};
-use crate::lanes::{LANES, Mask, lanes_of};
+use crate::lanes::{LANES, Mask};
 use crate::program::{Pc, Program};
 use crate::types::{Scope, Semantics, Space};
 
@@ -180,6 +185,8 @@ pub(crate) struct SharedChecks {
     rank: usize,
     races: Option<Races>,
     written: Option<Written>,
+    /// Bytes that are written before the block begins.
+    initialised: Range<usize>,
 }
 
 /// The checkers of a block, reused for the next. While the block runs, they hold the state of its cluster and of the
@@ -226,7 +233,13 @@ impl SharedChecks {
             rank,
             races: checks.races.then(|| Races::new(own, blocks * warps, bytes, granule)),
             written: checks.uninitialized.then(|| Written::new(bytes)),
+            initialised: 0..0,
         }
+    }
+
+    /// With bytes that are written before a block begins.
+    pub(crate) fn with_initialised(self, initialised: Range<usize>) -> Self {
+        Self { initialised, ..self }
     }
 
     /// Starts a block; `forget` if times restart.
@@ -236,6 +249,7 @@ impl SharedChecks {
         }
         if let Some(written) = &mut self.written {
             written.start();
+            written.write(self.initialised.clone());
         }
     }
 
@@ -285,13 +299,6 @@ impl BlockChecks {
         }
         found.iter_mut().for_each(|discovery| discovery.consider(fences));
         found
-    }
-
-    /// An access to local memory, in bounds; addresses are within each thread's.
-    pub(crate) fn local(&mut self, access: &Observed<'_>) -> Option<Discovery> {
-        let first = ((access.warp - self.first) * LANES) as u64;
-        let offsets = std::array::from_fn(|lane| (first + lane as u64) * self.local_stride + access.addresses[lane]);
-        self.local.as_mut()?.access(access, "local", &offsets)
     }
 
     /// An access to global memory, before it is made.
@@ -365,26 +372,6 @@ impl BlockChecks {
             clocks.warp_synced(warp, members, live);
         }
     }
-}
-
-/// As [`SharedChecks::area`], for global memory.
-const GLOBAL: u64 = 0;
-
-/// The clocks' key of a word.
-fn word_name(address: u64, area: u64) -> u64 {
-    (address / 4) | area
-}
-
-/// The words of a strong access with their lanes; consecutive lanes with the same word are merged.
-fn words<'a>(access: &'a Observed<'_>, area: u64) -> impl Iterator<Item = (u64, Mask)> + 'a {
-    let mut rest = access.mask;
-    std::iter::from_fn(move || {
-        let word = |lane: usize| word_name(access.addresses[lane], area);
-        let first = (rest != 0).then(|| word(rest.trailing_zeros() as usize))?;
-        let same = lanes_of(rest).take_while(|&lane| word(lane) == first).fold(0, |mask, lane| mask | 1 << lane);
-        rest &= !same;
-        Some((first, same))
-    })
 }
 
 impl Discovery {

@@ -1,5 +1,7 @@
 //! Reads of uninitialised memory.
 
+use std::ops::Range;
+
 use super::{Discovery, Observed, What};
 use crate::finding::{FindingKind, Rank, plural};
 use crate::lanes::{LANES, lanes_of};
@@ -26,6 +28,30 @@ impl Written {
     pub(super) fn start(&mut self) {
         self.words.fill(0);
         self.remaining = self.words.len();
+    }
+
+    /// Takes bytes for never written.
+    pub(super) fn forget(&mut self, bytes: Range<usize>) {
+        bytes.for_each(|byte| self.set(byte, false));
+    }
+
+    /// Takes bytes for written.
+    pub(super) fn write(&mut self, bytes: Range<usize>) {
+        bytes.for_each(|byte| self.set(byte, true));
+    }
+
+    /// As many bytes as `bytes` have from `to` on are written where those are.
+    pub(super) fn copy(&mut self, bytes: Range<usize>, to: usize) {
+        for (from, to) in bytes.zip(to..) {
+            self.set(to, self.words[from / 4] >> (from % 4) & 1 != 0);
+        }
+    }
+
+    fn set(&mut self, byte: usize, is_written: bool) {
+        let word = &mut self.words[byte / 4];
+        self.remaining += usize::from(*word == WHOLE);
+        *word = *word & !(1 << (byte % 4)) | u8::from(is_written) << (byte % 4);
+        self.remaining -= usize::from(*word == WHOLE);
     }
 
     /// Records writes, and finds the first lane that reads unwritten bytes. Accesses are aligned, at `offsets`.

@@ -66,7 +66,6 @@ pub fn located(file: &str, error: &ptx_emu::Error) -> String {
         ptx_emu::Error::Lower(error) => {
             format!("{file}:{}: `{}` cannot be run: {}", error.line, error.instruction, error.reason)
         }
-        ptx_emu::Error::Variable { line, reason } => format!("{file}:{line}: {reason}"),
         other => other.to_string(),
     }
 }

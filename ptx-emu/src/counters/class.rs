@@ -40,7 +40,13 @@ impl Class {
         let space = match &instruction.action {
             Action::Load(access) | Action::Store(access) => Some(access.space),
             Action::Atomic(atomic) => Some(atomic.space),
-            Action::Branch(_) | Action::BranchIndex(..) | Action::Exit | Action::Trap | Action::Assert(_) => {
+            Action::Branch(_)
+            | Action::BranchIndex(..)
+            | Action::Call(_)
+            | Action::Return
+            | Action::Exit
+            | Action::Trap
+            | Action::Assert(_) => {
                 return Self::Branch;
             }
             Action::Barrier(_)
@@ -71,7 +77,8 @@ impl Class {
                 return if matches!(**action, Wgmma::Mma(_)) { Self::TensorCore } else { Self::Other };
             }
             Action::WarpMma(_) => return Self::TensorCore,
-            Action::Nop | Action::Print(_) => return Self::Other,
+            Action::Nop | Action::Print(_) | Action::Malloc { .. } | Action::Free(_) => return Self::Other,
+            Action::Alloca { .. } | Action::StackSave(_) | Action::StackRestore(_) => return Self::Move,
             Action::Compute(_) => None,
         };
         match space {

@@ -93,7 +93,9 @@ impl Path<'_> {
             {
                 *target
             }
-            (Action::Exit | Action::Trap | Action::Assert(_), None) | (Action::BranchIndex(..), _) => return None,
+            (Action::Exit | Action::Return | Action::Trap | Action::Assert(_), None) | (Action::BranchIndex(..), _) => {
+                return None;
+            }
             _ => pc + 1,
         };
         (next < self.instructions.len()).then_some(next)

@@ -3,6 +3,8 @@
 //!
 //! `state` has the data, `memory`, `sync` and `tensor` the instructions, `schedule` decides what runs next.
 
+mod allocate;
+mod calls;
 mod memory;
 mod print;
 mod schedule;

@@ -68,6 +68,19 @@ impl Registers {
         *predicate = *predicate & !mask | value & mask;
     }
 
+    /// The words of one lane of a register of so many rows.
+    pub(crate) fn words(&self, slot: Slot, rows: u32, lane: usize) -> impl Iterator<Item = u32> + '_ {
+        let words = lane * rows as usize..(lane + 1) * rows as usize;
+        words.map(move |word| self.rows[slot.0 as usize + word / LANES].0[word % LANES])
+    }
+
+    /// Sets the words of one lane of a register of as many rows.
+    pub(crate) fn set_words(&mut self, slot: Slot, words: &[u32], lane: usize) {
+        for (word, value) in (lane * words.len()..).zip(words) {
+            self.rows[slot.0 as usize + word / LANES].0[word % LANES] = *value;
+        }
+    }
+
     /// All lanes of a register.
     #[inline(always)]
     pub(crate) fn read<T: Lane>(&self, slot: Slot) -> [T; LANES] {
@@ -191,6 +204,9 @@ mod tests {
         assert_eq!(registers.read::<u32>(Slot(0))[..4], [7, 9, 9, 7]);
         registers.write(Slot(2), &std::array::from_fn::<u64, LANES, _>(|lane| (lane as u64) << 40), ALL_LANES);
         assert_eq!(registers.read::<u64>(Slot(2))[31], 31 << 40);
+        assert_eq!(registers.words(Slot(2), 2, 31).collect::<Vec<_>>(), [0, 31 << 8]);
+        registers.set_words(Slot(2), &[5, 6], 17);
+        assert_eq!(registers.read::<u64>(Slot(2))[16..19], [16 << 40, 6 << 32 | 5, 18 << 40]);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //! copy".
 
 use super::Unsupported;
+use super::atomic;
 use super::mbarrier;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::program::{Action, Async, Bulk, BulkEnd, Copy, CopySource, Tensor};
+use crate::program::{Action, Async, Bulk, BulkEnd, Copy, CopySource, Reduce, Tensor};
 use crate::syntax::Operand;
 use crate::types::{Space, Type};
 
@@ -13,11 +14,15 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     if op.name() != "cp" || !op.take("async") {
         return Ok(None);
     }
+    let reduces = op.take("reduce");
+    if reduces && (!op.has("bulk") || op.has("tensor")) {
+        return Err(Unsupported::new("only cp.reduce.async.bulk is known"));
+    }
     if op.take("mbarrier") {
         return mbarrier::barrier(op, o, true).map(Some);
     }
     let action = if op.take("bulk") {
-        match bulk(op, o)? {
+        match bulk(op, o, reduces)? {
             Some(action) => action,
             None => return Ok(Some(Action::Nop)),
         }
@@ -60,7 +65,7 @@ fn copy(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Copy, Unsupported> {
 }
 
 /// `cp.async.bulk`; `None` for prefetches.
-fn bulk(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Async>, Unsupported> {
+fn bulk(op: &Opcode<'_>, o: &Operands<'_>, reduces: bool) -> Result<Option<Async>, Unsupported> {
     if op.take("prefetch") {
         while op.take_if(|_| true).is_some() {}
         return Ok(None);
@@ -80,7 +85,21 @@ fn bulk(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Async>, Unsupported>
     let to_shared = direction(op)?;
     let (to, from) = (o.address(0)?.0, o.address(1)?.0);
     let (shared, global) = if to_shared { (to, from) } else { (from, to) };
-    Ok(Some(Async::Bulk(Bulk { shared, global, bytes: o.src(2, Type::U32)?, end: end(op, o, to_shared, 3)? })))
+    let reduce = if reduces { Some(reduce(op, to_shared)?) } else { None };
+    let (bytes, end) = (o.src(2, Type::U32)?, end(op, o, to_shared, 3)?);
+    Ok(Some(Async::Bulk(Bulk { shared, global, bytes, end, reduce })))
+}
+
+/// The operation and type of `cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32`.
+fn reduce(op: &Opcode<'_>, to_shared: bool) -> Result<Reduce, Unsupported> {
+    op.take("noftz");
+    let operations = ["and", "or", "xor", "add", "inc", "dec", "min", "max"];
+    let operation = op.take_first(&operations).ok_or_else(|| Unsupported::new("the operation is not known"))?;
+    let ty = op.ty(0)?;
+    match atomic::apply(operation, ty).filter(|_| !to_shared) {
+        Some(apply) => Ok(Reduce { apply, width: ty.bytes() }),
+        None => Err(Unsupported::new(format!("the reduction .{operation} on {ty} is not known"))),
+    }
 }
 
 /// `cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [to], [map, {x, y}], [barrier]`, and

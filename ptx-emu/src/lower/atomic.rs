@@ -8,7 +8,9 @@ use super::Unsupported;
 use super::access::{is_cache_hint, take_semantics, take_space};
 use super::opcode::Opcode;
 use super::operands::Operands;
+use crate::ops::extreme::Extreme;
 use crate::ops::float;
+use crate::ops::round::{self, Format};
 use crate::program::{Action, Atomic, AtomicElement};
 use crate::syntax::Operand;
 use crate::types::Type;
@@ -63,14 +65,17 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     }))))
 }
 
-fn apply(operation: &str, ty: Type) -> Option<Apply> {
-    use Type::{B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, S32, S64, U32, U64};
+/// The operation on a type, but for shared memory's own rules.
+pub(super) fn apply(operation: &str, ty: Type) -> Option<Apply> {
+    use Type::{B16, B32, B64, B128, Bf16, Bf16x2, F16, F16x2, F32, F64, S32, S64, U32, U64};
     Some(match (operation, ty) {
         ("and", B32 | B64) => |old, a, _| old & a,
         ("or", B32 | B64) => |old, a, _| old | a,
         ("xor", B32 | B64) => |old, a, _| old ^ a,
         ("exch", B32 | B64) => |_, a, _| a,
         ("cas", B16 | B32 | B64) => |old, a, b| if old == a { b } else { old },
+        // The executor knows what becomes of more than 64 bits.
+        ("exch" | "cas", B128) => |old, _, _| old,
         ("add", U32 | S32) => |old, a, _| (old as u32).wrapping_add(a as u32).into(),
         ("add", U64 | S64) => |old, a, _| old.wrapping_add(a),
         ("add", F32) => |old, a, _| add_f32_flushed(old as u32, a as u32).into(),
@@ -79,6 +84,14 @@ fn apply(operation: &str, ty: Type) -> Option<Apply> {
         ("add", Bf16) => |old, a, _| add_bf16(old as u16, a as u16).into(),
         ("add", F16x2) => |old, a, _| halves(old, a, add_f16),
         ("add", Bf16x2) => |old, a, _| halves(old, a, add_bf16),
+        ("min", F16) => |old, a, _| extreme(&round::F16, true, old as u16, a as u16).into(),
+        ("max", F16) => |old, a, _| extreme(&round::F16, false, old as u16, a as u16).into(),
+        ("min", Bf16) => |old, a, _| extreme(&round::BF16, true, old as u16, a as u16).into(),
+        ("max", Bf16) => |old, a, _| extreme(&round::BF16, false, old as u16, a as u16).into(),
+        ("min", F16x2) => |old, a, _| halves(old, a, |old, a| extreme(&round::F16, true, old, a)),
+        ("max", F16x2) => |old, a, _| halves(old, a, |old, a| extreme(&round::F16, false, old, a)),
+        ("min", Bf16x2) => |old, a, _| halves(old, a, |old, a| extreme(&round::BF16, true, old, a)),
+        ("max", Bf16x2) => |old, a, _| halves(old, a, |old, a| extreme(&round::BF16, false, old, a)),
         ("inc", U32) => |old, a, _| if old >= a { 0 } else { old + 1 },
         ("dec", U32) => |old, a, _| if old == 0 || old > a { a } else { old - 1 },
         ("min", U32 | U64) => |old, a, _| old.min(a),
@@ -133,6 +146,14 @@ fn add_f16(a: u16, b: u16) -> u16 {
 fn add_bf16(a: u16, b: u16) -> u16 {
     let sum = bf16::from_f32(bf16::from_bits(a).to_f32() + bf16::from_bits(b).to_f32());
     if sum.is_nan() { 0x7fff } else { sum.to_bits() }
+}
+
+/// The lesser or greater number, as `min` and `max` give it.
+fn extreme(format: &Format, is_min: bool, old: u16, a: u16) -> u16 {
+    let of = Extreme { is_min, nan: false, abs: false, xorsign: false };
+    let [old, a] = [old, a].map(|bits| round::to_f64(format, bits.into()));
+    let result = of.of(old, a);
+    if result.is_nan() { 0x7fff } else { round::from_f64(format, Round::NearestTiesToEven, result) as u16 }
 }
 
 fn halves(a: u64, b: u64, add: fn(u16, u16) -> u16) -> u64 {

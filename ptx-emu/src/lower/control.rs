@@ -3,13 +3,18 @@
 
 use super::Unsupported;
 use super::access::take_scope;
-use super::flatten::{ASSERTFAIL, VPRINTF};
+use super::built_in::{ASSERTFAIL, FREE, MALLOC, VPRINTF};
 use super::flow::Flow;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::program::{Action, Assertion, Barrier, BarrierKind, ClusterBarrier, Print, Reduced, Reduction};
-use crate::syntax::Instruction;
+use crate::program::{
+    Action, Assertion, Barrier, BarrierKind, Call, ClusterBarrier, Print, Reduced, Reduction, Saved, Target,
+};
+use crate::syntax::{Instruction, Operand};
 use crate::types::Type;
+
+/// Alignment that `alloca` takes at most.
+const MAX_ALIGN: u64 = 1 << 10;
 
 pub(super) fn lower(
     op: &Opcode<'_>,
@@ -28,8 +33,15 @@ pub(super) fn lower(
             Action::BranchIndex(o.src(0, Type::U32)?, flow.targets(source.operands.get(1))?.into())
         }
         "exit" => Action::Exit,
+        "call" => Action::Call(Box::new(call(o)?)),
+        "ret" => Action::Return,
+        "alloca" => alloca(op, o)?,
+        "stacksave" => Action::StackSave(o.dst(0, of_stack(op)?)?),
+        "stackrestore" => Action::StackRestore(o.src(0, of_stack(op)?)?),
         "trap" => Action::Trap,
         VPRINTF => Action::Print(Print { format: o.src(0, Type::U64)?, arguments: o.src(1, Type::U64)? }),
+        MALLOC => Action::Malloc { to: o.dst(0, Type::U64)?, bytes: o.src(1, Type::U64)? },
+        FREE => Action::Free(o.src(0, Type::U64)?),
         ASSERTFAIL => {
             let text = |index| o.src(index, Type::U64);
             Action::Assert(Box::new(Assertion { texts: [text(0)?, text(1)?, text(2)?], line: o.src(3, Type::U32)? }))
@@ -57,6 +69,33 @@ pub(super) fn lower(
         }
         _ => return Ok(None),
     }))
+}
+
+/// A call at run time, as `calls` left it: of a label or a register, with variables alone.
+fn call(o: &Operands<'_>) -> Result<Call, Unsupported> {
+    let target = match o.get(1)? {
+        Operand::Label(label) => Target::Function(o.function(*label)?),
+        _ => Target::Pointer(o.src(1, Type::U64)?),
+    };
+    Ok(Call { target, params: o.variables(2)?, returns: o.variables(0)?, saved: Saved::default() })
+}
+
+/// `alloca.u64 address, bytes{, alignment}`
+fn alloca(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
+    let ty = of_stack(op)?;
+    let align = if o.count() == 3 { o.integer(2)? } else { 8 };
+    if !align.is_power_of_two() || align > MAX_ALIGN {
+        return Err(Unsupported::new(format!("an alignment is a power of two up to {MAX_ALIGN}")));
+    }
+    Ok(Action::Alloca { to: o.dst(0, ty)?, bytes: o.src(1, ty)?, align: align as u32 })
+}
+
+/// The type of addresses on the stack.
+fn of_stack(op: &Opcode<'_>) -> Result<Type, Unsupported> {
+    match op.ty(0)? {
+        ty @ (Type::U64 | Type::B64) => Ok(ty),
+        _ => Err(Unsupported::new("only 64 bits are known")),
+    }
 }
 
 /// `membar.scope`, `fence.sem.scope`, and fences of mbarriers and of other proxies.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
+use super::flatten::Callee;
 use super::{LowerError, Unsupported};
 use crate::program::Pc;
 use crate::syntax::{Body, Instruction, LabelId, Operand, Statement};
@@ -23,6 +24,8 @@ pub(super) struct Flow<'a> {
     branch_targets: HashMap<LabelId, &'a [LabelId]>,
     /// The basic blocks.
     pub blocks: Vec<Block>,
+    /// Where the kernel's code begins, and that of the functions that it calls at run time.
+    pub entries: Vec<Pc>,
 }
 
 /// A basic block.
@@ -38,9 +41,9 @@ pub(super) struct Block {
 }
 
 impl<'a> Flow<'a> {
-    pub(super) fn new(body: &'a Body) -> Result<Self, LowerError> {
+    pub(super) fn new(body: &'a Body, functions: &[Callee]) -> Result<Self, LowerError> {
         let (code, branch_targets, blocks) = Default::default();
-        let mut flow = Flow { code, labels: vec![None; body.labels.len()], branch_targets, blocks };
+        let mut flow = Flow { code, labels: vec![None; body.labels.len()], branch_targets, blocks, entries: vec![0] };
         for statement in &body.statements {
             match statement {
                 Statement::Label(label) => flow.labels[label.0 as usize] = Some(flow.code.len()),
@@ -48,6 +51,7 @@ impl<'a> Flow<'a> {
                 Statement::BranchTargets { name, targets } => drop(flow.branch_targets.insert(*name, targets)),
             }
         }
+        flow.entries.extend(functions.iter().filter_map(|function| flow.labels[function.entry.0 as usize]));
         flow.find_blocks()?;
         let order = flow.order();
         for (rank, block) in order.into_iter().enumerate() {
@@ -63,6 +67,11 @@ impl<'a> Flow<'a> {
             _ => None,
         };
         label.ok_or_else(|| Unsupported::new("a label is expected"))
+    }
+
+    /// The blocks where the code of the kernel and of functions begins.
+    pub(super) fn entry_blocks(&self) -> impl Iterator<Item = usize> {
+        self.entries.iter().map(|entry| self.blocks.partition_point(|block| block.first < *entry))
     }
 
     /// The targets of `brx.idx`.
@@ -82,7 +91,7 @@ impl<'a> Flow<'a> {
         let mut next = match instruction.opcode[0].as_str() {
             "bra" => vec![self.target(instruction.operands.first()).map_err(failed)?],
             "brx" => self.targets(instruction.operands.get(1)).map_err(failed)?,
-            "exit" | "trap" => vec![],
+            "exit" | "trap" | "ret" => vec![],
             _ => return Ok(vec![pc + 1]),
         };
         if instruction.guard.is_some() {
@@ -94,9 +103,11 @@ impl<'a> Flow<'a> {
     fn find_blocks(&mut self) -> Result<(), LowerError> {
         let end = self.code.len();
         let mut is_leader = vec![false; end + 1];
-        (is_leader[0], is_leader[end]) = (true, true);
-        let jumps =
-            |instruction: &Instruction| matches!(instruction.opcode[0].as_str(), "bra" | "brx" | "exit" | "trap");
+        is_leader[end] = true;
+        self.entries.iter().for_each(|&entry| is_leader[entry] = true);
+        // After a call, lanes that were in different functions reconverge.
+        const JUMPS: [&str; 6] = ["bra", "brx", "exit", "trap", "call", "ret"];
+        let jumps = |instruction: &Instruction| JUMPS.contains(&instruction.opcode[0].as_str());
         let mut targets = 0;
         for pc in (0..end).filter(|&pc| jumps(self.code[pc])) {
             is_leader[pc + 1] = true;

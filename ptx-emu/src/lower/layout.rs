@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::Unsupported;
+use super::calls::FRAME;
+use super::variables::{RESERVED, RESERVED_BYTES};
 use crate::lanes::{Condition, PredSlot, Slot};
-use crate::program::Special;
-use crate::syntax::{RegisterId, Symbol};
+use crate::program::{Base, Special};
+use crate::syntax::{LabelId, RegisterId, Symbol, VariableId};
 use crate::types::Space;
 
 /// The location of a register.
@@ -27,6 +29,12 @@ pub(crate) struct Layout {
     pub variables: Vec<u64>,
     /// Their spaces, by `VariableId`.
     pub spaces: Vec<Space>,
+    /// Their sizes in bytes, by `VariableId`.
+    pub bytes: Vec<u32>,
+    /// The first of them that lies in a function's frame: its address is an offset there.
+    pub first_in_frame: usize,
+    /// The functions that are called at run time, by their entry.
+    pub functions: HashMap<LabelId, usize>,
     /// Offsets of the kernel's parameters.
     pub params: Vec<u64>,
     /// Spaces and addresses of the module's variables.
@@ -92,6 +100,12 @@ impl Layout {
 
     /// A row that holds the special register, such as `tid.x`.
     pub(crate) fn special(&self, name: &str, bits: u32) -> Result<Slot, Unsupported> {
+        if let Some((_, address)) = self.module.get(name).filter(|_| name.starts_with(RESERVED)) {
+            return Ok(self.shared_address(*address, bits));
+        }
+        if name.strip_prefix(RESERVED) == Some("cap") {
+            return Ok(self.constant(RESERVED_BYTES.into(), bits));
+        }
         let special = Special::from_name(name)
             .ok_or_else(|| Unsupported::new(format!("the special register %{name} is not known")))?;
         let mut preset = self.preset.borrow_mut();
@@ -124,6 +138,23 @@ impl Layout {
         let slot = preset.take_rows(rows(128));
         preset.scratch = Some(slot);
         slot
+    }
+
+    /// The register with the address of a function's frame.
+    pub(crate) fn frame(&self) -> Result<Base, Unsupported> {
+        Ok(Base { slot: self.special(FRAME, 64)?, is_64: true })
+    }
+
+    /// Whether a variable lies in a function's frame.
+    pub(crate) fn is_in_frame(&self, symbol: &Symbol) -> bool {
+        let Symbol::Local(VariableId(id)) = symbol else { return false };
+        let id = *id as usize;
+        id >= self.first_in_frame && self.spaces[id] == Space::Local
+    }
+
+    /// Bytes of a variable of the kernel or of a function.
+    pub(crate) fn bytes_of(&self, symbol: &Symbol) -> u32 {
+        if let Symbol::Local(id) = symbol { self.bytes[id.0 as usize] } else { 0 }
     }
 
     /// The state space of a variable or parameter, and its address there.

@@ -1,8 +1,11 @@
-//! Lowers the syntax tree to a `Program`: calls inlined, registers assigned to rows, opcodes turned into functions.
+//! Lowers the syntax tree to a `Program`: calls inlined where they can be, registers assigned to rows, opcodes turned into functions.
 
 mod access;
 mod asynchronous;
 mod atomic;
+mod built_in;
+mod call_graph;
+mod calls;
 mod compute;
 mod control;
 mod flatten;
@@ -15,21 +18,24 @@ mod mma;
 mod names;
 mod opcode;
 mod operands;
+mod rename;
 mod size;
 mod slots;
+mod variables;
 mod wgmma;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
+use flatten::{Callee, Flat};
 use flow::Flow;
-use layout::{Layout, Preset, rows};
+use layout::{Layout, Location, Preset, rows};
 use opcode::Opcode;
 use operands::Operands;
+use variables::Variables;
 
 use crate::memory::Image;
-use crate::program::{Action, Converge, Instruction, ParamInfo, Program};
-use crate::syntax::{self, Body, Function, Module, Variable};
+use crate::program::{self, Action, Converge, Instruction, ParamInfo, Pc, Program, Saved, Special};
+use crate::syntax::{self, Function, Module, Variable};
 use crate::types::{Space, Type};
 
 /// Why an instruction cannot be lowered; the line and the instruction are added where they are known.
@@ -75,10 +81,6 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// Memory that a block's variables, or a thread's, may take.
-const MAX_STATIC_SHARED_BYTES: u64 = 256 << 10;
-const MAX_LOCAL_BYTES: u64 = 512 << 10;
-
 /// Bytes that the parameters of a kernel may take: those of compute capability 7.0 and later.
 const MAX_PARAM_BYTES: u64 = 32_764;
 
@@ -88,15 +90,28 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
         let reason = "the module's addresses have 32 bits; only 64 are supported".to_owned();
         return Err(LowerError { line: 1, instruction: ".address_size".into(), reason });
     }
-    let body = flatten::flatten(module, kernel)?;
-    let names = names::of_module(&body);
-    let flow = Flow::new(&body)?;
-    let slots = slots::assign(&body, &flow);
-    let in_flight = in_flight::InFlight::new(&body, &flow);
-    let variables = Variables::new(module, &body, &names)?;
+    let flat = flatten::flatten(module, kernel)?;
+    let body = &flat.body;
+    let names = names::of_module(body);
+    if let Some(variable) = module
+        .variables
+        .iter()
+        .find(|variable| names.contains(variable.name.as_str()) && image.failed.contains_key(&variable.name))
+    {
+        return Err(LowerError::of_variable(variable, &image.failed[&variable.name]));
+    }
+    let flow = Flow::new(body, &flat.functions)?;
+    let mut slots = slots::assign(body, &flow);
+    let in_flight = in_flight::InFlight::new(body, &flow);
+    let variables = Variables::new(module, &flat, &names)?;
+    let functions = functions(&flat, &flow, &variables, &image);
+    let (stack, local_bytes) = variables.stack();
     let (params, param_bytes) = params(kernel)?;
     let mut layout = Layout { locations: slots.locations, variables: variables.addresses, ..Layout::default() };
     layout.spaces = variables.spaces;
+    layout.bytes = body.variables.iter().map(|variable| variable.bytes as u32).collect();
+    layout.first_in_frame = flat.functions.first().map_or(usize::MAX, |function| function.variables.start);
+    layout.functions = flat.functions.iter().enumerate().map(|(index, function)| (function.entry, index)).collect();
     layout.params = params.iter().map(|param| param.offset.into()).collect();
     let named = names.iter().filter_map(|&name| Some((name.to_owned(), *image.addresses.get(name)?)));
     layout.module = named.collect();
@@ -104,10 +119,16 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     layout.preset = Preset { rows: slots.rows, predicates: slots.predicates, ..Preset::default() }.into();
 
     let mut instructions = instructions(&flow, &layout)?;
+    for (pc, instruction) in instructions.iter_mut().enumerate() {
+        if let Action::Call(call) = &mut instruction.action {
+            call.saved = saved(slots.live_after.remove(&pc).unwrap_or_default());
+        }
+    }
     for (instruction, touch) in instructions.iter_mut().zip(in_flight.touches) {
         instruction.touch = touch;
     }
     let preset = layout.preset.into_inner();
+    let frame = preset.specials.get(&(Special::Frame, rows(64))).copied();
     Ok(Program {
         name: kernel.name.clone(),
         shared_granule: granule(&instructions, Space::Shared),
@@ -124,12 +145,47 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
         bounds: kernel.bounds,
         shared_bytes: variables.shared_bytes,
         dynamic_shared_offset: variables.dynamic_shared_offset,
-        local_bytes: variables.local_bytes,
+        reserved_shared: variables.reserved,
+        local_bytes,
+        stack,
+        functions,
+        frame,
         registers: slots.live,
         undefined: slots.undefined,
         watched: in_flight.names,
         image,
     })
+}
+
+/// The functions that are called at run time.
+fn functions(flat: &Flat, flow: &Flow<'_>, variables: &Variables, image: &Image) -> Vec<program::Function> {
+    let with_frames = flat.functions.iter().zip(&variables.frames).zip(&flow.entries[1..]);
+    let function = |((callee, &(frame_bytes, align)), &entry): ((&Callee, &(u32, u32)), &Pc)| {
+        let start = callee.variables.start;
+        let place = |id: usize| (variables.addresses[id] as u32, flat.body.variables[id].bytes as u32);
+        let (params, returns) = (start..start + callee.params, start + callee.params..);
+        program::Function {
+            name: callee.name.clone(),
+            index: image.function_index(&callee.name),
+            entry,
+            frame_bytes,
+            align,
+            params: params.map(place).collect(),
+            returns: returns.take(callee.returns).map(place).collect(),
+        }
+    };
+    with_frames.map(function).collect()
+}
+
+fn saved(live: Vec<Location>) -> Saved {
+    let (mut all_rows, mut predicates) = (vec![], vec![]);
+    for location in live {
+        match location {
+            Location::Rows(slot, bits) => all_rows.push((slot, rows(bits))),
+            Location::Predicate(slot) => predicates.push(slot),
+        }
+    }
+    Saved { rows: all_rows.into(), predicates: predicates.into() }
 }
 
 fn instructions(flow: &Flow<'_>, layout: &Layout) -> Result<Vec<Instruction>, LowerError> {
@@ -236,72 +292,6 @@ fn granule(instructions: &[Instruction], space: Space) -> u32 {
         (of == space || of == Space::Generic).then_some(bytes)
     });
     bytes.min().unwrap_or(4).clamp(1, 4).ilog2()
-}
-
-/// Addresses of the variables of a block or a thread.
-#[derive(Default)]
-struct Variables {
-    /// By `VariableId`.
-    addresses: Vec<u64>,
-    spaces: Vec<Space>,
-    /// `.shared` variables of the module.
-    module: Vec<(String, (Space, u64))>,
-    shared_bytes: u32,
-    dynamic_shared_offset: u32,
-    local_bytes: u32,
-}
-
-impl Variables {
-    fn new(module: &Module, body: &Body, names: &HashSet<&str>) -> Result<Self, LowerError> {
-        let mut variables = Self::default();
-        let (mut shared, mut local) = (0u64, 0u64);
-        let is_static = |variable: &Variable| variable.space == Space::Shared && variable.bytes > 0;
-        for variable in &body.variables {
-            let end = match variable.space {
-                Space::Shared if is_static(variable) => &mut shared,
-                Space::Local => &mut local,
-                Space::Shared => {
-                    variables.push(Space::Shared, u64::MAX);
-                    continue;
-                }
-                space => return Err(LowerError::of_variable(variable, format!("a .{space} variable in a body"))),
-            };
-            let address = allocate(end, variable);
-            variables.push(variable.space, address);
-        }
-        // Variables that only other kernels name are not part of this one.
-        let is_here = |variable: &&Variable| variable.space == Space::Shared && names.contains(variable.name.as_str());
-        let of_module = || module.variables.iter().filter(is_here);
-        for variable in of_module().filter(|variable| is_static(variable)) {
-            let address = allocate(&mut shared, variable);
-            variables.module.push((variable.name.clone(), (Space::Shared, address)));
-        }
-        let dynamic = || of_module().chain(&body.variables).filter(|v| v.space == Space::Shared && v.bytes == 0);
-        let align = dynamic().map(|variable| variable.align).max().unwrap_or(16).max(16);
-        let start = shared.next_multiple_of(align.into());
-        for variable in of_module().filter(|variable| variable.bytes == 0) {
-            variables.module.push((variable.name.clone(), (Space::Shared, start)));
-        }
-        variables.addresses.iter_mut().filter(|address| **address == u64::MAX).for_each(|address| *address = start);
-        if shared > MAX_STATIC_SHARED_BYTES || local > MAX_LOCAL_BYTES {
-            let reason = format!("{shared} bytes of shared and {local} of local memory are more than there are");
-            return Err(LowerError { line: 0, instruction: "variables".into(), reason });
-        }
-        (variables.shared_bytes, variables.dynamic_shared_offset) = (shared as u32, start as u32);
-        variables.local_bytes = local as u32;
-        Ok(variables)
-    }
-
-    fn push(&mut self, space: Space, address: u64) {
-        self.addresses.push(address);
-        self.spaces.push(space);
-    }
-}
-
-fn allocate(end: &mut u64, variable: &Variable) -> u64 {
-    let address = end.next_multiple_of(variable.align.max(1).into());
-    *end = address.saturating_add(variable.bytes).min(1 << 40);
-    address
 }
 
 /// Rows that the register of an element takes.

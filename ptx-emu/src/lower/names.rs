@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::syntax::{AddressBase, Body, Operand, Statement, Symbol};
+use crate::syntax::{AddressBase, Body, Instruction, Operand, Statement, Symbol};
 
 /// The names, those of functions among them.
 pub(super) fn of_module(body: &Body) -> HashSet<&str> {
@@ -13,6 +13,31 @@ pub(super) fn of_module(body: &Body) -> HashSet<&str> {
         }
     }
     names
+}
+
+/// Whether there is an instruction of that name.
+pub(super) fn has_opcode(body: &Body, name: &str) -> bool {
+    let is_one = |statement: &Statement| matches!(statement, Statement::Instruction(it) if it.opcode[0] == name);
+    body.statements.iter().any(is_one)
+}
+
+/// Whether an instruction reads a special register whose name begins like that.
+pub(super) fn reads_special(body: &Body, prefix: &str) -> bool {
+    let is_one = |operand: &Operand| matches!(operand, Operand::Special(name) if name.starts_with(prefix));
+    body.statements.iter().any(|statement| match statement {
+        Statement::Instruction(instruction) => instruction.operands.iter().any(is_one),
+        _ => false,
+    })
+}
+
+/// Adds the names that an instruction uses as a value: not those that it calls.
+pub(super) fn add_taken<'a>(body: &'a Body, names: &mut HashSet<&'a str>) {
+    for statement in &body.statements {
+        if let Statement::Instruction(Instruction { opcode, operands, .. }) = statement {
+            let is_value = |operand: &&Operand| opcode[0] != "call" || matches!(operand, Operand::List(_));
+            operands.iter().filter(is_value).for_each(|operand| add(operand, names));
+        }
+    }
 }
 
 fn add<'a>(operand: &'a Operand, names: &mut HashSet<&'a str>) {

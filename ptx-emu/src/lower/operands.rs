@@ -3,8 +3,8 @@
 use super::Unsupported;
 use super::layout::{Layout, Location, rows};
 use crate::lanes::{Condition, PredSlot, Slot};
-use crate::program::{AddressExpr, Base};
-use crate::syntax::{Address, AddressBase, Instruction, Operand};
+use crate::program::{AddressExpr, Base, Passed};
+use crate::syntax::{Address, AddressBase, Instruction, LabelId, Operand};
 use crate::types::{Space, Type};
 
 /// The operands of one instruction.
@@ -173,7 +173,8 @@ impl<'a> Operands<'a> {
             AddressBase::Immediate => Ok((AddressExpr { base: None, offset }, None)),
             AddressBase::Symbol(symbol) => {
                 let (space, start) = self.layout.address_of(symbol)?;
-                Ok((AddressExpr { base: None, offset: offset.wrapping_add_unsigned(start) }, Some(space)))
+                let base = if self.layout.is_in_frame(symbol) { Some(self.layout.frame()?) } else { None };
+                Ok((AddressExpr { base, offset: offset.wrapping_add_unsigned(start) }, Some(space)))
             }
             AddressBase::Register(id) => match self.layout.location(*id) {
                 Location::Rows(slot, bits @ (32 | 64)) => {
@@ -182,6 +183,28 @@ impl<'a> Operands<'a> {
                 _ => Err(Unsupported::new("an address has 32 or 64 bits")),
             },
         }
+    }
+
+    /// The variables of a call, in the list at that index.
+    pub(crate) fn variables(&self, index: usize) -> Result<Box<[Passed]>, Unsupported> {
+        let Operand::List(variables) = self.get(index)? else {
+            return Err(Unsupported::new("a list is expected"));
+        };
+        let passed = |variable: &Operand| match variable {
+            Operand::Symbol { symbol, offset } => {
+                let address =
+                    Address { base: AddressBase::Symbol(symbol.clone()), offset: *offset, coordinates: vec![] };
+                let (address, _) = self.address_of(&address)?;
+                Ok(Passed { address, bytes: self.layout.bytes_of(symbol) })
+            }
+            _ => Err(Unsupported::new("a variable is expected")),
+        };
+        variables.iter().map(passed).collect()
+    }
+
+    /// The index of the function whose code begins at that label.
+    pub(crate) fn function(&self, entry: LabelId) -> Result<usize, Unsupported> {
+        self.layout.functions.get(&entry).copied().ok_or_else(|| Unsupported::new("a function is expected"))
     }
 
     /// The integer at that index.

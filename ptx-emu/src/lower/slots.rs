@@ -1,6 +1,9 @@
 //! Register allocation: registers that are not live at once share rows. A kernel's rows then fit into the host's cache,
 //! and the peak estimates its register count on a GPU.
 
+use std::collections::HashMap;
+
+use super::built_in::{ASSERTFAIL, FREE, VPRINTF};
 use super::flow::{Block, Flow};
 use super::layout::{Location, rows};
 
@@ -26,13 +29,16 @@ pub(super) struct Slots {
     pub live: u32,
     /// Names of the registers that some path reads before it writes them.
     pub undefined: Vec<Box<str>>,
+    /// By call at run time, the registers that are live after it.
+    pub live_after: HashMap<Pc, Vec<Location>>,
 }
 
 /// Assigns a location to each register of the body.
 pub(super) fn assign(body: &Body, flow: &Flow<'_>) -> Slots {
     let ranges = Ranges::new(body, flow);
     let undefined = ranges.undefined.iter().map(|&register| body.registers[register].name.as_str().into()).collect();
-    let mut slots = Slots { locations: vec![], rows: 0, predicates: 0, live: ranges.most_live, undefined };
+    let live_after = HashMap::new();
+    let mut slots = Slots { locations: vec![], rows: 0, predicates: 0, live: ranges.most_live, undefined, live_after };
     slots.locations = vec![Location::Predicate(PredSlot(0)); body.registers.len()];
     let mut by_start: Vec<usize> = (0..body.registers.len()).collect();
     by_start.sort_by_key(|&register| ranges.of[register].0);
@@ -59,6 +65,8 @@ pub(super) fn assign(body: &Body, flow: &Flow<'_>) -> Slots {
         used[size].push(std::cmp::Reverse((end, slot)));
         slots.locations[register] = Location::Rows(slot, ty.bits());
     }
+    let locations = |registers: Vec<usize>| registers.into_iter().map(|register| slots.locations[register]).collect();
+    slots.live_after = ranges.live_after.into_iter().map(|(pc, registers)| (pc, locations(registers))).collect();
     slots
 }
 
@@ -68,21 +76,28 @@ struct Ranges {
     most_live: u32,
     /// The registers that are live at the start.
     undefined: Vec<usize>,
+    /// By call at run time, those that are live after it.
+    live_after: HashMap<Pc, Vec<usize>>,
 }
 
 impl Ranges {
     fn new(body: &Body, flow: &Flow<'_>) -> Self {
         let count = body.registers.len();
         let Some(live_in) = live_in(flow, count.div_ceil(64)) else {
+            let calls = (0..flow.code.len()).filter(|&pc| is_call(flow.code[pc]));
             return Self {
                 of: vec![(0, flow.code.len()); count],
                 most_live: u32::MAX,
                 undefined: (0..count).collect(),
+                live_after: calls.map(|pc| (pc, (0..count).collect())).collect(),
             };
         };
         let weights: Vec<u32> = body.registers.iter().map(|register| weight(register.ty)).collect();
-        let mut ranges = Self { of: vec![(Pc::MAX, 0); count], most_live: 0, undefined: vec![] };
-        live_in[0].each(|register| ranges.undefined.push(register));
+        let (of, live_after) = (vec![(Pc::MAX, 0); count], HashMap::new());
+        let mut ranges = Self { of, most_live: 0, undefined: vec![], live_after };
+        for block in flow.entry_blocks() {
+            live_in[block].each(|register| ranges.undefined.push(register));
+        }
         for block in &flow.blocks {
             let mut live = live_out(block, &live_in);
             let mut registers = 0;
@@ -92,6 +107,10 @@ impl Ranges {
             });
             for pc in (block.first..block.end).rev() {
                 let instruction = flow.code[pc];
+                if is_call(instruction) {
+                    let after = ranges.live_after.entry(pc).or_default();
+                    live.each(|register| after.push(register));
+                }
                 definitions(instruction, |id| {
                     ranges.extend(id.0 as usize, pc);
                     if instruction.guard.is_none() && live.remove(id.0 as usize) {
@@ -115,6 +134,10 @@ impl Ranges {
         let (first, last) = &mut self.of[register];
         (*first, *last) = ((*first).min(pc), (*last).max(pc));
     }
+}
+
+fn is_call(instruction: &Instruction) -> bool {
+    instruction.opcode[0] == "call"
 }
 
 /// 32-bit registers that a register of the type takes.
@@ -163,7 +186,11 @@ fn live_in(flow: &Flow<'_>, words: usize) -> Option<Vec<Bits>> {
 }
 
 /// Opcodes without a result register.
-const WITHOUT_RESULT: [&str; 30] = [
+const WITHOUT_RESULT: [&str; 34] = [
+    "stackrestore",
+    ASSERTFAIL,
+    VPRINTF,
+    FREE,
     "st",
     "red",
     "bra",

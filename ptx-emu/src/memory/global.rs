@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use super::heap::{HEAP_BYTES, Heap};
 use super::window;
 
 /// Alignment of allocations, that of CUDA.
@@ -9,6 +10,9 @@ const ALIGNMENT: u64 = 256;
 
 /// Unmapped addresses after each allocation, so that an out-of-bounds access hits none.
 const GAP: u64 = 1 << 20;
+
+/// Bytes of the workspace of a launch.
+const WORKSPACE_BYTES: usize = 256;
 
 /// Bytes of a kernel's text that are read at most.
 const MAX_TEXT: u64 = 400;
@@ -26,6 +30,7 @@ pub struct GlobalMemory {
     next: Pointer,
     /// What kernels must not read: from an address, and to one.
     unreadable: Option<(Pointer, Pointer)>,
+    heap: Option<Heap>,
 }
 
 /// An allocation.
@@ -50,7 +55,7 @@ pub(crate) enum Missing {
 
 impl Default for GlobalMemory {
     fn default() -> Self {
-        Self { allocations: vec![], freed: vec![], next: window::HEAP, unreadable: None }
+        Self { allocations: vec![], freed: vec![], next: window::HEAP, unreadable: None, heap: None }
     }
 }
 
@@ -108,14 +113,37 @@ impl GlobalMemory {
     pub(crate) fn set_variables(&mut self, bytes: &[u8]) {
         self.allocations.retain(|allocation| allocation.base != window::VARIABLES);
         if !bytes.is_empty() {
-            let next = self.next;
-            let pointer = self.allocate_bytes(bytes);
-            self.next = next;
-            if let Some(allocation) = self.allocations.iter_mut().find(|allocation| allocation.base == pointer) {
-                allocation.base = window::VARIABLES;
-            }
-            self.allocations.sort_by_key(|allocation| allocation.base);
+            self.map(window::VARIABLES, bytes);
         }
+    }
+
+    /// Maps the zeroed workspace of a launch at its address.
+    pub(crate) fn set_workspace(&mut self) {
+        self.allocations.retain(|allocation| allocation.base != window::WORKSPACE);
+        self.map(window::WORKSPACE, &[0; WORKSPACE_BYTES]);
+    }
+
+    /// Maps the heap at its address, if it is not there yet.
+    pub(crate) fn set_heap(&mut self) {
+        if self.heap.is_none() {
+            self.heap = Some(Heap::default());
+            self.map(window::DEVICE_HEAP, &vec![0xff; HEAP_BYTES as usize]);
+        }
+    }
+
+    /// The heap, if a kernel has used it.
+    pub(crate) fn heap(&self) -> Option<&Heap> {
+        self.heap.as_ref()
+    }
+
+    fn map(&mut self, base: Pointer, bytes: &[u8]) {
+        let next = self.next;
+        let pointer = self.allocate_bytes(bytes);
+        self.next = next;
+        if let Some(allocation) = self.allocations.iter_mut().find(|allocation| allocation.base == pointer) {
+            allocation.base = base;
+        }
+        self.allocations.sort_by_key(|allocation| allocation.base);
     }
 
     fn insert(&mut self, base: Pointer, bytes: u64, words: Vec<AtomicU32>) -> Pointer {

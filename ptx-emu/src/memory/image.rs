@@ -14,6 +14,10 @@ const MAX_BYTES: u64 = 1 << 30;
 pub(crate) struct Image {
     /// By name, the state space and the address in it.
     pub addresses: HashMap<String, (Space, u64)>,
+    /// By name, why a variable cannot be used.
+    pub failed: HashMap<String, String>,
+    /// Names of the functions, by their index: see [`window::function`].
+    pub functions: Vec<String>,
     /// By name, bytes of the `.const` variables.
     sizes: HashMap<String, u64>,
     /// Contents of `.global` variables, from [`window::VARIABLES`] on.
@@ -25,9 +29,13 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Lays the variables out. The error is a line and a message.
-    pub(crate) fn new(module: &Module) -> Result<Self, (u32, String)> {
+    /// Lays the variables out.
+    pub(crate) fn new(module: &Module) -> Self {
         let mut image = Self::default();
+        for (index, function) in module.functions.iter().enumerate() {
+            image.addresses.insert(function.name.clone(), (Space::Global, window::of_function(index)));
+            image.functions.push(function.name.clone());
+        }
         let mut sizes = [0u64; 2];
         for variable in module.variables.iter().filter(|variable| !variable.is_extern) {
             let (size, base) = match variable.space {
@@ -35,7 +43,12 @@ impl Image {
                 Space::Const => (&mut sizes[1], 0),
                 _ => continue,
             };
-            *size = size.next_multiple_of(variable.align.max(1).into());
+            let start = size.next_multiple_of(variable.align.max(1).into());
+            if start.saturating_add(variable.bytes) > MAX_BYTES {
+                image.failed.insert(variable.name.clone(), "it does not fit into memory".to_owned());
+                continue;
+            }
+            *size = start;
             image.addresses.insert(variable.name.clone(), (variable.space, base + *size));
             if variable.space == Space::Const {
                 image.sizes.insert(variable.name.clone(), variable.bytes);
@@ -43,16 +56,21 @@ impl Image {
             if variable.space == Space::Const && variable.initial.is_empty() {
                 image.unset.push((variable.name.clone(), base + *size, variable.bytes));
             }
-            *size = size.saturating_add(variable.bytes);
-            if *size > MAX_BYTES {
-                return Err((variable.line, format!("`{}` does not fit into memory", variable.name)));
-            }
+            *size += variable.bytes;
         }
         (image.global, image.constant) = (vec![0; sizes[0] as usize], vec![0; sizes[1] as usize]);
         for variable in &module.variables {
-            image.fill(variable)?;
+            if let Err(reason) = image.fill(variable) {
+                image.failed.insert(variable.name.clone(), reason);
+            }
         }
-        Ok(image)
+        image
+    }
+
+    /// The index of a function.
+    pub(crate) fn function_index(&self, name: &str) -> usize {
+        let address = self.addresses.get(name).map_or(0, |(_, address)| *address);
+        window::function(address).unwrap_or(usize::MAX)
     }
 
     /// Bytes of a `.const` variable.
@@ -60,14 +78,14 @@ impl Image {
         self.sizes.get(name).copied().unwrap_or_default()
     }
 
-    fn fill(&mut self, variable: &Variable) -> Result<(), (u32, String)> {
+    fn fill(&mut self, variable: &Variable) -> Result<(), String> {
         let Some(&(space, address)) = self.addresses.get(&variable.name) else { return Ok(()) };
         for initial in &variable.initial {
             let (offset, bytes) = match initial {
                 Initial::Bytes { offset, bytes } => (*offset, bytes.clone()),
                 Initial::Address { offset, width, symbol, addend, generic } => {
                     let Some(&(of, target)) = self.addresses.get(symbol) else {
-                        return Err((variable.line, format!("the address of `{symbol}` is not known")));
+                        return Err(format!("the address of `{symbol}`, in its initial value, is not known"));
                     };
                     let base = if *generic { window::base(of) } else { 0 };
                     let value = (base + target).wrapping_add_signed(*addend);
@@ -79,7 +97,7 @@ impl Image {
                 _ => (&mut self.constant, address + offset),
             };
             let Some(to) = all.get_mut(start as usize..).and_then(|rest| rest.get_mut(..bytes.len())) else {
-                return Err((variable.line, format!("`{}` is initialised beyond its end", variable.name)));
+                return Err("it is initialised beyond its end".to_owned());
             };
             to.copy_from_slice(&bytes);
         }

@@ -1,6 +1,7 @@
 //! The memories of a device, and the windows of generic addresses.
 
 mod global;
+mod heap;
 mod image;
 mod tensor_map;
 pub(crate) mod window;

@@ -18,6 +18,34 @@ pub(crate) const RANK: u64 = 1 << 24;
 pub(crate) const VARIABLES: u64 = 0x0100_0000_0000;
 pub(crate) const HEAP: u64 = 0x0200_0000_0000;
 
+/// Addresses of the module's functions, where no memory is.
+const FUNCTIONS: u64 = 0x00f0_0000_0000;
+const FUNCTION: u64 = 16;
+
+/// Addresses of the heap of `malloc`, and of the driver's workspace, in which blocks count for `grid.sync`.
+pub(crate) const DEVICE_HEAP: u64 = 0x00e0_0000_0000;
+pub(crate) const WORKSPACE: u64 = 0x00e8_0000_0000;
+
+/// The address of a function by its index among the module's.
+pub(crate) const fn of_function(index: usize) -> u64 {
+    FUNCTIONS + index as u64 * FUNCTION
+}
+
+/// The index of the function at an address; whether there is one, the module knows.
+pub(crate) const fn function(address: u64) -> Option<usize> {
+    let offset = address.wrapping_sub(FUNCTIONS);
+    if offset < VARIABLES - FUNCTIONS && offset.is_multiple_of(FUNCTION) {
+        Some((offset / FUNCTION) as usize)
+    } else {
+        None
+    }
+}
+
+/// Whether an address is one of the heap.
+pub(crate) const fn is_in_heap(address: u64) -> bool {
+    DEVICE_HEAP <= address && address < WORKSPACE
+}
+
 /// The state space of a generic address, and the address in it.
 pub(crate) const fn resolve(address: u64) -> (Space, u64) {
     match address {

@@ -43,6 +43,16 @@ pub(crate) struct Bulk {
     pub global: AddressExpr,
     pub bytes: Slot,
     pub end: BulkEnd,
+    /// To global memory: what becomes of its elements, if they are not replaced.
+    pub reduce: Option<Reduce>,
+}
+
+/// The new value of an element from the old one and that in shared memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reduce {
+    pub apply: fn(u64, u64, u64) -> u64,
+    /// Bytes of an element.
+    pub width: u32,
 }
 
 /// A tensor (TMA) copy of a box.

@@ -1,12 +1,14 @@
 //! A lowered kernel: decoded instructions, registers as rows, branch targets as indices.
 
+mod call;
 mod copy;
 mod memory;
 mod special;
 mod sync;
 mod tensor;
 
-pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Tensor};
+pub(crate) use call::{Call, Function, Passed, Saved, Target};
+pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Reduce, Tensor};
 pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
 pub(crate) use special::Special;
 pub(crate) use sync::{Barrier, BarrierKind, ClusterBarrier, Mbarrier, MbarrierKind, Phase, Reduced, Reduction};
@@ -44,8 +46,16 @@ pub(crate) struct Program {
     pub shared_bytes: u32,
     /// Offset of dynamic shared memory.
     pub dynamic_shared_offset: u32,
-    /// Local memory of a thread, in bytes.
+    /// What of it the driver initialises.
+    pub reserved_shared: std::ops::Range<usize>,
+    /// Local memory of a thread, in bytes, with its stack.
     pub local_bytes: u32,
+    /// Where in local memory the stack begins, on which functions have their frames.
+    pub stack: u32,
+    /// Functions that are called at run time.
+    pub functions: Vec<Function>,
+    /// The register with the address of the function's frame, if any uses it.
+    pub frame: Option<Slot>,
     /// Registers of a thread, estimated: see `lower::slots`.
     pub registers: u32,
     /// Names of the registers that some path reads before it writes them.
@@ -57,6 +67,23 @@ pub(crate) struct Program {
     pub global_granule: u32,
     /// The module's variables and constants.
     pub image: Arc<crate::memory::Image>,
+}
+
+impl Program {
+    /// Whether a thread has a stack.
+    pub(crate) fn has_stack(&self) -> bool {
+        self.stack < self.local_bytes
+    }
+
+    /// Whether it has the address of the launch's workspace.
+    pub(crate) fn uses_workspace(&self) -> bool {
+        self.specials.iter().any(|(special, ..)| matches!(special, Special::EnvReg1 | Special::EnvReg2))
+    }
+
+    /// Whether it calls `malloc` or `free`.
+    pub(crate) fn uses_heap(&self) -> bool {
+        self.instructions.iter().any(|it| matches!(it.action, Action::Malloc { .. } | Action::Free(_)))
+    }
 }
 
 /// A parameter of a kernel.
@@ -104,10 +131,27 @@ pub(crate) enum Action {
     Branch(Pc),
     /// To one of these, by each lane's index.
     BranchIndex(Slot, Box<[Pc]>),
+    /// A call that is not inlined, and the return from one.
+    Call(Box<Call>),
+    Return,
+    /// `alloca`: bytes on the stack, at a multiple of `align`.
+    Alloca {
+        to: Slot,
+        bytes: Slot,
+        align: u32,
+    },
+    StackSave(Slot),
+    StackRestore(Slot),
     Exit,
     Trap,
     Assert(Box<Assertion>),
     Print(Print),
+    /// `malloc`, and `free` of an address.
+    Malloc {
+        to: Slot,
+        bytes: Slot,
+    },
+    Free(Slot),
     /// `setmaxnreg`: registers of a thread from here on.
     MaxRegisters(u32),
     Barrier(Barrier),

@@ -9,7 +9,11 @@ macro_rules! specials {
         impl Special {
             /// The register of that name, given without the `%`.
             pub(crate) fn from_name(name: &str) -> Option<Self> {
-                match name { $($name => Some(Self::$variant),)* _ => None }
+                match name {
+                    $($name => Some(Self::$variant),)*
+                    _ if name.starts_with("envreg") => Some(Self::EnvReg),
+                    _ => None,
+                }
             }
         }
     };
@@ -31,6 +35,9 @@ specials! {
     ClusterCtaidX "cluster_ctaid.x", ClusterCtaidY "cluster_ctaid.y", ClusterCtaidZ "cluster_ctaid.z",
     ClusterNctaidX "cluster_nctaid.x", ClusterNctaidY "cluster_nctaid.y", ClusterNctaidZ "cluster_nctaid.z",
     ClusterCtarank "cluster_ctarank", ClusterNctarank "cluster_nctarank", IsExplicitCluster "is_explicit_cluster",
+    Frame "frame pointer",
+    // What the driver tells a kernel: in 1 and 2 the address of a workspace, in the others nothing.
+    EnvReg1 "envreg1", EnvReg2 "envreg2", EnvReg "envreg0",
     TotalSmemSize "total_smem_size", DynamicSmemSize "dynamic_smem_size", AggrSmemSize "aggr_smem_size",
 }
 

@@ -1,6 +1,6 @@
 //! The syntax tree. Scopes are resolved: registers, variables and labels of a function are numbered.
 
-use super::SourceMap;
+use super::{SourceMap, SyntaxError};
 use crate::types::{Space, Type};
 
 /// A translation unit.
@@ -34,8 +34,10 @@ pub struct Function {
     pub params: Vec<Param>,
     /// Its launch bounds.
     pub bounds: LaunchBounds,
-    /// Its body; `None` for a function that is only declared.
+    /// Its body; `None` for a function that is only declared, or whose body cannot be read.
     pub body: Option<Body>,
+    /// Why its body cannot be read.
+    pub error: Option<SyntaxError>,
     /// Where it begins, counted from 1.
     pub line: u32,
 }

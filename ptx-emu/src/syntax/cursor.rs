@@ -58,6 +58,11 @@ impl<'a> Cursor<'a> {
         self.text_of(self.tokens[self.next])
     }
 
+    /// Goes back to a token, by its position.
+    pub fn go_back(&mut self, position: usize) {
+        self.next = position;
+    }
+
     /// Goes on by a token, and returns the text of that which was at hand.
     pub fn advance(&mut self) -> &'a str {
         let text = self.text();

@@ -19,7 +19,7 @@ impl<'a> Cursor<'a> {
         let name = self.name("the name of a function")?;
         let (param_names, params) = self.params(kind)?;
         let bounds = self.launch_bounds()?;
-        let function = Function { name: name.into(), kind, returns, params, bounds, body: None, line };
+        let function = Function { name: name.into(), kind, returns, params, bounds, body: None, error: None, line };
         Ok((name, function, Signature { params: param_names, returns: return_names }))
     }
 

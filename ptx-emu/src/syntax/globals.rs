@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use super::SyntaxError;
 use super::cursor::{Cursor, Result, quoted};
 use super::lexer::Kind;
 
@@ -15,6 +16,8 @@ pub(super) enum Global {
 
 pub(super) struct Globals<'a> {
     names: HashMap<&'a str, Global>,
+    /// What is wrong with declarations of variables, by each name in them.
+    failed: HashMap<&'a str, SyntaxError>,
     /// Functions that stand for another one. LLVM writes `.alias` at the end, behind the calls.
     aliases: HashMap<&'a str, &'a str>,
 }
@@ -31,7 +34,7 @@ impl<'a> Globals<'a> {
                 aliases.insert(cursor.text_of(*alias), cursor.text_of(*function));
             }
         }
-        Self { names: HashMap::new(), aliases }
+        Self { names: HashMap::new(), failed: HashMap::new(), aliases }
     }
 
     pub fn get(&self, name: &str) -> Option<Global> {
@@ -42,10 +45,18 @@ impl<'a> Globals<'a> {
         self.names.entry(name)
     }
 
+    /// A declaration of that name cannot be read: nor can what uses it.
+    pub fn fail(&mut self, name: &'a str, error: &SyntaxError) {
+        self.failed.entry(name).or_insert_with(|| error.clone());
+    }
+
     /// The name at hand, which is one of the module, or that for which it stands.
     pub fn symbol(&self, cursor: &Cursor<'a>) -> Result<String> {
         let name = cursor.text();
         if !self.names.contains_key(name) {
+            if let Some(error) = self.failed.get(name) {
+                return Err(error.clone());
+            }
             return Err(cursor.error(format!("unknown name {}", quoted(name))));
         }
         Ok(self.aliases.get(name).copied().unwrap_or(name).to_owned())

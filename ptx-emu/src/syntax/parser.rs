@@ -6,7 +6,7 @@ use super::globals::{Global, Globals};
 use super::lexer::Kind;
 use super::scope::duplicate;
 use super::source::{Location, Position};
-use super::{Function, FunctionKind, Module, SourceMap, Variable};
+use super::{Function, FunctionKind, Module, SourceMap, SyntaxError, Variable};
 use crate::types::Space;
 
 struct Parser<'a> {
@@ -15,17 +15,27 @@ struct Parser<'a> {
     module: Module,
     /// Statements of all bodies so far.
     statements: usize,
+    /// The first error of a body or a variable, without which the rest can be read.
+    error: Option<SyntaxError>,
 }
 
 pub(super) fn parse(text: &str) -> Result<Module> {
     let mut cursor = Cursor::new(text)?;
     let module = cursor.header()?;
     let globals = Globals::new(&cursor);
-    let mut parser = Parser { cursor, globals, module, statements: 0 };
+    let mut parser = Parser { cursor, globals, module, statements: 0, error: None };
     while parser.cursor.kind() != Kind::End {
-        parser.directive()?;
+        if let Err(error) = parser.directive() {
+            return Err(parser.error.unwrap_or(error));
+        }
     }
-    Ok(Module { source: parser.cursor.source, ..parser.module })
+    let Parser { cursor, module, error, .. } = parser;
+    let mut kernels = module.functions.iter().filter(|function| function.kind == FunctionKind::Entry);
+    match error {
+        // It refuses what uses it; with no other kernel, all.
+        Some(error) if kernels.all(|kernel| kernel.error.is_some()) => Err(error),
+        _ => Ok(Module { source: cursor.source, ..module }),
+    }
 }
 
 impl Cursor<'_> {
@@ -191,8 +201,24 @@ impl<'a> Parser<'a> {
     fn variables(&mut self, space: Space, is_extern: bool) -> Result<()> {
         self.cursor.advance();
         let may_begin = !is_extern && space != Space::Shared;
-        let variables = self.cursor.variables(space, is_extern, may_begin.then_some(&self.globals))?;
-        variables.into_iter().try_for_each(|(name, variable)| self.add_variable(name, variable))
+        let start = self.cursor.position();
+        match self.cursor.variables(space, is_extern, may_begin.then_some(&self.globals)) {
+            Ok(variables) => variables.into_iter().try_for_each(|(name, variable)| self.add_variable(name, variable)),
+            Err(error) => self.skip_variables(start, error),
+        }
+    }
+
+    /// Passes a declaration that cannot be read.
+    fn skip_variables(&mut self, start: usize, error: SyntaxError) -> Result<()> {
+        self.cursor.go_back(start);
+        while !matches!(self.cursor.kind(), Kind::Semicolon | Kind::End) {
+            if self.cursor.kind() == Kind::Name && self.globals.get(self.cursor.text()).is_none() {
+                self.globals.fail(self.cursor.text(), &error);
+            }
+            self.cursor.advance();
+        }
+        self.error.get_or_insert(error);
+        Ok(())
     }
 
     /// A definition replaces an `.extern` declaration.
@@ -222,7 +248,7 @@ impl<'a> Parser<'a> {
             Some(known) if known.body.is_some() && function.body.is_some() => {
                 return Err(duplicate(function.line, name));
             }
-            Some(_) if function.body.is_none() => {}
+            Some(_) if function.body.is_none() && function.error.is_none() => {}
             Some(known) => *known = function,
             None => self.module.functions.push(function),
         }
@@ -241,10 +267,22 @@ impl<'a> Parser<'a> {
         if self.cursor.kind() != Kind::LeftBrace {
             return Err(self.cursor.expected(&format!("the body of {}, or `;`", quoted(&function.name))));
         }
-        let most = MAX_STATEMENTS - self.statements;
-        let body = BodyParser::new(&mut self.cursor, &self.globals, most).parse(names, function)?;
-        self.statements += body.statements.len();
-        function.body = Some(body);
+        let (most, start) = (MAX_STATEMENTS - self.statements, self.cursor.position());
+        match BodyParser::new(&mut self.cursor, &self.globals, most).parse(names, function) {
+            Ok(body) => {
+                self.statements += body.statements.len();
+                function.body = Some(body);
+            }
+            Err(error) => {
+                self.cursor.go_back(start);
+                if self.cursor.skip_group(Kind::LeftBrace, Kind::RightBrace, "a body").is_err() {
+                    return Err(error);
+                }
+                clear_registers(function);
+                self.error.get_or_insert_with(|| error.clone());
+                function.error = Some(error);
+            }
+        }
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 mod asynchronous;
 mod bounds;
+mod calls;
 mod cli;
 mod clusters;
 mod compilers;

@@ -1,6 +1,7 @@
 //! Atomic operations.
 
 use std::cell::Cell;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::data::{get, get_bytes, load, put, put_bytes, store};
@@ -9,7 +10,8 @@ use crate::check::AccessKind;
 use crate::counters::Count;
 use crate::exec::state::{Fault, Grid, Site, Warp};
 use crate::lanes::{LANES, Mask, lanes_of};
-use crate::program::{Access, Atomic, Element, Pc};
+use crate::memory::Allocation;
+use crate::program::{Access, Atomic, AtomicElement, Element, Pc};
 use crate::types::Space;
 
 impl Site {
@@ -36,6 +38,9 @@ impl Site {
             semantics: atomic.semantics,
         };
         self.each_space(grid, warp, pc, &access, AccessKind::Atomic, mask, count, |site, warp, request, allowed| {
+            if atomic.width == 16 {
+                return site.atomic_128(grid, warp, request, allowed, &atomic.elements[0], &changes);
+            }
             for (index, element) in atomic.elements.iter().enumerate() {
                 let offset = index as u64 * u64::from(atomic.width);
                 let rows = rows_of(atomic.width);
@@ -60,6 +65,50 @@ impl Site {
         Ok(changes.get())
     }
 
+    /// `exch` and `cas` of 128 bits, which a lock serialises.
+    fn atomic_128(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        request: &Request,
+        lanes: Mask,
+        element: &AtomicElement,
+        changes: &Cell<bool>,
+    ) {
+        if !matches!(request.space, Space::Shared | Space::Global) {
+            return;
+        }
+        let _guard = grid.wide_atomics.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = |slot| warp.registers.read::<u128>(slot);
+        let (a, b) = (read(element.a), element.b.map(read));
+        let mut old = [0; LANES];
+        for lane in lanes_of(lanes) {
+            let address = request.addresses[lane];
+            let shared = &mut self.shared.bytes;
+            let global = grid.memory.find(address).ok().filter(|_| request.space == Space::Global);
+            let half = |at: u64| match global {
+                Some(allocation) => load(allocation, address - allocation.base() + at, 8),
+                None => get_bytes(shared, address + at, 8),
+            };
+            old[lane] = u128::from(half(0)) | u128::from(half(8)) << 64;
+            let new = match b {
+                Some(b) if old[lane] == a[lane] => b[lane],
+                Some(_) => old[lane],
+                None => a[lane],
+            };
+            changes.set(changes.get() | (new != old[lane]));
+            for (at, half) in [(0, new as u64), (8, (new >> 64) as u64)] {
+                match global {
+                    Some(allocation) => store(allocation, address - allocation.base() + at, 8, half),
+                    None => put_bytes(shared, address + at, 8, half),
+                }
+            }
+        }
+        if let Some(slot) = element.result {
+            warp.registers.write(slot, &old, request.mask);
+        }
+    }
+
     /// Replaces a value by `f` of it, and returns the old one.
     fn update(
         &mut self,
@@ -78,24 +127,35 @@ impl Site {
                 old
             }
             Space::Global => match grid.memory.find(address) {
-                Ok(allocation) if width == 4 => {
-                    let word = &allocation.words()[((address - allocation.base()) / 4) as usize];
-                    let replaced = |old: u32| Some(f(old.into()) as u32);
-                    word.fetch_update(Relaxed, Relaxed, replaced).unwrap_or_default().into()
-                }
-                Ok(allocation) => {
-                    // Not a single word: serialised by a lock.
-                    let _guard = grid.wide_atomics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    let at = address - allocation.base();
-                    let old = load(allocation, at, width);
-                    store(allocation, at, width, f(old));
-                    old
-                }
+                Ok(allocation) => replace(grid, allocation, address, width, f),
                 Err(_) => 0,
             },
             _ => 0,
         }
     }
+}
+
+/// Replaces a value in global memory by `f` of it, and returns the old one.
+pub(crate) fn replace(
+    grid: &Grid<'_>,
+    allocation: &Allocation,
+    address: u64,
+    width: u32,
+    f: impl Fn(u64) -> u64,
+) -> u64 {
+    let at = address - allocation.base();
+    if width == 4 {
+        let replaced = |old: u32| Some(f(old.into()) as u32);
+        return allocation.words()[(at / 4) as usize]
+            .fetch_update(Relaxed, Relaxed, replaced)
+            .unwrap_or_default()
+            .into();
+    }
+    // Not a single word: serialised by a lock.
+    let _guard = grid.wide_atomics.lock().unwrap_or_else(PoisonError::into_inner);
+    let old = load(allocation, at, width);
+    store(allocation, at, width, f(old));
+    old
 }
 
 const fn rows_of(width: u32) -> u32 {

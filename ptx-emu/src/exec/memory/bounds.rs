@@ -5,7 +5,7 @@ use crate::check::AccessKind;
 use crate::exec::state::{Fault, Grid, Site, Warp};
 use crate::finding::{FindingKind, plural};
 use crate::lanes::{LANES, Mask, lanes_of};
-use crate::memory::{Allocation, Missing};
+use crate::memory::{Allocation, Missing, window};
 use crate::types::Space;
 
 impl Site {
@@ -85,6 +85,12 @@ fn past(distance: u64) -> String {
 
 /// Why an access to global memory is out of bounds.
 fn why_missing(grid: &Grid<'_>, address: u64, bytes: u32) -> String {
+    if let Some(chunk) = grid.memory.heap().filter(|_| window::is_in_heap(address)).and_then(|heap| heap.find(address))
+    {
+        let (offset, size, base) = (address - chunk.base, plural(chunk.bytes, "byte"), chunk.base);
+        let what = if chunk.is_free { "were freed" } else { "`malloc` gave" };
+        return format!("is byte {offset} of {size} at {base:#x} that {what}");
+    }
     let end = address.wrapping_add(u64::from(bytes));
     let missing = grid.memory.find(address).err().or_else(|| grid.memory.find(end.wrapping_sub(1)).err());
     match missing {
@@ -116,14 +122,15 @@ fn out_of_bounds(grid: &Grid<'_>, site: &Site, request: &Request) -> Mask {
                     && allocation.bytes() >= bytes
             };
             if allocation.is_some_and(|allocation| is_in_bounds(allocation, high)) {
-                return 0;
+                return outside_of_chunks(grid, request);
             }
             let is_out_of_bounds = |&lane: &usize| {
                 let address = addresses[lane];
                 !allocation.is_some_and(|allocation| is_in_bounds(allocation, address))
                     && !grid.memory.find(address).is_ok_and(|allocation| is_in_bounds(allocation, address))
             };
-            return lanes_of(mask).filter(is_out_of_bounds).fold(0, |mask, lane| mask | 1 << lane);
+            let outside = lanes_of(mask).filter(is_out_of_bounds).fold(0, |mask, lane| mask | 1 << lane);
+            return outside | outside_of_chunks(grid, request);
         }
     } as u64;
     if high.checked_add(bytes).is_some_and(|end| end <= size) {
@@ -131,6 +138,16 @@ fn out_of_bounds(grid: &Grid<'_>, site: &Site, request: &Request) -> Mask {
     }
     let is_out_of_bounds = |&lane: &usize| addresses[lane].checked_add(bytes).is_none_or(|end| end > size);
     lanes_of(mask).filter(is_out_of_bounds).fold(0, |mask, lane| mask | 1 << lane)
+}
+
+/// The lanes whose access is in the heap, but in nothing that `malloc` gave.
+fn outside_of_chunks(grid: &Grid<'_>, request: &Request) -> Mask {
+    let Some(heap) = grid.memory.heap() else { return 0 };
+    let is_outside = |&lane: &usize| {
+        let address = request.addresses[lane];
+        window::is_in_heap(address) && !heap.holds(address, request.bytes.into())
+    };
+    lanes_of(request.mask).filter(is_outside).fold(0, |mask, lane| mask | 1 << lane)
 }
 
 /// The lowest and highest address of the lanes; the mask is not empty.

@@ -8,6 +8,7 @@ mod data;
 mod request;
 mod shared;
 
+pub(crate) use atomic::replace;
 pub(crate) use data::{get_bytes, load, put_bytes};
 pub(crate) use request::Request;
 pub(crate) use shared::shared;

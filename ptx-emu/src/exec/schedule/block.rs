@@ -223,7 +223,8 @@ impl Site {
                 | Action::WarpBarrier(_)
                 | Action::Wgmma(_)
         );
-        if !matches!(action, Action::BranchIndex(..) | Action::Converge(..) | Action::WarpBarrier(_)) {
+        let branches = matches!(action, Action::BranchIndex(..) | Action::Call(_) | Action::Return);
+        if !branches && !matches!(action, Action::Converge(..) | Action::WarpBarrier(_)) {
             warp.poll.end();
         }
         if may_wait && mask != 0 && mask != lanes {
@@ -254,6 +255,16 @@ impl Site {
                 if lanes == mask {
                     warp.splits.swap_remove(index);
                 }
+            }
+            Action::Call(call) if mask != 0 => self.call(grid, warp, index, mask, call)?,
+            Action::Return if mask != 0 => self.ret(grid, warp, index, mask),
+            Action::Alloca { .. }
+            | Action::StackSave(_)
+            | Action::StackRestore(_)
+            | Action::Malloc { .. }
+            | Action::Free(_) => {
+                self.allocate(grid, warp, pc, action, mask)?;
+                warp.splits[index].pc = pc + 1;
             }
             Action::Exit => self.exit(grid, warp, index, mask),
             Action::Trap if mask != 0 => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::check::Since;
 use crate::memory::{Run, Swizzle};
-use crate::program::Pc;
+use crate::program::{Pc, Reduce};
 
 /// Alignment of addresses and sizes; also the granularity of swizzling.
 pub(crate) const CHUNK_BYTES: u32 = 16;
@@ -34,6 +34,8 @@ pub(crate) struct BulkCopy {
     pub swizzle: Swizzle,
     /// Alignment of the address in shared memory.
     pub alignment: u32,
+    /// What becomes of the elements in global memory, if they are not replaced.
+    pub reduce: Option<Reduce>,
 }
 
 impl BulkCopy {

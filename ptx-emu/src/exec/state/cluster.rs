@@ -34,7 +34,8 @@ impl Cluster {
     pub(crate) fn new(grid: &Grid<'_>, blocks: usize) -> Self {
         let (bytes, granule) = (grid.shared_bytes(), grid.program.shared_granule);
         let memory = |rank| SharedMemory {
-            checks: SharedChecks::new(grid.checks, granule, bytes, rank, blocks, grid.warps()),
+            checks: SharedChecks::new(grid.checks, granule, bytes, rank, blocks, grid.warps())
+                .with_initialised(grid.program.reserved_shared.clone()),
             ..SharedMemory::default()
         };
         let checks = ClusterChecks::new(grid.checks, blocks, grid.warps());

@@ -13,6 +13,7 @@ mod patterns;
 mod poll;
 mod report;
 mod special;
+mod stack;
 mod warp;
 
 pub(crate) use barrier::{Arrival, BARRIERS};

@@ -2,6 +2,7 @@
 
 use super::grid::Grid;
 use crate::lanes::LANES;
+use crate::memory::window;
 use crate::program::Special;
 
 impl Grid<'_> {
@@ -54,9 +55,11 @@ impl Grid<'_> {
             S::TotalSmemSize => self.shared_bytes() as u32,
             S::DynamicSmemSize => self.dynamic_shared,
             S::AggrSmemSize => self.shared_bytes() as u32,
-            S::GridId => 0,
-            // Read by each instruction at run time.
-            S::Clock | S::ClockHi | S::Clock64 | S::GlobalTimer | S::GlobalTimerLo | S::GlobalTimerHi => 0,
+            S::EnvReg1 => (window::WORKSPACE >> 32) as u32,
+            S::EnvReg2 => window::WORKSPACE as u32,
+            S::GridId | S::EnvReg => 0,
+            // Read by each instruction at run time, or set by calls.
+            S::Frame | S::Clock | S::ClockHi | S::Clock64 | S::GlobalTimer | S::GlobalTimerLo | S::GlobalTimerHi => 0,
         };
         value.into()
     }

@@ -1,10 +1,13 @@
 //! A warp: its registers, and the positions of its lanes.
 
+use std::cmp::Reverse;
+
 use super::copies::Copies;
 use super::grid::Grid;
 use super::in_flight::InFlight;
 use super::poll::Poll;
-use crate::lanes::{ALL_LANES, LANES, Mask, Registers, Slot};
+use super::stack::Stack;
+use crate::lanes::{ALL_LANES, LANES, Mask, Registers, Slot, lanes_of};
 use crate::memory::window;
 use crate::program::{AddressExpr, Pc, Program};
 
@@ -45,6 +48,8 @@ pub(crate) struct Warp {
     pub splits: Vec<Split>,
     /// Local memory, lane by lane.
     pub local: Vec<u8>,
+    /// By lane; empty if the program needs none.
+    pub stacks: Vec<Stack>,
     /// `cp.async` copies in flight.
     pub copies: Copies,
     /// Registers of MMAs in flight.
@@ -86,6 +91,7 @@ impl Warp {
             registers,
             splits: vec![],
             local,
+            stacks: if program.has_stack() { vec![Stack::default(); LANES] } else { vec![] },
             copies: Copies::default(),
             in_flight: InFlight::default(),
             arrivals: [0; LANES],
@@ -106,6 +112,7 @@ impl Warp {
         let mask = if lanes == LANES as u32 { ALL_LANES } else { (1 << lanes) - 1 };
         self.splits = vec![Split { pc: 0, mask, wait: Wait::Nothing }];
         (self.spun, self.spin_limit, self.priority_left, self.priority_changes) = (0, SPIN_LIMIT, 0, 0);
+        self.stacks.iter_mut().for_each(|stack| stack.start(grid.program.stack));
         self.copies = Copies::default();
         self.in_flight.start(grid.program.watched.len());
         self.poll.end();
@@ -139,8 +146,17 @@ impl Warp {
         }
     }
 
-    /// Merges splits that have reconverged, and chooses the next to run: prioritised lanes first, then program order.
-    /// `None` if all wait.
+    /// How many calls deep the lanes are.
+    fn depth(&self, lanes: Mask) -> usize {
+        if self.stacks.is_empty() {
+            0
+        } else {
+            lanes_of(lanes).map(|lane| self.stacks[lane].calls.len()).max().unwrap_or(0)
+        }
+    }
+
+    /// Merges splits that have reconverged, and chooses the next to run: prioritised lanes first, then the deepest in calls, so
+    /// that they reconverge behind these, then program order. `None` if all wait.
     pub(crate) fn choose(&mut self, program: &Program) -> Option<usize> {
         let mut index = 0;
         while index < self.splits.len() {
@@ -159,7 +175,9 @@ impl Warp {
         }
         let not_prioritised = |split: &Split| self.priority_left > 0 && split.mask & self.prioritised == 0;
         let ready = self.splits.iter().enumerate().filter(|(_, split)| split.wait == Wait::Nothing);
-        let first = ready.min_by_key(|(_, split)| (not_prioritised(split), program.instructions[split.pc].order));
+        let first = ready.min_by_key(|(_, split)| {
+            (not_prioritised(split), Reverse(self.depth(split.mask)), program.instructions[split.pc].order)
+        });
         first.map(|(index, _)| index)
     }
 

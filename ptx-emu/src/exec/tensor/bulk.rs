@@ -6,12 +6,12 @@ use super::transfer::{get_run, put_run};
 use crate::check::{AccessKind, Observed, Proxy};
 use crate::counters::Count;
 use crate::counters::coalesce::SECTOR_BYTES;
-use crate::exec::memory::{Request, shared};
+use crate::exec::memory::{Request, get_bytes, replace, shared};
 use crate::exec::state::{BulkCopy, CHUNK_BYTES, End, Fault, Grid, Origin, PendingBulk, Site, Warp};
 use crate::finding::FindingKind;
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::memory::{Run, Swizzle, window};
-use crate::program::{Bulk, BulkEnd, Pc};
+use crate::program::{Bulk, BulkEnd, Pc, Reduce};
 use crate::types::{Semantics, Space};
 
 /// The race checker of global memory takes accesses within one page of this size.
@@ -46,8 +46,8 @@ impl Site {
                 continue;
             }
             let runs = [Run { offset: 0, global, bytes }].into_iter().filter(|run| run.bytes > 0).collect();
-            let (swizzle, alignment) = (Swizzle::None, CHUNK_BYTES);
-            let copy = BulkCopy { runs, shared, rows: 1, row_bytes: bytes, pitch: bytes, swizzle, alignment };
+            let (swizzle, alignment, reduce) = (Swizzle::None, CHUNK_BYTES, bulk.reduce);
+            let copy = BulkCopy { runs, shared, rows: 1, row_bytes: bytes, pitch: bytes, swizzle, alignment, reduce };
             self.begin_bulk_copy(grid, warp, (pc, lane), copy, &bulk.end, count)?;
         }
         Ok(())
@@ -224,6 +224,7 @@ impl Site {
         let PendingBulk { pc, warp, lane, ref copy, end, ref since } = *bulk;
         let (of_global, of_shared, signalled) = match end {
             End::Barrier(_) => (AccessKind::Read, AccessKind::Write, true),
+            End::Group(_) if copy.reduce.is_some() => (AccessKind::Atomic, AccessKind::Read, false),
             End::Group(_) => (AccessKind::Write, AccessKind::Read, false),
         };
         let how = Proxy::Async { signalled };
@@ -258,6 +259,13 @@ impl Site {
         }
         for run in runs.iter() {
             let Ok(allocation) = grid.memory.find(run.global) else { continue };
+            if let Some(Reduce { apply, width }) = bulk.copy.reduce {
+                for at in (0..u64::from(run.bytes)).step_by(width as usize) {
+                    let value = get_bytes(memory, shared + at, width);
+                    replace(grid, allocation, run.global + at, width, |old| apply(old, value, 0));
+                }
+                continue;
+            }
             let address_of = |offset: u32| swizzle.apply(shared + u64::from(offset)) as usize;
             match is_load {
                 true => get_run(allocation, run, memory, address_of),

@@ -52,6 +52,7 @@ impl Site {
                 pitch: map.pitch(),
                 swizzle: map.swizzle(),
                 alignment: BOX_ALIGNMENT,
+                reduce: None,
             };
             self.begin_bulk_copy(grid, warp, (pc, lane), copy, &tensor.end, count)?;
         }

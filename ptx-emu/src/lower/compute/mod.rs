@@ -23,6 +23,7 @@ mod tests_breadth;
 mod tests_fuzz;
 #[cfg(test)]
 mod tests_warp;
+mod video;
 mod warp;
 
 pub(super) use warp::shuffle_source;
@@ -55,6 +56,7 @@ pub(crate) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Compute>
         "add" | "sub" | "mul" | "mad" | "fma" | "min" | "max" | "neg" | "abs" | "div" | "rem" | "sad" => {
             arithmetic(op, o)?
         }
+        name if name.starts_with('v') && op.types().len() == 3 => video::lower(op, o)?,
         _ => return Ok(None),
     };
     op.finish()?;
