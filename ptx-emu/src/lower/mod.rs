@@ -15,9 +15,11 @@ mod mma;
 mod names;
 mod opcode;
 mod operands;
+mod pieces;
 mod size;
 mod slots;
 mod wgmma;
+mod wmma;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,7 +30,7 @@ use opcode::Opcode;
 use operands::Operands;
 
 use crate::memory::Image;
-use crate::program::{Action, Converge, Instruction, ParamInfo, Program};
+use crate::program::{Action, Converge, Fragments, Instruction, ParamInfo, Program};
 use crate::syntax::{self, Body, Function, Module, Variable};
 use crate::types::{Space, Type};
 
@@ -193,6 +195,9 @@ fn action(
     if let Some(action) = mma::lower(op, o)? {
         return Ok(action);
     }
+    if let Some(action) = wmma::lower(op, o)? {
+        return Ok(action);
+    }
     if let Some(action) = wgmma::lower(op, o)? {
         return Ok(action);
     }
@@ -231,6 +236,10 @@ fn granule(instructions: &[Instruction], space: Space) -> u32 {
         let (of, bytes) = match &instruction.action {
             Action::Load(access) | Action::Store(access) => (access.space, access.bytes()),
             Action::Atomic(atomic) => (atomic.space, atomic.width),
+            Action::Fragments(fragments) => match &**fragments {
+                Fragments::Access(access) => (access.space, access.bits.div_ceil(8)),
+                Fragments::Transpose(_) => return None,
+            },
             _ => return None,
         };
         (of == space || of == Space::Generic).then_some(bytes)

@@ -1,6 +1,7 @@
 //! A lowered kernel: decoded instructions, registers as rows, branch targets as indices.
 
 mod copy;
+pub(crate) mod fragment;
 mod memory;
 mod special;
 mod sync;
@@ -10,7 +11,10 @@ pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Tensor};
 pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
 pub(crate) use special::Special;
 pub(crate) use sync::{Barrier, BarrierKind, ClusterBarrier, Mbarrier, MbarrierKind, Phase, Reduced, Reduction};
-pub(crate) use tensor::{Matrices, Mma, MmaOperand, WarpMma, Wgmma};
+pub(crate) use tensor::{
+    Accumulator, Arithmetic, FragmentAccess, Fragments, IntegerFormat, Matrices, Mma, MmaOperand, MmaShape, Piece,
+    Stride, Transpose, WarpMma, Wgmma,
+};
 
 use std::sync::Arc;
 
@@ -99,6 +103,7 @@ pub(crate) enum Action {
     Async(Box<Async>),
     Mbarrier(Box<Mbarrier>),
     Matrices(Box<Matrices>),
+    Fragments(Box<Fragments>),
     WarpMma(Box<WarpMma>),
     Wgmma(Box<Wgmma>),
     Branch(Pc),

@@ -5,6 +5,7 @@ mod bounds;
 mod cli;
 mod clusters;
 mod compilers;
+mod mma;
 mod printing;
 mod programs;
 mod robust;

@@ -8,6 +8,6 @@ mod data;
 mod request;
 mod shared;
 
-pub(crate) use data::{get_bytes, load, put_bytes};
+pub(crate) use data::{get, get_bytes, load, put, put_bytes, read, write};
 pub(crate) use request::Request;
 pub(crate) use shared::shared;

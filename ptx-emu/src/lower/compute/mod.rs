@@ -25,6 +25,7 @@ mod tests_fuzz;
 mod tests_warp;
 mod warp;
 
+pub(super) use float::required_rounding;
 pub(super) use warp::shuffle_source;
 
 use super::Unsupported;
