@@ -1,6 +1,6 @@
 //! Classes of instructions, by the unit that executes them.
 
-use crate::program::{Action, Async, Bulk, BulkEnd, Fragments, Instruction, Tensor, Wgmma};
+use crate::program::{Action, Async, Bulk, BulkEnd, Fragments, Instruction, Tensor, TextureKind, Wgmma};
 use crate::types::Space;
 use serde::Serialize;
 
@@ -79,6 +79,12 @@ impl Class {
                 }
                 Fragments::Transpose(_) => return Self::Move,
             },
+            Action::Texture(access) => {
+                return match access.kind {
+                    TextureKind::Surface { is_store: true, .. } => Self::GlobalStore,
+                    _ => Self::GlobalLoad,
+                };
+            }
             Action::Wgmma(action) => {
                 return if matches!(**action, Wgmma::Mma(_)) { Self::TensorCore } else { Self::Other };
             }

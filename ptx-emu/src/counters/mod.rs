@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use crate::lanes::LANES;
-use crate::program::{Action, Async, ClusterBarrier, Fragments, Instruction, Program};
+use crate::program::{Action, Async, ClusterBarrier, Fragments, Instruction, Program, TextureKind};
 use coalesce::WAVEFRONT_BYTES;
 use product::{Unit, product};
 use serde::Serialize;
@@ -217,6 +217,10 @@ impl Counters {
                         access.pieces.iter().map(|piece| u64::from(piece.access.bytes())).sum()
                     }
                     Fragments::Transpose(_) => 0,
+                },
+                Action::Texture(access) => match &access.kind {
+                    TextureKind::Fetch { d, .. } => 4 * d.len() as u64,
+                    TextureKind::Surface { width, elements, .. } => u64::from(*width) * elements.len() as u64,
                 },
                 Action::Barrier(_) | Action::ClusterBarrier(ClusterBarrier { waits: true, .. }) => {
                     self.barriers += warps;

@@ -18,6 +18,7 @@ mod operands;
 mod pieces;
 mod size;
 mod slots;
+mod texture;
 mod wgmma;
 mod wmma;
 
@@ -30,7 +31,7 @@ use opcode::Opcode;
 use operands::Operands;
 
 use crate::memory::Image;
-use crate::program::{Action, Converge, Fragments, Instruction, ParamInfo, Program};
+use crate::program::{Action, Converge, Fragments, Instruction, ParamInfo, Program, TextureKind};
 use crate::syntax::{self, Body, Function, Module, Variable};
 use crate::types::{Space, Type};
 
@@ -201,6 +202,9 @@ fn action(
     if let Some(action) = wgmma::lower(op, o)? {
         return Ok(action);
     }
+    if let Some(action) = texture::lower(op, o)? {
+        return Ok(action);
+    }
     if let Some(action) = asynchronous::lower(op, o)? {
         return Ok(action);
     }
@@ -239,6 +243,11 @@ fn granule(instructions: &[Instruction], space: Space) -> u32 {
             Action::Fragments(fragments) => match &**fragments {
                 Fragments::Access(access) => (access.space, access.bits.div_ceil(8)),
                 Fragments::Transpose(_) => return None,
+            },
+            Action::Texture(access) => match access.kind {
+                // Texels may be as narrow.
+                TextureKind::Fetch { .. } => (Space::Global, 1),
+                TextureKind::Surface { width, .. } => (Space::Global, width),
             },
             _ => return None,
         };

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::window;
+use super::{TextureObject, window};
 
 /// Alignment of allocations, that of CUDA.
 const ALIGNMENT: u64 = 256;
@@ -26,6 +26,7 @@ pub struct GlobalMemory {
     next: Pointer,
     /// What kernels must not read: from an address, and to one.
     unreadable: Option<(Pointer, Pointer)>,
+    pub(super) texture_objects: Vec<TextureObject>,
 }
 
 /// An allocation.
@@ -50,7 +51,7 @@ pub(crate) enum Missing {
 
 impl Default for GlobalMemory {
     fn default() -> Self {
-        Self { allocations: vec![], freed: vec![], next: window::HEAP, unreadable: None }
+        Self { allocations: vec![], freed: vec![], next: window::HEAP, unreadable: None, texture_objects: vec![] }
     }
 }
 

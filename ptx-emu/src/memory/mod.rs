@@ -3,6 +3,8 @@
 mod global;
 mod image;
 mod tensor_map;
+mod texture;
+mod texture_object;
 pub(crate) mod window;
 
 pub(crate) use global::{Allocation, Missing};
@@ -10,3 +12,6 @@ pub use global::{GlobalMemory, Pointer};
 pub(crate) use image::Image;
 pub(crate) use tensor_map::{MAP_ALIGNMENT, MAP_BYTES, Run};
 pub use tensor_map::{Swizzle, TensorMap, TensorMapError};
+pub(crate) use texture::MAX_TAPS;
+pub use texture::{AddressMode, Array, Filter, Texture, TextureError};
+pub(crate) use texture_object::TextureObject;

@@ -6,6 +6,7 @@ mod memory;
 mod special;
 mod sync;
 mod tensor;
+mod texture;
 
 pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Tensor};
 pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
@@ -15,6 +16,8 @@ pub(crate) use tensor::{
     Accumulator, Arithmetic, FragmentAccess, Fragments, IntegerFormat, Matrices, Mma, MmaOperand, MmaShape, Piece,
     Stride, Transpose, WarpMma, Wgmma,
 };
+
+pub(crate) use texture::{Outside, TextureAccess, TextureKind};
 
 use std::sync::Arc;
 
@@ -104,6 +107,7 @@ pub(crate) enum Action {
     Mbarrier(Box<Mbarrier>),
     Matrices(Box<Matrices>),
     Fragments(Box<Fragments>),
+    Texture(Box<TextureAccess>),
     WarpMma(Box<WarpMma>),
     Wgmma(Box<Wgmma>),
     Branch(Pc),

@@ -13,5 +13,6 @@ mod source_lines;
 mod stopping;
 mod syntax;
 mod tensor;
+mod textures;
 mod waiting;
 mod wgmma;

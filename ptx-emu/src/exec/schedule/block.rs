@@ -133,6 +133,7 @@ impl Site {
                 | Action::Mbarrier(_)
                 | Action::Matrices(_)
                 | Action::Fragments(_)
+                | Action::Texture(_)
                 | Action::WarpMma(_)
                 | Action::Wgmma(_))
                     if mask != 0 =>
@@ -150,6 +151,7 @@ impl Site {
                 | Action::Mbarrier(_)
                 | Action::Matrices(_)
                 | Action::Fragments(_)
+                | Action::Texture(_)
                 | Action::WarpMma(_)
                 | Action::Wgmma(_) => pc += 1,
                 Action::Branch(target) => {
@@ -299,7 +301,7 @@ impl Site {
         Ok(())
     }
 
-    /// Executes asynchronous copies, mbarriers, matrix loads and stores, `mma`, `wmma` and `wgmma`. Returns whether other threads may
+    /// Executes asynchronous copies, mbarriers, textures, matrix loads and stores, `mma`, `wmma` and `wgmma`. Returns whether other threads may
     /// see a change.
     pub(crate) fn async_accesses(
         &mut self,
@@ -317,6 +319,7 @@ impl Site {
                 return Ok(access.is_store);
             }
             Action::Fragments(fragments) => self.fragments(grid, warp, pc, fragments, mask, count)?,
+            Action::Texture(access) => self.texture(grid, warp, pc, access, mask, count)?,
             Action::WarpMma(action) => self.warp_mma(grid, warp, pc, action, mask, count)?,
             Action::Wgmma(action) => self.wgmma(grid, warp, pc, action, mask, count)?,
             Action::Async(action) => match &**action {

@@ -244,7 +244,7 @@ fn the_checkers_see_the_fragments_of_wmma() {
     assert_eq!(kinds(&in_shared_memory(512, LOAD)), [FindingKind::Uninitialized, FindingKind::Race]);
     assert_eq!(kinds(&in_shared_memory(508, &format!("bar.sync 0;\n{LOAD}"))), [FindingKind::Uninitialized]);
     let far = LOAD.replace("[tile], 16", "[tile+768], 16");
-    assert_eq!(kinds(&in_shared_memory(512, &far)), [FindingKind::Uninitialized, FindingKind::OutOfBounds]);
+    assert_eq!(kinds(&in_shared_memory(512, &far)), [FindingKind::OutOfBounds, FindingKind::Uninitialized]);
     let odd = LOAD.replace("[tile], 16", "[tile+2], 16");
     assert_eq!(kinds(&in_shared_memory(1024, &format!("bar.sync 0;\n{odd}"))), [FindingKind::Misaligned]);
 }
