@@ -64,7 +64,7 @@ pub use kernel::{Error, Kernel, Module, Report};
 pub use launch::{BlockIndex, Blocks, Grouping, Launch, MAX_SHARED_BYTES, MAX_THREADS};
 pub use lower::LowerError;
 pub use memory::{
-    AddressMode, Array, Filter, GlobalMemory, Pointer, Swizzle, TensorMap, TensorMapError, Texture, TextureError,
+    AddressMode, Filter, GlobalMemory, Pointer, Swizzle, TensorMap, TensorMapError, Texture, TextureArray, TextureError,
 };
 pub use model::{device, occupancy};
 pub use program::ParamInfo;

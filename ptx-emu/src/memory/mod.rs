@@ -13,5 +13,5 @@ pub(crate) use image::Image;
 pub(crate) use tensor_map::{MAP_ALIGNMENT, MAP_BYTES, Run};
 pub use tensor_map::{Swizzle, TensorMap, TensorMapError};
 pub(crate) use texture::MAX_TAPS;
-pub use texture::{AddressMode, Array, Filter, Texture, TextureError};
+pub use texture::{AddressMode, Filter, Texture, TextureArray, TextureError};
 pub(crate) use texture_object::TextureObject;

@@ -7,7 +7,7 @@ use crate::types::Type;
 /// An array of texels: what a texture object and a surface object read and write. Its texels are rows in global memory, the
 /// first dimension contiguous; an array of CUDA has the same elements in an order of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Array {
+pub struct TextureArray {
     address: Pointer,
     element: Type,
     channels: u32,
@@ -19,10 +19,21 @@ pub struct Array {
 
 /// A texture object: an array, and how it is sampled. Each field begins as a `cudaTextureDesc` of zeros has it, but for the address
 /// mode, which is [`AddressMode::Clamp`].
+///
+/// ```
+/// use ptx_emu::{Filter, GlobalMemory, Texture, TextureArray, Type};
+///
+/// let mut memory = GlobalMemory::default();
+/// let texels = memory.allocate_words([1.0f32, 2.0, 3.0, 4.0].map(f32::to_bits));
+/// let array = TextureArray::new(texels, Type::F32, 1, &[2, 2])?;
+/// let handle = memory.create_texture(Texture { filter: Filter::Linear, ..Texture::new(array) })?;
+/// let argument = handle.to_le_bytes(); // of the kernel
+/// # Ok::<(), ptx_emu::TextureError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Texture {
     /// The texels.
-    pub array: Array,
+    pub array: TextureArray,
     /// By dimension: what stands outside of the array.
     pub address_modes: [AddressMode; 3],
     /// How a texel is chosen.
@@ -67,7 +78,7 @@ fn fail<T>(text: impl Into<String>) -> Result<T, TextureError> {
     Err(TextureError(text.into()))
 }
 
-impl Array {
+impl TextureArray {
     /// An array at `address`, of 1, 2 or 4 channels to a texel, with rows right behind each other.
     ///
     /// # Errors
@@ -139,7 +150,7 @@ pub(crate) const MAX_TAPS: usize = 8;
 impl Texture {
     /// A texture that is sampled at points, by texels, and clamped to its array.
     #[must_use]
-    pub fn new(array: Array) -> Self {
+    pub fn new(array: TextureArray) -> Self {
         let (normalized_coordinates, normalized_values) = (false, false);
         let (address_modes, filter) = (Default::default(), Filter::default());
         Self { array, address_modes, filter, normalized_coordinates, normalized_values }
@@ -247,7 +258,7 @@ mod tests {
 
     #[test]
     fn weights_have_eight_bits() {
-        let array = Array::new(256, Type::F32, 1, &[4]).unwrap();
+        let array = TextureArray::new(256, Type::F32, 1, &[4]).unwrap();
         let texture = Texture { filter: Filter::Linear, ..Texture::new(array) };
         let taps = |x: f32| texture.sample([x, 0.0, 0.0]).0;
         assert_eq!(taps(1.5)[..2], [(Some(260), 1.0), (Some(264), 0.0)]);
@@ -261,9 +272,9 @@ mod tests {
         for (element, channels, extent) in
             [(Type::F64, 1, vec![4]), (Type::U8, 3, vec![4]), (Type::U8, 1, vec![]), (Type::U8, 1, vec![4, 0])]
         {
-            assert!(Array::new(0, element, channels, &extent).is_err(), "{element}, {channels}, {extent:?}");
+            assert!(TextureArray::new(0, element, channels, &extent).is_err(), "{element}, {channels}, {extent:?}");
         }
-        let array = Array::new(0, Type::U8, 4, &[4, 4]).unwrap();
+        let array = TextureArray::new(0, Type::U8, 4, &[4, 4]).unwrap();
         assert_eq!(
             array.clone().with_pitch(15).unwrap_err().to_string(),
             "a texture or surface cannot have a pitch of 15 bytes, less than a row"

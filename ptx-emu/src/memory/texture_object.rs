@@ -1,12 +1,12 @@
 //! Handles of texture and surface objects.
 
-use super::{Array, GlobalMemory, Texture, TextureError};
+use super::{GlobalMemory, Texture, TextureArray, TextureError};
 
 /// What a handle stands for.
 #[derive(Debug)]
 pub(crate) enum TextureObject {
     Texture(Texture),
-    Surface(Array),
+    Surface(TextureArray),
 }
 
 /// The first handle: no address, and not 0, which stands for none.
@@ -23,7 +23,7 @@ impl GlobalMemory {
     }
 
     /// Makes a surface object, as `cudaCreateSurfaceObject` does. Its handle is the kernel's argument.
-    pub fn create_surface(&mut self, array: Array) -> u64 {
+    pub fn create_surface(&mut self, array: TextureArray) -> u64 {
         self.create(TextureObject::Surface(array))
     }
 

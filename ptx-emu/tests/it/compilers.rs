@@ -1,7 +1,7 @@
 //! PTX as nvcc and Triton write it: it runs, nothing is found, and the results are those of the source.
 
 use half::f16;
-use ptx_emu::{AddressMode, Array, Filter, GlobalMemory, Launch, Module, Pointer, Texture, Type};
+use ptx_emu::{AddressMode, Filter, GlobalMemory, Launch, Module, Pointer, Texture, TextureArray, Type};
 
 const NVCC: &str = include_str!("../compilers/nvcc.ptx");
 const TENSOR_CORES: &str = include_str!("../compilers/tensor_cores.ptx");
@@ -175,7 +175,7 @@ fn an_image_is_halved_by_the_linear_filter() {
     let texel = |x: u32, y: u32, channel: u32| (x * 16 + y * 3 + channel) as f32;
     let texels = (0..width * height * 4).map(|at| texel(at / 4 % width, at / 4 / width, at % 4));
     let pointer = floats(&mut memory, texels);
-    let array = Array::new(pointer, Type::F32, 4, &[width, height]).unwrap();
+    let array = TextureArray::new(pointer, Type::F32, 4, &[width, height]).unwrap();
     let image = memory.create_texture(Texture { filter: Filter::Linear, ..Texture::new(array) }).unwrap();
     let out = memory.allocate(u64::from(width * height * 4));
     let launch = Launch::new([1, 1, 1], [8, 4, 1]).argument(image.to_le_bytes()).argument(out.to_le_bytes());
@@ -194,18 +194,20 @@ fn an_image_is_halved_by_the_linear_filter() {
 fn textures_of_one_and_three_dimensions_are_looked_up() {
     let mut memory = GlobalMemory::default();
     let table = memory.allocate_bytes(&[5, 0xff, 7, 8, 9, 10]);
-    let table = Array::new(table, Type::S8, 1, &[6]).unwrap();
+    let table = TextureArray::new(table, Type::S8, 1, &[6]).unwrap();
     let table = Texture { address_modes: [AddressMode::Border; 3], ..Texture::new(table) };
     let line = floats(&mut memory, [10.0, 20.0, 30.0, 40.0]);
     let line = Texture {
         filter: Filter::Linear,
         normalized_coordinates: true,
         address_modes: [AddressMode::Wrap; 3],
-        ..Texture::new(Array::new(line, Type::F32, 1, &[4]).unwrap())
+        ..Texture::new(TextureArray::new(line, Type::F32, 1, &[4]).unwrap())
     };
     let volume = memory.allocate_bytes(&[0, 51, 102, 153, 204, 255, 0, 51]);
-    let volume =
-        Texture { normalized_values: true, ..Texture::new(Array::new(volume, Type::U8, 1, &[2, 2, 2]).unwrap()) };
+    let volume = Texture {
+        normalized_values: true,
+        ..Texture::new(TextureArray::new(volume, Type::U8, 1, &[2, 2, 2]).unwrap())
+    };
     let handles = [table, line, volume].map(|texture| memory.create_texture(texture).unwrap());
     let (indices, values) = (memory.allocate(32), memory.allocate(32));
     let mut launch = Launch::new([1; 3], [8, 1, 1]);
@@ -228,9 +230,9 @@ fn a_surface_is_transposed_into_another() {
     // Rows are 32 bytes apart; the surface that is written is smaller than the block.
     let from = memory.allocate_words(0..8 * 6);
     let to = memory.allocate_filled(4 * 4 * 5, u32::MAX).unwrap();
-    let array = Array::new(from, Type::U8, 4, &[5, 6]).unwrap().with_pitch(32).unwrap();
+    let array = TextureArray::new(from, Type::U8, 4, &[5, 6]).unwrap().with_pitch(32).unwrap();
     let from = memory.create_surface(array);
-    let to_surface = memory.create_surface(Array::new(to, Type::U8, 4, &[4, 5]).unwrap());
+    let to_surface = memory.create_surface(TextureArray::new(to, Type::U8, 4, &[4, 5]).unwrap());
     let launch = Launch::new([1; 3], [6, 6, 1]).argument(from.to_le_bytes()).argument(to_surface.to_le_bytes());
     run(TEXTURES, "transpose", &mut memory, &launch);
     let expected: Vec<u32> = (0..5).flat_map(|x| (0..4).map(move |y| 8 * y + x)).collect();

@@ -1,6 +1,6 @@
 //! Textures and surfaces: what is found, and what is refused.
 
-use ptx_emu::{Array, Finding, FindingKind, GlobalMemory, Launch, Module, Pointer, Report, Texture, Type};
+use ptx_emu::{Finding, FindingKind, GlobalMemory, Launch, Module, Pointer, Report, Texture, TextureArray, Type};
 
 /// Texels of the array.
 const EXTENT: [u32; 2] = [8, 4];
@@ -9,7 +9,7 @@ const EXTENT: [u32; 2] = [8, 4];
 fn run(body: &str) -> (Report, Vec<u32>) {
     let mut memory = GlobalMemory::default();
     let pointer = memory.allocate_words(0..EXTENT[0] * EXTENT[1]);
-    let array = Array::new(pointer, Type::U32, 1, &EXTENT).unwrap();
+    let array = TextureArray::new(pointer, Type::U32, 1, &EXTENT).unwrap();
     let texture = memory.create_texture(Texture::new(array.clone())).unwrap();
     let surface = memory.create_surface(array);
     let report = launch(body, &mut memory, [texture, surface, pointer]).unwrap();
@@ -69,7 +69,7 @@ fn what_is_outside_of_a_surface_is_an_error_or_zero_or_the_edge() {
                 bar.sync 0;\nadd.u32 %r0, %r0, 100;";
     let values = |mode: &str| {
         let mut memory = GlobalMemory::default();
-        let array = Array::new(memory.allocate_words(0..32), Type::U32, 1, &EXTENT).unwrap();
+        let array = TextureArray::new(memory.allocate_words(0..32), Type::U32, 1, &EXTENT).unwrap();
         let (surface, out) = (memory.create_surface(array), memory.allocate(128));
         let body = format!("mov.b32 %r5, 2;\n{}\nst.global.u32 [%l], %r0;", load.replace("MODE", mode));
         let report = launch(&body, &mut memory, [0, surface, out]).unwrap();

@@ -10,7 +10,7 @@ use crate::counters::Count;
 use crate::exec::state::{Fault, Grid, Site, Warp};
 use crate::finding::FindingKind;
 use crate::lanes::{LANES, Mask, lanes_of};
-use crate::memory::{Array, MAX_TAPS, Texture, TextureObject};
+use crate::memory::{MAX_TAPS, Texture, TextureArray, TextureObject};
 use crate::program::{Element, Outside, Pc, TextureAccess, TextureKind};
 use crate::types::{Semantics, Space, Type};
 
@@ -127,7 +127,7 @@ impl Site {
         grid: &Grid<'_>,
         warp: &mut Warp,
         at: &Lanes<'_>,
-        array: &Array,
+        array: &TextureArray,
         moved: &Moved<'_>,
         count: &mut Count,
     ) -> Result<(), Fault> {

@@ -1,5 +1,7 @@
 //! `mma` and `wmma.mma`: MMAs of a warp.
 
+use std::ops::Range;
+
 use half::f16;
 
 use super::fragment::{
@@ -11,7 +13,7 @@ use crate::counters::Count;
 use crate::exec::state::{Fault, Grid, Origin, Site, Warp};
 use crate::lanes::{ALL_LANES, Mask, Registers};
 use crate::ops::float::fma64;
-use crate::ops::tensor_core::{Accumulators, Columns, Format, MAX_DEPTH, ROWS, Row, WIDTH, multiply};
+use crate::ops::tensor_core::{Columns, Format, MAX_DEPTH, ROWS, Row, WIDTH, multiply};
 use crate::ops::warp_mma::{Float8, add_f16, add_f32, bits, chain_f64, fused_f16, integers};
 use crate::program::fragment::Lines;
 use crate::program::{Accumulator, Arithmetic, IntegerFormat, MmaShape, Pc, WarpMma};
@@ -54,12 +56,11 @@ impl WarpMma {
                 write_halves(registers, m, &self.d, &d, mask);
             }
             Arithmetic::Fused { format, depth, c, d } => {
-                let [a, b] =
-                    self.words(registers, 8 * format.bytes()).map(|lines| lines.map(|words| elements(format, &words)));
+                let [a, b] = self.words(registers, 8 * format.bytes());
                 let mut acc = read_floats(registers, m, c, &self.c);
                 for first in (0..self.shape.k).step_by(depth) {
-                    let step = |line: [u32; MAX_DEPTH]| kept(line, |k| (first..first + depth).contains(&k));
-                    fused(registers.simd, self.shape, format, &a.map(step), &b.map(step), &mut acc);
+                    let step = |words: &[u32; MAX_WORDS]| kept(elements(format, words), first..first + depth);
+                    fused(registers.simd, self.shape, format, |row| step(&a[row]), |column| step(&b[column]), &mut acc);
                 }
                 write_floats(registers, m, d, &self.d, &acc, mask);
             }
@@ -124,7 +125,7 @@ impl WarpMma {
         }
         let mut acc = Matrix::<f32>::default();
         for (a, b) in &halves {
-            fused(registers.simd, self.shape, Format::F16, a, b, &mut acc);
+            fused(registers.simd, self.shape, Format::F16, |row| a[row], |column| b[column], &mut acc);
         }
         let c = read_matrix::<f32>(registers, m, &self.c);
         let d = each(m, n, |row, column| add_f32(c[row][column], acc[row][column]));
@@ -141,27 +142,28 @@ fn each<T: Copy + Default>(m: usize, n: usize, mut f: impl FnMut(usize, usize) -
     matrix
 }
 
-/// The elements whose index satisfies the condition; 0 for the others.
-fn kept(mut line: [u32; MAX_DEPTH], condition: impl Fn(usize) -> bool) -> [u32; MAX_DEPTH] {
-    line.iter_mut().enumerate().for_each(|(k, element)| *element *= u32::from(condition(k)));
+/// The elements of that range of k; 0 for the others.
+fn kept(mut line: [u32; MAX_DEPTH], range: Range<usize>) -> [u32; MAX_DEPTH] {
+    line.iter_mut().enumerate().for_each(|(k, element)| *element *= u32::from(range.contains(&k)));
     line
 }
 
-/// One fused sum for each accumulator.
+/// One fused sum for each accumulator, of the elements of each row and of each column.
 fn fused(
     simd: pulp::Arch,
     shape: MmaShape,
     format: Format,
-    a: &[[u32; MAX_DEPTH]; 2 * ROWS],
-    b: &[[u32; MAX_DEPTH]; 2 * ROWS],
+    a: impl Fn(usize) -> [u32; MAX_DEPTH],
+    b: impl Fn(usize) -> [u32; MAX_DEPTH],
     acc: &mut Matrix<f32>,
 ) {
-    let by_k = std::array::from_fn(|k| std::array::from_fn::<u32, WIDTH, _>(|column| b[column][k]));
+    let mut by_k = [[0; WIDTH]; MAX_DEPTH];
+    for column in 0..shape.n {
+        by_k.iter_mut().zip(b(column)).for_each(|(columns, element)| columns[column] = element);
+    }
     let columns = Columns::new(simd, format, &by_k);
-    let (halves, _) = acc.as_chunks_mut::<ROWS>();
-    for (group, acc) in halves.iter_mut().enumerate().take(shape.m.div_ceil(ROWS)) {
-        let rows = std::array::from_fn(|row| Row::new(format, &a[ROWS * group + row], false));
-        let acc: &mut Accumulators = acc;
+    for (group, acc) in acc.as_chunks_mut::<ROWS>().0.iter_mut().enumerate().take(shape.m.div_ceil(ROWS)) {
+        let rows = std::array::from_fn(|row| Row::new(format, &a(ROWS * group + row), false));
         multiply(simd, format, &rows, &columns, acc);
     }
 }
