@@ -63,7 +63,9 @@ pub use finding::{Finding, FindingKind, Rank, Thread};
 pub use kernel::{Error, Kernel, Module, Report};
 pub use launch::{BlockIndex, Blocks, Grouping, Launch, MAX_SHARED_BYTES, MAX_THREADS};
 pub use lower::LowerError;
-pub use memory::{GlobalMemory, Pointer, Swizzle, TensorMap, TensorMapError};
+pub use memory::{
+    AddressMode, Filter, GlobalMemory, Pointer, Swizzle, TensorMap, TensorMapError, Texture, TextureArray, TextureError,
+};
 pub use model::{device, occupancy};
 pub use program::ParamInfo;
 pub use types::{Space, Type};

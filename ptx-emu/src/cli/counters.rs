@@ -1,6 +1,6 @@
 //! Counters of a run: as tables, or as JSON.
 
-use ptx_emu::{Class, Counters, GlobalCounters, Kernel, Launch, Report, SharedCounters, TensorCoreFmas};
+use ptx_emu::{Class, Counters, GlobalCounters, Kernel, Launch, Report, SharedCounters};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -63,11 +63,10 @@ fn memory(counters: &Counters) -> String {
 }
 
 fn others(counters: &Counters) -> String {
-    let TensorCoreFmas { f16, bf16, tf32 } = counters.tensor_core_fmas;
     let rows = [
         ("thread instructions", counters.thread_instructions),
         ("thread FMAs (fp32)", counters.thread_fmas),
-        ("tensor core FMAs", f16 + bf16 + tf32),
+        ("tensor core FMAs", counters.tensor_core_fmas.total()),
         ("warps at barriers", counters.barriers),
         ("divergent branches", counters.divergent_branches),
     ];

@@ -1,6 +1,6 @@
 //! Classes of instructions, by the unit that executes them.
 
-use crate::program::{Action, Async, Bulk, BulkEnd, Instruction, Tensor, Wgmma};
+use crate::program::{Action, Async, Bulk, BulkEnd, Fragments, Instruction, Tensor, TextureKind, Wgmma};
 use crate::types::Space;
 use serde::Serialize;
 
@@ -72,6 +72,24 @@ impl Class {
             Action::Mbarrier(_) => return Self::Barrier,
             Action::Matrices(access) => {
                 return if access.is_store { Self::SharedStore } else { Self::SharedLoad };
+            }
+            Action::Fragments(fragments) => match &**fragments {
+                Fragments::Access(access) => {
+                    return match (access.space, access.is_store) {
+                        (Space::Shared, true) => Self::SharedStore,
+                        (Space::Shared, false) => Self::SharedLoad,
+                        (Space::Global, true) => Self::GlobalStore,
+                        (Space::Global, false) => Self::GlobalLoad,
+                        _ => Self::GenericAccess,
+                    };
+                }
+                Fragments::Transpose(_) => return Self::Move,
+            },
+            Action::Texture(access) => {
+                return match access.kind {
+                    TextureKind::Surface { is_store: true, .. } => Self::GlobalStore,
+                    _ => Self::GlobalLoad,
+                };
             }
             Action::Wgmma(action) => {
                 return if matches!(**action, Wgmma::Mma(_)) { Self::TensorCore } else { Self::Other };

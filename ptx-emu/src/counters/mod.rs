@@ -3,6 +3,7 @@
 mod class;
 pub(crate) mod coalesce;
 mod count;
+mod product;
 mod waits;
 
 pub use class::Class;
@@ -14,9 +15,9 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use crate::lanes::LANES;
-use crate::ops::tensor_core::{Format, ROWS};
-use crate::program::{Action, Async, ClusterBarrier, Instruction, Program, Wgmma};
+use crate::program::{Action, Async, ClusterBarrier, Fragments, Instruction, Program, TextureKind};
 use coalesce::WAVEFRONT_BYTES;
+use product::{Unit, product};
 use serde::Serialize;
 use waits::waits;
 
@@ -95,11 +96,34 @@ pub struct SharedCounters {
 
 /// FMAs of the tensor cores, by element type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[allow(missing_docs)] // their names say it
 pub struct TensorCoreFmas {
+    /// Of `mma` of fp8 too, which Hopper converts to f16.
     pub f16: u64,
+    /// bfloat16.
     pub bf16: u64,
+    /// TF32.
     pub tf32: u64,
+    /// Double precision.
+    pub f64: u64,
+    /// Of integers of 4 bits too, which Hopper widens to 8.
+    pub int8: u64,
+    /// Single bits.
+    pub b1: u64,
+}
+
+impl TensorCoreFmas {
+    /// Of all types.
+    #[must_use]
+    pub const fn total(self) -> u64 {
+        let Self { f16, bf16, tf32, f64, int8, b1 } = self;
+        f16 + bf16 + tf32 + f64 + int8 + b1
+    }
+
+    /// The counts, for scaling them.
+    pub fn each_mut(&mut self) -> [&mut u64; 6] {
+        let Self { f16, bf16, tf32, f64, int8, b1 } = self;
+        [f16, bf16, tf32, f64, int8, b1]
+    }
 }
 
 /// Counters of one line of the PTX.
@@ -188,6 +212,16 @@ impl Counters {
                     _ => 0,
                 },
                 Action::Matrices(access) => 4 * access.registers.len() as u64,
+                Action::Fragments(fragments) => match &**fragments {
+                    Fragments::Access(access) => {
+                        access.pieces.iter().map(|piece| u64::from(piece.access.bytes())).sum()
+                    }
+                    Fragments::Transpose(_) => 0,
+                },
+                Action::Texture(access) => match &access.kind {
+                    TextureKind::Fetch { d, .. } => 4 * d.len() as u64,
+                    TextureKind::Surface { width, elements, .. } => u64::from(*width) * elements.len() as u64,
+                },
                 Action::Barrier(_) | Action::ClusterBarrier(ClusterBarrier { waits: true, .. }) => {
                     self.barriers += warps;
                     0
@@ -206,13 +240,17 @@ impl Counters {
             self.copies += global;
         }
         let shared = SharedCounters { requests, wavefronts, bytes };
-        if let Some((format, columns)) = product(&instruction.action) {
-            let fmas = match format {
-                Format::F16 => &mut self.tensor_core_fmas.f16,
-                Format::Bf16 => &mut self.tensor_core_fmas.bf16,
-                Format::Tf32 => &mut self.tensor_core_fmas.tf32,
+        if let Some((unit, fmas)) = product(&instruction.action) {
+            let counted = &mut self.tensor_core_fmas;
+            let counted = match unit {
+                Unit::F16 => &mut counted.f16,
+                Unit::Bf16 => &mut counted.bf16,
+                Unit::Tf32 => &mut counted.tf32,
+                Unit::F64 => &mut counted.f64,
+                Unit::Int8 => &mut counted.int8,
+                Unit::Bits => &mut counted.b1,
             };
-            *fmas += requests * (ROWS * format.depth()) as u64 * u64::from(columns);
+            *counted += requests * fmas as u64;
         }
         if matches!(instruction.action, Action::Wgmma(_)) && class == Class::TensorCore {
             self.tensor_core_reads += SharedCounters { bytes: wavefronts * WAVEFRONT_BYTES, ..shared };
@@ -274,17 +312,5 @@ impl AddAssign for SharedCounters {
         self.requests += other.requests;
         self.wavefronts += other.wavefronts;
         self.bytes += other.bytes;
-    }
-}
-
-/// The format of an MMA, and its columns.
-fn product(action: &Action) -> Option<(Format, u32)> {
-    match action {
-        Action::WarpMma(mma) => Some((mma.format, 8)),
-        Action::Wgmma(action) => match &**action {
-            Wgmma::Mma(mma) => Some((mma.format, mma.columns)),
-            _ => None,
-        },
-        _ => None,
     }
 }

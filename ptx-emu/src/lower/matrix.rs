@@ -1,14 +1,18 @@
-//! `ldmatrix` and `stmatrix`. PTX ISA, "Warp-level Matrix Load Instruction" and "Warp-level Matrix Store Instruction".
+//! `ldmatrix`, `stmatrix` and `movmatrix`. PTX ISA, "Warp-level Matrix Load Instruction", "Warp-level Matrix Store Instruction" and
+//! "Warp-level Matrix Transpose Instruction".
 
 use super::Unsupported;
 use super::access::take_space;
 use super::opcode::Opcode;
 use super::operands::Operands;
-use crate::program::{Action, Matrices};
+use crate::program::{Action, Fragments, Matrices, Transpose};
 use crate::syntax::Operand;
 use crate::types::{Space, Type};
 
 pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>, Unsupported> {
+    if op.name() == "movmatrix" {
+        return transpose(op, o).map(Some);
+    }
     let is_store = op.name() == "stmatrix";
     if !is_store && op.name() != "ldmatrix" {
         return Ok(None);
@@ -43,4 +47,14 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     let registers = registers.collect::<Result<_, _>>()?;
     let address = o.address(usize::from(!is_store))?.0;
     Ok(Some(Action::Matrices(Box::new(Matrices { is_store, space, address, registers, transposed }))))
+}
+
+/// `movmatrix.sync.aligned.m8n8.trans.b16 d, a`
+fn transpose(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Action, Unsupported> {
+    if !["sync", "aligned", "m8n8", "trans"].into_iter().all(|part| op.take(part)) || op.ty(0)? != Type::B16 {
+        return Err(Unsupported::new("only .sync.aligned.m8n8.trans.b16 is known"));
+    }
+    o.expect(2)?;
+    let (to, from) = (o.dst(0, Type::B32)?, o.src(1, Type::B32)?);
+    Ok(Action::Fragments(Box::new(Fragments::Transpose(Transpose { from, to }))))
 }

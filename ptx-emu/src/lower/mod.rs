@@ -18,11 +18,14 @@ mod mma;
 mod names;
 mod opcode;
 mod operands;
+mod pieces;
 mod rename;
 mod size;
 mod slots;
+mod texture;
 mod variables;
 mod wgmma;
+mod wmma;
 
 use std::sync::Arc;
 
@@ -34,7 +37,9 @@ use operands::Operands;
 use variables::Variables;
 
 use crate::memory::Image;
-use crate::program::{self, Action, Converge, Instruction, ParamInfo, Pc, Program, Saved, Special};
+use crate::program::{
+    self, Action, Converge, Fragments, Instruction, ParamInfo, Pc, Program, Saved, Special, TextureKind,
+};
 use crate::syntax::{self, Function, Module, Variable};
 use crate::types::{Space, Type};
 
@@ -249,7 +254,13 @@ fn action(
     if let Some(action) = mma::lower(op, o)? {
         return Ok(action);
     }
+    if let Some(action) = wmma::lower(op, o)? {
+        return Ok(action);
+    }
     if let Some(action) = wgmma::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = texture::lower(op, o)? {
         return Ok(action);
     }
     if let Some(action) = asynchronous::lower(op, o)? {
@@ -287,6 +298,15 @@ fn granule(instructions: &[Instruction], space: Space) -> u32 {
         let (of, bytes) = match &instruction.action {
             Action::Load(access) | Action::Store(access) => (access.space, access.bytes()),
             Action::Atomic(atomic) => (atomic.space, atomic.width),
+            Action::Fragments(fragments) => match &**fragments {
+                Fragments::Access(access) => (access.space, access.bits.div_ceil(8)),
+                Fragments::Transpose(_) => return None,
+            },
+            Action::Texture(access) => match access.kind {
+                // Texels may be as narrow.
+                TextureKind::Fetch { .. } => (Space::Global, 1),
+                TextureKind::Surface { width, .. } => (Space::Global, width),
+            },
             _ => return None,
         };
         (of == space || of == Space::Generic).then_some(bytes)

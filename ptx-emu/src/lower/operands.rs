@@ -53,6 +53,11 @@ impl<'a> Operands<'a> {
         }
     }
 
+    /// Scratch rows, never read after the instruction.
+    pub(crate) fn scratch(&self) -> Slot {
+        self.layout.scratch()
+    }
+
     /// The row of the source operand at that index: a register, a special register, a constant or an address, with the
     /// type's number of rows.
     pub(crate) fn src(&self, index: usize, ty: Type) -> Result<Slot, Unsupported> {

@@ -92,7 +92,7 @@ fn columns(op: &Opcode<'_>, format: Format) -> Result<u32, Unsupported> {
 }
 
 /// The registers of a vector of `count`.
-pub(super) fn vector(o: &Operands<'_>, index: usize, count: u32) -> Result<Box<[Slot]>, Unsupported> {
+fn vector(o: &Operands<'_>, index: usize, count: u32) -> Result<Box<[Slot]>, Unsupported> {
     match o.get(index)? {
         Operand::Vector(operands) if operands.len() == count as usize => {
             operands.iter().map(|operand| o.src_of(operand, Type::B32)).collect()

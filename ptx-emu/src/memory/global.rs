@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::heap::{HEAP_BYTES, Heap};
-use super::window;
+use super::{TextureObject, window};
 
 /// Alignment of allocations, that of CUDA.
 const ALIGNMENT: u64 = 256;
@@ -31,6 +31,7 @@ pub struct GlobalMemory {
     /// What kernels must not read: from an address, and to one.
     unreadable: Option<(Pointer, Pointer)>,
     heap: Option<Heap>,
+    pub(super) texture_objects: Vec<TextureObject>,
 }
 
 /// An allocation.
@@ -55,7 +56,14 @@ pub(crate) enum Missing {
 
 impl Default for GlobalMemory {
     fn default() -> Self {
-        Self { allocations: vec![], freed: vec![], next: window::HEAP, unreadable: None, heap: None }
+        Self {
+            allocations: vec![],
+            freed: vec![],
+            next: window::HEAP,
+            unreadable: None,
+            heap: None,
+            texture_objects: vec![],
+        }
     }
 }
 

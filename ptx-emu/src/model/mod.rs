@@ -156,12 +156,14 @@ impl Demand {
             + per_block(*shuffles) * SHUFFLE_SLOTS
             + per_block(counters.crowded_words) * CROWDED_WORD_SLOTS;
         let l2_bytes_per_cycle = f64::from(device.l2_bytes_per_cycle) / f64::from(device.sm_count);
-        let TensorCoreFmas { f16, bf16, tf32 } = counters.tensor_core_fmas;
+        let TensorCoreFmas { f16, bf16, tf32, f64: double, int8, b1 } = counters.tensor_core_fmas;
+        // NVIDIA's H100 has half the throughput of f16 in TF32, a sixteenth in f64, and twice in integers of 8 bits.
+        let as_f16 = (f16 + bf16 + 2 * tf32 + 16 * double) + int8 / 2 + b1 / 16;
         let mut demand = Self {
             warps,
             issue: slots / SCHEDULERS,
             fma: per_block(counters.thread_fmas) * FMA_SLOTS / f64::from(device.fp32_lanes),
-            tensor_cores: per_block(f16 + bf16 + 2 * tf32) / TENSOR_CORE_FMAS,
+            tensor_cores: per_block(as_f16) / TENSOR_CORE_FMAS,
             l1: per_block(wavefronts) + REQUEST_CYCLES * per_block(requests),
             l2: per_block(counters.block_sectors * SECTOR_BYTES) / l2_bytes_per_cycle,
             wait: 0.0,

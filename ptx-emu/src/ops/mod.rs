@@ -18,3 +18,4 @@ mod tests_float;
 mod tests_round;
 #[cfg(test)]
 mod tests_tensor_core;
+pub(crate) mod warp_mma;

@@ -20,12 +20,12 @@ pub(crate) const WIDTH: usize = 16;
 pub(crate) const MAX_DEPTH: usize = 16;
 
 /// Fractional bits that are kept.
-const FRACTION: i16 = 25;
+pub(super) const FRACTION: i16 = 25;
 
 /// The exponent that encodes 0, infinities and NaN: far from all others and their sums.
 const ZERO: i16 = -4096;
-const INFINITE: i16 = 12_000;
-const NAN: i16 = 12_001;
+pub(super) const INFINITE: i16 = 12_000;
+pub(super) const NAN: i16 = 12_001;
 
 /// The element type of A and B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Format {
 
     /// The signed significand with 10 fractional bits, and the exponent.
     #[inline(always)]
-    const fn unpack(self, bits: u32) -> (i16, i16) {
+    pub(super) const fn unpack(self, bits: u32) -> (i16, i16) {
         let (sign, exponent, fraction, last, bias) = match self {
             Self::F16 => (bits >> 15 & 1, bits >> 10 & 0x1f, bits & 0x3ff, 0x1f, 15),
             Self::Bf16 => (bits >> 15 & 1, bits >> 7 & 0xff, (bits & 0x7f) << 3, 0xff, 127),

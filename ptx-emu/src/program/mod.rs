@@ -2,17 +2,24 @@
 
 mod call;
 mod copy;
+pub(crate) mod fragment;
 mod memory;
 mod special;
 mod sync;
 mod tensor;
+mod texture;
 
 pub(crate) use call::{Call, Function, Passed, Saved, Target};
 pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Reduce, Tensor};
 pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
 pub(crate) use special::Special;
 pub(crate) use sync::{Barrier, BarrierKind, ClusterBarrier, Mbarrier, MbarrierKind, Phase, Reduced, Reduction};
-pub(crate) use tensor::{Matrices, Mma, MmaOperand, WarpMma, Wgmma};
+pub(crate) use tensor::{
+    Accumulator, Arithmetic, FragmentAccess, Fragments, IntegerFormat, Matrices, Mma, MmaOperand, MmaShape, Piece,
+    Stride, Transpose, WarpMma, Wgmma,
+};
+
+pub(crate) use texture::{Outside, TextureAccess, TextureKind};
 
 use std::sync::Arc;
 
@@ -126,6 +133,8 @@ pub(crate) enum Action {
     Async(Box<Async>),
     Mbarrier(Box<Mbarrier>),
     Matrices(Box<Matrices>),
+    Fragments(Box<Fragments>),
+    Texture(Box<TextureAccess>),
     WarpMma(Box<WarpMma>),
     Wgmma(Box<Wgmma>),
     Branch(Pc),

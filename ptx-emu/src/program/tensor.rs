@@ -1,9 +1,13 @@
-//! Matrices: `ldmatrix`, `stmatrix`, `mma`, `wgmma`.
+//! Matrices: `ldmatrix`, `stmatrix`, `movmatrix`, `mma`, `wmma`, `wgmma`.
 
+use super::memory::Access;
 use super::memory::AddressExpr;
-use crate::lanes::{Condition, Slot};
+use crate::lanes::{Condition, LANES, Slot};
 use crate::ops::tensor_core::Format;
+use crate::ops::warp_mma::{BitProduct, Float8};
 use crate::types::Space;
+
+use rustc_apfloat::Round;
 
 /// `ldmatrix`, `stmatrix`: 8 x 8 matrices of 16-bit elements; each lane holds two adjacent elements of each.
 pub(crate) struct Matrices {
@@ -16,13 +20,115 @@ pub(crate) struct Matrices {
     pub transposed: bool,
 }
 
-/// `mma`: D = A B + C of a warp, with 16 rows, 8 columns and one k-step of 16-bit elements.
+/// `mma`, `wmma.mma`: D = A B + C of a warp. Fragments are where `fragment` says.
 pub(crate) struct WarpMma {
-    pub format: Format,
+    pub arithmetic: Arithmetic,
+    pub shape: MmaShape,
     pub d: Box<[Slot]>,
     pub a: Box<[Slot]>,
     pub b: Box<[Slot]>,
     pub c: Box<[Slot]>,
+}
+
+/// Rows and columns of D, and the elements of k.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MmaShape {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+}
+
+/// What an MMA of a warp computes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Arithmetic {
+    /// Fused sums of `depth` elements of k each.
+    Fused {
+        format: Format,
+        depth: usize,
+        c: Accumulator,
+        d: Accumulator,
+    },
+    Float8 {
+        a: Float8,
+        b: Float8,
+        accumulator: Accumulator,
+    },
+    Double(Round),
+    Integer {
+        a: IntegerFormat,
+        b: IntegerFormat,
+        saturates: bool,
+    },
+    Bits(BitProduct),
+    /// `m8n8k4` of f16: each quarter of a warp has matrices of its own.
+    Quads {
+        a_by_columns: bool,
+        b_by_rows: bool,
+        c: Accumulator,
+        d: Accumulator,
+    },
+}
+
+/// The floating-point type of C or D. Two f16 take a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Accumulator {
+    F16,
+    F32,
+}
+
+/// An integer of 4 or 8 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IntegerFormat {
+    pub bits: u32,
+    pub is_signed: bool,
+}
+
+/// Moves a warp's fragments.
+pub(crate) enum Fragments {
+    /// `wmma.load`, `wmma.store`.
+    Access(FragmentAccess),
+    /// `movmatrix`.
+    Transpose(Transpose),
+}
+
+/// Transposes an 8 x 8 matrix of 16-bit elements, two adjacent ones of a row in each lane.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Transpose {
+    pub from: Slot,
+    pub to: Slot,
+}
+
+/// A matrix in memory whose rows, or columns, are `stride` elements apart.
+pub(crate) struct FragmentAccess {
+    pub is_store: bool,
+    pub space: Space,
+    pub address: AddressExpr,
+    /// In elements; of consecutive rows or columns if none is given.
+    pub stride: Stride,
+    /// Bits of an element.
+    pub bits: u32,
+    pub pieces: Box<[Piece]>,
+    /// Registers of a fragment that repeat others: from, to.
+    pub copies: Box<[(Slot, Slot)]>,
+}
+
+/// The distance of rows or columns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stride {
+    Register(Slot),
+    Constant(u32),
+}
+
+/// One access of each lane.
+pub(crate) struct Piece {
+    /// Its registers; the address is that of the matrix.
+    pub access: Access,
+    /// By lane: the row (or column) that it is in, and the element there.
+    pub places: [(u16, u16); LANES],
+    /// Before a store, or after a load: memory has the block transposed.
+    pub transposed: Option<Transpose>,
+    /// Bits by which the loaded value is shifted in its register, and added to what is there.
+    pub shift: u32,
 }
 
 /// A `wgmma` instruction.

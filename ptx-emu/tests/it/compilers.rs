@@ -1,8 +1,11 @@
 //! PTX as nvcc and Triton write it: it runs, nothing is found, and the results are those of the source.
 
-use ptx_emu::{GlobalMemory, Launch, Module, Pointer};
+use half::f16;
+use ptx_emu::{AddressMode, Filter, GlobalMemory, Launch, Module, Pointer, Texture, TextureArray, Type};
 
 const NVCC: &str = include_str!("../compilers/nvcc.ptx");
+const TENSOR_CORES: &str = include_str!("../compilers/tensor_cores.ptx");
+const TEXTURES: &str = include_str!("../compilers/textures.ptx");
 const TRITON: &str = include_str!("../compilers/triton.ptx");
 
 /// Runs a kernel, on whose launch all checkers are silent.
@@ -23,7 +26,7 @@ fn read_floats(memory: &mut GlobalMemory, pointer: Pointer) -> Vec<f32> {
 
 #[test]
 fn every_kernel_can_be_run() {
-    for (ptx, count) in [(NVCC, 6), (TRITON, 1)] {
+    for (ptx, count) in [(NVCC, 6), (TENSOR_CORES, 2), (TEXTURES, 3), (TRITON, 1)] {
         let module = Module::parse(ptx).unwrap();
         assert_eq!(module.kernels().count(), count);
         for name in module.kernels() {
@@ -125,4 +128,113 @@ fn tritons_softmax_is_one() {
             assert!((got - exponential / sum).abs() <= 1e-6 * exponential / sum, "row {row}, column {i}: {got}");
         }
     }
+}
+
+#[test]
+fn fragments_of_wmma_go_through_shared_memory() {
+    let (m, n, k) = (32usize, 48usize, 64usize);
+    let a = |row: usize, i: usize| ((row * 3 + i) % 7) as f32 - 3.0;
+    let b = |i: usize, column: usize| ((i * 5 + column) % 9) as f32 - 4.0;
+    let halves =
+        |values: Vec<f32>| -> Vec<u8> { values.into_iter().flat_map(|x| f16::from_f32(x).to_le_bytes()).collect() };
+    let mut memory = GlobalMemory::default();
+    let a_bytes = halves((0..m * k).map(|at| a(at / k, at % k)).collect());
+    let b_bytes = halves((0..k * n).map(|at| b(at / n, at % n)).collect());
+    let (a_at, b_at) = (memory.allocate_bytes(&a_bytes), memory.allocate_bytes(&b_bytes));
+    let c = memory.allocate(4 * (m * n) as u64);
+    let launch = Launch::new([n as u32 / 16, m as u32 / 16, 1], [32, 1, 1]);
+    let launch = launch.argument(a_at.to_le_bytes()).argument(b_at.to_le_bytes()).argument(c.to_le_bytes());
+    let launch = launch.argument((n as u32).to_le_bytes()).argument((k as u32).to_le_bytes());
+    run(TENSOR_CORES, "wmma_f16", &mut memory, &launch);
+    let sum = |row, column| (0..k).map(|i| a(row, i) * b(i, column)).sum::<f32>() * 0.5;
+    let expected: Vec<f32> = (0..m * n).map(|at| sum(at / n, at % n)).collect();
+    assert_eq!(read_floats(&mut memory, c), expected);
+}
+
+#[test]
+fn bytes_are_multiplied_by_columns() {
+    let mut memory = GlobalMemory::default();
+    let (a, b) = (|row: i32, k: i32| row * 7 - k * 11 - 20, |k: i32, column: i32| k * 13 - column * 9);
+    let bytes = |values: Vec<i32>| values.into_iter().map(|x| x as u8).collect::<Vec<u8>>();
+    let a_at = memory.allocate_bytes(&bytes((0..32 * 16).map(|at| a(at % 32, at / 32)).collect()));
+    let b_at = memory.allocate_bytes(&bytes((0..16 * 8).map(|at| b(at % 16, at / 16)).collect()));
+    let c = memory.allocate(4 * 32 * 8);
+    let launch = Launch::new([1; 3], [32, 1, 1]);
+    let launch = launch.argument(a_at.to_le_bytes()).argument(b_at.to_le_bytes()).argument(c.to_le_bytes());
+    run(TENSOR_CORES, "wmma_s8", &mut memory, &launch);
+    let byte = |x: i32| i32::from(x as i8);
+    let element = |row: i32, column: i32| 1 + (0..16).map(|k| byte(a(row, k)) * byte(b(k, column))).sum::<i32>();
+    let expected: Vec<u32> = (0..8 * 32).map(|at| element(at % 32, at / 32) as u32).collect();
+    assert_eq!(memory.free(c).unwrap(), expected);
+}
+
+#[test]
+fn an_image_is_halved_by_the_linear_filter() {
+    let (width, height) = (10u32, 6u32);
+    let mut memory = GlobalMemory::default();
+    let texel = |x: u32, y: u32, channel: u32| (x * 16 + y * 3 + channel) as f32;
+    let texels = (0..width * height * 4).map(|at| texel(at / 4 % width, at / 4 / width, at % 4));
+    let pointer = floats(&mut memory, texels);
+    let array = TextureArray::new(pointer, Type::F32, 4, &[width, height]).unwrap();
+    let image = memory.create_texture(Texture { filter: Filter::Linear, ..Texture::new(array) }).unwrap();
+    let out = memory.allocate(u64::from(width * height * 4));
+    let launch = Launch::new([1, 1, 1], [8, 4, 1]).argument(image.to_le_bytes()).argument(out.to_le_bytes());
+    let launch = launch.argument((width / 2).to_le_bytes()).argument((height / 2).to_le_bytes());
+    run(TEXTURES, "halve", &mut memory, &launch);
+    let mean = |x: u32, y: u32, channel| {
+        (texel(x, y, channel) + texel(x + 1, y, channel) + texel(x, y + 1, channel) + texel(x + 1, y + 1, channel))
+            / 4.0
+    };
+    let expected: Vec<f32> =
+        (0..width * height).map(|at| mean(at / 4 % (width / 2) * 2, at / 4 / (width / 2) * 2, at % 4)).collect();
+    assert_eq!(read_floats(&mut memory, out), expected);
+}
+
+#[test]
+fn textures_of_one_and_three_dimensions_are_looked_up() {
+    let mut memory = GlobalMemory::default();
+    let table = memory.allocate_bytes(&[5, 0xff, 7, 8, 9, 10]);
+    let table = TextureArray::new(table, Type::S8, 1, &[6]).unwrap();
+    let table = Texture { address_modes: [AddressMode::Border; 3], ..Texture::new(table) };
+    let line = floats(&mut memory, [10.0, 20.0, 30.0, 40.0]);
+    let line = Texture {
+        filter: Filter::Linear,
+        normalized_coordinates: true,
+        address_modes: [AddressMode::Wrap; 3],
+        ..Texture::new(TextureArray::new(line, Type::F32, 1, &[4]).unwrap())
+    };
+    let volume = memory.allocate_bytes(&[0, 51, 102, 153, 204, 255, 0, 51]);
+    let volume = Texture {
+        normalized_values: true,
+        ..Texture::new(TextureArray::new(volume, Type::U8, 1, &[2, 2, 2]).unwrap())
+    };
+    let handles = [table, line, volume].map(|texture| memory.create_texture(texture).unwrap());
+    let (indices, values) = (memory.allocate(32), memory.allocate(32));
+    let mut launch = Launch::new([1; 3], [8, 1, 1]);
+    launch.arguments = handles.iter().chain([&indices, &values]).map(|handle| handle.to_le_bytes().to_vec()).collect();
+    run(TEXTURES, "look_up", &mut memory, &launch);
+    assert_eq!(
+        memory.free(indices).unwrap().into_iter().map(|word| word as i32).collect::<Vec<_>>(),
+        [0, 5, -1, 7, 8, 9, 10, 0]
+    );
+    // Between the last texel and the first, as the texture repeats; then between neighbours.
+    let lines = [25.0, 15.0, 25.0, 35.0].repeat(2);
+    let volume = [0.0f32, 0.2, 0.4, 0.6, 0.8, 1.0, 0.0, 0.2];
+    let expected: Vec<f32> = lines.iter().zip(volume).map(|(line, volume): (&f32, f32)| line + volume).collect();
+    assert_eq!(read_floats(&mut memory, values), expected);
+}
+
+#[test]
+fn a_surface_is_transposed_into_another() {
+    let mut memory = GlobalMemory::default();
+    // Rows are 32 bytes apart; the surface that is written is smaller than the block.
+    let from = memory.allocate_words(0..8 * 6);
+    let to = memory.allocate_filled(4 * 4 * 5, u32::MAX).unwrap();
+    let array = TextureArray::new(from, Type::U8, 4, &[5, 6]).unwrap().with_pitch(32).unwrap();
+    let from = memory.create_surface(array);
+    let to_surface = memory.create_surface(TextureArray::new(to, Type::U8, 4, &[4, 5]).unwrap());
+    let launch = Launch::new([1; 3], [6, 6, 1]).argument(from.to_le_bytes()).argument(to_surface.to_le_bytes());
+    run(TEXTURES, "transpose", &mut memory, &launch);
+    let expected: Vec<u32> = (0..5).flat_map(|x| (0..4).map(move |y| 8 * y + x)).collect();
+    assert_eq!(memory.free(to).unwrap(), expected);
 }

@@ -6,7 +6,8 @@ const KERNELS: &str = include_str!("../counted/kernels.ptx");
 
 /// Counters of a launch, on which all checkers are silent.
 fn counters(kernel: &str, memory: &mut GlobalMemory, launch: &Launch) -> Counters {
-    let kernel = Module::parse(KERNELS).and_then(|module| module.kernel(kernel)).unwrap_or_else(|error| panic!("{error}"));
+    let kernel =
+        Module::parse(KERNELS).and_then(|module| module.kernel(kernel)).unwrap_or_else(|error| panic!("{error}"));
     let report = kernel.launch(memory, launch).unwrap_or_else(|error| panic!("{error}"));
     assert!(report.is_clean(), "{:?} {:?}", report.fault, report.findings);
     report.counters

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use ptx_emu::{Error, Finding, FindingKind, GlobalMemory, Kernel, Launch, Module};
 
-const SAMPLES: [&str; 10] = [
+const SAMPLES: [&str; 12] = [
     include_str!("../ptx/vector_add.ptx"),
     include_str!("../ptx/saxpy.ptx"),
     include_str!("../ptx/reduction.ptx"),
@@ -19,6 +19,8 @@ const SAMPLES: [&str; 10] = [
     include_str!("../programs/good/matrices.ptx"),
     include_str!("../programs/good/cluster_generic.ptx"),
     include_str!("../programs/good/wgmma.ptx"),
+    include_str!("../programs/good/warp_matrices.ptx"),
+    include_str!("../compilers/textures.ptx"),
 ];
 
 /// What mutations insert: opcodes and modifiers, operands, constants, and the rest.
@@ -34,6 +36,9 @@ const TOKENS: &str = "
     mbarrier.complete_tx.shared.b64 mbarrier.inval.shared.b64 ldmatrix.sync.aligned.m8n8.x1.shared.b16
     stmatrix.sync.aligned.m8n8.x1.shared.b16 wgmma.fence.sync.aligned wgmma.commit_group.sync.aligned
     wgmma.wait_group.sync.aligned wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 fence.proxy.async
+    mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 .satfinite .m32n8k16 .m8n32k16
+    wmma.load.a.sync.aligned.col.m16n16k16.global.s8 wmma.store.d.sync.aligned.row.m8n32k16.shared.f16 tex.3d.v4.f32.f32
+    suld.b.2d.v2.b64.clamp sust.b.1d.b8.zero
     barrier.cluster.arrive barrier.cluster.wait.aligned mapa.u64 mapa.shared::cluster.u32 getctarank.u64
     ld.shared::cluster.u32 st.shared::cluster.v4.u32 atom.shared::cluster.add.u64 %cluster_ctarank membar.gl bra bra.uni call ret exit trap brx.idx nop .u8 .s16 .u64 .f64 .f16 .v2 .v4 .sat .rn .wide .hi
     .volatile .sync .global

@@ -17,7 +17,7 @@ pub mod steps;
 
 use std::path::PathBuf;
 
-pub use cases::families;
+pub use cases::{UNRECORDED, families};
 pub use kind::Kind;
 
 /// Instructions to be run on many inputs.

@@ -9,7 +9,7 @@ use gpu_kernels::STEPS;
 use host::PtxSource;
 use libtest_mimic::{Failed, Trial};
 use tests::conformance::data::{Recording, sets};
-use tests::conformance::{Case, Columns, emulator, families, folder, ptx, steps};
+use tests::conformance::{Case, Columns, UNRECORDED, emulator, families, folder, ptx, steps};
 
 /// Rows that a failure shows.
 const SHOWN: usize = 4;
@@ -17,6 +17,7 @@ const SHOWN: usize = 4;
 pub fn trials() -> impl Iterator<Item = Trial> {
     let mut trials = vec![
         Trial::test("conformance::names are unique", names_are_unique),
+        Trial::test("conformance::what is not recorded is listed", unrecorded_are_listed),
         Trial::test("conformance::ptxas takes every kernel", ptxas_takes_every_kernel),
         Trial::test("conformance::files are read as they were written", files_are_read_as_written),
     ];
@@ -60,6 +61,16 @@ fn names_are_unique() -> Result<(), Failed> {
     let cases = families().into_iter().flat_map(|family| family.cases);
     let twice: Vec<String> = cases.map(|case| case.name).filter(|name| !seen.insert(name.clone())).collect();
     if twice.is_empty() { Ok(()) } else { Err(format!("twice in the table: {}", twice.join(", ")).into()) }
+}
+
+fn unrecorded_are_listed() -> Result<(), Failed> {
+    let families = families().into_iter();
+    let unrecorded: Vec<&str> =
+        families.filter(|family| !Recording::exists(family)).map(|family| family.name).collect();
+    if unrecorded == UNRECORDED {
+        return Ok(());
+    }
+    Err(format!("without a file: {unrecorded:?}; listed in UNRECORDED: {UNRECORDED:?}").into())
 }
 
 fn ptxas_takes_every_kernel() -> Result<(), Failed> {

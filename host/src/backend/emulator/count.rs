@@ -2,7 +2,7 @@
 
 use gpu_kernels::Step;
 use ptx_emu::device::Device as Model;
-use ptx_emu::{Class, SECTOR_BYTES, TensorCoreFmas};
+use ptx_emu::{Class, SECTOR_BYTES};
 use results::{Counters, SCHEMA, peak_gflops};
 
 use super::{EmulatorBackend, Launched};
@@ -48,7 +48,6 @@ fn record(model: &Model, step: &Step, problem: &Problem, launched: &Launched, ot
     let Launched { report, needs, prediction, .. } = launched;
     let counted = &report.counters;
     let ptx_emu::Counters { global_loads, global_stores, copies, shared_loads, shared_stores, .. } = *counted;
-    let TensorCoreFmas { f16, bf16, tf32 } = counted.tensor_core_fmas;
     let occupancy = prediction.occupancy;
     Counters {
         schema: SCHEMA,
@@ -72,7 +71,7 @@ fn record(model: &Model, step: &Step, problem: &Problem, launched: &Launched, ot
         machine_instructions: counted.machine_instructions,
         fma_instructions: counted.of(Class::Fma),
         thread_fmas: counted.thread_fmas,
-        tensor_core_fmas: f16 + bf16 + tf32,
+        tensor_core_fmas: counted.tensor_core_fmas.total(),
         global_loads: global_loads.requests,
         global_load_sectors: global_loads.sectors,
         global_stores: global_stores.requests,

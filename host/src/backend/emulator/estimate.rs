@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gpu_kernels::{Operand, Schedule, Step};
 use ptx_emu::device::{DEVICES, Device as Model};
-use ptx_emu::{Counters, TensorCoreFmas, Waits, model};
+use ptx_emu::{Counters, Waits, model};
 use sgemm::Abc;
 use sgemm::emulator::Kernels;
 use sgemm::plan::Plan;
@@ -172,8 +172,7 @@ fn scaled(counters: &Counters, growth: Growth, touched_bytes: u64) -> Counters {
     }
     let Waits { warps, instructions, requests, bytes } = &mut counters.waits;
     [warps, instructions, requests, bytes].into_iter().for_each(scale);
-    let TensorCoreFmas { f16, bf16, tf32 } = &mut counters.tensor_core_fmas;
-    [f16, bf16, tf32].into_iter().for_each(scale);
+    counters.tensor_core_fmas.each_mut().into_iter().for_each(scale);
     counters.instructions.values_mut().for_each(scale);
     let Counters { machine_instructions, thread_fmas, barriers, block_sectors, crowded_words, shuffles, .. } =
         &mut counters;

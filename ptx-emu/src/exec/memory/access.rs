@@ -64,10 +64,25 @@ impl Site {
         count: &mut Count,
         f: impl Fn(&mut Self, &mut Warp, &Request, Mask),
     ) -> Result<(), Fault> {
-        if mask == 0 {
-            return Ok(());
-        }
         let addresses = warp.addresses(&access.address);
+        self.each_space_at(grid, warp, pc, access, &addresses, kind, mask, count, f)
+    }
+
+    /// As [`Self::each_space`], at other addresses than those of the access.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn each_space_at(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        pc: Pc,
+        access: &Access,
+        addresses: &[u64; LANES],
+        kind: AccessKind,
+        mask: Mask,
+        count: &mut Count,
+        f: impl Fn(&mut Self, &mut Warp, &Request, Mask),
+    ) -> Result<(), Fault> {
+        let addresses = *addresses;
         let mut rest = mask;
         while rest != 0 {
             let (mut space, mut same, mut offsets) = (access.space, rest, addresses);

@@ -1,4 +1,4 @@
-//! Loads, stores, atomics and `cp.async`: bounds-checked, counted, shown to the race checkers.
+//! Loads, stores, atomics, textures and `cp.async`: bounds-checked, counted, shown to the race checkers.
 
 mod access;
 mod atomic;
@@ -7,8 +7,9 @@ mod copy;
 mod data;
 mod request;
 mod shared;
+mod texture;
 
 pub(crate) use atomic::replace;
-pub(crate) use data::{get_bytes, load, put_bytes};
+pub(crate) use data::{get, get_bytes, load, put, put_bytes, read, write};
 pub(crate) use request::Request;
 pub(crate) use shared::shared;

@@ -132,6 +132,8 @@ impl Site {
                 action @ (Action::Async(_)
                 | Action::Mbarrier(_)
                 | Action::Matrices(_)
+                | Action::Fragments(_)
+                | Action::Texture(_)
                 | Action::WarpMma(_)
                 | Action::Wgmma(_))
                     if mask != 0 =>
@@ -148,6 +150,8 @@ impl Site {
                 Action::Async(_)
                 | Action::Mbarrier(_)
                 | Action::Matrices(_)
+                | Action::Fragments(_)
+                | Action::Texture(_)
                 | Action::WarpMma(_)
                 | Action::Wgmma(_) => pc += 1,
                 Action::Branch(target) => {
@@ -308,7 +312,7 @@ impl Site {
         Ok(())
     }
 
-    /// Executes asynchronous copies, mbarriers, matrix loads and stores, `mma` and `wgmma`. Returns whether other threads may
+    /// Executes asynchronous copies, mbarriers, textures, matrix loads and stores, `mma`, `wmma` and `wgmma`. Returns whether other threads may
     /// see a change.
     pub(crate) fn async_accesses(
         &mut self,
@@ -325,6 +329,8 @@ impl Site {
                 self.matrices(grid, warp, pc, access, mask, count)?;
                 return Ok(access.is_store);
             }
+            Action::Fragments(fragments) => self.fragments(grid, warp, pc, fragments, mask, count)?,
+            Action::Texture(access) => self.texture(grid, warp, pc, access, mask, count)?,
             Action::WarpMma(action) => self.warp_mma(grid, warp, pc, action, mask, count)?,
             Action::Wgmma(action) => self.wgmma(grid, warp, pc, action, mask, count)?,
             Action::Async(action) => match &**action {

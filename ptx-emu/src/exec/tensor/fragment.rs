@@ -1,43 +1,146 @@
-//! Register fragments of `wgmma` and `mma`. PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16" and the sections after it, "Matrix
-//! Fragments for mma.m16n8k16".
+//! Register fragments of `mma` and `wgmma`: see `program::fragment`. PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16" and the
+//! sections after it.
 
-use crate::lanes::{LANES, Mask, Registers, Slot};
+use half::f16;
+
+use crate::lanes::{LANES, Lane, Mask, Registers, Slot};
 use crate::ops::tensor_core::{Accumulators, Format, MAX_DEPTH, ROWS, WIDTH};
+use crate::ops::warp_mma::to_f16;
+use crate::program::Accumulator;
+use crate::program::fragment::{Lines, accumulator};
 
-/// The warp's rows of A: lane 0 holds the first elements of rows 0 and 8, lane 4 those of rows 1 and 9.
-pub(crate) fn rows_in_registers(registers: &Registers, format: Format, slots: &[Slot]) -> [[u32; MAX_DEPTH]; ROWS] {
-    let mut elements = [[0; MAX_DEPTH]; ROWS];
-    for (index, slot) in slots.iter().enumerate() {
-        let values: [u32; LANES] = registers.read(*slot);
+/// Rows of A or columns of B at most, and words of each.
+pub(crate) const MAX_LINES: usize = 32;
+pub(crate) const MAX_WORDS: usize = 8;
+
+/// Columns of D at most.
+pub(crate) const MAX_COLUMNS: usize = 16;
+
+/// Elements of C or D, by row.
+pub(crate) type Matrix<T> = [[T; MAX_COLUMNS]; MAX_LINES];
+
+/// The words of each row of A, or column of B.
+pub(crate) fn lines_in_registers<T: Lane, const WORDS: usize>(
+    registers: &Registers,
+    lines: Lines,
+    slots: &[Slot],
+) -> [[T; WORDS]; MAX_LINES] {
+    let mut words = [[T::default(); WORDS]; MAX_LINES];
+    for (register, slot) in slots.iter().take(lines.registers()).enumerate() {
+        let values: [T; LANES] = registers.read(*slot);
         for (lane, value) in values.into_iter().enumerate() {
-            let (row, k) = (lane / 4 + 8 * (index % 2), lane % 4 + 4 * (index / 2));
-            if format.bytes() == 4 {
-                elements[row][k] = value;
-            } else {
-                (elements[row][2 * k], elements[row][2 * k + 1]) = (value & 0xffff, value >> 16);
-            }
+            let (line, word) = lines.place(register, lane);
+            words[line][word] = value;
+        }
+    }
+    words
+}
+
+/// The elements of a line's words: two of 16 bits, or one.
+pub(crate) fn elements(format: Format, words: &[u32; MAX_WORDS]) -> [u32; MAX_DEPTH] {
+    let mut elements = [0; MAX_DEPTH];
+    for (index, word) in words.iter().enumerate() {
+        if format.bytes() == 4 {
+            elements[index] = *word;
+        } else {
+            (elements[2 * index], elements[2 * index + 1]) = (word & 0xffff, word >> 16);
         }
     }
     elements
 }
 
-/// Eight columns of B, of 16-bit elements: lane 0 holds the first and the ninth pair of column 0, lane 4 those of column 1. The others are 0.
-pub(crate) fn columns_in_registers(registers: &Registers, slots: &[Slot]) -> [[u32; WIDTH]; MAX_DEPTH] {
-    let mut elements = [[0; WIDTH]; MAX_DEPTH];
-    for (index, slot) in slots.iter().enumerate() {
-        let values: [u32; LANES] = registers.read(*slot);
+/// The warp's 16 rows of A.
+pub(crate) fn rows_in_registers(registers: &Registers, format: Format, slots: &[Slot]) -> [[u32; MAX_DEPTH]; ROWS] {
+    let lines = Lines { lines: ROWS, words: MAX_WORDS, is_first: true };
+    let words = lines_in_registers::<u32, MAX_WORDS>(registers, lines, slots);
+    std::array::from_fn(|row| elements(format, &words[row]))
+}
+
+/// The accumulators of `m` rows, one to a register.
+pub(crate) fn read_matrix<T: Lane>(registers: &Registers, m: usize, slots: &[Slot]) -> Matrix<T> {
+    let mut matrix = [[T::default(); MAX_COLUMNS]; MAX_LINES];
+    for (element, slot) in slots.iter().enumerate() {
+        let values: [T; LANES] = registers.read(*slot);
         for (lane, value) in values.into_iter().enumerate() {
-            let (column, k) = (lane / 4, lane % 4 * 2 + 8 * index);
-            (elements[k][column], elements[k + 1][column]) = (value & 0xffff, value >> 16);
+            let (row, column) = accumulator(m, element, lane);
+            matrix[row][column] = value;
         }
     }
-    elements
+    matrix
+}
+
+pub(crate) fn write_matrix<T: Lane>(
+    registers: &mut Registers,
+    m: usize,
+    slots: &[Slot],
+    matrix: &Matrix<T>,
+    mask: Mask,
+) {
+    for (element, slot) in slots.iter().enumerate() {
+        let values: [T; LANES] = std::array::from_fn(|lane| {
+            let (row, column) = accumulator(m, element, lane);
+            matrix[row][column]
+        });
+        registers.write(*slot, &values, mask);
+    }
+}
+
+/// The accumulators of `m` rows, two to a register.
+pub(crate) fn read_halves(registers: &Registers, m: usize, slots: &[Slot]) -> Matrix<f16> {
+    let mut matrix = [[f16::ZERO; MAX_COLUMNS]; MAX_LINES];
+    for (index, slot) in slots.iter().enumerate() {
+        let values: [[f16; 2]; LANES] = registers.read(*slot);
+        for (lane, pair) in values.into_iter().enumerate() {
+            for (half, value) in pair.into_iter().enumerate() {
+                let (row, column) = accumulator(m, 2 * index + half, lane);
+                matrix[row][column] = value;
+            }
+        }
+    }
+    matrix
+}
+
+pub(crate) fn write_halves(registers: &mut Registers, m: usize, slots: &[Slot], matrix: &Matrix<f16>, mask: Mask) {
+    for (index, slot) in slots.iter().enumerate() {
+        let value = |lane, half| {
+            let (row, column) = accumulator(m, 2 * index + half, lane);
+            matrix[row][column]
+        };
+        let values: [[f16; 2]; LANES] = std::array::from_fn(|lane| [value(lane, 0), value(lane, 1)]);
+        registers.write(*slot, &values, mask);
+    }
+}
+
+/// Accumulators as f32, whatever they are in registers.
+pub(crate) fn read_floats(registers: &Registers, m: usize, of: Accumulator, slots: &[Slot]) -> Matrix<f32> {
+    match of {
+        Accumulator::F32 => read_matrix(registers, m, slots),
+        Accumulator::F16 => read_halves(registers, m, slots).map(|row| row.map(f16::to_f32)),
+    }
+}
+
+/// Rounds results to what they are in registers.
+pub(crate) fn write_floats(
+    registers: &mut Registers,
+    m: usize,
+    of: Accumulator,
+    slots: &[Slot],
+    matrix: &Matrix<f32>,
+    mask: Mask,
+) {
+    match of {
+        Accumulator::F32 => write_matrix(registers, m, slots, matrix, mask),
+        Accumulator::F16 => {
+            let halves = matrix.map(|row| row.map(|value| f16::from_bits(to_f16(value.into()))));
+            write_halves(registers, m, slots, &halves, mask);
+        }
+    }
 }
 
 /// Row and column of a lane's element in a register of D; eight columns take four registers.
 #[inline(always)]
 const fn coord_of(register: usize, lane: usize) -> (usize, usize) {
-    (lane / 4 + 8 * (register % 4 / 2), lane % 4 * 2 + register % 2 + 8 * (register / 4))
+    accumulator(ROWS, register, lane)
 }
 
 pub(crate) fn load_accumulators(registers: &Registers, slots: &[Slot]) -> Accumulators {
@@ -61,3 +164,5 @@ pub(crate) fn store_accumulators(registers: &mut Registers, slots: &[Slot], acc:
         registers.write(*slot, &std::array::from_fn::<f32, LANES, _>(value), mask);
     }
 }
+
+const _: () = assert!(WIDTH == MAX_COLUMNS && 2 * ROWS == MAX_LINES);

@@ -80,6 +80,13 @@ fn fragment(matrix: &[MatrixRow; SIZE], transposed: bool) -> [u32; LANES] {
     })
 }
 
+/// The fragment of the transpose.
+pub(super) fn transpose(block: &[u32; LANES]) -> [u32; LANES] {
+    let mut matrix = [MatrixRow::default(); SIZE];
+    put_fragment(&mut matrix, block, false);
+    fragment(&matrix, true)
+}
+
 /// The inverse of [`fragment`].
 fn put_fragment(matrix: &mut [MatrixRow; SIZE], fragment: &[u32; LANES], transposed: bool) {
     for (lane, pair) in fragment.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Bulk and tensor (TMA) copies, `ldmatrix`, `stmatrix`, `mma` and `wgmma`.
+//! Bulk and tensor (TMA) copies, `ldmatrix`, `stmatrix`, `movmatrix`, `mma`, `wmma` and `wgmma`.
 
 mod bulk;
 mod descriptor;
@@ -6,6 +6,8 @@ mod fragment;
 mod hazards;
 mod matrix;
 mod mma;
+mod quads;
 mod tensor_copy;
 mod transfer;
 mod wgmma;
+mod wmma;

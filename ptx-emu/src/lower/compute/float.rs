@@ -18,7 +18,7 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Compute, Unsupp
 }
 
 /// The rounding mode, which must be there.
-pub(super) fn required_rounding(op: &Opcode<'_>) -> Result<Round, Unsupported> {
+pub(crate) fn required_rounding(op: &Opcode<'_>) -> Result<Round, Unsupported> {
     match op.take_first(&["rn", "rz", "rm", "rp"]) {
         Some("rn") => Ok(Round::NearestTiesToEven),
         Some("rz") => Ok(Round::TowardZero),

@@ -26,6 +26,7 @@ mod tests_warp;
 mod video;
 mod warp;
 
+pub(super) use float::required_rounding;
 pub(super) use warp::shuffle_source;
 
 use super::Unsupported;

@@ -1,0 +1,288 @@
+//! Textures and surfaces: arrays of texels in global memory, and how texture objects read them. CUDA C++ Programming Guide, "Texture
+//! Fetching"; PTX ISA, "Texture Instructions", "Surface Instructions".
+
+use super::Pointer;
+use crate::types::Type;
+
+/// An array of texels: what a texture object and a surface object read and write. Its texels are rows in global memory, the
+/// first dimension contiguous; an array of CUDA has the same elements in an order of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextureArray {
+    address: Pointer,
+    element: Type,
+    channels: u32,
+    /// Texels by dimension: 1 to 3.
+    extent: Vec<u32>,
+    /// Bytes from a row to the next.
+    pitch: u64,
+}
+
+/// A texture object: an array, and how it is sampled. Each field begins as a `cudaTextureDesc` of zeros has it, but for the address
+/// mode, which is [`AddressMode::Clamp`].
+///
+/// ```
+/// use ptx_emu::{Filter, GlobalMemory, Texture, TextureArray, Type};
+///
+/// let mut memory = GlobalMemory::default();
+/// let texels = memory.allocate_words([1.0f32, 2.0, 3.0, 4.0].map(f32::to_bits));
+/// let array = TextureArray::new(texels, Type::F32, 1, &[2, 2])?;
+/// let handle = memory.create_texture(Texture { filter: Filter::Linear, ..Texture::new(array) })?;
+/// let argument = handle.to_le_bytes(); // of the kernel
+/// # Ok::<(), ptx_emu::TextureError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Texture {
+    /// The texels.
+    pub array: TextureArray,
+    /// By dimension: what stands outside of the array.
+    pub address_modes: [AddressMode; 3],
+    /// How a texel is chosen.
+    pub filter: Filter,
+    /// Coordinates from 0 to 1 instead of to the extent.
+    pub normalized_coordinates: bool,
+    /// Integers of 8 and 16 bits are read as f32 from 0, or -1, to 1.
+    pub normalized_values: bool,
+}
+
+/// What a texture gives outside of its array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AddressMode {
+    /// The nearest texel.
+    #[default]
+    Clamp,
+    /// 0.
+    Border,
+    /// The array repeats. Coordinates are normalized.
+    Wrap,
+    /// The array repeats, each time the other way round. Coordinates are normalized.
+    Mirror,
+}
+
+/// How a texture chooses texels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Filter {
+    /// The texel that contains the coordinates.
+    #[default]
+    Point,
+    /// The nearest two texels of each dimension, weighted by the distance in 8 bits, as the hardware does. How it rounds their sum is
+    /// not known: here it is rounded once.
+    Linear,
+}
+
+/// Why there is no such texture or surface.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a texture or surface cannot have {0}")]
+pub struct TextureError(String);
+
+fn fail<T>(text: impl Into<String>) -> Result<T, TextureError> {
+    Err(TextureError(text.into()))
+}
+
+impl TextureArray {
+    /// An array at `address`, of 1, 2 or 4 channels to a texel, with rows right behind each other.
+    ///
+    /// # Errors
+    /// [`TextureError`] for element types, numbers of channels and extents that CUDA does not have.
+    pub fn new(address: Pointer, element: Type, channels: u32, extent: &[u32]) -> Result<Self, TextureError> {
+        use Type::{F16, F32, S8, S16, S32, U8, U16, U32};
+        if !matches!(element, U8 | S8 | U16 | S16 | U32 | S32 | F16 | F32) {
+            return fail(format!("elements of the type {element}"));
+        }
+        if !matches!(channels, 1 | 2 | 4) {
+            return fail(format!("{channels} channels"));
+        }
+        if !(1..=3).contains(&extent.len()) || extent.contains(&0) {
+            return fail(format!("the extent {extent:?}"));
+        }
+        let pitch = u64::from(extent[0]) * u64::from(channels * element.bytes());
+        Ok(Self { address, element, channels, extent: extent.to_vec(), pitch })
+    }
+
+    /// The same array with rows that are so many bytes apart.
+    ///
+    /// # Errors
+    /// [`TextureError`] if a row is longer.
+    pub fn with_pitch(self, bytes: u64) -> Result<Self, TextureError> {
+        if bytes < self.row_bytes() {
+            return fail(format!("a pitch of {bytes} bytes, less than a row"));
+        }
+        Ok(Self { pitch: bytes, ..self })
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.extent.len()
+    }
+
+    pub(crate) fn element(&self) -> Type {
+        self.element
+    }
+
+    pub(crate) fn channels(&self) -> usize {
+        self.channels as usize
+    }
+
+    pub(crate) fn texel_bytes(&self) -> u32 {
+        self.channels * self.element.bytes()
+    }
+
+    pub(crate) fn row_bytes(&self) -> u64 {
+        u64::from(self.extent[0]) * u64::from(self.texel_bytes())
+    }
+
+    /// Texels of a dimension; 1 of those beyond its own.
+    pub(crate) fn extent(&self, dimension: usize) -> u32 {
+        self.extent.get(dimension).copied().unwrap_or(1)
+    }
+
+    /// The address of a byte of a row.
+    pub(crate) fn address(&self, byte: u64, y: u64, z: u64) -> Pointer {
+        let rows = y + z * u64::from(self.extent(1));
+        self.address.wrapping_add(byte).wrapping_add(rows.wrapping_mul(self.pitch))
+    }
+}
+
+/// A texel that contributes to a result: its address, none if it is outside, and its weight.
+pub(crate) type Tap = (Option<Pointer>, f64);
+
+/// Taps at most.
+pub(crate) const MAX_TAPS: usize = 8;
+
+impl Texture {
+    /// A texture that is sampled at points, by texels, and clamped to its array.
+    #[must_use]
+    pub fn new(array: TextureArray) -> Self {
+        let (normalized_coordinates, normalized_values) = (false, false);
+        let (address_modes, filter) = (Default::default(), Filter::default());
+        Self { array, address_modes, filter, normalized_coordinates, normalized_values }
+    }
+
+    /// Whether there is such a texture.
+    pub(crate) fn check(&self) -> Result<(), TextureError> {
+        let is_float = matches!(self.array.element, Type::F16 | Type::F32);
+        if self.normalized_values && (is_float || self.array.element.bytes() > 2) {
+            return fail("normalized values of other types than integers of 8 and 16 bits");
+        }
+        if self.filter == Filter::Linear && !is_float && !self.normalized_values {
+            return fail("a linear filter of integers that are not normalized");
+        }
+        let repeats = |mode: &AddressMode| matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
+        if !self.normalized_coordinates && self.address_modes[..self.array.rank()].iter().any(repeats) {
+            return fail("an address mode that repeats it without normalized coordinates");
+        }
+        Ok(())
+    }
+
+    /// The texels at floating-point coordinates.
+    pub(crate) fn sample(&self, coordinates: [f32; 3]) -> ([Tap; MAX_TAPS], usize) {
+        let axis = |dimension: usize| {
+            let extent = self.array.extent(dimension);
+            if dimension >= self.array.rank() {
+                return ([(Some(0), 1.0), (None, 0.0)], 1);
+            }
+            let x = f64::from(coordinates[dimension]);
+            // The product is one of f32.
+            let x = if self.normalized_coordinates { f64::from((x * f64::from(extent)) as f32) } else { x };
+            let at = |index: f64| self.address_modes[dimension].index(index, extent);
+            if self.filter == Filter::Point {
+                return ([(at(x.floor()), 1.0), (None, 0.0)], 1);
+            }
+            let first = (x - 0.5).floor();
+            let weight = ((x - 0.5 - first) * 256.0).round() / 256.0;
+            ([(at(first), 1.0 - weight), (at(first + 1.0), weight)], 2)
+        };
+        self.combine([axis(0), axis(1), axis(2)])
+    }
+
+    /// The texel at integer coordinates.
+    pub(crate) fn fetch(&self, coordinates: [i32; 3]) -> ([Tap; MAX_TAPS], usize) {
+        let axis = |dimension: usize| {
+            let index = if dimension < self.array.rank() { coordinates[dimension] } else { 0 };
+            let at = self.address_modes[dimension].index(index.into(), self.array.extent(dimension));
+            ([(at, 1.0), (None, 0.0)], 1)
+        };
+        self.combine([axis(0), axis(1), axis(2)])
+    }
+
+    fn combine(&self, axes: [([(Option<u32>, f64); 2], usize); 3]) -> ([Tap; MAX_TAPS], usize) {
+        let (mut taps, mut count) = ([(None, 0.0); MAX_TAPS], 0);
+        let [x, y, z] = axes.each_ref().map(|(axis, count)| &axis[..*count]);
+        for (z, z_weight) in z {
+            for (y, y_weight) in y {
+                for (x, x_weight) in x {
+                    let byte = |x: u32| u64::from(x) * u64::from(self.array.texel_bytes());
+                    let address = match (x, y, z) {
+                        (Some(x), Some(y), Some(z)) => Some(self.array.address(byte(*x), (*y).into(), (*z).into())),
+                        _ => None,
+                    };
+                    taps[count] = (address, x_weight * y_weight * z_weight);
+                    count += 1;
+                }
+            }
+        }
+        (taps, count)
+    }
+}
+
+impl AddressMode {
+    /// The texel for a whole number; none if it is outside. NaN counts as 0.
+    fn index(self, index: f64, extent: u32) -> Option<u32> {
+        let index = index as i64;
+        let last = i64::from(extent) - 1;
+        Some(match self {
+            Self::Clamp => index.clamp(0, last) as u32,
+            Self::Border => return (0..=last).contains(&index).then_some(index as u32),
+            Self::Wrap => index.rem_euclid(last + 1) as u32,
+            Self::Mirror => {
+                let index = index.rem_euclid(2 * (last + 1));
+                index.min(2 * last + 1 - index) as u32
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_modes_give_a_texel_for_every_number() {
+        let all = |mode: AddressMode| -> Vec<Option<u32>> { (-4..7).map(|i| mode.index(f64::from(i), 3)).collect() };
+        let some = |indices: [u32; 11]| indices.map(Some).to_vec();
+        assert_eq!(all(AddressMode::Clamp), some([0, 0, 0, 0, 0, 1, 2, 2, 2, 2, 2]));
+        assert_eq!(all(AddressMode::Wrap), some([2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]));
+        assert_eq!(all(AddressMode::Mirror), some([2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0]));
+        assert_eq!(all(AddressMode::Border)[3..8], [None, Some(0), Some(1), Some(2), None]);
+        assert_eq!(AddressMode::Clamp.index(f64::INFINITY, 3), Some(2));
+        assert_eq!(AddressMode::Mirror.index(f64::NEG_INFINITY, 3).is_some(), true);
+    }
+
+    #[test]
+    fn weights_have_eight_bits() {
+        let array = TextureArray::new(256, Type::F32, 1, &[4]).unwrap();
+        let texture = Texture { filter: Filter::Linear, ..Texture::new(array) };
+        let taps = |x: f32| texture.sample([x, 0.0, 0.0]).0;
+        assert_eq!(taps(1.5)[..2], [(Some(260), 1.0), (Some(264), 0.0)]);
+        assert_eq!(taps(1.75)[..2], [(Some(260), 0.75), (Some(264), 0.25)]);
+        assert_eq!(taps(1.5 + 1.0 / 1024.0)[..2], taps(1.5)[..2]);
+        assert_eq!(taps(-3.0)[..2], [(Some(256), 0.5), (Some(256), 0.5)]);
+    }
+
+    #[test]
+    fn what_cuda_does_not_have_is_refused() {
+        for (element, channels, extent) in
+            [(Type::F64, 1, vec![4]), (Type::U8, 3, vec![4]), (Type::U8, 1, vec![]), (Type::U8, 1, vec![4, 0])]
+        {
+            assert!(TextureArray::new(0, element, channels, &extent).is_err(), "{element}, {channels}, {extent:?}");
+        }
+        let array = TextureArray::new(0, Type::U8, 4, &[4, 4]).unwrap();
+        assert_eq!(
+            array.clone().with_pitch(15).unwrap_err().to_string(),
+            "a texture or surface cannot have a pitch of 15 bytes, less than a row"
+        );
+        let texture = Texture::new(array);
+        assert!(texture.check().is_ok());
+        assert!(Texture { filter: Filter::Linear, ..texture.clone() }.check().is_err());
+        assert!(Texture { filter: Filter::Linear, normalized_values: true, ..texture.clone() }.check().is_ok());
+        assert!(Texture { address_modes: [AddressMode::Wrap; 3], ..texture }.check().is_err());
+    }
+}
