@@ -19,6 +19,9 @@ pub(super) enum Matrix {
 
 type Places = [(u16, u16); LANES];
 
+/// Registers that repeat others: from, to.
+type Copies = Box<[(Slot, Slot)]>;
+
 /// The pieces, and copies of registers behind them.
 pub(super) fn pieces(
     o: &Operands<'_>,
@@ -27,7 +30,7 @@ pub(super) fn pieces(
     bits: u32,
     slots: &[Slot],
     is_store: bool,
-) -> (Box<[Piece]>, Box<[(Slot, Slot)]>) {
+) -> (Box<[Piece]>, Copies) {
     let width = bits.div_ceil(8);
     let rows = if bits == 64 { 2 } else { 1 };
     let piece = |slots: &[Slot], width: u32, places: Places, transposed: Option<Transpose>, shift: u32| {

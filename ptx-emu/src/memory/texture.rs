@@ -144,6 +144,9 @@ impl TextureArray {
 /// A texel that contributes to a result: its address, none if it is outside, and its weight.
 pub(crate) type Tap = (Option<Pointer>, f64);
 
+/// The texels of one dimension that contribute, none if it is outside, with their weights; and how many there are.
+type Axis = ([(Option<u32>, f64); 2], usize);
+
 /// Taps at most.
 pub(crate) const MAX_TAPS: usize = 8;
 
@@ -203,7 +206,7 @@ impl Texture {
         self.combine([axis(0), axis(1), axis(2)])
     }
 
-    fn combine(&self, axes: [([(Option<u32>, f64); 2], usize); 3]) -> ([Tap; MAX_TAPS], usize) {
+    fn combine(&self, axes: [Axis; 3]) -> ([Tap; MAX_TAPS], usize) {
         let (mut taps, mut count) = ([(None, 0.0); MAX_TAPS], 0);
         let [x, y, z] = axes.each_ref().map(|(axis, count)| &axis[..*count]);
         for (z, z_weight) in z {
@@ -253,7 +256,7 @@ mod tests {
         assert_eq!(all(AddressMode::Mirror), some([2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0]));
         assert_eq!(all(AddressMode::Border)[3..8], [None, Some(0), Some(1), Some(2), None]);
         assert_eq!(AddressMode::Clamp.index(f64::INFINITY, 3), Some(2));
-        assert_eq!(AddressMode::Mirror.index(f64::NEG_INFINITY, 3).is_some(), true);
+        assert!(AddressMode::Mirror.index(f64::NEG_INFINITY, 3).is_some());
     }
 
     #[test]

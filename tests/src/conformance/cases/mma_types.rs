@@ -89,7 +89,7 @@ fn words(
     let name = format!("mma.sync.aligned.{name}");
     let mut code = String::from("{\n");
     let mut line = |line: &str| _ = writeln!(code, "{line}");
-    line(&format!(".reg .b32 %x<8>, %y<8>, %z<8>;"));
+    line(".reg .b32 %x<8>, %y<8>, %z<8>;");
     if let Some(kept) = kept {
         line(&format!("and.b32 %a, %a, {kept:#x};\nand.b32 %b, %b, {kept:#x};"));
     }
