@@ -27,7 +27,9 @@ impl<'a> Writer<'a> {
     pub fn text(&self, instruction: &Instruction) -> String {
         let line = self.lines.get((instruction.line as usize).wrapping_sub(1)).map_or("", |line| line.trim());
         let line = line.split("//").next().unwrap_or_default().trim();
-        let is_one = line.matches(';').count() == 1 && line.ends_with(';') && line.contains(&*instruction.mnemonic);
+        let is_return = matches!(&*instruction.mnemonic, "exit" | "bra") && line.ends_with("ret;");
+        let is_it = is_return || line.contains(&*instruction.mnemonic);
+        let is_one = line.matches(';').count() == 1 && line.ends_with(';') && is_it;
         let text = if is_one { line } else { &*instruction.mnemonic };
         super::output::shown(text, 120)
     }
@@ -167,6 +169,7 @@ pub fn shown(ty: Type, value: u128) -> String {
     match ty {
         Type::Pred => (value != 0).to_string(),
         Type::F16 | Type::Bf16 | Type::F32 | Type::F64 => value::format(ty, value as u64),
+        _ if ty.is_signed() && value >> 32 != 0 && value >> 63 == 0 => format!("{value:#x}"),
         _ if ty.is_signed() && ty.bits() <= 64 && value::TYPES.contains(&ty) => value::format(ty, value as u64),
         _ if ty.is_float() || ty.bits() > 64 || value >= 1 << 24 => format!("{value:#x}"),
         _ => value.to_string(),

@@ -147,7 +147,8 @@ impl<'a> Session<'a> {
         steps[from..].iter().copied().find(|step| self.trace.steps[*step].lanes >> self.lane & 1 != 0)
     }
 
-    fn previous(&self) -> Option<usize> {
+    /// Its last step.
+    pub fn previous(&self) -> Option<usize> {
         let steps = self.trace.steps_of(self.warp);
         let to = steps.partition_point(|step| *step < self.state.position());
         steps[..to].iter().rev().copied().find(|step| self.trace.steps[*step].lanes >> self.lane & 1 != 0)

@@ -1,6 +1,6 @@
 //! What commands print.
 
-use ptx_emu::trace::State;
+use ptx_emu::trace::{Event, State};
 use ptx_emu::{Space, Type};
 
 use super::command::{Layout, Topic};
@@ -33,7 +33,10 @@ pub fn thread(session: &Session<'_>) -> String {
 /// The selected thread, and the instruction before which it stands.
 pub fn here(session: &Session<'_>) -> String {
     let Some(step) = session.next().map(|next| &session.trace.steps[next]) else {
-        let why = if session.trace.truncated { "nothing more of it is recorded" } else { "it has exited" };
+        let exited = |event: &Event| matches!(event, Event::Exited { lanes } if lanes >> session.lane & 1 != 0);
+        let last = session.previous().map(|last| &session.trace.steps[last]);
+        let has_exited = last.is_some_and(|last| last.events.iter().any(exited));
+        let why = if has_exited { "it has exited" } else { "nothing more of it is recorded" };
         return format!("{}: {why}\n", thread(session));
     };
     let text = session.writer.text(&session.trace.instructions[step.instruction as usize]);
