@@ -56,7 +56,7 @@ impl<'a> Writer<'a> {
         }
         let mut text = text.trim_end().to_owned() + "\n";
         if active != 0 {
-            for event in step.events.iter().filter_map(|event| event_text(event)) {
+            for event in step.events.iter().filter_map(event_text) {
                 text += &format!("{:7}{event}\n", "");
             }
         }

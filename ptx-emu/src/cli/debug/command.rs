@@ -171,7 +171,7 @@ fn place(name: &str, words: &[&str]) -> Result<(String, Option<u32>), String> {
 
 fn registers(name: &str, modifier: Option<&str>, words: &[&str]) -> Result<(Option<char>, Vec<String>), String> {
     if words.is_empty() {
-        return Err(format!("'{name}' takes registers, such as {name} %r1"));
+        return Err(format!("'{name}' wants registers, such as {name} %r1"));
     }
     let format = match modifier.map(|modifier| modifier.chars().collect::<Vec<_>>()).as_deref() {
         None => None,
