@@ -1,7 +1,7 @@
 //! Traces: their states are those of the launch itself, in both directions, and they say what happened.
 
 use ptx_emu::trace::{AccessKind, CopyKind, Event, State, Step, Trace, WarpId};
-use ptx_emu::{Checks, FindingKind, GlobalMemory, Kernel, Launch, Module, Report, Space};
+use ptx_emu::{Checks, FindingKind, GlobalMemory, Kernel, Launch, Module, Report, Space, Type};
 
 use super::wgmma::tile;
 use super::{programs, tensor};
@@ -31,6 +31,8 @@ fn traced(name: &str, make: impl Fn() -> (Kernel, GlobalMemory, Launch)) -> (Tra
         let last = state.regions().iter().map(|region| &region.bytes);
         assert!(last.eq(&contents.collect::<Vec<_>>()), "{name}: the last state is not the memory after the launch");
     }
+    registers_agree_with_memory(name, &trace);
+    results_come_once(name, &trace);
     let end = state.clone();
     state.seek(&trace, 0);
     assert!(state.regions() == trace.global, "{name}: the first state is not the memory before the launch");
@@ -49,6 +51,54 @@ fn traced(name: &str, make: impl Fn() -> (Kernel, GlobalMemory, Launch)) -> (Tra
     state.seek(&trace, usize::MAX);
     assert!(state.regions() == end.regions(), "{name}: not the same the second time");
     (trace, report)
+}
+
+/// Compares what scalar loads and stores move: the register, by its name, and memory.
+fn registers_agree_with_memory(name: &str, trace: &Trace) {
+    let mut state = State::new(trace);
+    for step in &trace.steps {
+        let instruction = &trace.instructions[step.instruction as usize];
+        let is_scalar = |of: &str| {
+            let mnemonic = &instruction.mnemonic;
+            mnemonic.starts_with(of)
+                && !mnemonic.contains(".v")
+                && !mnemonic.contains("async")
+                && step.accesses.len() == 1
+        };
+        let is_predicate = |register: &&u32| trace.registers[**register as usize].ty == Type::Pred;
+        let (source, result) = match instruction.reads.iter().skip_while(is_predicate).collect::<Vec<_>>()[..] {
+            // An address and a value; with one register less, either may be a constant.
+            [_, value] if is_scalar("st.") => (Some(*value), None),
+            _ if is_scalar("ld.") => (None, step.registers.first()),
+            _ => (None, None),
+        };
+        for (at, place) in step.accesses.iter().flat_map(|access| access.places.iter().enumerate()) {
+            let (access, lane) = (&step.accesses[0], u32::from(place.lane));
+            let is_alone = access.places.iter().filter(|other| other.address == place.address).count() == 1;
+            let moved = match (source, result) {
+                (Some(source), _) if is_alone => Some((state.register(step.warp, source, lane), access.after_at(at))),
+                (_, Some(write)) => Some((write.after(lane), access.before_at(at))),
+                _ => None,
+            };
+            if let Some((value, bytes)) = moved {
+                let value = value.unwrap_or_else(|| panic!("{name}, line {}: no value", step.line));
+                assert_eq!(&value.to_le_bytes()[..bytes.len()], bytes, "{name}, line {}, lane {lane}", step.line);
+            }
+        }
+        state.forward(trace);
+    }
+}
+
+/// Lanes that wait get their result once, when they go on.
+fn results_come_once(name: &str, trace: &Trace) {
+    for (index, instruction) in trace.instructions.iter().enumerate().filter(|(_, of)| of.mnemonic.contains(".red.")) {
+        let steps =
+            || trace.steps.iter().filter(|step| step.instruction as usize == index && !instruction.writes.is_empty());
+        let resumes = |step: &&Step| step.events.iter().any(|event| matches!(event, Event::Resumed { .. }));
+        let arrived: u32 = steps().filter(|step| !resumes(step)).map(|step| step.active.count_ones()).sum();
+        let written: u32 = steps().flat_map(|step| &step.registers).map(|write| write.lanes.count_ones()).sum();
+        assert!(trace.truncated || arrived == written, "{name}, line {}: {arrived}, {written}", instruction.line);
+    }
 }
 
 #[test]
