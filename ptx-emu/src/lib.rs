@@ -53,6 +53,7 @@ pub mod model;
 mod ops;
 mod program;
 pub mod syntax;
+pub mod trace;
 mod types;
 
 pub use check::Checks;

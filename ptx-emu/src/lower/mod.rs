@@ -8,6 +8,7 @@ mod call_graph;
 mod calls;
 mod compute;
 mod control;
+mod described;
 mod flatten;
 mod flow;
 mod in_flight;
@@ -132,6 +133,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     for (instruction, touch) in instructions.iter_mut().zip(in_flight.touches) {
         instruction.touch = touch;
     }
+    let names = described::names(module, &body, &flow, &layout);
     let preset = layout.preset.into_inner();
     let frame = preset.specials.get(&(Special::Frame, rows(64))).copied();
     Ok(Program {
@@ -158,6 +160,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
         registers: slots.live,
         undefined: slots.undefined,
         watched: in_flight.names,
+        names,
         image,
     })
 }

@@ -4,6 +4,7 @@ mod call;
 mod copy;
 pub(crate) mod fragment;
 mod memory;
+mod names;
 mod special;
 mod sync;
 mod tensor;
@@ -12,6 +13,7 @@ mod texture;
 pub(crate) use call::{Call, Function, Passed, Saved, Target};
 pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Reduce, Tensor};
 pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
+pub(crate) use names::{Home, NamedRegister, NamedVariable, Names};
 pub(crate) use special::Special;
 pub(crate) use sync::{Barrier, BarrierKind, ClusterBarrier, Mbarrier, MbarrierKind, Phase, Reduced, Reduction};
 pub(crate) use tensor::{
@@ -69,6 +71,7 @@ pub(crate) struct Program {
     pub undefined: Vec<Box<str>>,
     /// Names of the registers that MMAs in flight may use.
     pub watched: Vec<Box<str>>,
+    pub names: Names,
     /// log2 of the bytes of the narrowest access to shared and to global memory, at most a word.
     pub shared_granule: u32,
     pub global_granule: u32,
@@ -90,6 +93,14 @@ impl Program {
     /// Whether it calls `malloc` or `free`.
     pub(crate) fn uses_heap(&self) -> bool {
         self.instructions.iter().any(|it| matches!(it.action, Action::Malloc { .. } | Action::Free(_)))
+    }
+
+    /// Shared memory of a block, in bytes, with so much of it dynamic.
+    pub(crate) fn shared_bytes_with(&self, dynamic: u32) -> u32 {
+        match dynamic {
+            0 => self.shared_bytes,
+            dynamic => self.dynamic_shared_offset + dynamic,
+        }
     }
 }
 

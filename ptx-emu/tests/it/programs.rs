@@ -90,8 +90,8 @@ pub(super) fn kernel(text: &str, entry: &str) -> Kernel {
     Module::parse(text).and_then(|module| module.kernel(entry)).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Runs a kernel; returns what was found, and the words of each argument's buffer.
-pub(super) fn run(kernel: &Kernel, header: &Header, threads: usize) -> (Report, Vec<Option<Vec<u32>>>) {
+/// What a program's kernel is launched with: memory and launch, and each argument's buffer.
+fn prepare(header: &Header, threads: usize) -> (GlobalMemory, Launch, Vec<Option<Pointer>>) {
     let mut memory = GlobalMemory::default();
     let mut launch = Launch { threads, ..header.launch.clone() };
     let mut buffers: Vec<Option<Pointer>> = vec![];
@@ -114,6 +114,24 @@ pub(super) fn run(kernel: &Kernel, header: &Header, threads: usize) -> (Report, 
         }
         buffers.push(buffer);
     }
+    (memory, launch, buffers)
+}
+
+/// The programs of a folder that run on one host thread, by name, each as something that makes it anew.
+pub fn all(folder: &str) -> impl Iterator<Item = (String, impl Fn() -> (Kernel, GlobalMemory, Launch))> {
+    let programs = programs(folder).into_iter().map(|(path, text)| (path, Header::read(&text), text));
+    programs.map(|(path, header, text)| {
+        let make = move || {
+            let (memory, launch, _) = prepare(&header, 1);
+            (kernel(&text, &header.entry), memory, launch)
+        };
+        (path.display().to_string(), make)
+    })
+}
+
+/// Runs a kernel; returns what was found, and the words of each argument's buffer.
+pub(super) fn run(kernel: &Kernel, header: &Header, threads: usize) -> (Report, Vec<Option<Vec<u32>>>) {
+    let (mut memory, launch, buffers) = prepare(header, threads);
     let report = kernel.launch(&mut memory, &launch).unwrap_or_else(|error| panic!("{error}"));
     let words = |pointer: Pointer| {
         let bytes = memory.read(pointer)?;

@@ -57,8 +57,8 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "ptx-emu",
         &[
-            "types", "finding", "lanes", "ops", "syntax", "memory", "program", "check", "launch", "counters", "lower",
-            "exec", "kernel", "model", "cli",
+            "types", "finding", "lanes", "ops", "syntax", "memory", "program", "check", "launch", "counters", "trace",
+            "lower", "exec", "kernel", "model", "cli",
         ],
     ),
     (
