@@ -7,6 +7,7 @@ same for the same files.
 import base64
 import hashlib
 import os
+import re
 import sysconfig
 import tomllib
 import zipfile
@@ -24,13 +25,12 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         raise RuntimeError("SGEMM_LIBRARY names no libsgemm.so: use `cargo xtask wheel`")
     project = tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]
     stem = f"{project['name']}-{project['version']}"
-    # Of this machine's C library and no older one, so that it is no manylinux wheel.
-    tag = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
     info = f"{stem}.dist-info"
     files = {f"sgemm/{path.name}": path.read_bytes() for path in sorted((FOLDER / "sgemm").glob("*.py"))}
     files["sgemm/libsgemm.so"] = Path(library).read_bytes()
     beside = [Path(library).with_name(name) for name in PRELOADED]
     files |= {f"sgemm/{path.name}": path.read_bytes() for path in beside if path.is_file()}
+    tag = "py3-none-" + platform(data for path, data in files.items() if path.endswith(".so"))
     files |= {f"{info}/licenses/{name}": (FOLDER.parent / name).read_bytes() for name in LICENSES}
     files[f"{info}/METADATA"] = metadata(project).encode()
     files[f"{info}/WHEEL"] = (
@@ -45,6 +45,16 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
             entry.external_attr = (0o755 if path.endswith(".so") else 0o644) << 16
             wheel.writestr(entry, data, zipfile.ZIP_DEFLATED)
     return name
+
+
+def platform(libraries):
+    """The platform of a wheel with these libraries, which need the C library and the compiler's alone: the oldest glibc that has all that
+    they call, by the versions of symbols that they name."""
+    machine = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    names = {name for data in libraries for name in re.findall(rb"\0GLIBC_([0-9.]+|ABI_DT_RELR)(?=\0)", data)}
+    # That one is no number: it came with 2.36.
+    minors = [36 if name == b"ABI_DT_RELR" else int(name.split(b".")[1]) for name in names]
+    return machine.replace("linux", f"manylinux_2_{max(minors)}", 1) if minors and machine.startswith("linux_") else machine
 
 
 def build_sdist(sdist_directory, config_settings=None):

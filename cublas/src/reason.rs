@@ -63,3 +63,38 @@ impl Reason {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Reason; 17] = [
+        Reason::Invalid,
+        Reason::Elements,
+        Reason::OtherArithmetic,
+        Reason::Pedantic,
+        Reason::DeviceScalars,
+        Reason::Algorithm,
+        Reason::SmCountTarget,
+        Reason::Epilogue,
+        Reason::Layout,
+        Reason::PointerArrays,
+        Reason::BatchInvariance,
+        Reason::ManySmall,
+        Reason::Capturing,
+        Reason::NoWorkspace,
+        Reason::Context,
+        Reason::Device,
+        Reason::Unsupported,
+    ];
+
+    #[test]
+    fn the_chapter_has_every_reason() {
+        let chapter = include_str!("../../docs/src/without-changing-your-program.md");
+        assert_eq!(ALL.map(|reason| reason as usize), std::array::from_fn(|number| number));
+        assert_eq!(Reason::Unsupported as usize + 1, ALL.len());
+        for reason in ALL {
+            assert!(chapter.contains(&format!("\n| {} |", reason.text())), "{reason:?}");
+        }
+    }
+}

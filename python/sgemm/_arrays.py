@@ -2,7 +2,7 @@
 
 import ctypes
 import sys
-from ctypes import POINTER, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
+from ctypes import POINTER, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -13,6 +13,7 @@ _TYPESTRS = {"<f4": library.F32, "<f2": library.F16}
 
 # Of DLPack's enums.
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
+_DL_READ_ONLY = 1
 _DL_TYPES = {(2, 32): library.F32, (2, 16): library.F16, (4, 16): library.BF16}
 
 
@@ -35,14 +36,23 @@ class Array:
         return _ITEM_BYTES[self.element]
 
 
-def describe(name, array):
-    """The elements of an array. Raises TypeError where it is none that the library takes."""
+def describe(name, array, stream=None):
+    """The elements of an array, for work in a stream: an address, or None for the default one. What its package has queued for it is done,
+    or ahead in that stream. Raises TypeError where it is none that the library takes."""
+    # By DLPack, the package orders its own stream before this one; by the other interface, the host waits.
+    device = array.__dlpack_device__() if hasattr(array, "__dlpack_device__") and hasattr(array, "__dlpack__") else (None, None)
+    if device[0] in (_DL_CUDA, _DL_CUDA_MANAGED):
+        # The default stream has the number 1 there.
+        return _dlpack(name, array, {"stream": stream or 1})
     if hasattr(array, "__cuda_array_interface__"):
-        return _interface(name, array, array.__cuda_array_interface__, True)
+        interface = array.__cuda_array_interface__
+        if interface.get("stream") not in (None, stream or 1):
+            library.wait_for_stream(interface["stream"])
+        return _interface(name, array, interface, True)
     if hasattr(array, "__array_interface__"):
         return _interface(name, array, array.__array_interface__, False)
     if hasattr(array, "__dlpack__"):
-        return _dlpack(name, array)
+        return _dlpack(name, array, {})
     raise TypeError(
         f"{name} is a {type(array).__name__}: it has none of __array_interface__, __cuda_array_interface__ and __dlpack__"
     )
@@ -71,7 +81,7 @@ def _interface(name, array, interface, is_on_gpu):
 
 
 class _DLTensor(ctypes.Structure):
-    """DLManagedTensor, as far as it is read here."""
+    """DLTensor, with which DLManagedTensor begins."""
 
     _fields_ = [
         ("data", c_void_p),
@@ -87,14 +97,40 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
+class _DLVersioned(ctypes.Structure):
+    """DLManagedTensorVersioned, of DLPack 1.0 and later."""
+
+    _fields_ = [
+        ("major", c_uint32),
+        ("minor", c_uint32),
+        ("manager", c_void_p),
+        ("deleter", c_void_p),
+        ("flags", c_uint64),
+        ("tensor", _DLTensor),
+    ]
+
+
 _GET_POINTER = ctypes.pythonapi.PyCapsule_GetPointer
 _GET_POINTER.argtypes, _GET_POINTER.restype = [ctypes.py_object, ctypes.c_char_p], c_void_p
+_IS_VALID = ctypes.pythonapi.PyCapsule_IsValid
+_IS_VALID.argtypes, _IS_VALID.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
 
 
-def _dlpack(name, array):
+def _dlpack(name, array, options):
+    try:
+        # Before 1.0, DLPack did not tell what is read-only.
+        capsule = array.__dlpack__(max_version=(1, 0), **options)
+    except TypeError:
+        capsule = array.__dlpack__(**options)
     # The capsule stays as it is, so that it frees the tensor when nothing refers to it any more.
-    capsule = array.__dlpack__()
-    tensor = _DLTensor.from_address(_GET_POINTER(capsule, b"dltensor"))
+    is_read_only = False
+    if _IS_VALID(capsule, b"dltensor_versioned"):
+        versioned = _DLVersioned.from_address(_GET_POINTER(capsule, b"dltensor_versioned"))
+        if versioned.major != 1:
+            raise TypeError(f"{name} is of version {versioned.major} of DLPack: 1 is taken")
+        tensor, is_read_only = versioned.tensor, bool(versioned.flags & _DL_READ_ONLY)
+    else:
+        tensor = _DLTensor.from_address(_GET_POINTER(capsule, b"dltensor"))
     element = _DL_TYPES.get((tensor.code, tensor.bits))
     if element is None or tensor.lanes != 1:
         text = f"DLPack's {tensor.code} of {tensor.bits} bits, {tensor.lanes} lanes"
@@ -106,7 +142,7 @@ def _dlpack(name, array):
     address = (tensor.data or 0) + tensor.byte_offset
     is_on_gpu = tensor.device_type in (_DL_CUDA, _DL_CUDA_MANAGED)
     ordinal = tensor.device_id if is_on_gpu else None
-    return Array(address, shape, strides, element, is_on_gpu, ordinal, False, capsule)
+    return Array(address, shape, strides, element, is_on_gpu, ordinal, is_read_only, capsule)
 
 
 def _compact(shape):

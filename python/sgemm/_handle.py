@@ -1,7 +1,9 @@
 """Products."""
 
 import ctypes
+import sys
 import threading
+from collections import OrderedDict
 from ctypes import byref, c_char_p, c_int32, c_uint64, c_void_p
 
 from . import _library as library
@@ -18,6 +20,9 @@ PRECISIONS = {
     "bf16": library.ACCURACY_BF16,
 }
 _DTYPES = {library.F32: "float32", library.F16: "float16"}
+
+# How many plans a handle keeps for problems that it was given before.
+_MOST_PLANS = 256
 
 # What loads by TMA wants of addresses, in bytes: no kernel asks for more.
 _WIDEST = 16
@@ -36,6 +41,8 @@ class Handle:
         else:
             raise TypeError(f"device = {device!r}: give an ordinal, or the name of an emulated GPU")
         self._ordinal = None if isinstance(device, str) else device
+        # By the fields of problems, the last one that was used last.
+        self._plans, self._lock = OrderedDict(), threading.Lock()
 
     @property
     def device(self):
@@ -53,9 +60,27 @@ class Handle:
 
     def close(self):
         """Destroys the handle: what is called on it after that raises Error."""
+        with self._lock:
+            self._plans.clear()
         if self._handle:
             handle, self._handle = self._handle, c_void_p()
             library.call("sgemm_destroy", handle)
+
+    def _plan(self, problem):
+        """The plan for a problem, which is made where it is not kept."""
+        key = library.values(problem)
+        with self._lock:
+            if key in self._plans:
+                self._plans.move_to_end(key)
+                return self._plans[key]
+        plan = _Plan(self._handle, problem)
+        with self._lock:
+            # Not of a handle that was closed meanwhile.
+            if self._handle:
+                self._plans[key] = plan
+                if len(self._plans) > _MOST_PLANS:
+                    self._plans.popitem(last=False)
+        return plan
 
     def __enter__(self):
         return self
@@ -74,14 +99,14 @@ class Handle:
             raise ValueError(f"precision = {precision!r}: give one of {', '.join(name for name in PRECISIONS if name)}")
         if beta != 0.0 and out is None:
             raise ValueError("beta takes part of `out`: give it")
-        of_a, of_b = describe("a", a), describe("b", b)
+        of_a, of_b = describe("a", a, stream), describe("b", b, stream)
         _check_devices(self, {"a": of_a, "b": of_b})
         if of_a.element != of_b.element:
             raise TypeError("a and b have elements of different types")
         shape = _shape(of_a.shape, of_b.shape)
         if out is None:
             out = _empty(a, of_a, shape)
-        of_out = describe("out", out)
+        of_out = describe("out", out, stream)
         _check_devices(self, {"a": of_a, "out": of_out})
         if of_out.shape != shape:
             raise ValueError(f"out has the shape {of_out.shape}: the product has {shape}")
@@ -89,16 +114,28 @@ class Handle:
             raise ValueError("out is read-only")
         problem = _problem(of_a, of_b, of_out, PRECISIONS[precision])
         arguments = library.Arguments(alpha=alpha, beta=beta, a=of_a.address, b=of_b.address, c=of_out.address)
-        plan = c_void_p()
-        library.call("sgemm_plan_create", self._handle, byref(problem), library.UNLIMITED, byref(plan))
-        try:
-            if of_a.is_on_gpu:
-                _run_on_gpu(plan, a, of_a, arguments, stream)
-            else:
-                library.call("sgemm_run_host", plan, byref(arguments))
-        finally:
-            library.call("sgemm_plan_destroy", plan)
+        plan = self._plan(problem)
+        if of_a.is_on_gpu:
+            _run_on_gpu(plan, a, of_a, arguments, stream)
+        else:
+            library.call("sgemm_run_host", plan.plan, byref(arguments))
         return out
+
+
+class _Plan:
+    """A plan of the library, destroyed when nothing refers to it any more."""
+
+    def __init__(self, handle, problem):
+        self.plan = c_void_p()
+        library.call("sgemm_plan_create", handle, byref(problem), library.UNLIMITED, byref(self.plan))
+        needed = c_uint64()
+        library.call("sgemm_plan_workspace_bytes", self.plan, byref(needed))
+        self.workspace_bytes = needed.value
+
+    def __del__(self):
+        # As of a handle.
+        if self.plan and library.call is not None:
+            library.call("sgemm_plan_destroy", self.plan)
 
 
 _LOCK = threading.Lock()
@@ -123,11 +160,13 @@ def matmul(a, b, precision=None, out=None, *, alpha=1.0, beta=0.0, stream=None, 
     """alpha * A @ B + beta * out, of matrices or stacks of them: A is (m, k) or (batch, m, k), B (k, n) or (batch, k, n).
 
     ``precision`` is an accuracy class: "fp32-strict" is the default of float32; "fp32" and "tf32" use the tensor cores. Float16 and
-    bfloat16 have a class each. Elements of ``out`` are those of A and B, or float32. Without it, the result is a new array: of NumPy, or a
-    Matrix where that is not installed; of the package of A where that is on a GPU.
+    bfloat16 have a class each. Elements of ``out`` are those of A and B, or float32. Without it, the result is a new array: of the
+    package of A where that is on a GPU, or PyTorch; otherwise of NumPy, or a Matrix where that is not installed.
 
     Arrays on a GPU are multiplied there, in ``stream``, an address of a CUDA stream, or else in the default stream. The call does not wait
-    for the result: whoever uses it, or frees A, B or the result, does so in the same stream.
+    for the result: whoever uses it, or frees A, B or the result, does so in the same stream. What their packages have queued for A, B and
+    ``out`` comes first, also in other streams. A CUDA graph that
+    captured a product is valid as long as the handle keeps its plan, among the last 256.
 
     Raises TypeError and ValueError for arrays that do not fit, and Error with the library's message for what else fails.
     """
@@ -192,8 +231,8 @@ def _alignment(array):
 
 def _empty(like, of, shape):
     """A new array for the result, where `like` is."""
-    if of.is_on_gpu:
-        return _empty_on_gpu(like, shape)
+    if of.is_on_gpu or hasattr(like, "new_empty"):
+        return _empty_of(like, shape)
     if of.element not in _DTYPES:
         raise TypeError("NumPy has no bfloat16: give `out`")
     try:
@@ -203,19 +242,31 @@ def _empty(like, of, shape):
     return numpy.empty(shape, _DTYPES[of.element])
 
 
-def _empty_on_gpu(like, shape):
+def _empty_of(like, shape):
+    """A new array of the package of `like`, on its device: by PyTorch's method, CuPy's function, or the array API."""
     if hasattr(like, "new_empty"):
         return like.new_empty(shape)
+    device, package = getattr(like, "device", None), sys.modules.get(type(like).__module__.partition(".")[0])
+    # CuPy's arrays are made on the current device, which theirs is within this.
+    if hasattr(device, "__enter__") and hasattr(package, "empty"):
+        with device:
+            return package.empty(shape, dtype=like.dtype)
     if hasattr(like, "__array_namespace__"):
-        return like.__array_namespace__().empty(shape, dtype=like.dtype, device=like.device)
+        return like.__array_namespace__().empty(shape, dtype=like.dtype, device=device)
     raise TypeError(f"a new {type(like).__name__} cannot be made: give `out`")
 
 
 def _run_on_gpu(plan, like, of, arguments, stream):
-    needed = c_uint64()
-    library.call("sgemm_plan_workspace_bytes", plan, byref(needed))
-    workspace = None
-    if needed.value:
-        workspace = _empty_on_gpu(like, (-(-needed.value // of.item_bytes),))
-        arguments.workspace, arguments.workspace_bytes = describe("workspace", workspace).address, needed.value
-    library.call("sgemm_run_with", plan, ctypes.c_void_p(stream), byref(arguments))
+    if plan.workspace_bytes:
+        workspace = _empty_of(like, (-(-plan.workspace_bytes // of.item_bytes),))
+        # PyTorch gives the memory to others again when its own stream comes past this, unless it knows of the other one.
+        if stream and hasattr(workspace, "record_stream"):
+            _record(workspace, stream)
+        arguments.workspace = describe("workspace", workspace, stream).address
+        arguments.workspace_bytes = plan.workspace_bytes
+    library.call("sgemm_run_with", plan.plan, ctypes.c_void_p(stream), byref(arguments))
+
+
+def _record(tensor, stream):
+    cuda = sys.modules["torch"].cuda
+    tensor.record_stream(cuda.ExternalStream(stream, device=tensor.device))

@@ -13,6 +13,7 @@ INVALID_PROBLEM = 4
 INVALID_OPERAND = 5
 NO_DRIVER = 10
 NO_DEVICE = 11
+DRIVER_ERROR = 13
 BACKEND_CUDA = 0
 BACKEND_EMULATOR = 1
 F32, F16, BF16 = 0, 1, 2
@@ -78,6 +79,12 @@ class Arguments(ctypes.Structure):
     ]
 
 
+def values(structure):
+    """What the fields of a structure hold, without what lies between them."""
+    fields = (getattr(structure, name) for name, _ in structure._fields_)
+    return tuple(values(field) if isinstance(field, ctypes.Structure) else field for field in fields)
+
+
 FUNCTIONS = {
     "sgemm_create_cuda": [POINTER(c_void_p), c_int32],
     "sgemm_create_emulator": [POINTER(c_void_p), c_char_p],
@@ -122,3 +129,11 @@ def call(name, *arguments):
         message = _LIBRARY.sgemm_last_error().decode()
         kind = InvalidError if status in (INVALID_VALUE, INVALID_PROBLEM, INVALID_OPERAND) else Error
         raise kind(message, status)
+
+
+def wait_for_stream(stream):
+    """Waits for a CUDA stream: an address, 1 for the default one, or 2 for that of the thread."""
+    # The driver is there: the stream is one of its own.
+    status = ctypes.CDLL("libcuda.so.1").cuStreamSynchronize(c_void_p(stream))
+    if status != 0:
+        raise Error(f"the CUDA driver cannot wait for the stream of an array: error {status}", DRIVER_ERROR)

@@ -43,4 +43,7 @@ def run(parser, args):
     libraries = [find(name) for name in names]
     if None in libraries:
         parser.exit(1, f"{names[libraries.index(None)]} is not in the package: `cargo xtask wheel` puts it there\n")
+    for library in libraries:
+        if any(separator in library for separator in " :"):
+            parser.exit(1, f"{library}: the loader takes no path with a space or a colon; install the package elsewhere\n")
     os.execve(sys.executable, [sys.executable, *args.program], environment(libraries, args.precision, args.log))

@@ -8,6 +8,7 @@ import ctypes
 import io
 import math
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -17,9 +18,11 @@ import threading
 import unittest
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import sgemm
-from sgemm import _arrays
+from sgemm import _arrays, _handle
 from sgemm import _library as library
 
 try:
@@ -121,6 +124,31 @@ class Plain(unittest.TestCase):
             matmul(OnGpu(), OnGpu())
 
 
+def capsule(structure, name):
+    """A capsule that frees nothing. Its name must be kept by whoever made it."""
+    new = ctypes.pythonapi.PyCapsule_New
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    new.restype = ctypes.py_object
+    return new(ctypes.addressof(structure), name, None)
+
+
+class Versioned:
+    """The same by DLPack 1.0, which tells what is read-only, on a device, and with the arguments that it was asked with."""
+
+    NAME = b"dltensor_versioned"
+
+    def __init__(self, tensor, flags=0, major=1):
+        self.of, self.asked = tensor, []
+        self.managed = _arrays._DLVersioned(major=major, flags=flags, tensor=tensor.tensor)
+
+    def __dlpack_device__(self):
+        return (self.managed.tensor.device_type, self.managed.tensor.device_id)
+
+    def __dlpack__(self, **options):
+        self.asked.append(options)
+        return capsule(self.managed, self.NAME)
+
+
 class Tensor:
     """A matrix with DLPack alone, whose elements begin somewhere in its memory."""
 
@@ -134,10 +162,7 @@ class Tensor:
         self.tensor.byte_offset = offset
 
     def __dlpack__(self):
-        new = ctypes.pythonapi.PyCapsule_New
-        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        new.restype = ctypes.py_object
-        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+        return capsule(self.tensor, b"dltensor")
 
 
 class DLPack(unittest.TestCase):
@@ -160,7 +185,75 @@ class DLPack(unittest.TestCase):
             matmul(on_gpu, one)
 
 
+    def test_versions(self):
+        ones = Versioned(Tensor([1.0] * 4, (2, 2)))
+        self.assertEqual(matmul(ones, ones, out=sgemm.Matrix((2, 2))).values(), [2.0] * 4)
+        self.assertEqual(ones.asked, [{"max_version": (1, 0)}] * 2)
+        with self.assertRaisesRegex(ValueError, "out is read-only"):
+            matmul(ones, ones, out=Versioned(Tensor([0.0] * 4, (2, 2)), flags=1))
+        with self.assertRaisesRegex(TypeError, "a is of version 2 of DLPack"):
+            matmul(Versioned(Tensor([0.0] * 4, (2, 2)), major=2), ones)
+
+    def test_streams(self):
+        """Packages order their work before the stream of the product, or the host waits for it."""
+        for stream, said in ((None, 1), (0x7000, 0x7000)):
+            on_gpu = Versioned(Tensor([0.0] * 4, (2, 2), device=(2, 0)))
+            self.assertTrue(_arrays.describe("a", on_gpu, stream).is_on_gpu)
+            self.assertEqual(on_gpu.asked, [{"max_version": (1, 0), "stream": said}])
+        interface = {"version": 3, "shape": (2, 2), "typestr": "<f4", "data": (4096, False)}
+        for of, stream, waited in (
+            (None, None, []),
+            (1, None, []),
+            (0x7000, 0x7000, []),
+            (0x7000, None, [0x7000]),
+            (2, 0x7000, [2]),
+        ):
+            array = SimpleNamespace(__cuda_array_interface__=dict(interface, stream=of))
+            with mock.patch.object(library, "wait_for_stream") as wait:
+                _arrays.describe("a", array, stream)
+            self.assertEqual([call.args[0] for call in wait.call_args_list], waited)
+
+    def test_new_arrays(self):
+        """By a package whose arrays are made on its current device, as CuPy's are."""
+        entered = []
+
+        class Device:
+            def __enter__(self):
+                entered.append(self)
+
+            def __exit__(self, *_):
+                pass
+
+        class Like:
+            device, dtype = Device(), "float32"
+
+        Like.__module__ = "package_of_arrays.core"
+        package = SimpleNamespace(empty=lambda shape, dtype: (shape, dtype, len(entered)))
+        with mock.patch.dict(sys.modules, package_of_arrays=package):
+            self.assertEqual(_handle._empty_of(Like(), (2, 3)), ((2, 3), "float32", 1))
+        with self.assertRaisesRegex(TypeError, "a new Like cannot be made: give `out`"):
+            _handle._empty_of(Like(), (2, 3))
+
+
 class Handles(unittest.TestCase):
+    def test_plans_are_kept(self):
+        called, call = [], library.call
+
+        def counted(name, *arguments):
+            called.append(name)
+            call(name, *arguments)
+
+        ones = [sgemm.Matrix((size, size), values=[1.0] * size**2) for size in (1, 2, 3)]
+        with mock.patch.object(library, "call", counted), mock.patch.object(_handle, "_MOST_PLANS", 2):
+            with sgemm.Handle("h200") as handle:
+                # The third takes the place of the second, which is made again.
+                for index in (0, 1, 0, 2, 0, 1):
+                    out = sgemm.Matrix((index + 1, index + 1))
+                    sgemm.matmul(ones[index], ones[index], out=out, handle=handle)
+                    self.assertEqual(out.values(), [index + 1.0] * (index + 1) ** 2)
+                self.assertEqual(called.count("sgemm_plan_create"), 4)
+        self.assertEqual(called.count("sgemm_plan_destroy"), 4)
+
     def test_names(self):
         self.assertEqual((HANDLE.device, HANDLE.backend), ("NVIDIA H200", "emulator"))
         with self.assertRaisesRegex(sgemm.InvalidError, "no device 'h900': give one of h200"):
@@ -360,6 +453,13 @@ class Run(unittest.TestCase):
             found = subprocess.run(command, env=environment, capture_output=True, text=True)
             self.assertEqual(found.returncode, 1)
             self.assertIn("libsgemm_cublas.so is not in the package", found.stderr)
+            # The loader would take the parts of such a path for libraries.
+            spaced = Path(folder) / "a folder" / "sgemm"
+            shutil.copytree(package, spaced)
+            shutil.copy(os.environ["SGEMM_LIBRARY"], spaced / "libsgemm_cublas.so")
+            found = subprocess.run(command, env=environment, cwd=spaced.parent, capture_output=True, text=True)
+            self.assertEqual(found.returncode, 1)
+            self.assertIn("no path with a space or a colon", found.stderr)
             # Any library that can be preloaded will do.
             library = shutil.copy(os.environ["SGEMM_LIBRARY"], package / "libsgemm_cublas.so")
             found = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
@@ -374,6 +474,10 @@ class Wheel(unittest.TestCase):
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / backend.build_wheel(folder)
+            # The libraries call what this machine's C library has.
+            minor = int(re.search(r"-py3-none-manylinux_2_(\d+)_\w+\.whl$", path.name).group(1))
+            self.assertLessEqual(minor, int(platform.libc_ver()[1].split(".")[1]))
+            self.assertEqual(backend.platform([b"\0GLIBC_2.2.5\0GLIBC_2.17\0"]), f"manylinux_2_17_{platform.machine()}")
             installed = Path(folder) / "installed"
             with zipfile.ZipFile(path) as wheel:
                 wheel.extractall(installed)
