@@ -188,7 +188,7 @@ impl Kernel {
     /// Local memory of a thread, in bytes, its stack aside.
     #[must_use]
     pub fn local_bytes(&self) -> u32 {
-        self.program.stack
+        self.program.local_without_stack()
     }
 
     /// The most 32-bit registers of a thread that are live at once.

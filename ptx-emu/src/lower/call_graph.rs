@@ -74,7 +74,7 @@ impl<'a> CallGraph<'a> {
                 let Some(function) = functions.get(name) else { continue };
                 let node = reach(function, &mut graph, &mut waiting);
                 if let Some(from) = from {
-                    graph.update_edge(from, node, ());
+                    graph.add_edge(from, node, ());
                 }
             }
         }

@@ -80,7 +80,7 @@ impl<'a> Flattener<'a> {
             self.call_at_run_time(call, &results, Operand::Label(entry), passed, returns);
             return Ok(());
         }
-        if self.depth > MAX_DEPTH {
+        if self.depth >= MAX_DEPTH {
             return Err(Unsupported::new(format!("calls nest deeper than {MAX_DEPTH}")).into());
         }
         self.inline(call, function, body, returns, params)

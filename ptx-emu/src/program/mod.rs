@@ -80,6 +80,11 @@ pub(crate) struct Program {
 }
 
 impl Program {
+    /// Local memory of a thread that is no stack, in bytes.
+    pub(crate) fn local_without_stack(&self) -> u32 {
+        self.stack
+    }
+
     /// Whether a thread has a stack.
     pub(crate) fn has_stack(&self) -> bool {
         self.stack < self.local_bytes
