@@ -217,7 +217,7 @@ fn textures_of_one_and_three_dimensions_are_looked_up() {
         memory.free(indices).unwrap().into_iter().map(|word| word as i32).collect::<Vec<_>>(),
         [0, 5, -1, 7, 8, 9, 10, 0]
     );
-    // Between the last texel and the first, as the texture repeats; then between neighbours.
+    // Between the last texel and the first, as the texture repeats; then between adjacent ones.
     let lines = [25.0, 15.0, 25.0, 35.0].repeat(2);
     let volume = [0.0f32, 0.2, 0.4, 0.6, 0.8, 1.0, 0.0, 0.2];
     let expected: Vec<f32> = lines.iter().zip(volume).map(|(line, volume): (&f32, f32)| line + volume).collect();
