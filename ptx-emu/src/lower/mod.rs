@@ -133,7 +133,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     for (instruction, touch) in instructions.iter_mut().zip(in_flight.touches) {
         instruction.touch = touch;
     }
-    let names = described::names(module, &body, &flow, &layout);
+    let names = described::names(module, body, &flow, &layout);
     let preset = layout.preset.into_inner();
     let frame = preset.specials.get(&(Special::Frame, rows(64))).copied();
     Ok(Program {
