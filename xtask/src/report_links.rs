@@ -38,13 +38,15 @@ fn upwards(folder: &Path, root: &Path) -> String {
     }
 }
 
-/// The line of a kernel in its file at a commit; where that is not known, as the file is now.
+/// The line in which a kernel's name is given to the macro that makes it, in its file at a commit; where that is not known, as the file is
+/// now.
 fn line(commit: &str, file: &str, kernel: &str) -> usize {
     let shown = Command::new("git").arg("-C").arg(root()).arg("show").arg(format!("{commit}:{file}")).output();
     let at_commit = shown.ok().filter(|output| output.status.success()).map(|output| output.stdout);
     let text = at_commit.or_else(|| std::fs::read(root().join(file)).ok()).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let is_it = |line: &str| line.contains(&format!("fn {kernel}"));
+    let is_name = |character: char| character.is_alphanumeric() || character == '_' || character == '"';
+    let is_it = |line: &str| line.split(|character| !is_name(character)).any(|word| word == kernel);
     text.lines().position(is_it).map_or(1, |line| line + 1)
 }
 
