@@ -85,6 +85,23 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// All of them.
+    pub const ALL: [Self; 13] = [
+        Self::OutOfBounds,
+        Self::Misaligned,
+        Self::TensorMap,
+        Self::Uninitialized,
+        Self::Race,
+        Self::Barrier,
+        Self::Deadlock,
+        Self::Runaway,
+        Self::Trap,
+        Self::Assertion,
+        Self::Branch,
+        Self::Shuffle,
+        Self::Registers,
+    ];
+
     /// What stands before the description.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -1,5 +1,9 @@
 //! Modules, kernels, and launching them.
 
+mod module;
+
+pub use module::Module;
+
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,10 +12,10 @@ use crate::counters::Counters;
 use crate::exec::{Grid, run};
 use crate::finding::{Finding, Rank};
 use crate::launch::{BlockIndex, Blocks, Constants, Grouping, Launch, Plan, cluster, limits};
-use crate::lower::{LowerError, lower};
-use crate::memory::{GlobalMemory, Image};
+use crate::lower::LowerError;
+use crate::memory::GlobalMemory;
 use crate::program::{ParamInfo, Program};
-use crate::syntax::{self, Frame, FunctionKind, LaunchBounds, SourceMap, SyntaxError};
+use crate::syntax::{Frame, LaunchBounds, SourceMap, SyntaxError};
 
 /// An error before or during a launch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,47 +45,6 @@ pub enum Error {
     /// The launch does not fit the kernel.
     #[error("{0}")]
     Launch(String),
-}
-
-/// A PTX module that can be run.
-#[derive(Debug)]
-pub struct Module {
-    syntax: syntax::Module,
-    image: Arc<Image>,
-    source: Arc<SourceMap>,
-}
-
-impl Module {
-    /// Reads PTX.
-    ///
-    /// # Errors
-    /// [`Error::Syntax`] and [`Error::Variable`].
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        let mut syntax = syntax::parse(text)?;
-        let image = Image::new(&syntax).map_err(|(line, reason)| Error::Variable { line, reason })?;
-        let source = Arc::new(std::mem::take(&mut syntax.source));
-        Ok(Self { syntax, image: Arc::new(image), source })
-    }
-
-    /// The names of its kernels.
-    pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        let entries = self.syntax.functions.iter().filter(|function| function.kind == FunctionKind::Entry);
-        entries.map(|function| function.name.as_str())
-    }
-
-    /// A kernel, lowered: all of its instructions are supported.
-    ///
-    /// # Errors
-    /// [`Error::NoKernel`], and [`Error::Lower`] for the first instruction that is not known.
-    pub fn kernel(&self, name: &str) -> Result<Kernel, Error> {
-        let is_it = |function: &&syntax::Function| function.kind == FunctionKind::Entry && function.name == name;
-        let Some(function) = self.syntax.functions.iter().find(is_it) else {
-            let kernels = self.kernels().map(str::to_owned).collect();
-            return Err(Error::NoKernel { name: name.to_owned(), kernels });
-        };
-        let program = lower(&self.syntax, function, Arc::clone(&self.image))?;
-        Ok(Kernel { program, source: Arc::clone(&self.source) })
-    }
 }
 
 /// A kernel of a [`Module`].
@@ -218,8 +181,8 @@ impl Kernel {
     /// [`Error::Launch`] where the launch does not fit the kernel. What the kernel itself does wrong is in the report.
     pub fn launch(&self, memory: &mut GlobalMemory, launch: &Launch) -> Result<Report, Error> {
         let (params, cluster) = self.check(launch)?;
-        let constants = Constants::new(&self.program.image, launch).map_err(|text| self.refuse(&text))?;
-        memory.set_variables(&self.program.image.global);
+        memory.map(&self.program.image);
+        let constants = Constants::new(&self.program.image, memory, launch).map_err(|text| self.refuse(&text))?;
         let grid = Grid {
             program: &self.program,
             memory,

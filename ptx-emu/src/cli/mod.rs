@@ -2,6 +2,7 @@
 
 mod args;
 mod arguments;
+mod buffers;
 mod counters;
 mod error;
 #[cfg(target_os = "linux")]
@@ -10,12 +11,17 @@ mod fill;
 mod findings;
 mod input;
 mod kernels;
+mod launch_file;
+mod launched;
 mod lines;
 mod output;
 mod run;
 mod spec;
+mod suppress;
 mod table;
+mod toml_file;
 mod value;
+mod view;
 
 use std::process::ExitCode;
 
@@ -28,6 +34,7 @@ pub fn main() -> ExitCode {
     let result = match Args::try_parse() {
         Ok(args) => match &args.command {
             Command::Run(args) => run::run(args),
+            Command::Launch(args) => launch_file::run(args),
             Command::List(args) => kernels::list(&args.file),
             Command::Check(args) => kernels::check(&args.file),
             #[cfg(target_os = "linux")]

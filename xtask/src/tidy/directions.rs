@@ -14,6 +14,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("gpu-kernels", &["sgemm-cuda-std"]),
     ("ptx-emu", &[]),
     ("ptx-emu-driver", &["ptx-emu"]),
+    ("ptx-emu-python", &["ptx-emu"]),
     // The emulator only where a user asks for it: see `LIBRARY`.
     ("sgemm", &["gpu-kernels", "ptx-emu"]),
     ("sgemm-blas", &["sgemm"]),
