@@ -5,6 +5,7 @@
 
 use std::env;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::process::Command;
 use std::ptr;
 use std::sync::Arc;
@@ -181,17 +182,16 @@ fn graphs_are_built_node_by_node() {
     };
     let memset =
         sys::CUDA_MEMSET_NODE_PARAMS { dst: doubled, pitch: 0, value: 3, elementSize: 4, width: 64, height: 1 };
-    let copy = sys::CUDA_MEMCPY3D {
-        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-        srcDevice: doubled,
-        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-        dstDevice: other,
-        WidthInBytes: 256,
-        Height: 1,
-        Depth: 1,
-        // SAFETY: as above.
-        ..unsafe { std::mem::zeroed() }
+    let mut copy = MaybeUninit::<sys::CUDA_MEMCPY3D>::zeroed();
+    // SAFETY: zeros are what all other fields are to be, null pointers among them; the two enumerations are set.
+    let copy = unsafe {
+        let fields = copy.as_mut_ptr();
+        (&raw mut (*fields).srcMemoryType).write(sys::CUmemorytype::CU_MEMORYTYPE_DEVICE);
+        (&raw mut (*fields).dstMemoryType).write(sys::CUmemorytype::CU_MEMORYTYPE_DEVICE);
+        copy.assume_init()
     };
+    let copy =
+        sys::CUDA_MEMCPY3D { srcDevice: doubled, dstDevice: other, WidthInBytes: 256, Height: 1, Depth: 1, ..copy };
     let (mut graph, mut executable, none) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
     let [mut launched, mut filled, mut moved] = [ptr::null_mut(); 3];
     // SAFETY: places for handles, and parameters that are read at once; what they point to is there.

@@ -34,7 +34,8 @@ fn the_package_passes_its_tests() {
     }
     let mut tests = Command::new(python);
     tests.args(["-m", "unittest", "discover", "--verbose", "-s"]).arg(source.join("tests"));
-    tests.env("PYTHONPATH", folder.path()).env("PYTHONDONTWRITEBYTECODE", "1");
+    // Python looks for modules where it runs, and then there.
+    tests.current_dir(folder.path()).env("PYTHONPATH", folder.path()).env("PYTHONDONTWRITEBYTECODE", "1");
     let output = tests.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("test_arrays_hold_the_results"), "{said}");
