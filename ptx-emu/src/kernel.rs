@@ -181,7 +181,7 @@ impl Kernel {
     /// [`Error::Launch`] where the launch does not fit the kernel. What the kernel itself does wrong is in the report.
     pub fn launch(&self, memory: &mut GlobalMemory, launch: &Launch) -> Result<Report, Error> {
         let (params, cluster) = self.check(launch)?;
-        memory.map(&self.program.image);
+        memory.map_module(&self.program.image);
         let constants = Constants::new(&self.program.image, memory, launch).map_err(|text| self.refuse(&text))?;
         let grid = Grid {
             program: &self.program,

@@ -43,7 +43,7 @@ fn buffer(extra: In<*mut c_void>) -> Answer<Vec<u8>> {
 }
 
 /// A launch, with the arguments as they are now.
-pub fn prepare(
+pub(super) fn prepare(
     function: CUfunction,
     sizes: Launch,
     parameters: In<*mut c_void>,

@@ -56,7 +56,7 @@ fn of<T>(pointer: *const T) -> u64 {
 }
 
 /// A copy of rows, as its description says.
-pub fn described(it: &CUDA_MEMCPY2D) -> Answer<Copy> {
+pub(super) fn described(it: &CUDA_MEMCPY2D) -> Answer<Copy> {
     let side = |kind: CUmemorytype, host: u64, device: u64, x: usize, y: usize, pitch: usize| match kind {
         CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(unsupported("a CUDA array")),
         CUmemorytype::CU_MEMORYTYPE_HOST => Ok((host, x, y, pitch)),

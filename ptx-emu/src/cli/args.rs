@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use ptx_emu::Checks;
 use ptx_emu::device::{DEVICES, Device};
 
-use super::launch_file::LaunchArgs;
+use super::launch_file::LaunchFileArgs;
 use super::spec::Spec;
 
 /// A longer budget is a typing error.
@@ -75,7 +75,7 @@ pub enum Command {
     /// Run a kernel
     Run(Box<RunArgs>),
     /// Run the launches of a launch file, in a row on the same memory
-    Launch(LaunchArgs),
+    Launch(LaunchFileArgs),
     /// List the kernels of a file: parameters, memory, registers, launch bounds
     List(FileArgs),
     /// Say whether every kernel of a file can be run

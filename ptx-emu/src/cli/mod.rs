@@ -15,6 +15,7 @@ mod launch_file;
 mod launched;
 mod lines;
 mod output;
+mod ready;
 mod run;
 mod spec;
 mod suppress;

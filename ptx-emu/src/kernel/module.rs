@@ -59,7 +59,7 @@ impl Module {
     /// [`Error::Syntax`] and [`Error::Variable`].
     pub fn load(text: &str, memory: &mut GlobalMemory) -> Result<Self, Error> {
         let module = Self::place(text, memory.next_module(), HEAP)?;
-        memory.map(&module.image);
+        memory.map_module(&module.image);
         Ok(module)
     }
 
@@ -76,7 +76,7 @@ impl Module {
 
     /// Takes the variables of a loaded module out of the memory. A kernel that is launched there afterwards finds their initial values.
     pub fn unload(&self, memory: &mut GlobalMemory) {
-        memory.unmap(&self.image);
+        memory.unmap_module(&self.image);
     }
 
     /// Its `.global` and `.const` variables.

@@ -32,7 +32,7 @@ impl GlobalMemory {
 
     /// Maps a module's variables, with their initial contents, unless they are there. Those of another module that lie at the same
     /// addresses are gone.
-    pub(crate) fn map(&mut self, image: &Arc<Image>) {
+    pub(crate) fn map_module(&mut self, image: &Arc<Image>) {
         if image.variables.is_empty() || self.modules.iter().any(|module| Arc::ptr_eq(&module.image, image)) {
             return;
         }
@@ -50,7 +50,7 @@ impl GlobalMemory {
     }
 
     /// Takes a module's variables out of memory.
-    pub(crate) fn unmap(&mut self, image: &Arc<Image>) {
+    pub(crate) fn unmap_module(&mut self, image: &Arc<Image>) {
         let before = self.modules.len();
         self.modules.retain(|module| !Arc::ptr_eq(&module.image, image));
         if self.modules.len() < before {

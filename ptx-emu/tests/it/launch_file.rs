@@ -157,6 +157,36 @@ fn tensor_maps_are_made_of_buffers() {
 }
 
 #[test]
+fn clusters_and_dynamic_shared_memory_are_of_each_launch() {
+    let good = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/good");
+    let files = Files::new(&format!(
+        r#"
+        ptx = "{good}/cluster_reduction.ptx"
+        [buffers]
+        sums = "inout:u32:2:fill=zeros"
+        words = "inout:u32:64:fill=zeros"
+        [[launch]]
+        grid = 8
+        block = 64
+        cluster = 4
+        args = ["sums"]
+        [[launch]]
+        ptx = "{good}/dynamic_shared.ptx"
+        grid = 1
+        block = 64
+        shared = 256
+        args = ["words"]
+        "#
+    ));
+    let outcome = files.launch(&["--print", "2"]);
+    let words = "sums: u32[2] = 32640 98176\nwords: u32[64] = 32 ";
+    assert!(outcome.code == 0 && outcome.stdout.starts_with(words), "{} {}", outcome.stdout, outcome.stderr);
+    let smaller = fs::read_to_string(files.path("launch.toml")).unwrap().replace("shared = 256", "shared = 128");
+    fs::write(files.path("launch.toml"), smaller).unwrap();
+    assert_eq!(files.launch(&[]).code, 1, "it needs all of them");
+}
+
+#[test]
 fn what_does_not_fit_is_named_before_anything_runs() {
     let body = r#"
         [buffers]

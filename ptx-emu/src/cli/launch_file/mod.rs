@@ -48,7 +48,7 @@ const FORMAT: &str = r#"The file, in TOML; paths are relative to it:
 /// The options of `launch`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = FORMAT)]
-pub struct LaunchArgs {
+pub struct LaunchFileArgs {
     /// The launch file: see below
     pub file: PathBuf,
 
@@ -76,7 +76,7 @@ struct Runs<'a> {
 }
 
 /// Runs the launches. What does not fit is found before the first; a fault ends them. Returns the exit code.
-pub fn run(args: &LaunchArgs) -> Result<u8, Error> {
+pub fn run(args: &LaunchFileArgs) -> Result<u8, Error> {
     let (name, file): (String, File) = toml_file::read(&args.file)?;
     let folder = args.file.parent().unwrap_or(Path::new("."));
     let suppressions = args.suppress.as_deref().map(Suppressions::read).transpose()?.unwrap_or_default();
