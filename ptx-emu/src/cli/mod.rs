@@ -6,16 +6,13 @@ mod counters;
 mod error;
 #[cfg(target_os = "linux")]
 mod exec;
-mod fill;
 mod findings;
 mod input;
 mod kernels;
 mod lines;
 mod output;
 mod run;
-mod spec;
 mod table;
-mod value;
 
 use std::process::ExitCode;
 
