@@ -1,11 +1,13 @@
 //! Modules, kernels, and launching them.
 
+mod traced;
+
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::check::GlobalRaces;
 use crate::counters::Counters;
-use crate::exec::{Grid, run};
+use crate::exec::{Grid, Recording, run};
 use crate::finding::{Finding, Rank};
 use crate::launch::{BlockIndex, Blocks, Constants, Grouping, Launch, Plan, cluster, limits};
 use crate::lower::{LowerError, lower};
@@ -217,6 +219,16 @@ impl Kernel {
     /// # Errors
     /// [`Error::Launch`] where the launch does not fit the kernel. What the kernel itself does wrong is in the report.
     pub fn launch(&self, memory: &mut GlobalMemory, launch: &Launch) -> Result<Report, Error> {
+        Ok(self.run(memory, launch, None)?.0)
+    }
+
+    /// Runs the kernel, and records it if told so.
+    fn run(
+        &self,
+        memory: &mut GlobalMemory,
+        launch: &Launch,
+        recording: Option<Recording>,
+    ) -> Result<(Report, Option<Recording>), Error> {
         let (params, cluster) = self.check(launch)?;
         let constants = Constants::new(&self.program.image, launch).map_err(|text| self.refuse(&text))?;
         memory.set_variables(&self.program.image.global);
@@ -237,6 +249,7 @@ impl Kernel {
             output: Mutex::default(),
             max_instructions: launch.max_instructions,
             stop: launch.stop.as_deref(),
+            recording,
         };
         // Clusters are sampled, run and counted whole.
         let clusters = std::array::from_fn(|dimension| launch.grid[dimension] / cluster[dimension]);
@@ -262,10 +275,12 @@ impl Kernel {
         let counters = Counters::new(&self.program, scaled);
         let mut findings = outcome.findings;
         sort(&mut findings);
-        let stopped = launch.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Acquire));
+        let recording = grid.recording;
+        let is_full = recording.as_ref().is_some_and(Recording::is_full);
+        let stopped = is_full || launch.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Acquire));
         let output = grid.output.into_inner().unwrap_or_else(PoisonError::into_inner);
         let (fault, sample) = (outcome.fault, outcome.blocks);
-        Ok(Report { counters, findings, fault, output, sample, blocks_run, blocks, stopped })
+        Ok((Report { counters, findings, fault, output, sample, blocks_run, blocks, stopped }, recording))
     }
 
     fn refuse(&self, text: &str) -> Error {

@@ -54,6 +54,7 @@ mod ops;
 mod program;
 pub mod spec;
 pub mod syntax;
+pub mod trace;
 mod types;
 
 pub use check::Checks;

@@ -5,10 +5,12 @@
 
 mod memory;
 mod print;
+mod record;
 mod schedule;
 mod state;
 mod sync;
 mod tensor;
 
+pub(crate) use record::Recording;
 pub(crate) use schedule::run;
 pub(crate) use state::Grid;

@@ -5,6 +5,7 @@ mod asynchronous;
 mod atomic;
 mod compute;
 mod control;
+mod described;
 mod flatten;
 mod flow;
 mod in_flight;
@@ -107,6 +108,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
     for (instruction, touch) in instructions.iter_mut().zip(in_flight.touches) {
         instruction.touch = touch;
     }
+    let names = described::names(module, &body, &flow, &layout);
     let preset = layout.preset.into_inner();
     Ok(Program {
         name: kernel.name.clone(),
@@ -128,6 +130,7 @@ pub(crate) fn lower(module: &Module, kernel: &Function, image: Arc<Image>) -> Re
         registers: slots.live,
         undefined: slots.undefined,
         watched: in_flight.names,
+        names,
         image,
     })
 }

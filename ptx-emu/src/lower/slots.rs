@@ -227,7 +227,8 @@ fn result(instruction: &Instruction) -> Option<&Operand> {
     first.filter(|_| has_result)
 }
 
-fn registers(operand: &Operand, each: &mut impl FnMut(RegisterId)) {
+/// The registers in an operand.
+pub(super) fn registers(operand: &Operand, each: &mut impl FnMut(RegisterId)) {
     match operand {
         Operand::Register(id) | Operand::Not(id) => each(*id),
         Operand::Vector(operands) | Operand::List(operands) => {

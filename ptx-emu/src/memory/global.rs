@@ -186,6 +186,12 @@ impl GlobalMemory {
         (bytes as u64 <= allocation.bytes - offset).then_some((allocation, offset))
     }
 
+    /// The first address and the bytes of each allocation, by address.
+    pub(crate) fn contents(&self) -> impl Iterator<Item = (Pointer, Vec<u8>)> {
+        let bases = self.allocations.iter().map(|allocation| allocation.base);
+        bases.filter_map(|base| Some((base, self.read(base)?)))
+    }
+
     /// Bytes allocated in total.
     #[must_use]
     pub fn allocated_bytes(&self) -> u64 {

@@ -40,6 +40,11 @@ impl Mbarrier {
         u64::from(self.pending) | u64::from(self.expected) << 20 | bytes << 40 | phase | MARK
     }
 
+    /// Pending arrivals, pending bytes, and the parity of the phase.
+    pub(crate) fn counts(self) -> (u32, i32, bool) {
+        (self.pending, self.bytes, self.phase)
+    }
+
     /// Adds to the tx-count.
     pub(crate) fn expect(&mut self, bytes: i64) -> Result<(), String> {
         let sum = i64::from(self.bytes) + bytes;

@@ -2,12 +2,14 @@
 
 mod copy;
 mod memory;
+mod names;
 mod special;
 mod sync;
 mod tensor;
 
 pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Tensor};
 pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
+pub(crate) use names::{Home, NamedRegister, NamedVariable, Names};
 pub(crate) use special::Special;
 pub(crate) use sync::{Barrier, BarrierKind, ClusterBarrier, Mbarrier, MbarrierKind, Phase, Reduced, Reduction};
 pub(crate) use tensor::{Matrices, Mma, MmaOperand, WarpMma, Wgmma};
@@ -52,11 +54,22 @@ pub(crate) struct Program {
     pub undefined: Vec<Box<str>>,
     /// Names of the registers that MMAs in flight may use.
     pub watched: Vec<Box<str>>,
+    pub names: Names,
     /// log2 of the bytes of the narrowest access to shared and to global memory, at most a word.
     pub shared_granule: u32,
     pub global_granule: u32,
     /// The module's variables and constants.
     pub image: Arc<crate::memory::Image>,
+}
+
+impl Program {
+    /// Shared memory of a block, in bytes, with so much of it dynamic.
+    pub(crate) fn shared_bytes_with(&self, dynamic: u32) -> u32 {
+        match dynamic {
+            0 => self.shared_bytes,
+            dynamic => self.dynamic_shared_offset + dynamic,
+        }
+    }
 }
 
 /// A parameter of a kernel.

@@ -12,5 +12,6 @@ mod source_lines;
 mod stopping;
 mod syntax;
 mod tensor;
+mod trace;
 mod waiting;
 mod wgmma;

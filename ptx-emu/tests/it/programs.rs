@@ -11,7 +11,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use ptx_emu::{GlobalMemory, Launch, Module, Pointer, Report, Swizzle, TensorMap, Type};
+use ptx_emu::{GlobalMemory, Kernel, Launch, Module, Pointer, Report, Swizzle, TensorMap, Type};
 
 /// Host threads that each good program runs on.
 const HOST_THREADS: [usize; 2] = [1, 4];
@@ -81,8 +81,8 @@ fn three(text: &str) -> [u32; 3] {
     numbers.try_into().unwrap_or_else(|_| panic!("`{text}` is not three numbers"))
 }
 
-/// Runs a program; returns what was found, and the words of each argument's buffer.
-fn run(text: &str, header: &Header, threads: usize) -> (Report, Vec<Option<Vec<u32>>>) {
+/// A program, ready to run: its kernel, memory and launch, and each argument's buffer.
+fn prepare(text: &str, header: &Header, threads: usize) -> (Kernel, GlobalMemory, Launch, Vec<Option<Pointer>>) {
     let kernel = Module::parse(text).and_then(|module| module.kernel(&header.entry)).unwrap_or_else(|e| panic!("{e}"));
     let mut memory = GlobalMemory::default();
     let mut launch = Launch { threads, ..header.launch.clone() };
@@ -106,6 +106,24 @@ fn run(text: &str, header: &Header, threads: usize) -> (Report, Vec<Option<Vec<u
         }
         buffers.push(buffer);
     }
+    (kernel, memory, launch, buffers)
+}
+
+/// The programs of a folder that run on one host thread, by name, each as something that makes it anew.
+pub fn all(folder: &str) -> impl Iterator<Item = (String, impl Fn() -> (Kernel, GlobalMemory, Launch))> {
+    let programs = programs(folder).into_iter().map(|(path, text)| (path, Header::read(&text), text));
+    programs.map(|(path, header, text)| {
+        let make = move || {
+            let (kernel, memory, launch, _) = prepare(&text, &header, 1);
+            (kernel, memory, launch)
+        };
+        (path.display().to_string(), make)
+    })
+}
+
+/// Runs a program; returns what was found, and the words of each argument's buffer.
+fn run(text: &str, header: &Header, threads: usize) -> (Report, Vec<Option<Vec<u32>>>) {
+    let (kernel, mut memory, launch, buffers) = prepare(text, header, threads);
     let report = kernel.launch(&mut memory, &launch).unwrap_or_else(|error| panic!("{error}"));
     let words = |pointer: Pointer| {
         let bytes = memory.read(pointer)?;

@@ -87,7 +87,9 @@ impl Site {
             let request = Request { pc, kind, space, mask: same, addresses, bytes, alignment, remote, semantics };
             self.in_memory_of(remote, |site| {
                 let allowed = site.check(grid, warp, &request, Some(access), count)?;
+                let recorded = site.record(grid, warp, &request, allowed);
                 f(site, warp, &request, allowed);
+                site.recorded(grid, Some(warp), recorded);
                 if let Some(races) = grid.global_races.as_ref().filter(|_| space == Space::Global && allowed != 0) {
                     site.checks.global_done(races, &request.observed(warp, allowed));
                 }

@@ -80,7 +80,9 @@ impl Site {
         count.copy_wavefronts += u64::from(wavefronts);
         let since = self.checks.begin(warp.number);
         let groups = warp.copies.groups;
-        warp.copies.pending.push(PendingCopy { pc, mask, from, to, sizes, bytes, groups, since });
+        let copy = PendingCopy { pc, mask, from, to, sizes, bytes, groups, since };
+        self.record_copies(grid, warp.number, &copy, mask, false);
+        warp.copies.pending.push(copy);
         Ok(())
     }
 
@@ -119,7 +121,10 @@ impl Site {
                 if watched {
                     self.check_copy(grid, warp.number, copy, due);
                 }
+                let recorded = self.record_copy(grid, copy, due);
                 self.carry_out(grid, copy, due);
+                self.recorded(grid, None, recorded);
+                self.record_copies(grid, warp.number, copy, due, true);
             }
         }
         pending.retain(|copy| copy.mask != 0);

@@ -44,7 +44,11 @@ impl Site {
         let mut is_idle = false;
         while let Some(index) = warp.choose(grid.program) {
             let first = self.instructions;
-            is_idle = self.run_split(grid, warp, index, counts, start + TIME_SLICE)?;
+            let result = self.run_split(grid, warp, index, counts, start + TIME_SLICE);
+            if let Some(recording) = &grid.recording {
+                recording.end(grid, warp, result.as_ref().err());
+            }
+            is_idle = result?;
             warp.demote_spinning(if is_idle { TIME_SLICE } else { self.instructions - first });
             if is_idle || self.instructions >= start + TIME_SLICE {
                 break;
@@ -81,6 +85,9 @@ impl Site {
                 Some(guard) => lanes & warp.registers.test(guard),
                 None => lanes,
             };
+            if let Some(recording) = &grid.recording {
+                recording.begin(grid, self.index, warp, pc, (lanes, mask));
+            }
             let count = &mut counts[pc];
             if let Some(counted) = &mut self.counted {
                 counted.push((pc, *count));

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::check::{Checks, GlobalRaces};
+use crate::exec::record::Recording;
 use crate::finding::Thread;
 use crate::lanes::LANES;
 use crate::launch::{BlockIndex, Constants};
@@ -37,12 +38,14 @@ pub(crate) struct Grid<'a> {
     pub max_instructions: u64,
     /// Stops the launch once set.
     pub stop: Option<&'a AtomicBool>,
+    /// Of what is executed, for a trace.
+    pub recording: Option<Recording>,
 }
 
 impl Grid<'_> {
     /// Whether the launch has been told to stop.
     pub(crate) fn is_told_to_stop(&self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(Relaxed))
+        self.stop.is_some_and(|stop| stop.load(Relaxed)) || self.recording.as_ref().is_some_and(Recording::is_full)
     }
 
     pub(crate) fn threads(&self) -> u32 {
@@ -60,10 +63,7 @@ impl Grid<'_> {
     }
 
     pub(crate) fn shared_bytes(&self) -> usize {
-        match self.dynamic_shared {
-            0 => self.program.shared_bytes as usize,
-            dynamic => self.program.dynamic_shared_offset as usize + dynamic as usize,
-        }
+        self.program.shared_bytes_with(self.dynamic_shared) as usize
     }
 
     /// Blocks of a cluster.

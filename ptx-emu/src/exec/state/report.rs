@@ -103,6 +103,7 @@ impl Site {
             }
         };
         let finding = Finding { rank, other: other_line, ..self.finding(grid, kind, pc, warp * LANES + lane, what) };
+        self.record_finding(grid, &finding);
         self.findings.push(finding);
     }
 

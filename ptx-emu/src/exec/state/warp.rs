@@ -110,6 +110,10 @@ impl Warp {
         self.in_flight.start(grid.program.watched.len());
         self.poll.end();
         self.arrivals = [0; LANES];
+        if grid.recording.is_some() {
+            // What another block has left there is in no trace.
+            self.local.fill(0);
+        }
         for &(special, slot, rows) in &grid.program.specials {
             let values: [u64; LANES] =
                 std::array::from_fn(|lane| grid.special(special, block, self.index, first + lane as u32));

@@ -3,6 +3,7 @@
 use crate::exec::state::{Arrival, BARRIERS, Grid, Origin, Site, Split, Wait, Warp};
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::program::{Action, Barrier, BarrierKind, Reduced};
+use crate::trace::Event;
 
 impl Site {
     /// Resumes splits whose wait is over.
@@ -36,6 +37,9 @@ impl Site {
                         warp.registers.set_predicate(slot, 0u32.wrapping_sub(value), split.mask);
                     }
                 }
+                if let Some(recording) = &grid.recording {
+                    recording.resume(grid, self.index, (index, &warp.registers), split.pc, split.mask);
+                }
             }
             split.pc += 1;
             split.wait = Wait::Nothing;
@@ -65,13 +69,14 @@ impl Site {
             holds,
             waits,
         });
+        self.record_arrival(grid, id, waits);
         self.checks.arrive(id, warp.number);
         if waits {
             warp.splits[index].wait = Wait::Barrier(id, phase);
         } else {
             (warp.splits[index].pc, warp.splits[index].wait) = (pc + 1, Wait::Nothing);
         }
-        self.try_complete(id);
+        self.try_complete(grid, id);
         self.release(grid, warp);
     }
 
@@ -97,10 +102,11 @@ impl Site {
         self.complain(grid, Origin { warp, lane, pc }, what);
     }
 
-    fn try_complete(&mut self, id: usize) {
+    fn try_complete(&mut self, grid: &Grid<'_>, id: usize) {
         let is_for_all = self.barriers[id].expected == 0;
         if let Some(waiters) = self.barriers[id].try_complete(self.live) {
             self.checks.open(id, waiters, is_for_all);
+            grid.event(|| Event::BarrierCompleted { id: id as u32 });
         }
     }
 
@@ -117,9 +123,9 @@ impl Site {
             self.check_registers(grid, warp.number - warp.index);
         }
         self.checks.exit(warp.number, self.cluster.phase);
-        self.exit_cluster(&warp.arrivals, mask);
+        self.exit_cluster(grid, &warp.arrivals, mask);
         warp.exit(index, mask);
-        (0..BARRIERS).for_each(|id| self.try_complete(id));
+        (0..BARRIERS).for_each(|id| self.try_complete(grid, id));
         let live = warp.live();
         for split in &mut warp.splits {
             // These lanes check again.

@@ -3,6 +3,7 @@
 use crate::exec::state::{Grid, Origin, Site, Split, Wait, Warp};
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::program::ClusterBarrier;
+use crate::trace::Event;
 
 impl Site {
     /// Lanes arrive at the cluster barrier, or wait for it.
@@ -26,8 +27,10 @@ impl Site {
             let is_first = std::mem::replace(&mut self.cluster.next, phase + 1) != phase + 1;
             self.checks.arrive_at_cluster(warp.number, phase, is_first, barrier.is_relaxed);
             self.cluster.arrived += mask.count_ones();
+            let (arrived, expected) = (self.cluster.arrived, self.cluster.live());
+            grid.event(|| Event::ClusterArrived { arrived, expected });
             (warp.splits[index].pc, warp.splits[index].wait) = (pc + 1, Wait::Nothing);
-            self.cluster.try_complete();
+            self.try_complete_cluster(grid);
             return self.release(grid, warp);
         }
         // The phase is complete for lanes that arrived in an earlier one.
@@ -55,10 +58,18 @@ impl Site {
     }
 
     /// Lanes exit: the cluster barrier neither expects nor counts them.
-    pub(crate) fn exit_cluster(&mut self, arrivals: &[u64; LANES], mask: Mask) {
+    pub(crate) fn exit_cluster(&mut self, grid: &Grid<'_>, arrivals: &[u64; LANES], mask: Mask) {
         let arrived = lanes_of(mask).filter(|&lane| arrivals[lane] > self.cluster.phase).count();
         self.cluster.arrived = self.cluster.arrived.saturating_sub(arrived as u32);
         self.cluster.live[self.rank] -= mask.count_ones();
+        self.try_complete_cluster(grid);
+    }
+
+    fn try_complete_cluster(&mut self, grid: &Grid<'_>) {
+        let phase = self.cluster.phase;
         self.cluster.try_complete();
+        if self.cluster.phase != phase {
+            grid.event(|| Event::ClusterCompleted);
+        }
     }
 }

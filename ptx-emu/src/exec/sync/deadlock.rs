@@ -2,7 +2,7 @@
 
 use crate::exec::state::{BARRIERS, Block, Fault, Grid, Origin, Site, Split, Wait, Warp};
 use crate::finding::{FindingKind, plural};
-use crate::lanes::{LANES, lanes_of};
+use crate::lanes::{LANES, Mask, lanes_of};
 use crate::program::{Action, Pc};
 
 impl Block {
@@ -84,6 +84,21 @@ impl Site {
         let waiting = warp.splits.iter().enumerate().filter(|(_, split)| waits(split));
         let Some((index, &split)) = waiting.min_by_key(|(_, split)| split.pc) else { return false };
         let (Split { pc, mask, .. }, Wait::Lanes(members)) = (split, split.wait) else { return false };
+        let recording = grid.recording.as_ref();
+        recording.inspect(|recording| recording.begin(grid, self.index, warp, pc, (mask, mask)));
+        self.proceed_without(grid, warp, index, (pc, mask, members));
+        recording.inspect(|recording| recording.end(grid, warp, None));
+        true
+    }
+
+    /// Lanes proceed from an instruction without others of its `members`.
+    fn proceed_without(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        index: usize,
+        (pc, mask, members): (Pc, Mask, Mask),
+    ) {
         let missing = members & !mask & warp.live();
         let whereabouts = lanes_of(missing).find_map(|lane| {
             let other = warp.splits.iter().find(|other| other.mask >> lane & 1 != 0)?;
@@ -103,20 +118,19 @@ impl Site {
                 Action::ClusterBarrier(barrier) => self.cluster_barrier_wait(grid, warp, index, barrier),
                 _ => {}
             }
-            return true;
+            return;
         }
         if matches!(action, Action::Wgmma(_)) {
             if let Some((_, text)) = whereabouts {
                 self.complain(grid, position, format!("only part of the warp reaches this instruction; {text}"));
             }
             (warp.splits[index].pc, warp.splits[index].wait) = (pc + 1, Wait::Nothing);
-            return true;
+            return;
         }
         if let Some((lane, text)) = whereabouts {
             self.complain(grid, position, format!("its mask {members:#010x} names lane {lane}, but {text}"));
         }
         self.run_together(grid, warp, pc, mask);
         (warp.splits[index].pc, warp.splits[index].wait) = (pc + 1, Wait::Nothing);
-        true
     }
 }

@@ -88,8 +88,9 @@ impl Site {
             self.checks.mbarriers_initialised(&observed);
         }
         let mut past = 0;
+        let access = self.record(grid, warp, request, mask);
         for lane in lanes_of(mask) {
-            match self.mbarrier_of(warp, lane, addresses[lane], barrier) {
+            match self.mbarrier_of(grid, warp, lane, addresses[lane], barrier) {
                 Ok(is_past) => past |= Mask::from(is_past) << lane,
                 Err(what) => {
                     let what = format!("the barrier at {:#x}: {what}", addresses[lane]);
@@ -97,7 +98,9 @@ impl Site {
                 }
             }
         }
+        self.recorded(grid, Some(warp), access);
         if let MbarrierKind::Test { to, .. } = *barrier {
+            self.record_tests(grid, addresses, mask, past);
             self.checks.phase_seen(&Observed { mask: past, ..observed });
             if let Some(to) = to {
                 warp.registers.set_predicate(to, past, mask);
@@ -107,12 +110,20 @@ impl Site {
     }
 
     /// One lane's operation. Returns whether the tested phase is complete; the error is a misuse.
-    fn mbarrier_of(&mut self, warp: &mut Warp, lane: usize, address: u64, kind: &MbarrierKind) -> Result<bool, String> {
+    fn mbarrier_of(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        lane: usize,
+        address: u64,
+        kind: &MbarrierKind,
+    ) -> Result<bool, String> {
         let read = |slot: Slot| warp.registers.read::<u32>(slot)[lane];
         let bits = get_bytes(&self.shared.bytes, address, BYTES);
         let mut state = match *kind {
             MbarrierKind::Init(count) => {
                 put_bytes(&mut self.shared.bytes, address, BYTES, State::new(read(count))?.to_bits());
+                self.record_init(grid, address, read(count));
                 return Ok(false);
             }
             _ => State::from_bits(bits).ok_or("it is not initialised")?,
@@ -147,24 +158,27 @@ impl Site {
             }
             MbarrierKind::Test { phase: Phase::Parity(slot), .. } => return Ok(state.is_past_parity(read(slot))),
         }
-        self.store_mbarrier(address, state);
+        self.store_mbarrier(grid, address, state);
         Ok(false)
     }
 
     /// Stores an mbarrier and completes its phase if nothing is pending.
-    pub(crate) fn store_mbarrier(&mut self, address: u64, mut state: State) {
-        if state.try_complete() {
+    pub(crate) fn store_mbarrier(&mut self, grid: &Grid<'_>, address: u64, mut state: State) {
+        let before = state;
+        let completes = state.try_complete();
+        self.record_mbarrier(grid, address, before, completes);
+        if completes {
             self.checks.phase_done(address);
         }
         put_bytes(&mut self.shared.bytes, address, BYTES, state.to_bits());
     }
 
     /// Counts bytes that a bulk copy has written: `complete_tx`.
-    pub(crate) fn complete_tx(&mut self, address: u64, bytes: u32) -> Result<(), String> {
+    pub(crate) fn complete_tx(&mut self, grid: &Grid<'_>, address: u64, bytes: u32) -> Result<(), String> {
         let mut state =
             State::from_bits(get_bytes(&self.shared.bytes, address, BYTES)).ok_or("it is not initialised")?;
         state.expect(-i64::from(bytes))?;
-        self.store_mbarrier(address, state);
+        self.store_mbarrier(grid, address, state);
         Ok(())
     }
 }

@@ -150,6 +150,7 @@ impl Site {
             {
                 self.report(grid, pc, warp.number, discovery);
             }
+            self.record_transfer(grid, &bulk, false);
             self.shared.bulk.push(bulk);
         }
         Ok(())
@@ -208,11 +209,17 @@ impl Site {
         let due = self.shared.bulk.extract_if(.., |bulk| is_due(bulk)).collect::<Vec<_>>();
         for bulk in &due {
             self.check_bulk_copy(grid, bulk);
+            let recorded = self.record_bulk(grid, bulk, matches!(bulk.end, End::Barrier(_)));
             self.move_bytes(grid, bulk);
+            recorded.into_iter().for_each(|access| self.recorded(grid, None, Some(access)));
+            self.record_transfer(grid, bulk, true);
             let End::Barrier(barrier) = bulk.end else { continue };
             let PendingBulk { pc, warp, lane, .. } = *bulk;
             self.checks.phase_reached(barrier, warp, bulk.since.as_ref());
-            if let Err(what) = self.complete_tx(barrier, bulk.copy.bytes()) {
+            let recorded = self.record_tx(grid, pc, lane, barrier);
+            let completed = self.complete_tx(grid, barrier, bulk.copy.bytes());
+            self.recorded(grid, None, recorded);
+            if let Err(what) = completed {
                 self.complain(grid, Origin { warp, lane, pc }, format!("the barrier at {barrier:#x}: {what}"));
             }
         }

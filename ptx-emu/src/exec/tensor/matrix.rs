@@ -48,6 +48,7 @@ impl Site {
             semantics: Semantics::DEFAULT,
         };
         let allowed = if rows == 0 { 0 } else { self.check(grid, warp, &request, None, count)? };
+        let recorded = self.record(grid, warp, &request, allowed);
         let mut matrices = [MatrixRow::default(); LANES];
         if access.is_store {
             for (slot, matrix) in access.registers.iter().zip(matrices.as_chunks_mut().0) {
@@ -57,8 +58,10 @@ impl Site {
                 let bytes = self.shared.bytes[addresses[lane] as usize..].as_chunks_mut().0;
                 bytes.iter_mut().zip(matrices[lane]).for_each(|(bytes, element)| *bytes = element.to_le_bytes());
             }
+            self.recorded(grid, Some(warp), recorded);
             return Ok(());
         }
+        self.recorded(grid, Some(warp), recorded);
         for lane in lanes_of(allowed) {
             let bytes = self.shared.bytes[addresses[lane] as usize..].as_chunks().0;
             matrices[lane].iter_mut().zip(bytes).for_each(|(element, bytes)| *element = u16::from_le_bytes(*bytes));

@@ -95,8 +95,9 @@ impl Site {
         count.requests += 1;
         count.wavefronts += wavefronts(mma, warp.index, units.len() as u64);
         let since = self.checks.begin(warp.number);
-        let queue = &mut self.mmas[warp.index];
         let (addresses, bytes) = joined(units);
+        self.record_units(grid, warp, pc, &addresses, bytes);
+        let queue = &mut self.mmas[warp.index];
         queue.pending.push(PendingMma { pc, addresses, bytes, index: queue.issued, since });
         queue.issued += 1;
         Ok(())
