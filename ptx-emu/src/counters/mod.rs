@@ -3,6 +3,7 @@
 mod class;
 pub(crate) mod coalesce;
 mod count;
+mod traced;
 mod waits;
 
 pub use class::Class;

@@ -59,7 +59,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "ptx-emu",
         &[
-            "types", "spec", "finding", "lanes", "ops", "syntax", "memory", "program", "check", "launch", "counters", "lower",
+            "types", "spec", "finding", "lanes", "ops", "syntax", "memory", "program", "check", "launch", "trace", "counters", "lower",
             "exec", "kernel", "model", "cli",
         ],
     ),
