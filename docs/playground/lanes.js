@@ -44,7 +44,7 @@ class Lanes {
         if (!view) return;
         const { lanes, active, waiting } = view;
         const off = (lanes & ~active) >>> 0;
-        const parts = [`${lanesInWords(lanes)} at this instruction`];
+        const parts = [`At this instruction: ${lanesInWords(lanes)}`];
         if (off) parts.push(`its guard is false in ${lanesInWords(off)}`);
         if (waiting) parts.push(`${lanesInWords(waiting)} ${lanesOf(waiting).length === 1 ? 'waits' : 'wait'} here`);
         const isDiverged = lanes !== 0xffffffff;

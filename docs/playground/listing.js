@@ -8,7 +8,7 @@ const COLUMNS = [
     ['diverged', 'diverg.', 'branches at which a warp diverged'],
 ];
 
-/** Lines around the kernel that are rendered at once; a longer module is rendered as it scrolls. */
+/** The PTX of a run: a table, and a text to edit in its place. */
 class Listing {
     #rows = [];
     #current = null;
@@ -42,13 +42,13 @@ class Listing {
             counted.set(line.line, sum);
         }
         const columns = counters.length ? COLUMNS.filter(([key]) => counters.some((line) => line[key] > 0)) : [];
-        const titles = columns.map(([, name, title]) => element('th', { scope: 'col', title }, name));
+        const titles = columns.map(([key, name, title]) => element(`th.${key}`, { scope: 'col', title }, name));
         this.head.replaceChildren(element('tr', {},
             element('th', { scope: 'col' }, 'line'), ...titles, element('th.text', { scope: 'col' }, 'PTX')));
         const lines = text.split('\n');
         this.#rows = lines.map((line, index) => {
             const counts = counted.get(index + 1);
-            const cells = columns.map(([key]) => element('td', {}, counts && counts[key] ? grouped(counts[key]) : ''));
+            const cells = columns.map(([key]) => element(`td.${key}`, {}, counts && counts[key] ? grouped(counts[key]) : ''));
             const code = element('td.text', {}, ...coloured(line));
             return element('tr', { 'data-line': index + 1 }, element('td.number', {}, String(index + 1)), ...cells, code);
         });

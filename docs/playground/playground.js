@@ -164,6 +164,7 @@ class Playground {
 
     /** Runs. */
     async start() {
+        if (this.isBusy) return;
         this.text = this.currentText();
         this.stale();
         this.busy = true;
@@ -182,7 +183,9 @@ class Playground {
     set busy(isBusy) {
         this.root.setAttribute('aria-busy', String(isBusy));
         clearTimeout(this.patience);
-        this.run.disabled = isBusy;
+        // Not disabled: it would lose the focus.
+        this.run.setAttribute('aria-disabled', String(isBusy));
+        this.isBusy = isBusy;
         if (!isBusy) this.halt.hidden = true;
         else this.patience = setTimeout(() => {
             this.halt.hidden = false;

@@ -1,6 +1,6 @@
 // Playgrounds of the page: one that has the page to itself opens at once, one of a chapter when the reader asks for it.
 
-for (const place of document.querySelectorAll('.playground')) {
+for (const place of document.querySelectorAll('.gpu-playground')) {
     const begin = () => {
         const playground = new Playground(place);
         place.playground = playground;

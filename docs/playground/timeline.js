@@ -1,7 +1,6 @@
 // What happened over time: a row for each warp, each mbarrier, each stage that copies fill.
 
 const ROW = 22;
-const LABELS = 190;
 
 const KINDS = {
     wait: 'waits', copy: 'copy under way', 'even phase': 'phase of parity 0', 'odd phase': 'phase of parity 1',
@@ -30,12 +29,12 @@ class Timeline {
         for (const { row, from, to, kind, text } of bars) {
             const length = Math.max(1.5, x(to ?? steps) - x(from));
             const bar = shape('rect', { class: `bar ${kind.replace(' ', '-')}`, x: x(from), y: at(row) + 5, width: length, height: ROW - 10 });
-            bar.append(shape('title', {}, `step ${grouped(from)}: ${text}`));
+            bar.append(shape('title', {}, `step ${grouped(from + 1)}: ${text}`));
             drawing.append(bar);
         }
         for (const { row, step, kind, text } of marks) {
             const mark = shape('rect', { class: `mark ${kind}`, x: x(step) - 0.75, y: at(row) + 2, width: 1.5, height: ROW - 4 });
-            mark.append(shape('title', {}, `step ${grouped(step)}: ${text}`));
+            mark.append(shape('title', {}, `step ${grouped(step + 1)}: ${text}`));
             drawing.append(mark);
         }
         this.cursor = shape('rect', { class: 'cursor', x: 0, y: 0, width: 1.5, height });
@@ -55,6 +54,6 @@ class Timeline {
     /** Moves the line to the step, and says what happens there. */
     stand(step, events) {
         this.cursor?.setAttribute('x', this.x(step));
-        this.note.textContent = events.length ? `Step ${grouped(step)}: ${events.join('; ')}.` : `Step ${grouped(step)}: nothing besides registers and memory.`;
+        this.note.textContent = events.length ? `Step ${grouped(step + 1)}: ${events.join('; ')}.` : `Step ${grouped(step + 1)}: nothing besides registers and memory.`;
     }
 }

@@ -40,6 +40,15 @@ function typeOf(instruction, register) {
     return fitting ?? register;
 }
 
+/** Bits whose type nobody says: small ones are numbers; of 32 bits, those that would be floats of usual size are taken for floats. */
+function untyped(bits, digits) {
+    if (bits < 65536n) return bits.toString();
+    if (digits.length > 8) return `0x${digits}`;
+    if (bits > 0xffff0000n) return BigInt.asIntN(32, bits).toString();
+    const exponent = Number((bits >> 23n) & 255n);
+    return exponent > 96 && exponent < 160 ? float32(bits) : `0x${digits}`;
+}
+
 /** A value, given by the hexadecimal digits of its bits; of no value, a dash. */
 function valueText(digits, type, format) {
     if (digits === null) return '\u2013';
@@ -53,8 +62,7 @@ function valueText(digits, type, format) {
     if (shown === 's64') return BigInt.asIntN(64, bits).toString();
     if (/^u\d+$/.test(shown)) return bits.toString();
     if (shown === 'hex') return `0x${digits}`;
-    // Bits without a type: small ones are numbers, others are addresses or floats.
-    return bits < 65536n ? bits.toString() : `0x${digits}`;
+    return untyped(bits, digits);
 }
 
 /** Bytes in memory, given in their order, as one number: `0000803f` is 1 as f32. */

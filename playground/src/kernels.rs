@@ -28,7 +28,11 @@ pub(crate) fn of(ptx: &str) -> Result<Vec<Described>, String> {
         Ok(kernel) => Described {
             name: name.to_owned(),
             error: None,
-            params: kernel.params().iter().map(|ParamInfo { ty, bytes, .. }| Param { ty: ty.name(), bytes: *bytes }).collect(),
+            params: kernel
+                .params()
+                .iter()
+                .map(|ParamInfo { ty, bytes, .. }| Param { ty: ty.name(), bytes: *bytes })
+                .collect(),
             block: kernel.bounds().required_threads.or(kernel.bounds().max_threads),
             shared_bytes: kernel.shared_bytes(),
         },

@@ -99,11 +99,7 @@ pub(crate) fn run(case: &Case) -> Result<Ran, String> {
 }
 
 /// Runs the launches on fresh memory, up to a fault. The report and the trace are those of the launch that is looked at.
-fn launches(
-    case: &Case,
-    modules: &[Module],
-    traces: bool,
-) -> Result<(Filled, Option<Report>, Option<Trace>), String> {
+fn launches(case: &Case, modules: &[Module], traces: bool) -> Result<(Filled, Option<Report>, Option<Trace>), String> {
     let mut filled = Filled::new(case)?;
     let (mut report, mut trace) = (None, None);
     for (index, launch) in case.launches.iter().enumerate() {
@@ -197,9 +193,9 @@ fn output(piece: &Piece, filled: &Filled) -> Output {
         bits[..element.len()].copy_from_slice(element);
         value::format(piece.ty, u64::from_le_bytes(bits))
     };
-    let digest = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let digest = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     Output {
         name: piece.name.clone(),
         ty: piece.ty.name(),

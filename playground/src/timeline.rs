@@ -42,13 +42,20 @@ struct Mark {
 /// The timeline of the last case: a row for each warp, where it waits and arrives; one for each mbarrier, with its phases; one for each
 /// stage that bulk copies write, or one for the other copies of a warp.
 pub(crate) fn of(last: &Last) -> Timeline {
-    let mut rows = Rows { names: last.warps.iter().map(|id| format!("warp {} of block {}", id.warp, block(id.block))).collect() };
+    let of_warps = last.warps.iter().map(|id| format!("warp {} of block {}", id.warp, block(id.block)));
+    let mut rows = Rows { names: of_warps.collect() };
     let (mut bars, mut marks): (Vec<Bar>, Vec<Mark>) = (Vec::new(), Vec::new());
     for (step, Step { warp, events, waiting, lanes, .. }) in last.trace.steps.iter().enumerate() {
         let row = last.warps.iter().position(|id| id == warp).unwrap_or_default();
         if *waiting != 0 {
             let to = last.trace.next_of(*warp, step + 1);
-            bars.push(Bar { row, from: step, to, kind: "wait", text: format!("waits, {} lanes", waiting.count_ones()) });
+            bars.push(Bar {
+                row,
+                from: step,
+                to,
+                kind: "wait",
+                text: format!("waits, {} lanes", waiting.count_ones()),
+            });
         }
         if *lanes != u32::MAX && marks.last().is_none_or(|mark| mark.kind != "divergence" || mark.row != row) {
             let text = format!("{} of 32 lanes", lanes.count_ones());
@@ -70,7 +77,9 @@ pub(crate) fn of(last: &Last) -> Timeline {
                 Event::MbarrierInit { block, address, .. } | Event::MbarrierCompleted { block, address, .. } => {
                     let row = rows.of(&mbarrier(*block, *address, last));
                     let (kind, name) = match event {
-                        Event::MbarrierCompleted { parity, .. } if parity % 2 == 0 => ("odd phase", "phase of parity 1"),
+                        Event::MbarrierCompleted { parity, .. } if parity % 2 == 0 => {
+                            ("odd phase", "phase of parity 1")
+                        }
                         _ => ("even phase", "phase of parity 0"),
                     };
                     if let Some(bar) = bars.iter_mut().rev().find(|bar| bar.row == row && bar.to.is_none()) {
@@ -81,6 +90,10 @@ pub(crate) fn of(last: &Last) -> Timeline {
                 }
                 Event::MbarrierArrived { block, address, .. } => {
                     marks.push(Mark { row: rows.of(&mbarrier(*block, *address, last)), step, kind: "arrival", text });
+                }
+                Event::MbarrierTested { lanes, complete, .. } if lanes != complete => {
+                    let to = last.trace.next_of(*warp, step + 1);
+                    bars.push(Bar { row, from: step, to, kind: "wait", text });
                 }
                 Event::BarrierArrived { .. } | Event::ClusterArrived { .. } => {
                     marks.push(Mark { row, step, kind: "arrival", text });
@@ -122,7 +135,9 @@ fn stage(copy: &AsyncCopy, last: &Last) -> String {
     match copy.kind {
         CopyKind::Async => format!("cp.async of warp {}, block {}", copy.warp.warp, block(copy.warp.block)),
         CopyKind::BulkLoad => format!("TMA to {}, block {}", name(last, Space::Shared, copy.shared), block(copy.block)),
-        CopyKind::BulkStore => format!("TMA from {}, block {}", name(last, Space::Shared, copy.shared), block(copy.block)),
+        CopyKind::BulkStore => {
+            format!("TMA from {}, block {}", name(last, Space::Shared, copy.shared), block(copy.block))
+        }
     }
 }
 
@@ -134,7 +149,8 @@ fn block([x, y, z]: [u32; 3]) -> String {
 pub(crate) fn sentence(event: &Event, last: &Last) -> Option<String> {
     let shared = |address: &u64| name(last, Space::Shared, *address);
     let copied = |copy: &AsyncCopy| {
-        let from = copy.global.map_or_else(|| "beyond the matrix".to_owned(), |global| name(last, Space::Global, global));
+        let from =
+            copy.global.map_or_else(|| "beyond the matrix".to_owned(), |global| name(last, Space::Global, global));
         let to = shared(&copy.shared);
         let [from, to] = if copy.kind == CopyKind::BulkStore { [to, from] } else { [from, to] };
         format!("{} bytes from {from} to {to}", copy.bytes)

@@ -1,7 +1,7 @@
 //! A step of the trace as a page shows it.
 
-use ptx_emu::trace::{Access, AccessKind, Step, WarpId};
 use ptx_emu::Space;
+use ptx_emu::trace::{Access, AccessKind, Step, WarpId};
 use serde::Serialize;
 
 use crate::session::Last;
@@ -165,10 +165,5 @@ fn warp(last: &Last, id: WarpId, index: usize) -> Warp {
     let steps = &last.trace.steps;
     let next = last.trace.next_of(id, index);
     let waiting = last.trace.previous_of(id, index).map_or(0, |previous| steps[previous].waiting);
-    Warp {
-        next,
-        line: next.map(|next| steps[next].line),
-        lanes: next.map_or(0, |next| steps[next].lanes),
-        waiting,
-    }
+    Warp { next, line: next.map(|next| steps[next].line), lanes: next.map_or(0, |next| steps[next].lanes), waiting }
 }

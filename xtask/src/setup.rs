@@ -13,6 +13,9 @@ use crate::workspace;
 /// Debian's packages of a newer Rust: the compiler, cargo, the sources of `core`, and LLVM's own tools.
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-llvm"];
 
+/// Debian's package of the linker of WebAssembly of the same LLVM. rustup's toolchains have it.
+const WASM_LINKER_PACKAGE: &str = "lld-22";
+
 /// NVIDIA's assembler and disassembler, as they lie on the Python Package Index.
 const PTXAS_PACKAGES: [&str; 2] = ["nvidia-cuda-nvcc==13.*", "nvidia-cuda-nvdisasm==13.*"];
 
@@ -36,7 +39,8 @@ const LANGUAGE_TOOLS: [(&str, &[&str], &str); 5] = [
 ///
 /// That is the Rust version that gpu-kernels pins, with the sources of `core` and LLVM's tools. Where it is missing, it
 /// is installed with apt (Debian as root, where apt offers that version) or with rustup; otherwise setup says what to
-/// install. It is needed to change kernels: unchanged ones come with their PTX.
+/// install. It is needed to change kernels: unchanged ones come with their PTX. It compiles the book's playground to
+/// WebAssembly, too.
 #[derive(clap::Args)]
 pub struct Args {
     /// Also install ptxas and nvdisasm under target/, with pip: for `sass` and the tests of registers and spills
@@ -56,6 +60,9 @@ pub struct Args {
 /// Runs `setup`.
 pub fn run(args: &Args) -> Result<()> {
     toolchain()?;
+    if let Err(error) = wasm_linker() {
+        complain!("warning: the book gets no playground: {error:#}");
+    }
     if args.ptxas {
         ptxas()?;
     }
@@ -89,6 +96,18 @@ pub fn toolchain() -> Result<()> {
     }
     let toolchain = Toolchain::find(workspace::kernels()).context("installed, but still not complete")?;
     say!("device toolchain: {toolchain}");
+    Ok(())
+}
+
+/// Makes the linker of WebAssembly present, which the book's playground is linked by.
+pub fn wasm_linker() -> Result<()> {
+    let find = || Ok::<_, anyhow::Error>(Toolchain::find(workspace::kernels())?.wasm_linker());
+    if find()?.is_none() {
+        ensure!(has_apt(), "there is no wasm-ld beside the device toolchain's LLVM tools");
+        apt_get(["install", "-y", "--no-install-recommends", WASM_LINKER_PACKAGE])?;
+    }
+    let linker = find()?.context("installed, but wasm-ld is not where it was expected")?;
+    say!("linker of WebAssembly: {}", linker.display());
     Ok(())
 }
 

@@ -3,6 +3,8 @@
 mod case;
 mod samples;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use gpu_kernels::{STEPS, Step};
 use serde::Serialize;
@@ -66,7 +68,8 @@ impl Exercise {
     pub fn apply(&self, case: &Case) -> Case {
         let mut changed = case.clone();
         if let Some(module) = changed.modules.first_mut() {
-            let line = |(number, line): (usize, &str)| if number == self.line { self.to.clone() } else { line.to_owned() };
+            let line =
+                |(number, line): (usize, &str)| if number == self.line { self.to.clone() } else { line.to_owned() };
             *module = (1..).zip(module.lines()).map(line).collect::<Vec<_>>().join("\n");
         }
         changed

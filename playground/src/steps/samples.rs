@@ -73,7 +73,8 @@ pub fn samples() -> Vec<Result<Lesson, String>> {
 
 impl Sample {
     fn lesson(&self) -> Result<Lesson, String> {
-        let argument = |(name, spec): &(&str, &str)| Argument { name: (*name).into(), value: Value::Spec((*spec).into()) };
+        let argument =
+            |(name, spec): &(&str, &str)| Argument { name: (*name).into(), value: Value::Spec((*spec).into()) };
         let case = Case {
             modules: vec![self.ptx.to_owned()],
             memory: Vec::<Memory>::new(),

@@ -41,19 +41,13 @@ pub enum Promise {
 use Change::Delete;
 use Promise::{Changes, Finds};
 
-const fn entry(
-    slug: &'static str,
-    sizes: [usize; 3],
-    change: Change,
-    promise: Promise,
-    text: &'static str,
-) -> Entry {
+const fn entry(slug: &'static str, sizes: [usize; 3], change: Change, promise: Promise, text: &'static str) -> Entry {
     Entry { slug, sizes, sm_count: 2, text, change, promise }
 }
 
-const FIRST_BARRIER: &str = "This barrier guards the reads: behind it a thread reads what others have copied. Delete it and run.";
-const SECOND_BARRIER: &str =
-    "This barrier guards the writes: a fast thread must not overwrite a k-tile that a slow one still reads. Delete it and run.";
+const FIRST_BARRIER: &str =
+    "This barrier guards the reads: behind it a thread reads what others have copied. Delete it and run.";
+const SECOND_BARRIER: &str = "This barrier guards the writes: a fast thread must not overwrite a k-tile that a slow one still reads. Delete it and run.";
 const WAIT_GROUP: &str =
     "Here a thread waits for its copies in the background. Delete the wait and run: who writes what the loads read?";
 const EXPECT_TX: &str = "The producer tells the barrier of a stage how many bytes TMA will bring. Delete that and run: the phase ends \
@@ -63,53 +57,118 @@ const MMA_WAIT: &str =
 
 /// The entries, in the ladder's order.
 pub const TABLE: &[Entry] = &[
-    entry("naive", [20, 32, 8], Delete("bra", 0), Finds("out of bounds"),
+    entry(
+        "naive",
+        [20, 32, 8],
+        Delete("bra", 0),
+        Finds("out of bounds"),
         "The grid covers more rows than C has, and this branch ends the threads beyond it. Delete it and run. Then put it back, and look \
-         at the accesses of a load in the loop: how many sectors for 32 lanes?"),
-    entry("coalesced", [20, 32, 8], Delete("bra", 0), Finds("out of bounds"),
+         at the accesses of a load in the loop: how many sectors for 32 lanes?",
+    ),
+    entry(
+        "coalesced",
+        [20, 32, 8],
+        Delete("bra", 0),
+        Finds("out of bounds"),
         "The grid covers more rows than C has, and this branch ends the threads beyond it. Delete it and run. Then put it back, and \
-         compare the sectors of a load in the loop with those of naive."),
+         compare the sectors of a load in the loop with those of naive.",
+    ),
     entry("smem-tiling", [32, 32, 64], Delete("bar.sync", 1), Finds("race"), SECOND_BARRIER),
     entry("1d-tiling", [64, 64, 16], Delete("bar.sync", 0), Finds("race"), FIRST_BARRIER),
     entry("2d-tiling", [128, 128, 16], Delete("bar.sync", 1), Finds("race"), SECOND_BARRIER),
     entry("vectorized", [128, 128, 16], Delete("bar.sync", 0), Finds("race"), FIRST_BARRIER),
-    entry("bank-conflicts", [128, 128, 16], Delete("bar.sync", 1), Finds("race"),
+    entry(
+        "bank-conflicts",
+        [128, 128, 16],
+        Delete("bar.sync", 1),
+        Finds("race"),
         "Look at the accesses of a store to shared memory: the padding spreads the lanes over the banks. And this barrier guards the \
-         writes: delete it and run."),
+         writes: delete it and run.",
+    ),
     entry("read-only-cache", [128, 128, 16], Delete("bar.sync", 0), Finds("race"), FIRST_BARRIER),
-    entry("lane-sharing", [128, 128, 16], Delete("bar.sync", 1), Finds("race"),
-        "Lanes give each other values by shuffles, which need no barrier. What all warps share does: delete this one and run."),
+    entry(
+        "lane-sharing",
+        [128, 128, 16],
+        Delete("bar.sync", 1),
+        Finds("race"),
+        "Lanes give each other values by shuffles, which need no barrier. What all warps share does: delete this one and run.",
+    ),
     entry("transposed", [128, 128, 16], Delete("bar.sync", 0), Finds("race"), FIRST_BARRIER),
-    entry("prefetch", [128, 128, 16], Delete("bar.sync", 0), Finds("race"),
-        "With two halves of shared memory one barrier for each k-tile is enough. Without it? Delete it and run."),
-    entry("warp-tiling", [128, 128, 16], Delete("bar.sync", 0), Finds("race"),
-        "Each warp has a tile of its own, but all copy for all. Delete the barrier of the loop and run."),
+    entry(
+        "prefetch",
+        [128, 128, 16],
+        Delete("bar.sync", 0),
+        Finds("race"),
+        "With two halves of shared memory one barrier for each k-tile is enough. Without it? Delete it and run.",
+    ),
+    entry(
+        "warp-tiling",
+        [128, 128, 16],
+        Delete("bar.sync", 0),
+        Finds("race"),
+        "Each warp has a tile of its own, but all copy for all. Delete the barrier of the loop and run.",
+    ),
     entry("async-copy", [128, 128, 16], Delete("cp.async.wait_group", 0), Finds("race"), WAIT_GROUP),
     entry("ilp", [128, 256, 8], Delete("cp.async.wait_group", 0), Finds("race"), WAIT_GROUP),
     entry("packed-fma", [128, 256, 8], Delete("cp.async.wait_group", 0), Finds("race"), WAIT_GROUP),
-    entry("tma-multicast", [256, 256, 16], Delete("fence.mbarrier_init", 0), Finds("race"),
+    entry(
+        "tma-multicast",
+        [256, 256, 16],
+        Delete("fence.mbarrier_init", 0),
+        Finds("race"),
         "This fence makes the initialised barriers of the stages visible to the other block of the cluster and to TMA. Delete it and run; \
-         then look at the timeline, where the stages fill and empty."),
-    entry("autotuned", [256, 128, 24], Delete("bar.sync", 0), Finds("race"),
-        "Behind this barrier every warp knows the barriers of the stages, which one thread initialises. Delete it and run."),
-    entry("split-k", [64, 64, 48], Delete("barrier.cluster.arrive", 0), Finds("out of bounds"),
+         then look at the timeline, where the stages fill and empty.",
+    ),
+    entry(
+        "autotuned",
+        [256, 128, 24],
+        Delete("bar.sync", 0),
+        Finds("race"),
+        "Behind this barrier every warp knows the barriers of the stages, which one thread initialises. Delete it and run.",
+    ),
+    entry(
+        "split-k",
+        [64, 64, 48],
+        Delete("barrier.cluster.arrive", 0),
+        Finds("out of bounds"),
         "The blocks of a cluster add up their sums in one block's shared memory, and none may end before. Delete this barrier of the \
-         cluster and run."),
-    entry("stream-k", [256, 128, 24], Delete("bar.sync", 0), Finds("race"),
-        "Behind this barrier every warp knows the barriers of the stages, which one thread initialises. Delete it and run."),
+         cluster and run.",
+    ),
+    entry(
+        "stream-k",
+        [256, 128, 24],
+        Delete("bar.sync", 0),
+        Finds("race"),
+        "Behind this barrier every warp knows the barriers of the stages, which one thread initialises. Delete it and run.",
+    ),
     entry("hgemm", [128, 512, 64], Delete("wgmma.wait_group", 1), Finds("race"), MMA_WAIT),
     entry("tf32", [256, 256, 96], Delete("wgmma.wait_group", 0), Finds("race"), MMA_WAIT),
     entry("fp16x3", [128, 128, 64], Delete("expect_tx", 0), Finds("deadlock"), EXPECT_TX),
     entry("tf32x3", [128, 128, 32], Delete("expect_tx", 0), Finds("deadlock"), EXPECT_TX),
     entry("any-layout", [64, 64, 24], Delete("cp.async.wait_group", 0), Finds("race"), WAIT_GROUP),
-    entry("hgemm-split-k", [64, 64, 192], Delete("bar.sync", 0), Finds("race"),
-        "Behind this barrier every warp knows the barriers of the stages, which one thread initialises. Delete it and run."),
-    entry("gemv", [64, 1, 192], Delete("bar.sync", 0), Finds("race"),
-        "The warps leave their sums in shared memory, and one of them adds these up behind this barrier. Delete it and run."),
+    entry(
+        "hgemm-split-k",
+        [64, 64, 192],
+        Delete("bar.sync", 0),
+        Finds("race"),
+        "Behind this barrier every warp knows the barriers of the stages, which one thread initialises. Delete it and run.",
+    ),
+    entry(
+        "gemv",
+        [64, 1, 192],
+        Delete("bar.sync", 0),
+        Finds("race"),
+        "The warps leave their sums in shared memory, and one of them adds these up behind this barrier. Delete it and run.",
+    ),
     entry("tf32-split-k", [64, 64, 96], Delete("expect_tx", 0), Finds("deadlock"), EXPECT_TX),
-    entry("gemv-rows", [32, 1, 384], Delete("shfl.sync", 0), Changes,
+    entry(
+        "gemv-rows",
+        [32, 1, 384],
+        Delete("shfl.sync", 0),
+        Changes,
         "Lanes add up their sums by shuffles, in five levels. Delete one and run: no checker complains, for nothing is wrong but the \
-         result. Compare the digest of C."),
+         result. Compare the digest of C.",
+    ),
     entry("hgemm-any-layout", [64, 64, 192], Delete("bar.sync", 0), Finds("race"), FIRST_BARRIER),
     entry("hgemm-batch", [128, 256, 64], Delete("expect_tx", 0), Finds("deadlock"), EXPECT_TX),
 ];

@@ -9,7 +9,6 @@ use ptx_emu::Checks;
 use ptx_emu::device::{DEVICES, Device};
 use ptx_emu::spec::Spec;
 
-
 /// A longer budget is a typing error.
 const MAX_SAMPLE_SECONDS: f64 = 1e6;
 

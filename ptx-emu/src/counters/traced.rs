@@ -23,9 +23,7 @@ impl Access {
     pub fn wavefronts(&self) -> Option<u32> {
         let (addresses, mask) = self.by_lane()?;
         Some(match self.space {
-            Space::Shared => {
-                coalesce::shared_wavefronts(&addresses, mask, self.bytes, self.kind == AccessKind::Read)
-            }
+            Space::Shared => coalesce::shared_wavefronts(&addresses, mask, self.bytes, self.kind == AccessKind::Read),
             _ => coalesce::global_wavefronts(&addresses, mask, self.bytes),
         })
     }

@@ -59,8 +59,8 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "ptx-emu",
         &[
-            "types", "spec", "finding", "lanes", "ops", "syntax", "memory", "program", "check", "launch", "trace", "counters", "lower",
-            "exec", "kernel", "model", "cli",
+            "types", "spec", "finding", "lanes", "ops", "syntax", "memory", "program", "check", "launch", "trace",
+            "counters", "lower", "exec", "kernel", "model", "cli",
         ],
     ),
     (
