@@ -9,14 +9,20 @@ use ptx_emu::Checks;
 use ptx_emu::device::{DEVICES, Device};
 use ptx_emu::spec::Spec;
 
+use super::selection::Selection;
+
 /// A longer budget is a typing error.
 const MAX_SAMPLE_SECONDS: f64 = 1e6;
+
+/// Steps of a trace, unless told.
+const MAX_STEPS: usize = 500_000;
 
 const EXAMPLES: &str = "\
 Examples:
   ptx-emu list kernels.ptx
   ptx-emu run saxpy.ptx --grid 4 --block 256 --arg u32:1000 --arg f32:2 --arg in:f32:1000 --arg inout:f32:1000
   ptx-emu run k.ptx --entry k --grid 8,8 --block 16,16 --arg in:f32:@a.bin --arg out:f32:4096:@c.bin --counters table
+  ptx-emu debug saxpy.ptx --grid 1 --block 64 --arg u32:64 --arg f32:2 --arg in:f32:64 --arg inout:f32:64
   ptx-emu exec --check -- cargo test
 
 Exit codes, but those of `exec`, which are the program's:
@@ -67,6 +73,8 @@ pub struct Args {
 pub enum Command {
     /// Run a kernel
     Run(Box<RunArgs>),
+    /// Step through a launch, forwards and backwards, by commands on standard input
+    Debug(Box<DebugArgs>),
     /// List the kernels of a file: parameters, memory, registers, launch bounds
     List(FileArgs),
     /// Say whether every kernel of a file can be run
@@ -103,6 +111,57 @@ pub struct ExecArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = SPECS)]
 pub struct RunArgs {
+    /// The launch.
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+
+    /// Print the counters
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub counters: Option<CountersFormat>,
+
+    /// Also write the findings to this file, as SARIF 2.1.0
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+
+    /// Elements to print of each result that is not written to a file
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub print: usize,
+
+    /// Host threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
+    /// Run a sample of blocks for this many seconds: one of each class of edge block, then random ones. Counters are
+    /// scaled up
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub sample: Option<Duration>,
+
+    /// Print each instruction of a thread, a warp or all warps, with what it reads and writes: thread=5, warp=1,
+    /// block=2,0/warp=1, or all. Runs on one host thread
+    #[arg(long, value_name = "WHICH", value_parser = Selection::parse, conflicts_with_all = ["sample", "threads"])]
+    pub trace: Option<Selection>,
+
+    /// Instructions of warps that `--trace` records at most
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS, requires = "trace")]
+    pub steps: usize,
+}
+
+/// The options of `debug`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = SPECS)]
+pub struct DebugArgs {
+    /// The launch.
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+
+    /// Instructions of warps to record at most, about 0.5 KiB each
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
+    pub steps: usize,
+}
+
+/// The kernel and its launch.
+#[derive(Debug, clap::Args)]
+pub struct LaunchArgs {
     /// The PTX
     pub file: PathBuf,
 
@@ -138,30 +197,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = checks)]
     pub check: Checks,
 
-    /// Print the counters
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub counters: Option<CountersFormat>,
-
-    /// Also write the findings to this file, as SARIF 2.1.0
-    #[arg(long, value_name = "FILE")]
-    pub sarif: Option<PathBuf>,
-
-    /// Elements to print of each result that is not written to a file
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    pub print: usize,
-
-    /// Host threads [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-
     /// Instruction limit of a block, beyond which it counts as runaway
     #[arg(long, value_name = "N", default_value_t = 1 << 30, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_instructions: u64,
-
-    /// Run a sample of blocks for this many seconds: one of each class of edge block, then random ones. Counters are
-    /// scaled up
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub sample: Option<Duration>,
 
     /// Seed of random contents and of the sample
     #[arg(long, value_name = "N", default_value_t = 1)]

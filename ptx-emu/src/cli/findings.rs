@@ -120,7 +120,7 @@ impl<'a> Found<'a> {
 }
 
 /// `kernel.cu:9:5 in load_tile, inlined at kernel.cu:40:9`
-fn trace(frames: &[Frame<'_>]) -> String {
+pub fn trace(frames: &[Frame<'_>]) -> String {
     let place = |Frame { file, line, column, function }: &Frame<'_>| {
         let column = if *column > 0 { format!(":{column}") } else { String::new() };
         let function = function.map(|name| format!(" in {name}")).unwrap_or_default();

@@ -3,6 +3,7 @@
 mod args;
 mod arguments;
 mod counters;
+mod debug;
 mod error;
 #[cfg(target_os = "linux")]
 mod exec;
@@ -11,8 +12,12 @@ mod input;
 mod kernels;
 mod lines;
 mod output;
+mod ready;
 mod run;
+mod selection;
+mod steps;
 mod table;
+mod traced;
 
 use std::process::ExitCode;
 
@@ -25,6 +30,7 @@ pub fn main() -> ExitCode {
     let result = match Args::try_parse() {
         Ok(args) => match &args.command {
             Command::Run(args) => run::run(args),
+            Command::Debug(args) => debug::debug(args),
             Command::List(args) => kernels::list(&args.file),
             Command::Check(args) => kernels::check(&args.file),
             #[cfg(target_os = "linux")]

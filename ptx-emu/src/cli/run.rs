@@ -5,33 +5,37 @@ use std::time::Instant;
 use ptx_emu::{Blocks, Grouping, Launch, Rank, Report};
 
 use super::args::{CountersFormat, RunArgs};
-use super::arguments::{Arguments, constant};
 use super::counters;
 use super::error::Error;
 use super::findings::{self, Found};
-use super::input::Source;
 use super::lines;
 use super::output::{ResultFile, complain, print};
+use super::ready::Ready;
+use super::traced;
 
 /// The exit code of a run with warnings, but no errors.
 const WARNINGS: u8 = 3;
 
 /// Runs a kernel: findings on standard error, results and counters on standard output. Returns the exit code.
 pub fn run(args: &RunArgs) -> Result<u8, Error> {
-    let source = Source::read(&args.file)?;
-    let kernel = source.kernel(args.entry.as_deref())?;
-    let mut arguments = Arguments::new(&kernel, &args.arguments, args.seed)?;
-    let mut launch = launch(args);
-    launch.arguments = std::mem::take(&mut arguments.bytes);
-    for (index, (name, spec)) in args.constants.iter().enumerate() {
-        launch = launch.constant(name, &constant(spec, args.seed.wrapping_add(index as u64))?);
+    if args.trace.is_some() && args.counters == Some(CountersFormat::Json) {
+        return Err(Error::Usage("--counters json leaves no room for --trace: both go to standard output".to_owned()));
     }
+    let mut ready = Ready::new(&args.launch)?;
+    configure(&mut ready.launch, args);
 
     let sarif = args.sarif.as_deref().map(ResultFile::open).transpose()?;
 
     let start = Instant::now();
-    let report = kernel.launch(&mut arguments.memory, &launch).map_err(|error| Error::Usage(error.to_string()))?;
+    let report = match args.trace {
+        Some(selection) => traced::run(&mut ready, selection, args.steps)?,
+        None => {
+            let report = ready.kernel.launch(&mut ready.arguments.memory, &ready.launch);
+            report.map_err(|error| Error::Usage(error.to_string()))?
+        }
+    };
     let seconds = start.elapsed().as_secs_f64();
+    let Ready { source, kernel, arguments, launch } = ready;
 
     let found = findings::of(&kernel, &report);
     for line in found.iter().flat_map(|found| found.lines(&source.name)) {
@@ -45,8 +49,9 @@ pub fn run(args: &RunArgs) -> Result<u8, Error> {
         Some(CountersFormat::Json) => report.output.lines().for_each(complain),
         _ => print(&report.output)?,
     }
-    // A faulted launch has no valid results.
-    let results = if report.fault.is_none() { arguments.results(args.print)? } else { String::new() };
+    // A launch that ended early has no valid results.
+    let is_whole = report.fault.is_none() && !report.stopped;
+    let results = if is_whole { arguments.results(args.print)? } else { String::new() };
     let text = match args.counters {
         None => results,
         Some(CountersFormat::Json) => counters::json(&source.name, &kernel, &launch, &report, &found, seconds),
@@ -65,20 +70,12 @@ pub fn run(args: &RunArgs) -> Result<u8, Error> {
     })
 }
 
-fn launch(args: &RunArgs) -> Launch {
-    let blocks = match args.sample {
-        Some(budget) => Blocks::Sample { budget, seed: args.seed, grouping: Grouping::default() },
-        None => Blocks::All,
-    };
-    Launch {
-        cluster: args.cluster,
-        dynamic_shared_bytes: args.shared,
-        checks: args.check,
-        blocks,
-        threads: args.threads.map_or(0, usize::from),
-        max_instructions: args.max_instructions,
-        ..Launch::new(args.grid, args.block)
+/// How `run` alone can run it.
+fn configure(launch: &mut Launch, args: &RunArgs) {
+    if let Some(budget) = args.sample {
+        launch.blocks = Blocks::Sample { budget, seed: args.launch.seed, grouping: Grouping::default() };
     }
+    launch.threads = args.threads.map_or(0, usize::from);
 }
 
 fn summary(name: &str, report: &Report, found: &[Found<'_>], seconds: f64) -> String {
@@ -91,6 +88,7 @@ fn summary(name: &str, report: &Report, found: &[Found<'_>], seconds: f64) -> St
     let counts = [count(false, "finding"), count(true, "remark")].into_iter().flatten().collect::<Vec<_>>();
     let verdict = match &report.fault {
         Some(fault) => format!("stopped: {}", fault.kind.name()),
+        None if report.stopped => "stopped".to_owned(),
         None if counts.is_empty() => "clean".to_owned(),
         None => counts.join(", "),
     };

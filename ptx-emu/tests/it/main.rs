@@ -5,6 +5,7 @@ mod bounds;
 mod cli;
 mod clusters;
 mod compilers;
+mod debugger;
 mod printing;
 mod programs;
 mod robust;

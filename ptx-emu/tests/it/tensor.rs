@@ -1,6 +1,6 @@
 //! Tensor copies: shared memory afterwards, as recorded on an H200, and their counters.
 
-use ptx_emu::{GlobalMemory, Launch, Module, Swizzle, TensorMap, Type};
+use ptx_emu::{GlobalMemory, Kernel, Launch, Module, Pointer, Swizzle, TensorMap, Type};
 
 /// Copies the box of 32 x 8 floats that begins at (x, y) of a tensor of 100 x 16 to both blocks of the cluster.
 fn text() -> String {
@@ -71,8 +71,8 @@ fn boxes_are_what_an_h200_makes_of_them() {
     }
 }
 
-/// Shared memory after a copy.
-fn dump(module: &Module, recorded: &serde_json::Value) -> Vec<u8> {
+/// A kernel that copies a box and writes shared memory to where the pointer says, and its launch.
+pub fn prepare(module: &Module, recorded: &serde_json::Value) -> (Kernel, GlobalMemory, Launch, Pointer) {
     let list = |index: usize| recorded[index].as_array().unwrap().iter().map(|number| number.as_i64().unwrap());
     let [dims, strides] = [1, 2].map(|index| list(index).map(|number| number as u64).collect::<Vec<_>>());
     let sides: Vec<u32> = list(3).map(|side| side as u32).collect();
@@ -94,7 +94,12 @@ fn dump(module: &Module, recorded: &serde_json::Value) -> Vec<u8> {
     launch.arguments.extend(start.map(|place| place.to_le_bytes().to_vec()));
     launch.arguments.push((recorded[6].as_i64().unwrap() as u32).to_le_bytes().to_vec());
     launch.arguments.push(map.box_bytes().to_le_bytes().to_vec());
-    let kernel = module.kernel(&format!("box{}", map.rank())).unwrap();
+    (module.kernel(&format!("box{}", map.rank())).unwrap(), memory, launch, out)
+}
+
+/// Shared memory after a copy.
+fn dump(module: &Module, recorded: &serde_json::Value) -> Vec<u8> {
+    let (kernel, mut memory, launch, out) = prepare(module, recorded);
     let report = kernel.launch(&mut memory, &launch).unwrap();
     assert!(report.is_clean(), "{recorded}: {:?} {:?}", report.findings, report.fault);
     let mut bytes = memory.read(out).unwrap();

@@ -2,7 +2,7 @@
 
 mod kernel;
 mod layout;
-mod tile;
+pub mod tile;
 
 use half::{bf16, f16};
 use kernel::{A_BYTES, B_BYTES, Product, STEPS};

@@ -3,19 +3,19 @@
 
 use half::f16;
 use ptx_emu::{
-    Checks, Class, Finding, FindingKind, GlobalMemory, Launch, Module, Report, SharedCounters, Swizzle, TensorCoreFmas,
-    TensorMap, Type,
+    Checks, Class, Finding, FindingKind, GlobalMemory, Kernel, Launch, Module, Pointer, Report, SharedCounters,
+    Swizzle, TensorCoreFmas, TensorMap, Type,
 };
 
-const TEXT: &str = include_str!("../../ptx/wgmma_tile.ptx");
+pub const TEXT: &str = include_str!("../../ptx/wgmma_tile.ptx");
 const SIDE: usize = 64;
 
 fn value(row: usize, k: usize) -> f32 {
     ((row * 5 + k * 3) % 13) as f32 - 6.0
 }
 
-/// Runs the kernel for `steps` k-tiles of 64; returns each thread's accumulators.
-fn run(text: &str, steps: usize, checks: Checks) -> (Report, Vec<f32>) {
+/// The kernel, and its launch for `steps` k-tiles of 64; and where each thread's accumulators will be.
+pub fn prepare(text: &str, steps: usize, checks: Checks) -> (Kernel, GlobalMemory, Launch, Pointer) {
     let depth = SIDE * steps;
     let mut memory = GlobalMemory::default();
     let mut matrix = |first: usize| {
@@ -33,7 +33,13 @@ fn run(text: &str, steps: usize, checks: Checks) -> (Report, Vec<f32>) {
         launch.arguments.push(map.encode().to_vec());
     }
     let launch = launch.argument(c.to_le_bytes()).argument((steps as u32).to_le_bytes());
-    let report = Module::parse(text).unwrap().kernel("tile").unwrap().launch(&mut memory, &launch).unwrap();
+    (Module::parse(text).unwrap().kernel("tile").unwrap(), memory, launch, c)
+}
+
+/// Runs the kernel; returns each thread's accumulators.
+fn run(text: &str, steps: usize, checks: Checks) -> (Report, Vec<f32>) {
+    let (kernel, mut memory, launch, c) = prepare(text, steps, checks);
+    let report = kernel.launch(&mut memory, &launch).unwrap();
     (report, memory.free(c).unwrap().into_iter().map(f32::from_bits).collect())
 }
 
