@@ -19,7 +19,10 @@ function described(access, instruction) {
     const { places, bytes, space, kind, sectors, wavefronts, is_async: isAsync, more } = access;
     const total = (places.length + more) * bytes;
     const verb = { read: 'read', write: 'write', atomic: 'update' }[kind];
-    const who = isAsync ? `A copy of line ${access.line} completes here: it ${verb}s` : `${plural(new Set(places.map(({ lane }) => lane)).size, 'lane')} ${verb}`;
+    const lanes = new Set(places.map(({ lane }) => lane)).size;
+    const who = isAsync ? `A copy of line ${access.line} completes here: it ${verb}s`
+        : instruction.startsWith('wgmma') ? `The tensor cores ${verb}`
+        : `${plural(lanes, 'lane')} ${verb}${lanes === 1 ? 's' : ''}`;
     const words = [`${who} ${plural(total, 'byte')} of ${space} memory`];
     if (sectors !== null) words.push(`in ${plural(sectors, 'sector')} of 32 bytes`);
     if (wavefronts !== null) words.push(`in ${plural(wavefronts, 'wavefront')}`);

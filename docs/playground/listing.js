@@ -8,13 +8,21 @@ const COLUMNS = [
     ['diverged', 'diverg.', 'branches at which a warp diverged'],
 ];
 
-/** The PTX of a run: a table, and a text to edit in its place. */
-class Listing {
-    #rows = [];
-    #current = null;
-    #edited = null;
+/** Lines that are there beyond those in view. */
+const MARGIN = 40;
 
-    /** `onLine` is called with the number of a line that the reader chose. */
+/** The PTX of a run, and a text to edit in its place. Of the table, only the lines around those in view are there: some modules have ten thousand. */
+class Listing {
+    #lines = [];
+    #columns = [];
+    #counted = new Map();
+    #found = new Set();
+    #current = 0;
+    #edited = 0;
+    #rowHeight = 18;
+    #shown = [0, 0];
+
+    /** `onLine` is called with the number of a line that the reader chose, `onEdit` when the text changes. */
     constructor({ onLine, onEdit }) {
         this.body = element('tbody');
         this.head = element('thead');
@@ -27,74 +35,99 @@ class Listing {
         });
         this.root = element('div.code', {}, this.scroller, this.editor);
         this.editor.addEventListener('input', () => onEdit(this.editor.value));
+        this.scroller.addEventListener('scroll', () => this.#follow());
         this.body.addEventListener('click', ({ target }) => {
-            const row = target.closest('tr');
-            if (row && !getSelection().toString()) onLine(Number(row.dataset.line));
+            const { line } = target.closest('tr').dataset;
+            if (line && !getSelection().toString()) onLine(Number(line));
         });
     }
 
     /** Shows a module. */
     show(text, counters = []) {
-        const counted = new Map();
+        this.#counted.clear();
         for (const line of counters) {
-            const sum = counted.get(line.line) ?? { warps: 0, sectors: 0, wavefronts: 0, diverged: 0 };
+            const sum = this.#counted.get(line.line) ?? { warps: 0, sectors: 0, wavefronts: 0, diverged: 0 };
             for (const [key] of COLUMNS) sum[key] += line[key];
-            counted.set(line.line, sum);
+            this.#counted.set(line.line, sum);
         }
-        const columns = counters.length ? COLUMNS.filter(([key]) => counters.some((line) => line[key] > 0)) : [];
-        const titles = columns.map(([key, name, title]) => element(`th.${key}`, { scope: 'col', title }, name));
+        this.#columns = counters.length ? COLUMNS.filter(([key]) => counters.some((line) => line[key] > 0)) : [];
+        const titles = this.#columns.map(([key, name, title]) => element(`th.${key}`, { scope: 'col', title }, name));
         this.head.replaceChildren(element('tr', {},
             element('th', { scope: 'col' }, 'line'), ...titles, element('th.text', { scope: 'col' }, 'PTX')));
-        const lines = text.split('\n');
-        this.#rows = lines.map((line, index) => {
-            const counts = counted.get(index + 1);
-            const cells = columns.map(([key]) => element(`td.${key}`, {}, counts && counts[key] ? grouped(counts[key]) : ''));
-            const code = element('td.text', {}, ...coloured(line));
-            return element('tr', { 'data-line': index + 1 }, element('td.number', {}, String(index + 1)), ...cells, code);
-        });
-        this.#current = null;
-        this.#edited = null;
-        this.body.replaceChildren(...this.#rows);
+        this.#lines = text.split('\n');
+        this.#found.clear();
+        this.#current = 0;
+        this.#edited = 0;
         if (this.editor.value !== text) this.editor.value = text;
+        this.#render();
     }
 
-    /** Marks lines with findings. */
-    mark(lines) {
-        for (const line of lines) this.#rows[line - 1]?.classList.add('found');
-    }
-
-    /** Marks the line that was changed. */
-    markEdited(line) {
-        this.#edited?.classList.remove('edited');
-        this.#edited = this.#rows[line - 1] ?? null;
-        this.#edited?.classList.add('edited');
+    /** Marks lines with findings, and the line that an exercise changes. */
+    mark(found, edited) {
+        this.#found = new Set(found);
+        this.#edited = edited;
+        this.#render();
     }
 
     /** Marks the line where the execution stands, and scrolls there. */
     stand(line) {
-        this.#current?.classList.remove('current');
-        this.#current?.removeAttribute('aria-current');
-        this.#current = this.#rows[line - 1] ?? null;
-        this.#current?.classList.add('current');
-        this.#current?.setAttribute('aria-current', 'step');
+        this.#current = line;
         this.reveal(line);
     }
 
     /** Scrolls a line into view, within the listing. */
     reveal(line) {
-        const row = this.#rows[line - 1];
-        if (!row) return;
-        const { top, bottom } = row.getBoundingClientRect();
-        const view = this.scroller.getBoundingClientRect();
-        if (top < view.top + 40 || bottom > view.bottom - 20) {
-            this.scroller.scrollTop += top - view.top - view.height / 3;
+        const top = (line - 1) * this.#rowHeight;
+        const { scrollTop, clientHeight } = this.scroller;
+        if (top < scrollTop + this.#rowHeight || top > scrollTop + clientHeight - 4 * this.#rowHeight) {
+            this.scroller.scrollTop = top - clientHeight / 3;
         }
+        this.#render();
+    }
+
+    /** Renders anew where lines come into view that are not there. */
+    #follow() {
+        const [first, last] = this.#inView();
+        const [from, to] = this.#shown;
+        if (first < from || last > to) this.#render();
+    }
+
+    #inView() {
+        const first = Math.floor(this.scroller.scrollTop / this.#rowHeight);
+        const count = Math.ceil((this.scroller.clientHeight || 400) / this.#rowHeight);
+        return [Math.max(0, first), Math.min(this.#lines.length, first + count)];
+    }
+
+    #render() {
+        const [first, last] = this.#inView();
+        const [from, to] = [Math.max(0, first - MARGIN), Math.min(this.#lines.length, last + MARGIN)];
+        const rows = [];
+        for (let index = from; index < to; index += 1) rows.push(this.#row(index + 1));
+        const space = (lines) => element('tr', { 'aria-hidden': 'true', style: `height: ${lines * this.#rowHeight}px` });
+        this.body.replaceChildren(space(from), ...rows, space(this.#lines.length - to));
+        this.#shown = [from, to];
+        const { height } = rows[0]?.getBoundingClientRect() ?? { height: 0 };
+        if (height && Math.abs(height - this.#rowHeight) > 0.01) {
+            this.#rowHeight = height;
+            this.#render();
+        }
+    }
+
+    #row(line) {
+        const counts = this.#counted.get(line);
+        const cells = this.#columns.map(([key]) => element(`td.${key}`, {}, counts && counts[key] ? grouped(counts[key]) : ''));
+        const isCurrent = line === this.#current;
+        const marks = [[isCurrent, 'current'], [this.#found.has(line), 'found'], [line === this.#edited, 'edited']];
+        const name = ['tr', ...marks.filter(([is]) => is).map(([, mark]) => mark)].join('.');
+        return element(name, { 'data-line': line, 'aria-current': isCurrent ? 'step' : null },
+            element('td.number', {}, String(line)), ...cells, element('td.text', {}, ...coloured(this.#lines[line - 1])));
     }
 
     /** Whether the text is edited now, instead of listed. */
     set isEditing(isEditing) {
         this.editor.hidden = !isEditing;
         this.scroller.hidden = isEditing;
+        if (!isEditing) this.#render();
     }
 
     get isEditing() {

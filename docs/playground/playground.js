@@ -111,7 +111,7 @@ class Playground {
         const hadFocus = this.exercise.contains(document.activeElement);
         this.exercise.replaceChildren(element('p', {}, element('strong', {}, 'Try it. '), text), element('p.controls', {}, change, show));
         if (hadFocus) change.focus();
-        this.listing.markEdited(line);
+        this.listing.mark([], line);
     }
 
     /** Makes the change of the exercise, or takes it back, and runs. */
@@ -209,8 +209,7 @@ class Playground {
         this.findings.replaceChildren(...findingsList(findings, (line) => this.toLine(line)));
         this.setEditor(false);
         this.listing.show(this.text, counters.lines);
-        this.listing.mark(findings.flatMap(({ line, other }) => (other ? [line, other] : [line])));
-        if (this.#lesson) this.listing.markEdited(this.#lesson.exercise.line);
+        this.listing.mark(findings.flatMap(({ line, other }) => (other ? [line, other] : [line])), this.#lesson?.exercise.line ?? 0);
         this.results.replaceChildren(resultsView(reply));
         this.counters.replaceChildren(countersView(counters));
         this.lanes.setNames(trace.registers);

@@ -36,13 +36,22 @@ function emulatorWorker() {
 
 /** The emulator as the page has it. */
 class Emulator {
+    #compiled;
     #worker = null;
     #asked = new Map();
     #next = 0;
 
+    /** `compiled` is a promise of the module; the site's where none is given, which is loaded for the first request. */
+    constructor(compiled = null) {
+        this.#compiled = compiled;
+    }
+
     /** The reply to a request, as text. */
     async ask(request) {
-        const worker = await this.#start();
+        const worker = await this.#start().catch((error) => {
+            this.#worker = null;
+            throw error;
+        });
         const id = (this.#next += 1);
         return new Promise((resolve) => {
             this.#asked.set(id, resolve);
@@ -67,8 +76,7 @@ class Emulator {
 
     #start() {
         this.#worker ??= (async () => {
-            compiledEmulator ??= load('emulator').then((bytes) => WebAssembly.compile(bytes));
-            const compiled = await compiledEmulator;
+            const compiled = await (this.#compiled ?? siteEmulator());
             const source = new Blob([`(${emulatorWorker})()`], { type: 'text/javascript' });
             const url = URL.createObjectURL(source);
             const worker = new Worker(url);
@@ -84,3 +92,10 @@ class Emulator {
 }
 
 let compiledEmulator;
+
+/** The emulator that lies beside the page, compiled once for all playgrounds. */
+function siteEmulator() {
+    compiledEmulator ??= load('emulator').then((bytes) => WebAssembly.compile(bytes));
+    compiledEmulator.catch(() => (compiledEmulator = undefined));
+    return compiledEmulator;
+}

@@ -30,6 +30,7 @@ pub fn trials(browser: &Shared) -> Vec<Trial> {
         trial("the book's playground: the native emulator's bits and counters", is_native),
         trial("the book's playground: a deleted barrier, steps back, keys", keys),
         trial("the book's playground: pasted PTX, and what is wrong with it", pasted),
+        trial("the book's playground: a trap of the emulator", trap),
         trial("the book's playground: a chapter's own kernel", chapter),
     ]
 }
@@ -201,6 +202,35 @@ fn pasted(browser: &mut Browser) -> Result<()> {
     ensure!(said.starts_with("line ") && said.contains("sum."), "{said}");
     let said = paste(&mut page, "")?;
     ensure!(!said.is_empty() && said.lines().count() == 1, "{said}");
+    let complaints = page.complaints()?;
+    ensure!(complaints.is_empty(), "{complaints:?}");
+    Ok(())
+}
+
+/// An emulator that does nothing but fail: each request is answered by a line, and by a new instance.
+const BROKEN: &str = "(() => {
+    const name = (text) => [text.length, ...new TextEncoder().encode(text)];
+    const section = (number, content) => [number, content.length, ...content];
+    const [none, one, zero, fails] = [[0x60, 0, 1, 0x7f], [0x60, 1, 0x7f, 1, 0x7f], [4, 0, 0x41, 0, 0x0b], [3, 0, 0, 0x0b]];
+    const functions = ['request', 'answer', 'reply', 'panic_bytes', 'panic_text'];
+    const exported = functions.flatMap((text, index) => [...name(text), 0, index]);
+    const bytes = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...section(1, [2, ...none, ...one]), ...section(3, [5, 1, 0, 0, 0, 0]),
+        ...section(5, [1, 0, 1]), ...section(7, [6, ...name('memory'), 2, 0, ...exported]), ...section(10, [5, ...zero, ...fails, ...zero, ...zero, ...zero])];
+    return WebAssembly.compile(new Uint8Array(bytes));
+})()";
+
+fn trap(browser: &mut Browser) -> Result<()> {
+    let mut page = open(browser, "saxpy", DESK)?;
+    let said: [String; 2] = page.evaluate(&format!(
+        "(async () => {{
+            const Emulator = document.querySelector('.gpu-playground').playground.emulator.constructor;
+            const emulator = new Emulator({BROKEN});
+            return [await emulator.ask({{}}), await emulator.ask({{}})];
+        }})()"
+    ))?;
+    for said in said {
+        ensure!(said.contains("the emulator failed, and was started again: unreachable"), "{said}");
+    }
     let complaints = page.complaints()?;
     ensure!(complaints.is_empty(), "{complaints:?}");
     Ok(())
