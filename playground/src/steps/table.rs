@@ -1,5 +1,8 @@
 //! Which size each step has in its chapter, and what to try there: the only list of it.
 
+use Change::Delete;
+use Promise::{Changes, Finds};
+
 use super::Exercise;
 use crate::Case;
 
@@ -37,9 +40,6 @@ pub enum Promise {
     /// Other results, and no finding.
     Changes,
 }
-
-use Change::Delete;
-use Promise::{Changes, Finds};
 
 const fn entry(slug: &'static str, sizes: [usize; 3], change: Change, promise: Promise, text: &'static str) -> Entry {
     Entry { slug, sizes, sm_count: 2, text, change, promise }
