@@ -53,35 +53,36 @@ function requested({ places, bytes, more }) {
     const share = order.length ? Math.round((100 * used) / (8 * order.length)) : 0;
     const label = `${order.length} sectors of 8 words each; ${share} % of their words are asked for`;
     return element('figure', {},
-        element('div.sectors', { role: 'img', 'aria-label': label }, ...strips),
+        element('div.sector-map', { role: 'img', 'aria-label': label }, ...strips),
         element('figcaption', {}, `Each strip is a sector of 8 words, with the number of the lane that asks for it; ${share} % of the bytes are asked for.`
             + (more ? ` ${plural(more, 'place')} more are not drawn.` : '')));
 }
 
-/** The 32 banks, with the words that lanes ask of each. */
+/** The 32 banks, with the words that lanes ask of each. Lanes that ask for 8 or 16 bytes are served by halves or quarters of the warp. */
 function banks({ places, bytes, wavefronts, more }) {
-    const words = Array.from({ length: BANKS }, () => new Map());
+    const parts = bytes > 8 ? 4 : bytes > 4 ? 2 : 1;
+    const asked = Array.from({ length: BANKS }, () => Array.from({ length: parts }, () => new Map()));
     for (const { lane, address } of places) {
+        const part = Math.floor((lane * parts) / 32);
         for (let byte = 0; byte < Math.max(bytes, 4); byte += 4) {
             const word = Number(BigInt(address) / 4n) + byte / 4;
-            const bank = words[word % BANKS];
-            bank.set(word, [...(bank.get(word) ?? []), lane]);
+            const words = asked[word % BANKS][part];
+            words.set(word, [...(words.get(word) ?? []), lane]);
         }
     }
-    const depth = Math.max(1, ...words.map((bank) => bank.size));
-    const stack = (bank, index) => {
-        const tiles = [...bank].map(([word, lanes]) => element('span.word.used', {
-            title: `bank ${index}, word ${word}: lanes ${[...new Set(lanes)].join(', ')}`,
-        }, lanes.length === 1 ? String(lanes[0]) : `${new Set(lanes).size}\u00d7`));
-        return element(`span.bank${bank.size > 1 ? '.crowded' : ''}`, {}, element('span.index', {}, String(index)), ...tiles);
-    };
-    const fullest = words.findIndex((bank) => bank.size === depth);
+    const tile = (index, [word, lanes], isCrowded) => element(`span.word.used${isCrowded ? '.crowded' : ''}`, {
+        title: `bank ${index}, word ${word}: lanes ${lanes.join(', ')}`,
+    }, lanes.length === 1 ? String(lanes[0]) : `${lanes.length}\u00d7`);
+    const stack = (bank, index) => element('span.bank', {}, element('span.index', {}, String(index)),
+        ...bank.flatMap((words) => [...words].map((word) => tile(index, word, words.size > 1))));
+    const depths = asked.map((bank) => Math.max(...bank.map((words) => words.size)));
+    const depth = Math.max(...depths);
     const conflict = depth > 1
-        ? `Bank ${fullest} is asked for ${depth} words, and gives one in a wavefront.`
-        : 'No bank is asked for more than one word: there is no conflict.';
-    const wide = bytes > 4 ? ` With ${bytes} bytes for each lane, ${bytes > 8 ? 'a quarter' : 'half'} of the warp is served at once.` : '';
+        ? `Bank ${depths.indexOf(depth)} is asked for ${depth} words at once, and gives one in a wavefront.`
+        : 'No bank is asked for more than one word at once: there is no conflict.';
+    const wide = parts > 1 ? ` With ${bytes} bytes for each lane, a ${parts > 2 ? 'quarter' : 'half'} of the warp is served at once.` : '';
     return element('figure', {},
-        element('div.banks', { role: 'img', 'aria-label': conflict, tabindex: 0 }, ...words.map(stack)),
+        element('div.bank-map', { role: 'img', 'aria-label': conflict, tabindex: 0 }, ...asked.map(stack)),
         element('figcaption', {}, conflict, wide, wavefronts === null ? '' : ` ${plural(wavefronts, 'wavefront')} in all.`,
             more ? ` ${plural(more, 'place')} more are not drawn.` : ''));
 }

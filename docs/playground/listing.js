@@ -51,7 +51,7 @@ class Listing {
             this.#counted.set(line.line, sum);
         }
         this.#columns = counters.length ? COLUMNS.filter(([key]) => counters.some((line) => line[key] > 0)) : [];
-        const titles = this.#columns.map(([key, name, title]) => element(`th.${key}`, { scope: 'col', title }, name));
+        const titles = this.#columns.map(([key, name, title]) => element(`th.column-${key}`, { scope: 'col', title }, name));
         this.head.replaceChildren(element('tr', {},
             element('th', { scope: 'col' }, 'line'), ...titles, element('th.text', { scope: 'col' }, 'PTX')));
         this.#lines = text.split('\n');
@@ -115,7 +115,7 @@ class Listing {
 
     #row(line) {
         const counts = this.#counted.get(line);
-        const cells = this.#columns.map(([key]) => element(`td.${key}`, {}, counts && counts[key] ? grouped(counts[key]) : ''));
+        const cells = this.#columns.map(([key]) => element(`td.column-${key}`, {}, counts && counts[key] ? grouped(counts[key]) : ''));
         const isCurrent = line === this.#current;
         const marks = [[isCurrent, 'current'], [this.#found.has(line), 'found'], [line === this.#edited, 'edited']];
         const name = ['tr', ...marks.filter(([is]) => is).map(([, mark]) => mark)].join('.');

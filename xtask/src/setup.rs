@@ -13,9 +13,6 @@ use crate::workspace;
 /// Debian's packages of a newer Rust: the compiler, cargo, the sources of `core`, and LLVM's own tools.
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-llvm"];
 
-/// Debian's package of the linker of WebAssembly of the same LLVM. rustup's toolchains have it.
-const WASM_LINKER_PACKAGE: &str = "lld-22";
-
 /// NVIDIA's assembler and disassembler, as they lie on the Python Package Index.
 const PTXAS_PACKAGES: [&str; 2] = ["nvidia-cuda-nvcc==13.*", "nvidia-cuda-nvdisasm==13.*"];
 
@@ -99,16 +96,25 @@ pub fn toolchain() -> Result<()> {
     Ok(())
 }
 
-/// Makes the linker of WebAssembly present, which the book's playground is linked by.
+/// Makes the linker of WebAssembly present, which the book's playground is linked by: of the device toolchain's LLVM. rustup's
+/// toolchains have it; for Debian's it is a package of its own.
 pub fn wasm_linker() -> Result<()> {
-    let find = || Ok::<_, anyhow::Error>(Toolchain::find(workspace::kernels())?.wasm_linker());
-    if find()?.is_none() {
+    let toolchain = Toolchain::find(workspace::kernels())?;
+    if toolchain.wasm_linker().is_none() {
         ensure!(has_apt(), "there is no wasm-ld beside the device toolchain's LLVM tools");
-        apt_get(["install", "-y", "--no-install-recommends", WASM_LINKER_PACKAGE])?;
+        let package = linker_package(toolchain.version()).context("the device toolchain's LLVM has no version")?;
+        update();
+        apt_get(["install", "-y", "--no-install-recommends", &package])?;
     }
-    let linker = find()?.context("installed, but wasm-ld is not where it was expected")?;
+    let linker = toolchain.wasm_linker().context("installed, but wasm-ld is not where it was expected")?;
     say!("linker of WebAssembly: {}", linker.display());
     Ok(())
+}
+
+/// Debian's package of LLVM's linker, of the LLVM in `rustc 1.96.0, LLVM 22.1.8`.
+fn linker_package(version: &str) -> Option<String> {
+    let (_, llvm) = version.rsplit_once("LLVM ")?;
+    Some(format!("lld-{}", llvm.split('.').next()?))
 }
 
 /// Makes `ptxas` and `nvdisasm` present.
@@ -236,6 +242,12 @@ fn succeeds(command: &mut Command) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_linker_is_that_of_the_same_llvm() {
+        assert_eq!(linker_package("rustc 1.96.0, LLVM 22.1.8").as_deref(), Some("lld-22"));
+        assert_eq!(linker_package("rustc"), None);
+    }
 
     #[test]
     fn apt_policy_is_read() {

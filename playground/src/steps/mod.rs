@@ -40,6 +40,9 @@ pub struct Exercise {
     pub from: String,
     /// What stands there after the change; a comment where the instruction is deleted.
     pub to: String,
+    /// What comes of it.
+    #[serde(skip)]
+    pub promise: Promise,
 }
 
 /// Every lesson: the samples, then the steps in the ladder's order.
@@ -58,7 +61,8 @@ pub fn lesson(step: &'static Step) -> Result<Lesson, String> {
     let entry = TABLE.iter().find(|entry| entry.slug == step.slug);
     let entry = entry.ok_or_else(|| format!("{}: playground/src/steps/table.rs has no entry for it", step.slug))?;
     let case = case::of(step, entry)?;
-    let exercise = entry.change.exercise(entry.text, &case).map_err(|error| format!("{}: {error}", step.slug))?;
+    let exercise =
+        entry.change.exercise(entry.text, entry.promise, &case).map_err(|error| format!("{}: {error}", step.slug))?;
     Ok(Lesson { slug: step.slug, summary: step.summary, sizes: Some(entry.sizes), case, exercise })
 }
 

@@ -175,7 +175,7 @@ pub const TABLE: &[Entry] = &[
 
 impl Change {
     /// The change, at its line.
-    pub(super) fn exercise(self, says: &'static str, case: &Case) -> Result<Exercise, String> {
+    pub(super) fn exercise(self, says: &'static str, promise: Promise, case: &Case) -> Result<Exercise, String> {
         let (text, nth) = match self {
             Self::Delete(text, nth) | Self::Replace(text, nth, _) => (text, nth),
         };
@@ -186,6 +186,6 @@ impl Change {
             Self::Delete(..) => format!("//{from}"),
             Self::Replace(_, _, with) => from.replacen(text, with, 1),
         };
-        Ok(Exercise { text: says, line, from: from.to_owned(), to })
+        Ok(Exercise { text: says, line, from: from.to_owned(), to, promise })
     }
 }
