@@ -42,9 +42,10 @@ class Playground {
             ['Timeline', this.timeline.root], ['Results', this.results], ['Counters', this.counters],
         ], (name) => this.onTab(name));
         this.trace = element('div.trace', { hidden: true }, this.stepper.root, this.tabs.root);
-        const own = root.dataset.step === undefined;
+        root.addEventListener('keydown', (event) => event.stopPropagation()); // mdBook turns its pages by arrows.
+        const hasChoice = root.dataset.step === undefined;
         root.replaceChildren(
-            element('div.controls', {}, ...(own ? [labelled('Kernel', this.choice)] : []), this.run, this.halt,
+            element('div.controls', {}, ...(hasChoice ? [labelled('Kernel', this.choice)] : []), this.run, this.halt,
                 element('span.field', {}, this.checks, element('label', { for: this.checks.id }, 'with checkers')), this.edit),
             this.idea, this.exercise, this.form.root, this.verdict, this.findings, this.listing.root, this.trace);
     }
@@ -79,6 +80,7 @@ class Playground {
     /** An editor for PTX that the reader has. What stands in it stays. */
     own() {
         this.#lesson = null;
+        this.choice.value = OWN;
         this.exercise.replaceChildren();
         this.idea.textContent = 'Paste PTX, as nvcc -ptx or any compiler writes it, and run it. The form below asks for its launch once it was read.';
         this.form.show({ kernel: '', grid: [1, 1, 1], block: [32, 1, 1], cluster: [1, 1, 1], shared_bytes: 0, module: 0, arguments: [] }, [], []);
@@ -171,8 +173,7 @@ class Playground {
         const begin = performance.now();
         try {
             if (!this.#lesson) await this.read(this.form.kernel.value);
-            this.request_ = this.request();
-            const reply = await this.emulator.reply(this.request_);
+            const reply = await this.emulator.reply(this.request());
             this.show(reply, performance.now() - begin);
         } catch (error) {
             this.fail(error);
@@ -235,7 +236,6 @@ class Playground {
             this.warps.show(view, this.stepper.names, this.text);
             this.view = view;
             if (this.hasTimeline) this.timeline.stand(step, view.events);
-            this.root.dataset.step_ = step;
         } catch (error) {
             this.fail(error);
         }

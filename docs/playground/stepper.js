@@ -93,7 +93,6 @@ class Stepper {
         const move = moves[event.key];
         if (!move) return;
         event.preventDefault();
-        event.stopPropagation(); // mdBook turns its pages by arrows.
         move();
     }
 }

@@ -20,7 +20,6 @@ class Tabs {
             const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
             if (!move) return;
             event.preventDefault();
-            event.stopPropagation(); // mdBook turns its pages by arrows.
             const at = this.#tabs.findIndex(({ name }) => name === this.shown);
             const next = this.#tabs[(at + move + this.#tabs.length) % this.#tabs.length];
             this.show(next.name);
