@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tests::browser::{Browser, Loads, Page, Window, file_url, save};
 
 use crate::Shared;
+use crate::book::THEMES;
 
 const DESK: Window = Window { width: 1400, is_dark: false };
 
@@ -28,7 +29,7 @@ pub fn trials(browser: &Shared) -> Vec<Trial> {
     vec![
         trial("the book's playground: three kernels in every window", looks),
         trial("the book's playground: the native emulator's bits and counters", is_native),
-        trial("the book's playground: a deleted barrier, steps back, keys", keys),
+        trial("the book's playground: a deleted barrier, steps back, keys, themes", keys),
         trial("the book's playground: pasted PTX, and what is wrong with it", pasted),
         trial("the book's playground: a trap of the emulator", trap),
         trial("the book's playground: a chapter's own kernel", chapter),
@@ -176,8 +177,12 @@ fn keys(browser: &mut Browser) -> Result<()> {
     let shown: String =
         page.evaluate("document.querySelector('.gpu-playground [role=tab][aria-selected=true]').textContent")?;
     ensure!(shown == "Access", "{shown}");
-    let complaints = page.complaints()?;
-    ensure!(complaints.is_empty(), "{complaints:?}");
+    for theme in THEMES {
+        page.evaluate::<bool>(&format!("document.querySelector('#mdbook-theme-{theme}').click(), true"))?;
+        page.settle()?;
+        let complaints = page.complaints()?;
+        ensure!(complaints.is_empty(), "{theme}: {complaints:?}");
+    }
     Ok(())
 }
 
