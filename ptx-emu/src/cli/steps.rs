@@ -49,6 +49,9 @@ impl<'a> Writer<'a> {
             parts.extend(step.accesses.iter().filter_map(|access| accessed(access, active, instruction)));
             parts.extend(self.writes(step, active));
         }
+        if step.waiting & active != 0 {
+            parts.push("waits".to_owned());
+        }
         if !parts.is_empty() {
             text += "  ";
             text += &parts.join(", ");

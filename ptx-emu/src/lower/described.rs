@@ -10,6 +10,8 @@ use crate::syntax::{Body, Instruction, Module, RegisterId};
 /// The names of a lowered body.
 pub(super) fn names(module: &Module, body: &Body, flow: &Flow<'_>, layout: &Layout) -> Names {
     let mut names = Names::default();
+    names.registers.reserve(body.registers.len());
+    names.ends.reserve(flow.code.len());
     for (register, location) in body.registers.iter().zip(&layout.locations) {
         let home = match *location {
             Location::Rows(slot, bits) => Home::Rows(slot, rows(bits)),

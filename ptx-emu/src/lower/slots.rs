@@ -216,12 +216,11 @@ pub(super) fn uses(instruction: &Instruction, mut each: impl FnMut(RegisterId)) 
 }
 
 fn result(instruction: &Instruction) -> Option<&Operand> {
-    let opcode: Vec<&str> = instruction.opcode.iter().take(3).map(String::as_str).collect();
-    let has_result = match opcode[..] {
-        ["barrier", "cluster", ..] | ["mbarrier", "init" | "inval" | "expect_tx" | "complete_tx", ..] => false,
-        ["bar" | "barrier", ..] => instruction.opcode.iter().any(|part| part == "red"),
-        [name, ..] => !WITHOUT_RESULT.contains(&name),
-        [] => false,
+    let part = |index: usize| instruction.opcode.get(index).map_or("", String::as_str);
+    let has_result = match (part(0), part(1)) {
+        ("barrier", "cluster") | ("mbarrier", "init" | "inval" | "expect_tx" | "complete_tx") => false,
+        ("bar" | "barrier", _) => instruction.opcode.iter().any(|part| part == "red"),
+        (name, _) => !WITHOUT_RESULT.contains(&name),
     };
     let first = instruction.operands.first().filter(|operand| !matches!(operand, Operand::Address(_)));
     first.filter(|_| has_result)

@@ -65,6 +65,8 @@ fn help_explains_every_option_and_spec() {
         "--max-instructions",
         "--sample",
         "--seed",
+        "--trace",
+        "--steps",
         "SPEC",
         "TYPE:VALUE",
         "inout:",

@@ -95,6 +95,24 @@ fn a_write_is_found_in_both_directions() {
 }
 
 #[test]
+fn a_warp_is_stepped_as_a_whole() {
+    let text =
+        answers("reduction", REDUCTION, &["warp 1", "b 35", "c", "warp 1", "s 3", "p %r2", "bs", "thread 33", "p %r2"]);
+    let lines: Vec<&str> = text.lines().collect();
+    let warp = "warp 1 of block (0, 0, 0), lanes 0-31, line";
+    assert_eq!(lines[0], format!("{warp} 16: ld.param.u64 %rd1, [in];"));
+    let stop = lines.iter().position(|line| *line == "breakpoint 1").unwrap();
+    assert_eq!(lines[stop + 1], "warp 3 of block (0, 0, 0), lanes 0-31, line 35: @%p bra $next;", "{text}");
+    // The last warp at the barrier goes on at once, the others after it.
+    assert_eq!(lines[stop + 2], format!("{warp} 34: setp.ge.u32 %p, %r1, %r2;"), "{text}");
+    assert!(lines[stop + 3].ends_with("%r1 = [32 33 34 .. 63], %r2 = 64, %p := false"), "{text}");
+    assert!(lines[stop + 4].starts_with("   35  @%p bra $next;") && lines[stop + 4].contains("not executed"), "{text}");
+    let at_end = [&format!("{warp} 37: add.s32 %r7, %r6, %r7;"), "%r2", "    0-7  64 64 64 64 64 64 64 64"];
+    assert_eq!(lines[stop + 6..stop + 9], at_end, "{text}");
+    assert_eq!(lines.last(), Some(&"%r2 = 64"));
+}
+
+#[test]
 fn lines_of_the_source_are_places_too() {
     let options = "--grid 1 --block 64 --check none --arg out:u32:64";
     let text = answers("inlined", options, &["b tile.cuh:7", "c", "bt", "s", "c", "thread 40", "rc"]);

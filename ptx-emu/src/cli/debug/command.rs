@@ -9,11 +9,11 @@ break FILE:LINE [if ...]                or of the source, where the compiler has
 watch PLACE [BYTES]                     stop after a write there
 delete NUMBER                           forget a breakpoint or watchpoint
 continue, reverse-continue              run to the next stop, or back to the last one
-step [N], back [N]                      one instruction of the selected thread, or N; or back
+step [N], back [N]                      one instruction of the selected thread or warp, or N; or back
 last-write PLACE [BYTES]                back to before the last write there
 goto N                                  to after N instructions of the launch
 block X,Y,Z | warp N | thread N|X,Y,Z   select what step, back and print are about
-print[/F] REGISTER ...                  the thread's values; F is d (signed), u, x or f
+print[/F] REGISTER ...                  values of the thread or warp; F is d (signed), u, x or f
 lanes[/F] REGISTER ...                  those of all lanes of its warp
 x/[N][F][S] PLACE                       N values in memory, of b 1, h 2, w 4 or g 8 bytes
 list [LINE]                             the PTX around

@@ -21,6 +21,8 @@ pub struct Session<'a> {
     pub state: State,
     pub warp: WarpId,
     pub lane: u32,
+    /// Whether the whole warp is selected, and not a thread of it.
+    pub is_warp: bool,
     pub stops: Vec<Stop>,
     /// Breakpoints and watchpoints so far.
     numbers: usize,
@@ -33,8 +35,8 @@ impl<'a> Session<'a> {
     pub fn new(trace: &'a Trace, report: &'a Report, kernel: &'a Kernel, text: &'a str, buffers: Vec<Buffer>) -> Self {
         let (writer, state) = (Writer::new(trace, text), State::new(trace));
         let warp = trace.steps.first().map_or(WarpId { block: [0; 3], warp: 0 }, |step| step.warp);
-        let (lane, stops, numbers, has_moved) = Default::default();
-        Self { trace, report, kernel, text, writer, buffers, state, warp, lane, stops, numbers, has_moved }
+        let (lane, is_warp, stops, numbers, has_moved) = Default::default();
+        Self { trace, report, kernel, text, writer, buffers, state, warp, lane, is_warp, stops, numbers, has_moved }
     }
 
     /// Does what a command says. Returns what it has to say; the error is one line.
@@ -86,10 +88,11 @@ impl<'a> Session<'a> {
                 if warp >= warps {
                     return Err(format!("a block has {warps} warps"));
                 }
-                (self.warp.warp, self.lane) = (warp, 0);
+                (self.warp.warp, self.lane, self.is_warp) = (warp, 0, true);
                 Ok(show::here(self))
             }
             Command::Thread(thread) => self.thread(thread),
+            Command::Print(format, names) if self.is_warp => show::lanes(self, format, &names),
             Command::Print(format, names) => show::print(self, format, &names),
             Command::Lanes(format, names) => show::lanes(self, format, &names),
             Command::Examine(layout, place) => {
@@ -118,7 +121,7 @@ impl<'a> Session<'a> {
             return Err(format!("a block has {x} x {y} x {z} threads"));
         }
         let index = thread.index(self.trace.block);
-        (self.warp.warp, self.lane) = (index / 32, index % 32);
+        (self.warp.warp, self.lane, self.is_warp) = (index / 32, index % 32, false);
         Ok(show::here(self))
     }
 
@@ -140,18 +143,23 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The selected thread's next step.
+    /// The selected lanes.
+    pub fn lanes(&self) -> u32 {
+        if self.is_warp { u32::MAX } else { 1 << self.lane }
+    }
+
+    /// The next step of the selected thread or warp.
     pub fn next(&self) -> Option<usize> {
         let steps = self.trace.steps_of(self.warp);
         let from = steps.partition_point(|step| *step < self.state.position());
-        steps[from..].iter().copied().find(|step| self.trace.steps[*step].lanes >> self.lane & 1 != 0)
+        steps[from..].iter().copied().find(|step| self.trace.steps[*step].lanes & self.lanes() != 0)
     }
 
     /// Its last step.
     pub fn previous(&self) -> Option<usize> {
         let steps = self.trace.steps_of(self.warp);
         let to = steps.partition_point(|step| *step < self.state.position());
-        steps[..to].iter().rev().copied().find(|step| self.trace.steps[*step].lanes >> self.lane & 1 != 0)
+        steps[..to].iter().rev().copied().find(|step| self.trace.steps[*step].lanes & self.lanes() != 0)
     }
 
     fn step(&mut self, count: usize) -> Result<String, String> {
@@ -159,12 +167,13 @@ impl<'a> Session<'a> {
         for _ in 0..count {
             let Some(next) = self.next() else {
                 if text.is_empty() {
-                    return Err(format!("{}: no further instruction", show::thread(self)));
+                    return Err(format!("{}: no further instruction", show::selected(self)));
                 }
                 break;
             };
             self.go(next);
-            text += &self.writer.step(&self.trace.steps[next], &self.state, 1 << self.lane);
+            let step = &self.trace.steps[next];
+            text += &self.writer.step(step, &self.state, step.lanes & self.lanes());
             self.go(next + 1);
         }
         Ok(text + &show::here(self))
@@ -174,7 +183,7 @@ impl<'a> Session<'a> {
         for done in 0..count {
             match self.previous() {
                 Some(previous) => self.go(previous),
-                None if done == 0 => return Err(format!("{}: no earlier instruction", show::thread(self))),
+                None if done == 0 => return Err(format!("{}: no earlier instruction", show::selected(self))),
                 None => break,
             }
         }

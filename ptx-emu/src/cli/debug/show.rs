@@ -1,6 +1,6 @@
 //! What commands print.
 
-use ptx_emu::trace::{Event, State};
+use ptx_emu::trace::{Event, State, WarpId};
 use ptx_emu::{Space, Type};
 
 use super::command::{Layout, Topic};
@@ -22,6 +22,12 @@ const WIDTH: usize = 120;
 /// Values of a line of memory.
 const PER_LINE: usize = 8;
 
+/// The selected warp or thread.
+pub fn selected(session: &Session<'_>) -> String {
+    let WarpId { block: [x, y, z], warp } = session.warp;
+    if session.is_warp { format!("warp {warp} of block ({x}, {y}, {z})") } else { thread(session) }
+}
+
 /// The selected thread.
 pub fn thread(session: &Session<'_>) -> String {
     let index = session.warp.warp * 32 + session.lane;
@@ -30,17 +36,18 @@ pub fn thread(session: &Session<'_>) -> String {
     format!("thread ({tx}, {ty}, {tz}) of block ({bx}, {by}, {bz})")
 }
 
-/// The selected thread, and the instruction before which it stands.
+/// The selected warp or thread, and the instruction before which it stands.
 pub fn here(session: &Session<'_>) -> String {
     let Some(step) = session.next().map(|next| &session.trace.steps[next]) else {
-        let exited = |event: &Event| matches!(event, Event::Exited { lanes } if lanes >> session.lane & 1 != 0);
+        let exited = |event: &Event| matches!(event, Event::Exited { lanes } if lanes & session.lanes() != 0);
         let last = session.previous().map(|last| &session.trace.steps[last]);
         let has_exited = last.is_some_and(|last| last.events.iter().any(exited));
         let why = if has_exited { "it has exited" } else { "nothing more of it is recorded" };
-        return format!("{}: {why}\n", thread(session));
+        return format!("{}: {why}\n", selected(session));
     };
     let text = session.writer.text(&session.trace.instructions[step.instruction as usize]);
-    let mut text = format!("{}, line {}: {text}\n", thread(session), step.line);
+    let lanes = if session.is_warp { format!(", lanes {}", ranges(step.lanes)) } else { String::new() };
+    let mut text = format!("{}{lanes}, line {}: {text}\n", selected(session), step.line);
     if let frames @ [_, ..] = &session.kernel.source(step.line)[..] {
         text += &format!("    {}\n", trace(frames));
     }
