@@ -1,9 +1,13 @@
 //! What the chapters embed: every step runs clean at its small size, and what the text promises of the change comes true.
 
-use super::{Lesson, Promise, TABLE, all};
-use crate::{Case, Session};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
 use gpu_kernels::STEPS;
 use serde_json::{Value, json};
+
+use super::{Lesson, Promise, TABLE, all};
+use crate::{Case, Session};
 
 fn ask(session: &mut Session, request: &Value) -> Value {
     let reply: Value = serde_json::from_str(&session.answer(&request.to_string())).unwrap();
