@@ -10,7 +10,7 @@ use gpu_kernels::{STEPS, Step};
 use serde::Serialize;
 
 pub use samples::samples;
-pub use table::{Change, Entry, Promise, TABLE};
+pub use table::{Change, Entry, Outcome, TABLE};
 
 use crate::Case;
 
@@ -42,7 +42,7 @@ pub struct Exercise {
     pub to: String,
     /// What comes of it.
     #[serde(skip)]
-    pub promise: Promise,
+    pub outcome: Outcome,
 }
 
 /// Every lesson: the samples, then the steps in the ladder's order.
@@ -62,7 +62,7 @@ pub fn lesson(step: &'static Step) -> Result<Lesson, String> {
     let entry = entry.ok_or_else(|| format!("{}: playground/src/steps/table.rs has no entry for it", step.slug))?;
     let case = case::of(step, entry)?;
     let exercise =
-        entry.change.exercise(entry.text, entry.promise, &case).map_err(|error| format!("{}: {error}", step.slug))?;
+        entry.change.exercise(entry.text, entry.outcome, &case).map_err(|error| format!("{}: {error}", step.slug))?;
     Ok(Lesson { slug: step.slug, summary: step.summary, sizes: Some(entry.sizes), case, exercise })
 }
 

@@ -2,7 +2,7 @@
 
 use super::Lesson;
 use super::table::Change::{self, Delete, Replace};
-use super::table::Promise::{self, Changes, Finds};
+use super::table::Outcome::{self, Changes, Finds};
 use crate::case::{Argument, Case, Launch, Memory, Value};
 
 /// PTX, entry, threads of a block, and arguments by name.
@@ -15,7 +15,7 @@ struct Sample {
     threads: u32,
     arguments: &'static [(&'static str, &'static str)],
     change: Change,
-    promise: Promise,
+    outcome: Outcome,
     text: &'static str,
 }
 
@@ -29,7 +29,7 @@ const SAMPLES: [Sample; 4] = [
         threads: 64,
         arguments: &[("n", "u32:200"), ("a", "f32:2"), ("x", "in:f32:200:fill=iota"), ("y", "inout:f32:200:fill=1")],
         change: Replace("%r5, 4;", 0, "%r5, 8;"),
-        promise: Finds("out of bounds"),
+        outcome: Finds("out of bounds"),
         text: "Lanes access words 4 bytes apart: a request of 32 lanes takes 4 sectors. Make it 8 and run: the accesses take 8, and the end \
                of x is passed.",
     },
@@ -42,7 +42,7 @@ const SAMPLES: [Sample; 4] = [
         threads: 128,
         arguments: &[("in", "in:u32:128:fill=1"), ("out", "out:u32:1")],
         change: Delete("bar.sync", 0),
-        promise: Finds("race"),
+        outcome: Finds("race"),
         text: "Each level adds what other warps have written: hence the barrier. Delete it and run.",
     },
     Sample {
@@ -54,7 +54,7 @@ const SAMPLES: [Sample; 4] = [
         threads: 64,
         arguments: &[("out", "out:u32:64")],
         change: Replace("%x, %t;", 0, "%x, 7;"),
-        promise: Changes,
+        outcome: Changes,
         text: "Step through the loop: the warp loses a lane in each turn. Let all lanes turn seven times, and run: nothing diverges.",
     },
     Sample {
@@ -66,7 +66,7 @@ const SAMPLES: [Sample; 4] = [
         threads: 64,
         arguments: &[("in", "in:u32:256:fill=iota"), ("out", "out:u32:64")],
         change: Delete("mbarrier.arrive", 0),
-        promise: Finds("deadlock"),
+        outcome: Finds("deadlock"),
         text: "The consumers wait until the producer has arrived. Delete an arrival and run: the timeline shows who waits for whom.",
     },
 ];
@@ -98,7 +98,7 @@ impl Sample {
             limit: 60_000,
         };
         let exercise =
-            self.change.exercise(self.text, self.promise, &case).map_err(|error| format!("{}: {error}", self.slug))?;
+            self.change.exercise(self.text, self.outcome, &case).map_err(|error| format!("{}: {error}", self.slug))?;
         Ok(Lesson { slug: self.slug, summary: self.summary, sizes: None, case, exercise })
     }
 }

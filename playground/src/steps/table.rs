@@ -1,7 +1,7 @@
 //! Which size each step has in its chapter, and what to try there: the only list of it.
 
 use Change::Delete;
-use Promise::{Changes, Finds};
+use Outcome::{Changes, Finds};
 
 use super::Exercise;
 use crate::Case;
@@ -20,7 +20,7 @@ pub struct Entry {
     /// What is changed.
     pub change: Change,
     /// What comes of it.
-    pub promise: Promise,
+    pub outcome: Outcome,
 }
 
 /// A change of the PTX of a step.
@@ -34,15 +34,15 @@ pub enum Change {
 
 /// What a changed kernel shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Promise {
+pub enum Outcome {
     /// A finding of this kind, which was not there before.
     Finds(&'static str),
     /// Other results, and no finding.
     Changes,
 }
 
-const fn entry(slug: &'static str, sizes: [usize; 3], change: Change, promise: Promise, text: &'static str) -> Entry {
-    Entry { slug, sizes, sm_count: 2, text, change, promise }
+const fn entry(slug: &'static str, sizes: [usize; 3], change: Change, outcome: Outcome, text: &'static str) -> Entry {
+    Entry { slug, sizes, sm_count: 2, text, change, outcome }
 }
 
 const FIRST_BARRIER: &str =
@@ -131,7 +131,7 @@ pub const TABLE: &[Entry] = &[
         [64, 64, 48],
         Delete("barrier.cluster.arrive", 0),
         Finds("out of bounds"),
-        "The blocks of a cluster add up their sums in one block's shared memory, and none may end before. Delete this barrier of the \
+        "The blocks of a cluster reduce their partial tiles through each other's shared memory, and none may end before. Delete this barrier of the \
          cluster and run.",
     ),
     entry(
@@ -158,7 +158,7 @@ pub const TABLE: &[Entry] = &[
         [64, 1, 192],
         Delete("bar.sync", 0),
         Finds("race"),
-        "The warps leave their sums in shared memory, and one of them adds these up behind this barrier. Delete it and run.",
+        "The warps write their partial sums to shared memory, and one of them reads them behind this barrier. Delete it and run.",
     ),
     entry("tf32-split-k", [64, 64, 96], Delete("expect_tx", 0), Finds("deadlock"), EXPECT_TX),
     entry(
@@ -166,7 +166,7 @@ pub const TABLE: &[Entry] = &[
         [32, 1, 384],
         Delete("shfl.sync", 0),
         Changes,
-        "Lanes add up their sums by shuffles, in five levels. Delete one and run: no checker complains, for nothing is wrong but the \
+        "Lanes reduce their partial sums by shuffles, in five levels. Delete one and run: no checker complains, for nothing is wrong but the \
          result. Compare the digest of C.",
     ),
     entry("hgemm-any-layout", [64, 64, 192], Delete("bar.sync", 0), Finds("race"), FIRST_BARRIER),
@@ -175,7 +175,7 @@ pub const TABLE: &[Entry] = &[
 
 impl Change {
     /// The change, at its line.
-    pub(super) fn exercise(self, says: &'static str, promise: Promise, case: &Case) -> Result<Exercise, String> {
+    pub(super) fn exercise(self, says: &'static str, outcome: Outcome, case: &Case) -> Result<Exercise, String> {
         let (text, nth) = match self {
             Self::Delete(text, nth) | Self::Replace(text, nth, _) => (text, nth),
         };
@@ -186,6 +186,6 @@ impl Change {
             Self::Delete(..) => format!("//{from}"),
             Self::Replace(_, _, with) => from.replacen(text, with, 1),
         };
-        Ok(Exercise { text: says, line, from: from.to_owned(), to, promise })
+        Ok(Exercise { text: says, line, from: from.to_owned(), to, outcome })
     }
 }

@@ -1,4 +1,4 @@
-//! What the chapters embed: every step runs clean at its small size, and what the text promises of the change comes true.
+//! What the chapters embed: every step runs clean at its small size, and what the text says of the change comes true.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
@@ -6,7 +6,7 @@ use std::thread;
 use gpu_kernels::STEPS;
 use serde_json::{Value, json};
 
-use super::{Lesson, Promise, TABLE, all};
+use super::{Lesson, Outcome, TABLE, all};
 use crate::{Case, Session};
 
 fn ask(session: &mut Session, request: &Value) -> Value {
@@ -32,11 +32,11 @@ fn every_step_has_an_entry_in_order() {
 }
 
 #[test]
-fn every_lesson_runs_clean_and_keeps_its_promise() {
+fn every_lesson_runs_clean_and_has_its_outcome() {
     let (lessons, next) = (lessons(), AtomicUsize::new(0));
     let work = || {
         while let Some(lesson) = lessons.get(next.fetch_add(1, Relaxed)) {
-            keeps_its_promise(lesson);
+            has_its_outcome(lesson);
         }
     };
     thread::scope(|scope| {
@@ -45,15 +45,15 @@ fn every_lesson_runs_clean_and_keeps_its_promise() {
     });
 }
 
-fn keeps_its_promise(Lesson { slug, case, exercise, .. }: &Lesson) {
+fn has_its_outcome(Lesson { slug, case, exercise, .. }: &Lesson) {
     let reply = run(case);
     assert_eq!((&reply["is_clean"], &reply["findings"]), (&json!(true), &json!([])), "{slug}");
     let changed = run(&exercise.apply(case));
     let findings = changed["findings"].as_array().unwrap();
     let kinds: Vec<_> = findings.iter().map(|found| found["kind"].as_str().unwrap()).collect();
-    match exercise.promise {
-        Promise::Finds(kind) => assert!(kinds.contains(&kind), "{slug}: {kinds:?} instead of {kind}"),
-        Promise::Changes => {
+    match exercise.outcome {
+        Outcome::Finds(kind) => assert!(kinds.contains(&kind), "{slug}: {kinds:?} instead of {kind}"),
+        Outcome::Changes => {
             assert!(kinds.is_empty(), "{slug}: {kinds:?}");
             assert_ne!(changed["results"], reply["results"], "{slug}");
         }
