@@ -33,7 +33,7 @@
 //!
 //! let (index, access) = trace.last_global_write(trace.steps.len(), data + 4 * 5, 4).expect("it was written");
 //! let step = &trace.steps[index];
-//! assert_eq!((step.line, access.after_at(5)), (13, &10u32.to_le_bytes()[..]));
+//! assert_eq!((step.line, access.after_at(5)), (14, &10u32.to_le_bytes()[..]));
 //!
 //! let mut state = State::new(&trace);
 //! state.seek(&trace, index);
