@@ -52,6 +52,7 @@ mod memory;
 pub mod model;
 mod ops;
 mod program;
+pub mod spec;
 pub mod syntax;
 pub mod trace;
 mod types;

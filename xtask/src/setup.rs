@@ -37,7 +37,8 @@ const LANGUAGE_TOOLS: [(&str, &[&str], &str); 6] = [
 ///
 /// That is the Rust version that gpu-kernels pins, with the sources of `core` and LLVM's tools. Where it is missing, it
 /// is installed with apt (Debian as root, where apt offers that version) or with rustup; otherwise setup says what to
-/// install. It is needed to change kernels: unchanged ones come with their PTX.
+/// install. It is needed to change kernels: unchanged ones come with their PTX. It compiles the book's playground to
+/// WebAssembly, too.
 #[derive(clap::Args)]
 pub struct Args {
     /// Also install ptxas and nvdisasm under target/, with pip: for `sass` and the tests of registers and spills
@@ -58,6 +59,9 @@ pub struct Args {
 /// Runs `setup`.
 pub fn run(args: &Args) -> Result<()> {
     toolchain()?;
+    if let Err(error) = wasm_linker() {
+        complain!("warning: the book gets no playground: {error:#}");
+    }
     if args.ptxas {
         ptxas()?;
     }
@@ -92,6 +96,27 @@ pub fn toolchain() -> Result<()> {
     let toolchain = Toolchain::find(workspace::kernels()).context("installed, but still not complete")?;
     say!("device toolchain: {toolchain}");
     Ok(())
+}
+
+/// Makes the linker of WebAssembly present, which the book's playground is linked by: of the device toolchain's LLVM. rustup's
+/// toolchains have it; for Debian's it is a package of its own.
+pub fn wasm_linker() -> Result<()> {
+    let toolchain = Toolchain::find(workspace::kernels())?;
+    if toolchain.wasm_linker().is_none() {
+        ensure!(has_apt(), "there is no wasm-ld beside the device toolchain's LLVM tools");
+        let package = linker_package(toolchain.version()).context("the device toolchain's LLVM has no version")?;
+        update();
+        apt_get(["install", "-y", "--no-install-recommends", &package])?;
+    }
+    let linker = toolchain.wasm_linker().context("installed, but wasm-ld is not where it was expected")?;
+    say!("linker of WebAssembly: {}", linker.display());
+    Ok(())
+}
+
+/// Debian's package of LLVM's linker, of the LLVM in `rustc 1.96.0, LLVM 22.1.8`.
+fn linker_package(version: &str) -> Option<String> {
+    let (_, llvm) = version.rsplit_once("LLVM ")?;
+    Some(format!("lld-{}", llvm.split('.').next()?))
 }
 
 /// Makes `ptxas` and `nvdisasm` present.
@@ -219,6 +244,12 @@ fn succeeds(command: &mut Command) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_linker_is_that_of_the_same_llvm() {
+        assert_eq!(linker_package("rustc 1.96.0, LLVM 22.1.8").as_deref(), Some("lld-22"));
+        assert_eq!(linker_package("rustc"), None);
+    }
 
     #[test]
     fn apt_policy_is_read() {

@@ -22,6 +22,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     for (set_up, consequence) in [
         (setup::toolchain as fn() -> Result<()>, "the tests that compile kernels will fail"),
+        (setup::wasm_linker, "the book gets no playground"),
         (setup::ptxas, "registers and spills are not tested"),
         (setup::browser, "the report's page is not opened"),
         (setup::blas, "netlib's testers of BLAS do not run"),

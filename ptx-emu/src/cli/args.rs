@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 use ptx_emu::Checks;
 use ptx_emu::device::{DEVICES, Device};
+use ptx_emu::spec::Spec;
 
 use super::selection::Selection;
-use super::spec::Spec;
 
 /// A longer budget is a typing error.
 const MAX_SAMPLE_SECONDS: f64 = 1e6;

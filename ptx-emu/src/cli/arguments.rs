@@ -3,13 +3,12 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use ptx_emu::spec::{Argument, Buffer, Contents, Spec, value};
 use ptx_emu::{GlobalMemory, Kernel, ParamInfo, Pointer, Type};
 
 use super::error::Error;
 use super::input;
 use super::output::ResultFile;
-use super::spec::{Argument, Buffer, Contents, Spec};
-use super::value;
 
 /// Bytes of all buffers at most.
 const MAX_BYTES: u64 = 8 << 30;

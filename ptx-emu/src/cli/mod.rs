@@ -7,7 +7,6 @@ mod debug;
 mod error;
 #[cfg(target_os = "linux")]
 mod exec;
-mod fill;
 mod findings;
 mod input;
 mod kernels;
@@ -16,11 +15,9 @@ mod output;
 mod ready;
 mod run;
 mod selection;
-mod spec;
 mod steps;
 mod table;
 mod traced;
-mod value;
 
 use std::process::ExitCode;
 

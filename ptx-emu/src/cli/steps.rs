@@ -1,9 +1,8 @@
 //! The steps of a trace as text: one line for each instruction, with what it reads and writes, and one for each event.
 
 use ptx_emu::Type;
+use ptx_emu::spec::value;
 use ptx_emu::trace::{Access, AccessKind, Event, Instruction, State, Step, Trace};
-
-use super::value;
 
 /// Characters of an instruction's text; longer ones push the values to the right.
 const WIDTH: usize = 44;

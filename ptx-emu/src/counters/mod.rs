@@ -4,6 +4,7 @@ mod class;
 pub(crate) mod coalesce;
 mod count;
 mod product;
+mod traced;
 mod waits;
 
 pub use class::Class;

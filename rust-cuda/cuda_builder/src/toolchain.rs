@@ -51,6 +51,12 @@ impl Toolchain {
         command
     }
 
+    /// The linker of WebAssembly beside its LLVM tools, if it is there.
+    #[must_use]
+    pub fn wasm_linker(&self) -> Option<PathBuf> {
+        ["wasm-ld", "gcc-ld/wasm-ld"].map(|name| self.llvm.join(name)).into_iter().find(|path| path.exists())
+    }
+
     pub(crate) fn llvm_tool(&self, name: &str) -> PathBuf {
         self.llvm.join(name)
     }

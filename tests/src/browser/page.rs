@@ -138,6 +138,31 @@ impl<'b> Page<'b> {
         self.settle()
     }
 
+    /// Presses a key, such as `Enter`, `ArrowLeft` or ` `, in the element that has the focus.
+    pub fn press(&mut self, key: &str) -> Result<()> {
+        let (code, text) = match key {
+            "Enter" => ("Enter", "\r"),
+            " " => ("Space", " "),
+            other => (other, ""),
+        };
+        let number = match key {
+            "Enter" => 13,
+            " " => 32,
+            "End" => 35,
+            "Home" => 36,
+            "ArrowLeft" => 37,
+            "ArrowRight" => 39,
+            other => bail!("no number is known of the key {other}"),
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let text = if kind == "keyDown" { text } else { "" };
+            let params =
+                json!({ "type": kind, "key": key, "code": code, "text": text, "windowsVirtualKeyCode": number });
+            self.call("Input.dispatchKeyEvent", params)?;
+        }
+        self.settle()
+    }
+
     /// Opens everything that is folded away.
     pub fn unfold(&mut self) -> Result<()> {
         self.evaluate::<bool>("document.querySelectorAll('details').forEach(part => part.open = true), true")?;

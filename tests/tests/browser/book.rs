@@ -25,7 +25,7 @@ const API: [&str; 2] = ["api/sgemm/index.html", "api/src/gpu_kernels/steps/01_na
 const LAYOUT: [&str; 5] = ["overflow", "overlap", "cut", "tiny", "contrast"];
 
 /// mdBook's themes.
-const THEMES: [&str; 5] = ["light", "rust", "coal", "navy", "ayu"];
+pub const THEMES: [&str; 5] = ["light", "rust", "coal", "navy", "ayu"];
 
 /// The trials of this file.
 pub fn trials(browser: &Shared) -> Vec<Trial> {

@@ -2,6 +2,7 @@
 
 mod book;
 mod examination;
+mod playground;
 mod report;
 
 use std::path::Path;
@@ -50,7 +51,8 @@ fn main() -> ExitCode {
         eprintln!("no page is opened: no Chromium (`cargo xtask setup --browser`)");
     }
     let browser = Shared::default();
-    let trials = [examination::trials(&browser), report::trials(&browser), book::trials(&browser)];
+    let trials =
+        [examination::trials(&browser), report::trials(&browser), book::trials(&browser), playground::trials(&browser)];
     let ignored = |trial: Trial| {
         let is_ignored = is_ignored || trial.has_ignored_flag();
         trial.with_ignored_flag(is_ignored)

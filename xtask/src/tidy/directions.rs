@@ -14,6 +14,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("gpu-kernels", &["sgemm-cuda-std"]),
     ("ptx-emu", &[]),
     ("ptx-emu-driver", &["ptx-emu"]),
+    // `sgemm` only to write the steps: see its features.
+    ("playground", &["gpu-kernels", "ptx-emu", "sgemm"]),
     // The emulator only where a user asks for it: see `LIBRARY`.
     ("sgemm", &["gpu-kernels", "ptx-emu"]),
     ("sgemm-blas", &["sgemm"]),
@@ -57,8 +59,8 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "ptx-emu",
         &[
-            "types", "finding", "lanes", "ops", "syntax", "memory", "program", "check", "launch", "counters", "trace",
-            "lower", "exec", "kernel", "model", "cli",
+            "types", "spec", "finding", "lanes", "ops", "syntax", "memory", "program", "check", "launch", "trace",
+            "counters", "lower", "exec", "kernel", "model", "cli",
         ],
     ),
     (

@@ -4,7 +4,7 @@ use ptx_emu::trace::{Access, State, Trace, WarpId};
 use ptx_emu::{Launch, Space, Type};
 
 use crate::cli::args::LaunchArgs;
-use crate::cli::spec::{Argument, Contents};
+use ptx_emu::spec::{Argument, Contents};
 
 /// Bytes of a place of which nothing else is known.
 const WORD: u32 = 4;

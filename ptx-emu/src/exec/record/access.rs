@@ -21,30 +21,42 @@ impl Site {
 
     /// What an access will find in these lanes, if it is recorded. [`Self::recorded`] comes after it.
     #[inline]
-    pub(crate) fn record(&self, grid: &Grid<'_>, warp: &Warp, request: &Request, lanes: Mask) -> Option<Access> {
-        grid.recording.as_ref().filter(|_| lanes != 0)?;
+    pub(crate) fn record(&self, grid: &Grid<'_>, warp: &Warp, request: &Request, lanes: Mask) -> Option<Box<Access>> {
+        if grid.recording.is_none() { None } else { self.record_lanes(grid, warp, request, lanes) }
+    }
+
+    #[cold]
+    fn record_lanes(&self, grid: &Grid<'_>, warp: &Warp, request: &Request, lanes: Mask) -> Option<Box<Access>> {
         let Request { pc, kind, space, ref addresses, bytes, .. } = *request;
         let places = lanes_of(lanes).map(|lane| Place { lane: lane as u8, address: addresses[lane] }).collect();
-        Some(self.found(grid, Some(warp), (pc, kind, space), bytes, places))
+        (lanes != 0).then(|| self.found(grid, Some(warp), (pc, kind, space), bytes, places).into())
     }
 
     /// An access has happened.
     #[inline]
-    pub(crate) fn recorded(&self, grid: &Grid<'_>, warp: Option<&Warp>, access: Option<Access>) {
-        if let (Some(recording), Some(mut access)) = (&grid.recording, access) {
-            if access.writes() {
-                access.after = self.bytes_at(grid, warp, access.space, access.bytes, &access.places);
-            }
+    pub(crate) fn recorded(&self, grid: &Grid<'_>, warp: Option<&Warp>, access: Option<Box<Access>>) {
+        if let Some(access) = access {
+            self.record_result(grid, warp, *access);
+        }
+    }
+
+    /// As [`Self::recorded`], of one that is recorded.
+    #[cold]
+    pub(crate) fn record_result(&self, grid: &Grid<'_>, warp: Option<&Warp>, mut access: Access) {
+        if access.writes() {
+            access.after = self.bytes_at(grid, warp, access.space, access.bytes, &access.places);
+        }
+        if let Some(recording) = &grid.recording {
             recording.access(access);
         }
     }
 
     /// As [`Self::record`], for what `cp.async` writes.
-    pub(crate) fn record_copy(&self, grid: &Grid<'_>, copy: &PendingCopy, lanes: Mask) -> Option<Access> {
+    pub(crate) fn record_copy(&self, grid: &Grid<'_>, copy: &PendingCopy, lanes: Mask) -> Option<Box<Access>> {
         grid.recording.as_ref()?;
         let places = lanes_of(lanes).map(|lane| Place { lane: lane as u8, address: copy.to[lane] }).collect();
         let access = self.found(grid, None, (copy.pc, Kind::Write, Space::Shared), copy.bytes, places);
-        Some(Access { is_async: true, ..access })
+        Some(Access { is_async: true, ..access }.into())
     }
 
     /// As [`Self::record`], for what a bulk copy reads and writes: runs of global memory, and chunks of shared memory.
@@ -67,11 +79,11 @@ impl Site {
     }
 
     /// As [`Self::record`], for the mbarrier that counts the bytes of a bulk copy.
-    pub(crate) fn record_tx(&self, grid: &Grid<'_>, pc: Pc, lane: usize, barrier: u64) -> Option<Access> {
+    pub(crate) fn record_tx(&self, grid: &Grid<'_>, pc: Pc, lane: usize, barrier: u64) -> Option<Box<Access>> {
         grid.recording.as_ref()?;
         let places = Box::new([Place { lane: lane as u8, address: barrier }]);
         let access = self.found(grid, None, (pc, Kind::StrongWrite, Space::Shared), MBARRIER_BYTES, places);
-        Some(Access { is_async: true, ..access })
+        Some(Access { is_async: true, ..access }.into())
     }
 
     /// Shared memory that tensor cores read, in units of `bytes`.
@@ -79,7 +91,7 @@ impl Site {
         if grid.recording.is_some() && !units.is_empty() {
             let places = units.iter().map(|&address| Place { lane: 0, address }).collect();
             let access = self.found(grid, Some(warp), (pc, Kind::Read, Space::Shared), bytes, places);
-            self.recorded(grid, Some(warp), Some(access));
+            self.record_result(grid, Some(warp), access);
         }
     }
 

@@ -211,7 +211,7 @@ impl Site {
             self.check_bulk_copy(grid, bulk);
             let recorded = self.record_bulk(grid, bulk, matches!(bulk.end, End::Barrier(_)));
             self.move_bytes(grid, bulk);
-            recorded.into_iter().for_each(|access| self.recorded(grid, None, Some(access)));
+            recorded.into_iter().for_each(|access| self.record_result(grid, None, access));
             self.record_transfer(grid, bulk, true);
             let End::Barrier(barrier) = bulk.end else { continue };
             let PendingBulk { pc, warp, lane, .. } = *bulk;

@@ -4,6 +4,7 @@
 //!     api/                      the documentation of the crates that others use, and their sources, by rustdoc
 //!     report/                   the page of the newest run
 //!     data/                     the records, as they lie in docs/results/
+//!     playground/               the emulator in the page
 //!
 //! The book's Markdown is read in the repository, too, where there is no `api/`: so links there are added to the finished pages.
 
@@ -13,6 +14,7 @@ mod html;
 mod links;
 mod mdbook;
 mod pages;
+mod playground;
 mod terms;
 
 use std::fs;
@@ -47,9 +49,10 @@ pub fn build(sources: &Sources, open: bool) -> Result<()> {
     fs::write(report, Report::new(&[picture::run(sources)], &sources.peers).html())?;
 
     let terms = Terms::of(&site)?;
-    for page in pages {
-        pages::finish(&site, &page, &terms).with_context(|| page.clone())?;
+    for page in &pages {
+        pages::finish(&site, page, &terms).with_context(|| page.clone())?;
     }
+    playground::build(&site, &pages)?;
     let outward = links::check(&site)?;
     say!("the site: {FOLDER}/index.html; every link in it leads somewhere, {outward} lead out of it");
     if open { show(&site.join("index.html")) } else { Ok(()) }

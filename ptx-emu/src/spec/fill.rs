@@ -1,10 +1,10 @@
 //! Initial contents of buffers.
 
-use ptx_emu::Type;
-use rand::rngs::SmallRng;
+use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, RngExt, SeedableRng};
 
 use super::value;
+use crate::types::Type;
 
 /// How to fill a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Fill {
 
 impl Fill {
     /// Reads what stands behind `fill=`.
-    pub fn parse(ty: Type, text: &str) -> Result<Self, String> {
+    pub(super) fn parse(ty: Type, text: &str) -> Result<Self, String> {
         match text {
             "uniform" => Ok(Self::Uniform),
             "zeros" => Ok(Self::Value(0)),
@@ -32,7 +32,8 @@ impl Fill {
 
     /// The bytes of that many elements.
     pub fn bytes(self, ty: Type, elements: u64, seed: u64) -> Vec<u8> {
-        let mut rng = SmallRng::seed_from_u64(seed);
+        // Not `SmallRng`, which draws others on 32-bit hosts.
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut bytes = Vec::with_capacity((elements * u64::from(ty.bytes())) as usize);
         for index in 0..elements {
             let bits = match self {

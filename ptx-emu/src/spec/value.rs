@@ -1,7 +1,8 @@
-//! Single values: from the command line's text to bytes, and back.
+//! Single values: from text to bits, and back.
 
 use half::{bf16, f16};
-use ptx_emu::Type;
+
+use crate::types::Type;
 
 /// The types that values and buffers have.
 pub const TYPES: [Type; 16] = [
@@ -24,12 +25,18 @@ pub const TYPES: [Type; 16] = [
 ];
 
 /// The type of that name, if values have it.
+///
+/// # Errors
+/// One line that names those that there are.
 pub fn type_of(name: &str) -> Result<Type, String> {
     let found = TYPES.into_iter().find(|ty| ty.name() == name);
     found.ok_or_else(|| format!("'{name}' is no type: give one of {}", TYPES.map(Type::name).join(", ")))
 }
 
 /// The bits of a value of that type.
+///
+/// # Errors
+/// One line, where the type has no such value.
 pub fn parse(ty: Type, text: &str) -> Result<u64, String> {
     let mask = mask(ty);
     let bits = match (unsigned_hex(text), ty.is_float()) {
@@ -42,7 +49,7 @@ pub fn parse(ty: Type, text: &str) -> Result<u64, String> {
 }
 
 /// The bits of a number, rounded or wrapped to the type.
-pub fn from_index(ty: Type, index: u64) -> u64 {
+pub(super) fn from_index(ty: Type, index: u64) -> u64 {
     match ty {
         Type::F16 | Type::Bf16 | Type::F32 | Type::F64 => from_f64(ty, index as f64),
         _ => index & mask(ty),
@@ -50,7 +57,7 @@ pub fn from_index(ty: Type, index: u64) -> u64 {
 }
 
 /// The bits of a floating-point number, rounded to the type; of an integer, the number without its fraction.
-pub fn from_f64(ty: Type, value: f64) -> u64 {
+pub(super) fn from_f64(ty: Type, value: f64) -> u64 {
     match ty {
         Type::F16 => f16::from_f64(value).to_bits().into(),
         Type::Bf16 => bf16::from_f64(value).to_bits().into(),
@@ -75,7 +82,7 @@ pub fn format(ty: Type, bits: u64) -> String {
 }
 
 /// The bits that the type has.
-pub fn mask(ty: Type) -> u64 {
+pub(super) fn mask(ty: Type) -> u64 {
     u64::MAX >> (64 - ty.bits())
 }
 

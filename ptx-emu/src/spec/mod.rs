@@ -1,13 +1,24 @@
-//! SPEC: how the command line describes an argument of a kernel.
+//! SPEC: how a text describes an argument of a kernel, as `ptx-emu run --arg` takes it.
+//!
+//! ```
+//! use ptx_emu::Type;
+//! use ptx_emu::spec::{Argument, Spec};
+//!
+//! assert_eq!(Spec::parse("f32:0.5")?.argument, Argument::Value(Type::F32, 0x3f00_0000));
+//! assert!(Spec::parse("in:f32:8:fill=some").unwrap_err().contains("give uniform, zeros, iota or a number"));
+//! # Ok::<(), String>(())
+//! ```
+
+mod fill;
+pub mod value;
 
 use std::path::PathBuf;
 
-use ptx_emu::Type;
+pub use fill::Fill;
 
-use super::fill::Fill;
-use super::value;
+use crate::types::Type;
 
-/// An argument, as the command line describes it.
+/// An argument, as a text describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// As it was typed.
@@ -45,14 +56,24 @@ pub struct Buffer {
 pub enum Contents {
     /// So many elements whose bits are all 1: NaN, -1, or the greatest number.
     Poison(u64),
-    /// So many elements, filled; the seed is that of the command line where none is given.
-    Filled { elements: u64, fill: Fill, seed: Option<u64> },
+    /// So many elements, filled.
+    Filled {
+        /// Elements.
+        elements: u64,
+        /// With what.
+        fill: Fill,
+        /// The seed of random numbers; whoever runs the kernel chooses it where none is given.
+        seed: Option<u64>,
+    },
     /// What the file holds.
     File(PathBuf),
 }
 
 impl Spec {
-    /// Reads a SPEC. The error is one line that says what is wrong with it.
+    /// Reads a SPEC.
+    ///
+    /// # Errors
+    /// One line that says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let forms = "give TYPE:VALUE, bytes:HEX, in:TYPE:LEN, out:TYPE:LEN or inout:TYPE:LEN";
         let (kind, rest) = text.split_once(':').ok_or_else(|| format!("there is no ':' in it: {forms}"))?;
