@@ -1,6 +1,6 @@
 //! Results of the library's plans, in its emulator of an H200.
 
-use gpu_kernels::Step;
+use gpu_kernels::{Step, find};
 use sgemm::emulator::{Arguments, Emulator};
 use sgemm::plan::Plan;
 use sgemm::{AccuracyClass, Error, Problem};
@@ -17,6 +17,25 @@ pub enum Graded {
 }
 
 impl Graded {
+    /// Both classes, and both kernels of the class fp32 that split their operands.
+    ///
+    /// # Panics
+    /// If one of them is not registered.
+    #[must_use]
+    pub fn all() -> [Self; 4] {
+        let [fp16x3, tf32x3] = Self::split();
+        [Self::Class(AccuracyClass::Fp32Strict), Self::Class(AccuracyClass::Fp32), fp16x3, tf32x3]
+    }
+
+    /// Those kernels alone.
+    ///
+    /// # Panics
+    /// As [`Self::all`].
+    #[must_use]
+    pub fn split() -> [Self; 2] {
+        ["fp16x3", "tf32x3"].map(|slug| Self::Kernel(find(slug).expect("it is registered")))
+    }
+
     /// The class's or the kernel's.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -14,7 +14,7 @@ use tests::fused;
 use tests::layouts::{Executor, Operands, aligned, planned, run};
 use tests::orders::families;
 
-use super::{allocations, crowded, groups, large, streamed, threads};
+use super::{allocations, crowded, grading, groups, large, streamed, threads};
 
 /// The tests, ignored where the device, of this compute capability, does not run the step, or there is none.
 pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
@@ -39,7 +39,7 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         let name = format!("orders::{}", family.name());
         Trial::test(name, move || family.check(|_| Device::new()).map_err(Into::into))
     });
-    let others: [(&str, Test); 13] = [
+    let others: [(&str, Test); 15] = [
         ("library::graphs give the same bits", graphs),
         ("library::a group gives the same bits", groups::same_bits),
         ("library::a group is checked before any of it runs", groups::refusals),
@@ -53,6 +53,8 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         ("library::under a limit on SMs", crowded::a_limit_on_sms),
         ("library::from the host's memory", streamed::same_bits),
         ("library::beyond 2^31 elements", large::matrices),
+        ("grading::all kinds meet the guarantee", grading::kinds),
+        ("grading::10^7 problems of mixed kinds meet the guarantee", grading::mixed),
     ];
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
     let minute = Trial::test("library::a minute of eight threads", threads::a_minute).with_ignored_flag(true);

@@ -4,18 +4,12 @@ use std::fmt::Write;
 
 use gpu_kernels::find;
 use host::measure::accuracy::Inputs;
-use sgemm::AccuracyClass;
 use sgemm::emulator::Emulator;
 use tests::grading::{Case, Graded, Kind, bound, grade, multiply, slope};
 
 const SIZES: [usize; 2] = [24, 20];
 const LENGTHS: [usize; 6] = [1, 2, 8, 32, 65, 256];
 const SEED: u64 = 11;
-
-fn graded() -> [Graded; 4] {
-    let kernel = |slug| Graded::Kernel(find(slug).expect("it is registered"));
-    [Graded::Class(AccuracyClass::Fp32Strict), Graded::Class(AccuracyClass::Fp32), kernel("fp16x3"), kernel("tf32x3")]
-}
 
 fn emulator() -> Emulator {
     Emulator::of("h200").expect("it is known")
@@ -36,7 +30,7 @@ fn needed(emulator: &Emulator, graded: Graded, case: &Case) -> [f64; 2] {
 #[test]
 fn every_element_meets_the_guarantee() {
     let (emulator, mut all, mut beyond) = (emulator(), String::new(), Vec::new());
-    for graded in graded() {
+    for graded in Graded::all() {
         for kind in Kind::all() {
             write!(all, "{:12} {:16}", graded.name(), kind.name()).unwrap();
             for k in LENGTHS {
@@ -61,9 +55,9 @@ fn rows_and_columns_of_mixed_kinds_meet_the_guarantee() {
     let (emulator, mut problems) = (emulator(), 0);
     for (seed, k) in [1, 7, 31, 32, 33, 50, 64, 65, 100, 32, 33, 64, 100].into_iter().enumerate() {
         let case = Kind::mixed([SIDE, SIDE, k], seed as u64).unwrap();
-        for slug in ["fp16x3", "tf32x3"] {
-            let [c, bound] = needed(&emulator, Graded::Kernel(find(slug).unwrap()), &case);
-            assert!(c <= bound, "{slug}, seed {seed}, k = {k}: {c} of {bound}");
+        for graded in Graded::split() {
+            let [c, bound] = needed(&emulator, graded, &case);
+            assert!(c <= bound, "{}, seed {seed}, k = {k}: {c} of {bound}", graded.name());
             problems += SIDE * SIDE;
         }
     }
@@ -74,7 +68,7 @@ fn rows_and_columns_of_mixed_kinds_meet_the_guarantee() {
 #[test]
 fn all_kernels_pass_demmels_tests() {
     let emulator = emulator();
-    for graded in graded() {
+    for graded in Graded::all() {
         for k in [2, 16, 64] {
             for kind in Kind::all() {
                 let most = match kind {
@@ -93,7 +87,7 @@ fn all_kernels_pass_demmels_tests() {
 #[test]
 fn errors_grow_no_faster_than_k() {
     let emulator = emulator();
-    for graded in graded() {
+    for graded in Graded::all() {
         let error = |k| (k, needed(&emulator, graded, &case(Kind::Measured(Inputs::Positive), k))[0]);
         let slope = slope(&[16, 32, 64, 128, 256, 512].map(error));
         println!("{}: {slope:.3}", graded.name());
