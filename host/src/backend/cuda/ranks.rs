@@ -26,6 +26,8 @@ pub struct JoinedRank {
     placed: Option<Placed>,
     operands: Option<DeviceOperands>,
     events: [Event; 2],
+    /// What ranks add up where they meet before a run.
+    meeting: DeviceBuffer<f64>,
     stream: Stream,
     communicator: Communicator,
     plans: Vec<Plan>,
@@ -78,6 +80,7 @@ impl JoinedRank {
             placed: None,
             operands: None,
             events: [event()?, event()?],
+            meeting: DeviceBuffer::zeroed(1).context("allocate a word")?,
             stream,
             communicator: Communicator::launched(&library, launched, grace)?,
             plans: Vec::new(),
@@ -110,6 +113,12 @@ impl JoinedRank {
         let addresses @ [a, b, c] = uploaded(self.operands.as_ref())?.addresses();
         let [start, stop] = &self.events;
         let stream = raw::stream(&self.stream);
+        if let Placed::Together(..) = placed {
+            // Devices begin together, whenever their hosts come here.
+            let word = raw::address(&self.meeting);
+            // SAFETY: one value is there, as long as this rank, and nothing else uses it.
+            unsafe { self.communicator.all_reduce_raw(stream, Reduction::Sum, word, 1) }?;
+        }
         start.record(&self.stream).context("record an event")?;
         match placed {
             Placed::Together(gemm, limit) => {

@@ -99,6 +99,7 @@ impl Launched {
                 return Ok(self.interrupt());
             }
             self.judge(&ended);
+            self.look_for_stopped();
             if ended.iter().all(Option::is_some) || self.end.is_some_and(|end| Instant::now() > end) {
                 return Ok(self.finish());
             }
@@ -142,6 +143,15 @@ impl Launched {
                 failure.status = Some(status);
             }
             self.end_within(self.deadline);
+        }
+    }
+
+    /// Gives up a rank that has been stopped for as long as ranks wait for each other: it cannot say so itself.
+    fn look_for_stopped(&mut self) {
+        let deadline = self.deadline;
+        let is_late = |rank: &mut Rank| rank.stopped_for().is_some_and(|time| time >= deadline);
+        if let Some(rank) = self.ranks.iter_mut().position(is_late) {
+            self.blame(rank, format!("rank {rank} was stopped, and did not go on: it was killed"));
         }
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Rank {
     ended: Option<(ExitStatus, Instant)>,
     /// Whether it has, and all that it printed was read.
     is_over: bool,
+    /// Since when it has been stopped, as far as was seen.
+    stopped: Option<Instant>,
 }
 
 impl Rank {
@@ -39,7 +41,7 @@ impl Rank {
         let stdin = child.stdin.take();
         let readers =
             [read(child.stdout.take(), number, false, lines.clone()), read(child.stderr.take(), number, true, lines)];
-        Ok(Self { child, stdin, readers, ended: None, is_over: false })
+        Ok(Self { child, stdin, readers, ended: None, is_over: false, stopped: None })
     }
 
     /// Whether it has ended, and all that it printed is there.
@@ -56,6 +58,14 @@ impl Rank {
         let (status, since) = self.ended?;
         self.is_over |= self.readers.iter().all(JoinHandle::is_finished) || since.elapsed() > DRAIN;
         self.is_over.then_some(status)
+    }
+
+    /// For how long a signal has had it stopped; `None` where it runs, or has ended.
+    pub(super) fn stopped_for(&mut self) -> Option<Duration> {
+        let is_stopped = self.ended.is_none() && is_stopped(self.child.id());
+        let since = is_stopped.then(|| self.stopped.unwrap_or_else(Instant::now));
+        self.stopped = since;
+        since.map(|since| since.elapsed())
     }
 
     /// Sends it a line; one that cannot be read any more is lost.
@@ -85,6 +95,13 @@ impl Drop for Rank {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Whether a signal has stopped a process, where the system says so: Linux.
+fn is_stopped(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name before the state may have any character.
+    stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
 }
 
 /// Reads a pipe to its end, line by line, on a thread of its own.

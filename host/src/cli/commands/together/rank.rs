@@ -32,6 +32,12 @@ pub fn run(request: &RunRequest, together: &Together, launched: &Launched) -> Re
         interrupt::instead(|| exit(interrupt::EXIT_CODE.into()));
         News::default()
     };
+    let rank = launched.rank;
+    let told = news.clone();
+    news.on_loss(move || {
+        let (what, reason) = ("join the other ranks".into(), String::new());
+        give_up(rank, &sgemm::Error::Collective { rank, what, reason }.into(), &told)
+    });
     let waits = [together.deadline, together.deadline + host_time(request, together)?];
     let outcome = JoinedRank::join(launched, waits, together.timeline.is_some()).and_then(|mut rank| {
         let aborter = rank.aborter();
