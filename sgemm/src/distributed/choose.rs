@@ -139,12 +139,13 @@ mod tests {
                 assert!(efficiency > 0.95 && efficiency <= 1.0, "{ranks} {}: {efficiency}", class.name());
                 let whole = Scheme::row_panels(problem.sizes(), ranks).with_chunks(Chunks { m: 1, n: 1 });
                 let gathered = predict(&problem, &whole, &device(), &machine).unwrap();
-                // Gathered at once, nothing is hidden.
+                // Gathered at once, nothing is hidden but by the pre-pass of the other operand.
                 let bytes = problem.sizes()[1] * problem.sizes()[2] * 4 / ranks;
                 let all: Vec<_> = (0..ranks).collect();
                 let gather_us = machine.gather_us(&all, bytes as u64);
-                assert!(gathered.time_us > one_us / ranks as f64 + gather_us, "{ranks}");
-                assert!(best.time_us < gathered.time_us - 0.7 * gather_us, "{ranks}");
+                let [waits, best_waits] = [&gathered, &best].map(|one| one.time_us - one_us / ranks as f64);
+                assert!(waits > 0.7 * gather_us, "{ranks}: {waits} of {gather_us}");
+                assert!(best_waits < 0.5 * waits, "{ranks}: {best_waits} of {waits}");
             }
         }
     }

@@ -16,9 +16,7 @@ pub enum Buffer {
     B,
     /// The rank's part of C.
     C,
-    /// What the rank gives to an AllGather.
-    Send,
-    /// What it receives from one.
+    /// What the rank gives to an AllGather, in its place among what it receives from it.
     Received,
     /// Gathered chunks, where they are not in the order of k as they are received.
     Panels,
@@ -34,8 +32,8 @@ pub enum Buffer {
 
 impl Buffer {
     /// The parts of a rank's workspace.
-    pub const PARTS: [Self; 7] =
-        [Self::Send, Self::Received, Self::Panels, Self::Prepared, Self::Partial, Self::Reduced, Self::Scratch];
+    pub const PARTS: [Self; 6] =
+        [Self::Received, Self::Panels, Self::Prepared, Self::Partial, Self::Reduced, Self::Scratch];
 
     /// Its number among all.
     pub(super) const fn index(self) -> usize {
@@ -77,11 +75,11 @@ impl Place {
 /// What runs beside the others: a stream of a device. Tasks of one queue run in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Queue {
-    /// Products.
+    /// Products, and what takes SMs between them.
     Compute,
     /// Operands on their way to the rank.
     Inbound,
-    /// Results on their way from it.
+    /// Operands on their way to where they are sent from, and results on theirs to other ranks.
     Outbound,
 }
 

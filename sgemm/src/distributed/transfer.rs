@@ -100,7 +100,7 @@ mod tests {
 
     fn copy(bytes: u64, inner: [u64; 3], outer: [u64; 3]) -> Copy {
         let dimension = |[count, from_stride, to_stride]: [u64; 3]| Dimension { count, from_stride, to_stride };
-        let (from, to) = (Place::new(Buffer::A, 64), Place::new(Buffer::Send, 128));
+        let (from, to) = (Place::new(Buffer::A, 64), Place::new(Buffer::Received, 128));
         Copy { from, to, bytes, dimensions: [dimension(inner), dimension(outer)] }
     }
 

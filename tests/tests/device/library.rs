@@ -14,7 +14,7 @@ use tests::fused;
 use tests::layouts::{Executor, Operands, aligned, planned, run};
 use tests::orders::families;
 
-use super::{allocations, crowded, grading, groups, large, streamed, threads};
+use super::{allocations, crowded, distributed, grading, groups, large, streamed, threads};
 
 /// The tests, ignored where the device, of this compute capability, does not run the step, or there is none.
 pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
@@ -57,8 +57,10 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
         ("grading::10^7 problems of mixed kinds meet the guarantee", grading::mixed),
     ];
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
+    let is_several = capability.is_some() && distributed::is_possible();
+    let several = Trial::test("library::over two GPUs", distributed::same_bits).with_ignored_flag(!is_several);
     let minute = Trial::test("library::a minute of eight threads", threads::a_minute).with_ignored_flag(true);
-    layouts.chain(fused).chain(splits).chain(aligned).chain(orders).chain(others).chain([minute])
+    layouts.chain(fused).chain(splits).chain(aligned).chain(orders).chain(others).chain([several, minute])
 }
 
 /// A test without arguments.

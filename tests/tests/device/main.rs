@@ -12,6 +12,7 @@
 mod allocations;
 mod conformance;
 mod crowded;
+mod distributed;
 mod grading;
 mod groups;
 mod large;

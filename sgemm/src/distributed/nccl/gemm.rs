@@ -198,7 +198,7 @@ impl Communicator {
 }
 
 /// The parts of a workspace that other ranks read or write.
-const SHARED: [Buffer; 4] = [Buffer::Send, Buffer::Received, Buffer::Partial, Buffer::Reduced];
+const SHARED: [Buffer; 3] = [Buffer::Received, Buffer::Partial, Buffer::Reduced];
 
 /// Where a part of the workspace is; 0 where it has no bytes.
 pub(super) fn address_of(memory: &[(Buffer, Memory)], buffer: Buffer) -> Address {

@@ -120,7 +120,7 @@ impl DistributedGemm {
         if let Some(marks) = &events.marks {
             self.stream(Queue::Inbound).record(&marks.begin)?;
         }
-        for (index, task) in self.plan.tasks().iter().enumerate() {
+        for (index, task) in self.in_order() {
             let stream = self.stream(task.queue);
             task.after.iter().try_for_each(|before| stream.wait(&events.done[*before]))?;
             let mark = |which: usize| match &events.marks {
@@ -143,6 +143,18 @@ impl DistributedGemm {
         compute.record(&events.end)?;
         // SAFETY: the caller's stream is alive.
         unsafe { stream::wait(caller, &events.end) }
+    }
+
+    /// The tasks as they are queued: first those that wait for nothing, since a call of NCCL takes the host longer than many others.
+    fn in_order(&self) -> impl Iterator<Item = (usize, &Task)> {
+        let mut is_free = [true; Queue::ALL.len()];
+        let all = self.plan.tasks().iter().enumerate();
+        let (free, others): (Vec<_>, Vec<_>) = all.partition(|(_, task)| {
+            let is_free = &mut is_free[task.queue as usize];
+            *is_free &= task.after.is_empty() && task.collective().is_none();
+            *is_free
+        });
+        free.into_iter().chain(others)
     }
 
     /// # Safety

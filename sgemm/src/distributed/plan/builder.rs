@@ -31,10 +31,12 @@ pub(super) struct Builder<'a> {
     pub layer: usize,
     pub regions: Regions,
     pub gemms: Gemms<'a>,
-    /// The last task that brings a chunk.
+    /// The task that packs a chunk.
+    packed: HashMap<(Side, usize), usize>,
+    /// The task of another queue than products that brings a chunk.
     arrived: HashMap<(Side, usize), usize>,
-    /// The last product that reads a chunk, so far.
-    pub read: HashMap<(Side, usize), usize>,
+    /// The last product that reads a column of chunks, so far.
+    pub read: HashMap<usize, usize>,
     /// Products of a column of chunks, so far.
     pub multiplied: Vec<usize>,
     /// The ReduceScatter of a column of chunks.
@@ -52,6 +54,7 @@ impl<'a> Builder<'a> {
             layer: scheme.grid.position(plan.rank).layer,
             regions,
             gemms: Gemms::new(device),
+            packed: HashMap::new(),
             arrived: HashMap::new(),
             read: HashMap::new(),
             multiplied: vec![0; right.chunks.len()],
@@ -64,7 +67,9 @@ impl<'a> Builder<'a> {
 
     pub fn build(mut self) -> Result<(), Error> {
         let mut there = [0, 0];
-        for (side, chunk) in self.arrivals() {
+        let arrivals = self.arrivals();
+        arrivals.iter().for_each(|(side, chunk)| self.pack(*side, *chunk));
+        for (side, chunk) in arrivals {
             self.gather(side, chunk);
             let [left, right] = there;
             match side {
@@ -104,36 +109,51 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Queues what brings a chunk.
-    fn gather(&mut self, side: Side, chunk: usize) {
-        let operand = self.operand(side).clone();
-        if !operand.is_gathered() || operand.chunks[chunk].is_empty() {
-            return;
-        }
-        let send = Place::new(Buffer::Send, 0);
-        if let Some(copy) = operand.pack(chunk, send) {
-            self.push(Queue::Inbound, Work::Copy(copy), Vec::new(), operand.name, chunk);
-        }
-        let panel = self.regions.panel(side, chunk);
-        // The chunk that was there before is read by products.
-        let mut free: Vec<_> = chunk.checked_sub(self.regions.slots(side)).into_iter().collect();
-        free = free.into_iter().filter_map(|before| self.read.get(&(side, before)).copied()).collect();
-        let mut last;
-        if operand.is_in_order() {
-            let work = operand.gather(chunk, send, panel);
-            last = self.push(Queue::Inbound, work, free, operand.name, chunk);
-        } else {
-            let received = Place::new(Buffer::Received, 0);
-            let work = operand.gather(chunk, send, received);
-            last = self.push(Queue::Inbound, work, Vec::new(), operand.name, chunk);
-            for copy in operand.unpack(chunk, received, panel) {
-                last = self.push(Queue::Inbound, Work::Copy(copy), std::mem::take(&mut free), operand.name, chunk);
-            }
-        }
-        self.arrived.insert((side, chunk), last);
+    /// Whether there is something to be gathered.
+    fn is_gathered(&self, side: Side, chunk: usize) -> bool {
+        let operand = self.operand(side);
+        operand.is_gathered() && !operand.chunks[chunk].is_empty()
     }
 
-    /// The task after which a chunk is there, where it is gathered.
+    /// Queues a chunk's way to where it is sent from: beside the AllGather of the first one. Later it would wait for a product, whose
+    /// persistent blocks leave no SM to a copy.
+    fn pack(&mut self, side: Side, chunk: usize) {
+        let received = self.regions.received(side, chunk);
+        let Some(copy) = self.operand(side).pack(chunk, received).filter(|_| self.is_gathered(side, chunk)) else {
+            return;
+        };
+        let name = self.operand(side).name;
+        let packed = self.push(Queue::Outbound, Work::Copy(copy), Vec::new(), name, chunk);
+        self.packed.insert((side, chunk), packed);
+    }
+
+    /// Queues what brings a chunk.
+    fn gather(&mut self, side: Side, chunk: usize) {
+        if !self.is_gathered(side, chunk) {
+            return;
+        }
+        let operand = self.operand(side).clone();
+        let received = self.regions.received(side, chunk);
+        let after = self.packed.get(&(side, chunk)).copied().into_iter().collect();
+        let gathered = self.push(Queue::Inbound, operand.gather(chunk, received), after, operand.name, chunk);
+        if operand.is_in_order() {
+            self.arrived.insert((side, chunk), gathered);
+            return;
+        }
+        // Between products: as those, it takes SMs.
+        let mut after = vec![gathered];
+        for copy in operand.unpack(chunk, received, self.regions.panel(side, chunk)) {
+            self.push(Queue::Compute, Work::Copy(copy), std::mem::take(&mut after), operand.name, chunk);
+        }
+    }
+
+    /// Where a product reads a gathered chunk.
+    pub fn gathered(&self, side: Side, chunk: usize) -> Place {
+        let is_in_order = self.operand(side).is_in_order();
+        if is_in_order { self.regions.received(side, chunk) } else { self.regions.panel(side, chunk) }
+    }
+
+    /// The task of another queue than products after which a chunk is there.
     pub fn arrival(&self, side: Side, chunk: usize) -> Option<usize> {
         self.arrived.get(&(side, chunk)).copied()
     }

@@ -55,22 +55,15 @@ impl Operand {
         if self.is_k_contiguous { self.k.extent } else { self.width }.next_multiple_of(LINE)
     }
 
-    /// Bytes of the largest gathered chunk.
+    /// Bytes of the largest gathered chunk, in the order of k.
     pub fn panel_bytes(&self) -> u64 {
-        let lines = if self.is_k_contiguous {
-            self.width
-        } else if self.is_in_order() {
-            // The last rank's lines may be fewer than it gives.
-            self.k.most() * self.k.processes
-        } else {
-            self.k.extent
-        };
+        let lines = if self.is_k_contiguous { self.width } else { self.k.extent };
         self.bytes(lines * self.panel_ld())
     }
 
-    /// Bytes that each rank gives, for the largest chunk.
-    pub fn sent_bytes(&self) -> u64 {
-        self.bytes(self.k.most() * if self.is_k_contiguous { self.width } else { self.panel_ld() })
+    /// Bytes of the largest chunk as it is received: as many from each rank, of which the last ones may have less to give.
+    pub fn received_bytes(&self) -> u64 {
+        self.bytes(self.k.most() * if self.is_k_contiguous { self.width } else { self.panel_ld() }) * self.k.processes as u64
     }
 
     fn bytes(&self, elements: usize) -> u64 {
@@ -88,8 +81,14 @@ impl Operand {
         if self.is_k_contiguous == is_left { Layout::row_major(ld) } else { Layout::column_major(ld) }
     }
 
-    /// Copies the rank's part of a chunk to where it is sent from; `None` where it has nothing.
-    pub fn pack(&self, chunk: usize, to: Place) -> Option<Copy> {
+    /// Where the rank's own part of a chunk is, among those that are received.
+    pub fn own(&self, chunk: usize, received: Place) -> Place {
+        received.plus(self.sent_segment(self.chunks[chunk].len()) * self.place as u64)
+    }
+
+    /// Copies the rank's part of a chunk to its place among those that are received; `None` where it has nothing.
+    pub fn pack(&self, chunk: usize, received: Place) -> Option<Copy> {
+        let to = self.own(chunk, received);
         let (width, depth) = (self.chunks[chunk].len(), self.k.count(self.place));
         let (line, lines, to_ld) =
             if self.is_k_contiguous { (depth, width, self.k.most()) } else { (width, depth, self.panel_ld()) };
@@ -98,10 +97,10 @@ impl Operand {
         (line > 0 && lines > 0).then_some(copy)
     }
 
-    /// The collective of a chunk.
-    pub fn gather(&self, chunk: usize, send: Place, receive: Place) -> Work {
-        let line = if self.is_k_contiguous { self.chunks[chunk].len() } else { self.panel_ld() };
-        Work::AllGather { axis: self.axis, send, receive, bytes: self.bytes(self.k.most() * line) }
+    /// The collective of a chunk, in place: a rank's own part is not copied.
+    pub fn gather(&self, chunk: usize, receive: Place) -> Work {
+        let bytes = self.sent_segment(self.chunks[chunk].len());
+        Work::AllGather { axis: self.axis, send: self.own(chunk, receive), receive, bytes }
     }
 
     /// Copies what was received of a chunk into the order of k: whole blocks, and the last one by itself.

@@ -128,7 +128,7 @@ impl Builder<'_> {
         let gemm = self.gemms.plan(&problem)?;
         let mut prepared = Ab { a: None, b: None };
         for (side, chunk, source) in [(Side::Left, row, a), (Side::Right, column, b)] {
-            match self.prepare(gemm, side, chunk, source, &after) {
+            match self.prepare(gemm, side, chunk, source) {
                 Some((KernelOperand::A, place)) => prepared.a = Some(place),
                 Some((KernelOperand::B, place)) => prepared.b = Some(place),
                 None => {}
@@ -137,8 +137,7 @@ impl Builder<'_> {
         let work = Work::Product(Product { gemm, a, b, c, beta, prepared });
         let chunk = row * self.right.chunks.len() + column;
         let product = self.push(Queue::Compute, work, after, "C", chunk);
-        self.read.insert((Side::Left, row), product);
-        self.read.insert((Side::Right, column), product);
+        self.read.insert(column, product);
         Ok(())
     }
 
@@ -146,7 +145,7 @@ impl Builder<'_> {
     fn source(&self, side: Side, chunk: usize) -> (Place, usize) {
         let operand = self.operand(side);
         if operand.is_gathered() {
-            (self.regions.panel(side, chunk), operand.panel_ld())
+            (self.gathered(side, chunk), operand.panel_ld())
         } else {
             (operand.local(chunk), operand.ld)
         }
@@ -215,17 +214,20 @@ impl Builder<'_> {
         side: Side,
         chunk: usize,
         source: Place,
-        after: &[usize],
     ) -> Option<(KernelOperand, Place)> {
         let readers = self.operand(side.other()).chunks.iter().filter(|range| !range.is_empty()).count();
         if readers < 2 {
             return None;
         }
-        let slots = if self.operand(side).is_gathered() { self.regions.slots(side) } else { usize::MAX };
+        // Where one operand alone is gathered, each of its chunks is read by products that follow each other.
+        let is_passing = self.operand(side).is_gathered() && !self.operand(side.other()).is_gathered();
+        let slots = if is_passing { 1 } else { usize::MAX };
         let (operand, target, is_new) = self.gemms.prepared(gemm, side, chunk, slots)?;
         if is_new {
             let name = self.operand(side).name;
-            self.push(Queue::Compute, Work::Prepare { gemm, operand, source, target }, after.to_vec(), name, chunk);
+            // The other operand may come later.
+            let after = self.arrival(side, chunk).into_iter().collect();
+            self.push(Queue::Compute, Work::Prepare { gemm, operand, source, target }, after, name, chunk);
         }
         Some((operand, target))
     }
@@ -233,7 +235,7 @@ impl Builder<'_> {
     /// Queues the sum over layers of a column of chunks, and its way to C.
     fn reduce(&mut self, column: usize) {
         let width = self.right.chunks[column].len();
-        let Some(product) = self.read.get(&(Side::Right, column)).copied() else { return };
+        let Some(product) = self.read.get(&column).copied() else { return };
         let receive = Place::new(Buffer::Reduced, 0);
         let send = self.regions.partial(column);
         let elements = (self.panels.block * width) as u64;

@@ -5,12 +5,13 @@ use super::operand::Operand;
 use crate::distributed::schedule::{Buffer, Place};
 use crate::plan::WORKSPACE_ALIGNMENT;
 
-/// Chunks of an operand in memory at once, where each of them is read by few products: one is multiplied, one is there, one is on its way.
+/// Columns of chunks whose partial sums are in memory at once: one is multiplied, one is there, one is on its way.
 const DEPTH: usize = 3;
 
 /// Slots for chunks, and the bytes of each buffer.
 pub(super) struct Regions {
     pub bytes: [u64; Buffer::COUNT],
+    received: [Slots; 2],
     panels: [Slots; 2],
     partial: Slots,
 }
@@ -33,20 +34,17 @@ impl Regions {
     pub fn new(left: &Operand, right: &Operand, layers: usize) -> Self {
         let mut bytes = [0; Buffer::COUNT];
         let both = left.is_gathered() && right.is_gathered();
-        let gathered = [left, right].into_iter().filter(|operand| operand.is_gathered());
-        for operand in gathered {
-            let sent = padded(operand.sent_bytes());
-            raise(&mut bytes, Buffer::Send, sent);
-            if !operand.is_in_order() {
-                raise(&mut bytes, Buffer::Received, padded(sent * operand.k.processes as u64));
-            }
-        }
+        // Every chunk has its own place, where a rank's part is packed before the first product takes all SMs: within a device, also a copy
+        // by a "copy engine" of the driver is a kernel.
+        let received = [left, right].map(|operand| {
+            let each = if operand.is_gathered() { padded(operand.received_bytes()) } else { 0 };
+            take(&mut bytes, Buffer::Received, each, operand.chunks.len().max(1))
+        });
+        // Those that are not in order as they are received are put in order between products.
         let panels = [left, right].map(|operand| {
-            let buffer = if operand.is_in_order() { Buffer::Received } else { Buffer::Panels };
+            let each = if operand.is_gathered() && !operand.is_in_order() { padded(operand.panel_bytes()) } else { 0 };
             // The rectangle of chunks reads each of them again and again.
-            let count = if both { operand.chunks.len() } else { operand.chunks.len().min(DEPTH) }.max(1);
-            let each = if operand.is_gathered() { padded(operand.panel_bytes()) } else { 0 };
-            take(&mut bytes, buffer, each, count)
+            take(&mut bytes, Buffer::Panels, each, if both { operand.chunks.len().max(1) } else { 1 })
         });
         let columns = right.chunks.len();
         // Where the left operand arrives by and by, no column of chunks is complete before it is there.
@@ -54,17 +52,17 @@ impl Regions {
         let part = if layers > 1 { padded((left.width * right.width * size_of::<f32>()) as u64) } else { 0 };
         let partial = take(&mut bytes, Buffer::Partial, part * layers as u64, count);
         raise(&mut bytes, Buffer::Reduced, part);
-        Self { bytes, panels, partial }
+        Self { bytes, received, panels, partial }
     }
 
-    /// Where a chunk of a gathered operand is.
+    /// Where a chunk of a gathered operand is received.
+    pub fn received(&self, side: Side, chunk: usize) -> Place {
+        self.received[side as usize].of(chunk)
+    }
+
+    /// Where a chunk is put in order.
     pub fn panel(&self, side: Side, chunk: usize) -> Place {
         self.panels[side as usize].of(chunk)
-    }
-
-    /// Chunks of an operand that are in memory at once.
-    pub fn slots(&self, side: Side) -> usize {
-        self.panels[side as usize].count
     }
 
     /// Where the partial sums of a column of chunks are.
