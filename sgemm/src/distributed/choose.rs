@@ -14,7 +14,7 @@ const MOST_LAYERS: usize = 8;
 const CHUNKS: [usize; 5] = [1, 2, 4, 8, 16];
 
 /// Times that differ by less are alike.
-const ALIKE: f64 = 1.01;
+const ALIKE: f64 = 1.003;
 
 /// A scheme, and what is predicted for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Prediction {
 
 /// The scheme for a problem on so many devices: of all grids with panels, and of some numbers of chunks, the one whose predicted time is
 /// the least, of those whose plans do with `limit` bytes of workspace on each device; and where some are as fast, as far as a prediction
-/// can tell, the one of fewest layers and least workspace. Equal devices have about the same work, so rank 0 stands for all.
+/// can tell, the one of fewest layers, fewest chunks and least workspace. Equal devices have about the same work, so rank 0 stands for all.
 ///
 /// ```
 /// use sgemm::distributed::{Machine, choose};
@@ -66,7 +66,10 @@ pub fn choose(
     let fastest = all.iter().fold(f64::INFINITY, |fastest, one| fastest.min(one.time_us));
     all.retain(|one| one.time_us <= ALIKE * fastest);
     all.into_iter()
-        .min_by_key(|one| (one.scheme.grid.layers, one.workspace_bytes))
+        .min_by_key(|one| {
+            let Scheme { grid, chunks: Chunks { m, n }, .. } = one.scheme;
+            (grid.layers, m * n, one.workspace_bytes)
+        })
         .ok_or(Error::WorkspaceLimit { limit, least })
 }
 

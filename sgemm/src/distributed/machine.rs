@@ -31,6 +31,8 @@ impl Link {
 pub struct Machine {
     /// What large products of a class run at for long, in TFLOPS: the prediction of single products knows no heat.
     pub rates: Vec<(AccuracyClass, f64)>,
+    /// Microseconds that a product takes beyond that rate: its first and its last wave of tiles, and its pre-passes.
+    pub product_us: f64,
     /// Devices of a host.
     pub gpus_per_host: usize,
     /// An AllGather among so many devices of a host, ascending: a group that is not listed takes the next larger one's, or the last.
@@ -52,6 +54,8 @@ impl Machine {
         let host = vec![(2, Link { latency_us: 27.0, gbps: 330.0 }), (4, Link { latency_us: 45.0, gbps: 368.0 })];
         Self {
             rates,
+            // Of sixteen products instead of four, over two H100.
+            product_us: 20.0,
             gpus_per_host: 8,
             host,
             network: Link { latency_us: 20.0, gbps: 48.0 },
@@ -110,7 +114,7 @@ impl Machine {
         let prepared = gemm.part_bytes_with(are_prepared).total_bytes();
         let shape_us = select::predicted_us(Table::of(device), device, gemm)?;
         let rate = self.rates.iter().find(|(class, _)| *class == gemm.problem().class);
-        let least_us = rate.map_or(0.0, |(_, tflops)| gemm.problem().flops() / (tflops * 1e6));
+        let least_us = rate.map_or(0.0, |(_, tflops)| gemm.problem().flops() / (tflops * 1e6) + self.product_us);
         Ok((shape_us - passes_us(gemm.workspace_bytes() - prepared)).max(shape_us / 2.0).max(least_us))
     }
 }

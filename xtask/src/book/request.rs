@@ -12,7 +12,7 @@ use super::sass::{self, Mode};
 use super::sources::{PEERS, Sources};
 use super::{
     accuracy, chosen, counters, drop_in, example, headline, host_pointers, limits, metrics, numbers, picture, result,
-    scale, schema, shapes, step, tile,
+    scale, schema, shapes, step, tile, together,
 };
 use crate::workspace::parse_step;
 
@@ -61,6 +61,7 @@ impl Request<'_> {
             ("host-pointers", "") => host_pointers::block(),
             ("call-overhead", "") => host_pointers::calls(),
             ("scale", class) => scale::block(class),
+            ("together", "") => together::block(),
             ("figures", "") => Ok(counters::figures()),
             ("metrics", "") => metrics::block(sources),
             ("schema", "") => schema::block(),
