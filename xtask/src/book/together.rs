@@ -32,14 +32,14 @@ pub fn block() -> Result<String> {
     let text = fs::read_to_string(&others).with_context(|| format!("cannot read {}", FILES[1]))?;
     let peers = text.lines().map(serde_json::from_str).collect::<Result<Vec<Peer>, _>>();
     let peers = peers.with_context(|| format!("cannot read {}", FILES[1]))?;
-    let several = run.measurements.iter().filter(|row| row.gpus.is_some_and(|gpus| gpus > 1));
+    let several = run.distributed.iter().filter(|row| row.gpus.is_some_and(|gpus| gpus > 1));
     let rows = several
         .map(|row| {
             let tflops = |row: &Measurement| significant(row.gflops / 1e3);
             let is_alone = |other: &&Measurement| {
                 other.gpus == Some(1) && (other.m, &other.precision) == (row.m, &row.precision)
             };
-            let alone = run.measurements.iter().find(is_alone).map_or("-".into(), tflops);
+            let alone = run.distributed.iter().find(is_alone).map_or("-".into(), tflops);
             let efficiency = row.efficiency.map_or("-".into(), |efficiency| format!("{efficiency:.2}"));
             let peer = |way: &str| {
                 let is_its = |peer: &&Peer| {
@@ -50,7 +50,7 @@ pub fn block() -> Result<String> {
             let [plain, overlapped, mp] = WAYS.map(peer);
             [row.m.to_string(), cell(&row.precision), alone, tflops(row), efficiency, plain, overlapped, mp]
         });
-    let first = run.measurements.first().with_context(|| format!("{} is empty", FILES[0]))?;
+    let first = run.distributed.first().with_context(|| format!("{} is empty", FILES[0]))?;
     let [plain, overlapped, mp] = WAYS;
     let heads = ["n", "Precision", "One GPU", "Two GPUs", "Efficiency", plain, overlapped, mp];
     Ok(format!(
