@@ -1,5 +1,6 @@
 //! Captures of streams, and the graphs that they become.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::thread::ThreadId;
 
@@ -53,7 +54,7 @@ impl Capture {
     }
 }
 
-/// An operation of a graph, by a number of its own. They are in an order that their dependencies allow: that of the calls.
+/// An operation of a graph, by a number of its own.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub number: usize,
@@ -63,7 +64,44 @@ pub struct Node {
 /// A graph.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
+    /// In the order in which they were added.
     pub nodes: Vec<Node>,
+    /// Dependencies: the number of a node, and that of one which comes after it.
+    pub edges: Vec<(usize, usize)>,
+}
+
+impl Graph {
+    /// Whether a node of that number is in it.
+    pub fn has(&self, number: usize) -> bool {
+        self.nodes.iter().any(|node| node.number == number)
+    }
+
+    /// The graph with its nodes in an order that their dependencies allow, as much as possible the one in which they were added; nothing
+    /// where these go around in a circle.
+    pub fn ordered(&self) -> Option<Self> {
+        let mut before: HashMap<usize, usize> = HashMap::new();
+        let mut after: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (from, to) in &self.edges {
+            *before.entry(*to).or_default() += 1;
+            after.entry(*from).or_default().push(*to);
+        }
+        let places: HashMap<usize, usize> = self.nodes.iter().map(|node| node.number).zip(0..).collect();
+        let is_first = |node: &&Node| !before.contains_key(&node.number);
+        let mut ready: BTreeSet<usize> = self.nodes.iter().filter(is_first).map(|node| places[&node.number]).collect();
+        let mut nodes = Vec::new();
+        while let Some(place) = ready.pop_first() {
+            let node = &self.nodes[place];
+            for next in after.remove(&node.number).unwrap_or_default() {
+                let left = before.entry(next).or_default();
+                *left -= 1;
+                if *left == 0 {
+                    ready.insert(places[&next]);
+                }
+            }
+            nodes.push(node.clone());
+        }
+        (nodes.len() == self.nodes.len()).then(|| Self { nodes, edges: self.edges.clone() })
+    }
 }
 
 /// Begins a capture.
@@ -99,7 +137,8 @@ pub fn end(stream: CUstream) -> Answer<Graph> {
         .filter(|stream| stream.capture == Some(number))
         .for_each(|stream| stream.capture = None);
     if capture.is_valid {
-        Ok(Graph { nodes: capture.nodes })
+        let edges = capture.nodes.windows(2).map(|pair| (pair[0].number, pair[1].number)).collect();
+        Ok(Graph { nodes: capture.nodes, edges })
     } else {
         Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
     }

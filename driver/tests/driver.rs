@@ -5,12 +5,13 @@
 
 use std::env;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::process::Command;
 use std::ptr;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode};
-use cudarc::driver::{CudaContext, CudaModule, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaContext, CudaModule, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use ptx_emu::device::Device;
 
@@ -153,4 +154,112 @@ fn functions_are_found_by_name_and_what_is_missing_says_so() {
         Err(text) => text,
     };
     assert!(text.is_none_or(|text| text.contains("ptx-emu: managed memory is not emulated")));
+}
+
+#[test]
+fn graphs_are_built_node_by_node() {
+    let Ok(()) = emulated("graphs_are_built_node_by_node", &["--check"]) else { return };
+    let (context, module) = open();
+    // SAFETY: all that follows is in one stream.
+    unsafe { context.disable_event_tracking() };
+    let (stream, function) = (context.new_stream().unwrap(), module.load_function("double").unwrap());
+    let [words, copied] = [(); 2].map(|()| stream.alloc_zeros::<u32>(64).unwrap());
+    let address = |words: &CudaSlice<u32>| words.device_ptr(&stream).0;
+    let good = |status: CUresult| assert_eq!(status, CUresult::CUDA_SUCCESS);
+    let [doubled, other] = [&words, &copied].map(address);
+    let mut arguments = [(&raw const doubled).cast_mut().cast::<c_void>()];
+    let mut kernel = sys::CUDA_KERNEL_NODE_PARAMS {
+        func: function.cu_function(),
+        gridDimX: 1,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: 64,
+        blockDimY: 1,
+        blockDimZ: 1,
+        kernelParams: arguments.as_mut_ptr(),
+        // SAFETY: null pointers, and zeros, are what the others are to be.
+        ..unsafe { std::mem::zeroed() }
+    };
+    let memset =
+        sys::CUDA_MEMSET_NODE_PARAMS { dst: doubled, pitch: 0, value: 3, elementSize: 4, width: 64, height: 1 };
+    let mut copy = MaybeUninit::<sys::CUDA_MEMCPY3D>::zeroed();
+    // SAFETY: zeros are what all other fields are to be, null pointers among them; the two enumerations are set.
+    let copy = unsafe {
+        let fields = copy.as_mut_ptr();
+        (&raw mut (*fields).srcMemoryType).write(sys::CUmemorytype::CU_MEMORYTYPE_DEVICE);
+        (&raw mut (*fields).dstMemoryType).write(sys::CUmemorytype::CU_MEMORYTYPE_DEVICE);
+        copy.assume_init()
+    };
+    let copy =
+        sys::CUDA_MEMCPY3D { srcDevice: doubled, dstDevice: other, WidthInBytes: 256, Height: 1, Depth: 1, ..copy };
+    let (mut graph, mut executable, none) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    let [mut launched, mut filled, mut moved] = [ptr::null_mut(); 3];
+    // SAFETY: places for handles, and parameters that are read at once; what they point to is there.
+    unsafe {
+        good(sys::cuGraphCreate(&raw mut graph, 0));
+        good(sys::cuGraphAddKernelNode_v2(&raw mut launched, graph, ptr::null(), 0, &raw const kernel));
+        good(sys::cuGraphAddMemcpyNode(&raw mut moved, graph, &raw const launched, 1, &raw const copy, none));
+        good(sys::cuGraphAddMemsetNode(&raw mut filled, graph, ptr::null(), 0, &raw const memset, none));
+        good(sys::cuGraphAddDependencies_v2(graph, &raw const filled, &raw const launched, ptr::null(), 1));
+        good(sys::cuGraphInstantiateWithFlags(&raw mut executable, graph, 0));
+        good(sys::cuGraphLaunch(executable, stream.cu_stream()));
+    }
+    assert_eq!(
+        stream.clone_dtoh(&copied).unwrap(),
+        [6; 64],
+        "filled, doubled and copied, although added in another order"
+    );
+
+    let mut others = [(&raw const other).cast_mut().cast::<c_void>()];
+    kernel.kernelParams = others.as_mut_ptr();
+    // SAFETY: as above.
+    unsafe {
+        good(sys::cuGraphExecKernelNodeSetParams_v2(executable, launched, &raw const kernel));
+        good(sys::cuGraphLaunch(executable, stream.cu_stream()));
+        let wrong = sys::cuGraphExecKernelNodeSetParams_v2(executable, filled, &raw const kernel);
+        assert_eq!(wrong, CUresult::CUDA_ERROR_INVALID_VALUE, "it is no kernel");
+        good(sys::cuGraphAddDependencies_v2(graph, &raw const moved, &raw const filled, ptr::null(), 1));
+        let circle = sys::cuGraphInstantiateWithFlags(&raw mut executable, graph, 0);
+        assert_eq!(circle, CUresult::CUDA_ERROR_INVALID_VALUE, "each node waits for another");
+    }
+    assert_eq!(stream.clone_dtoh(&words).unwrap(), [3; 64]);
+    assert_eq!(stream.clone_dtoh(&copied).unwrap(), [3; 64], "doubled before it was copied to");
+}
+
+/// Each thread multiplies one number by a constant, and counts itself.
+const SCALE: &str = include_str!("../../ptx-emu/tests/ptx/variables.ptx");
+
+#[test]
+fn variables_are_kept_between_launches() {
+    let Ok(()) = emulated("variables_are_kept_between_launches", &["--check"]) else { return };
+    let context = CudaContext::new(0).unwrap();
+    let stream = context.new_stream().unwrap();
+    let modules = [(); 2].map(|()| context.load_module(Ptx::from_src(SCALE)).unwrap());
+    for (module, factor) in modules.iter().zip([3.0_f32, 5.0]) {
+        let mut constant = module.get_global("factor", &stream).unwrap();
+        assert_eq!(constant.len(), 4);
+        stream.memcpy_htod(&factor.to_le_bytes(), &mut constant).unwrap();
+    }
+    let count = |module: &Arc<CudaModule>| {
+        let bytes = stream.clone_dtoh(&module.get_global("scaled", &stream).unwrap()).unwrap();
+        u32::from_le_bytes(bytes.try_into().unwrap())
+    };
+    let mut values = stream.clone_htod(&[1_f32; 64]).unwrap();
+    for module in [&modules[0], &modules[0], &modules[1]] {
+        let function = module.load_function("scale").unwrap();
+        // SAFETY: the kernel takes a pointer to so many floats.
+        unsafe { stream.launch_builder(&function).arg(&mut values).arg(&64_u32).launch(ONE_BLOCK) }.unwrap();
+    }
+    assert_eq!(stream.clone_dtoh(&values).unwrap(), [45.0; 64], "each module has its own constant");
+    assert_eq!(modules.each_ref().map(count), [128, 64]);
+    let table = stream.clone_dtoh(&modules[0].get_global("table", &stream).unwrap()).unwrap();
+    assert_eq!(table.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect::<Vec<_>>(), [10, 20, 30, 40]);
+    let mut zeroed = modules[0].get_global("scaled", &stream).unwrap();
+    stream.memset_zeros(&mut zeroed).unwrap();
+    assert_eq!(modules.each_ref().map(count), [0, 64]);
+    let none = modules[0].get_global("none", &stream);
+    assert_eq!(none.err().unwrap().0, CUresult::CUDA_ERROR_NOT_FOUND);
+    let [first, second] = modules;
+    drop(first);
+    assert_eq!(count(&second), 64, "the other module is gone, this one is not");
 }

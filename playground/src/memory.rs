@@ -1,7 +1,7 @@
 //! Global memory of a case, and the bytes of arguments that point there.
 
 use ptx_emu::spec::{self, Buffer, Contents, Spec, value};
-use ptx_emu::{GlobalMemory, Kernel, Pointer, Swizzle, TensorMap, Type};
+use ptx_emu::{GlobalMemory, Kernel, Pointer, TensorMap, Type};
 
 use crate::case::{Argument, Case, Map, Memory, Place, Value};
 
@@ -65,13 +65,17 @@ impl Filled {
                 spec::Argument::Value(ty, bits) => bits.to_le_bytes()[..ty.bytes() as usize].to_vec(),
                 spec::Argument::Bytes(bytes) => bytes,
                 spec::Argument::Buffer(buffer) => self.add(name, &buffer, index)?.to_le_bytes().to_vec(),
+                spec::Argument::Map(view, buffer) => {
+                    let pointer = self.add(name, &buffer, index)?;
+                    view.encode(buffer.ty, &buffer.shape, pointer)?.to_vec()
+                }
             },
         })
     }
 
     /// Takes memory. Pieces without a seed of their own differ from each other.
     fn add(&mut self, name: &str, buffer: &Buffer, index: usize) -> Result<Pointer, String> {
-        let Buffer { ty, contents, is_output, output } = buffer;
+        let Buffer { ty, contents, is_output, output, .. } = buffer;
         let elements = match contents {
             Contents::Poison(elements) | Contents::Filled { elements, .. } => *elements,
             Contents::File(_) => return Err("a page reads no files: give a length".to_owned()),
@@ -98,15 +102,8 @@ impl Filled {
     }
 
     fn map(&self, map: &Map) -> Result<TensorMap, String> {
-        let swizzle = match map.swizzle {
-            0 => Swizzle::None,
-            32 => Swizzle::Bytes32,
-            64 => Swizzle::Bytes64,
-            128 => Swizzle::Bytes128,
-            other => return Err(format!("there is no swizzle of {other} bytes")),
-        };
         let ty = value::type_of(&map.element)?;
-        TensorMap::new(ty, self.address(&map.at)?, &map.dims, &map.strides, &map.copied, swizzle)
+        TensorMap::new(ty, self.address(&map.at)?, &map.dims, &map.strides, &map.copied, spec::swizzle(map.swizzle)?)
             .map_err(|error| error.to_string())
     }
 

@@ -91,6 +91,26 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// All of them.
+    pub const ALL: [Self; 16] = [
+        Self::OutOfBounds,
+        Self::Misaligned,
+        Self::TensorMap,
+        Self::Uninitialized,
+        Self::Race,
+        Self::Barrier,
+        Self::Deadlock,
+        Self::Runaway,
+        Self::Trap,
+        Self::Assertion,
+        Self::Branch,
+        Self::Call,
+        Self::Stack,
+        Self::Heap,
+        Self::Shuffle,
+        Self::Registers,
+    ];
+
     /// What stands before the description.
     #[must_use]
     pub const fn name(self) -> &'static str {

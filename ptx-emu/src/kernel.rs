@@ -1,6 +1,9 @@
 //! Modules, kernels, and launching them.
 
+mod module;
 mod traced;
+
+pub use module::Module;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +13,10 @@ use crate::counters::Counters;
 use crate::exec::{Grid, Recording, run};
 use crate::finding::{Finding, Rank};
 use crate::launch::{BlockIndex, Blocks, Constants, Grouping, Launch, Plan, cluster, limits};
-use crate::lower::{LowerError, lower};
-use crate::memory::{GlobalMemory, Image};
+use crate::lower::LowerError;
+use crate::memory::GlobalMemory;
 use crate::program::{ParamInfo, Program};
-use crate::syntax::{self, Frame, FunctionKind, LaunchBounds, SourceMap, SyntaxError};
+use crate::syntax::{Frame, LaunchBounds, SourceMap, SyntaxError};
 
 /// An error before or during a launch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,51 +38,6 @@ pub enum Error {
     /// The launch does not fit the kernel.
     #[error("{0}")]
     Launch(String),
-}
-
-/// A PTX module that can be run.
-#[derive(Debug)]
-pub struct Module {
-    syntax: syntax::Module,
-    image: Arc<Image>,
-    source: Arc<SourceMap>,
-}
-
-impl Module {
-    /// Reads PTX.
-    ///
-    /// # Errors
-    /// [`Error::Syntax`], if no kernel can be read.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        let mut syntax = syntax::parse(text)?;
-        let image = Image::new(&syntax);
-        let source = Arc::new(std::mem::take(&mut syntax.source));
-        Ok(Self { syntax, image: Arc::new(image), source })
-    }
-
-    /// The names of its kernels.
-    pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        let entries = self.syntax.functions.iter().filter(|function| function.kind == FunctionKind::Entry);
-        entries.map(|function| function.name.as_str())
-    }
-
-    /// A kernel, lowered: all of its instructions are supported.
-    ///
-    /// # Errors
-    /// [`Error::NoKernel`], [`Error::Syntax`] where its text cannot be read, and [`Error::Lower`] for the first instruction that is
-    /// not known.
-    pub fn kernel(&self, name: &str) -> Result<Kernel, Error> {
-        let is_it = |function: &&syntax::Function| function.kind == FunctionKind::Entry && function.name == name;
-        let Some(function) = self.syntax.functions.iter().find(is_it) else {
-            let kernels = self.kernels().map(str::to_owned).collect();
-            return Err(Error::NoKernel { name: name.to_owned(), kernels });
-        };
-        if let Some(error) = &function.error {
-            return Err(error.clone().into());
-        }
-        let program = lower(&self.syntax, function, Arc::clone(&self.image))?;
-        Ok(Kernel { program, source: Arc::clone(&self.source) })
-    }
 }
 
 /// A kernel of a [`Module`].
@@ -226,8 +184,8 @@ impl Kernel {
         recording: Option<Recording>,
     ) -> Result<(Report, Option<Recording>), Error> {
         let (params, cluster) = self.check(launch)?;
-        let constants = Constants::new(&self.program.image, launch).map_err(|text| self.refuse(&text))?;
-        memory.set_variables(&self.program.image.global);
+        memory.map_module(&self.program.image);
+        let constants = Constants::new(&self.program.image, memory, launch).map_err(|text| self.refuse(&text))?;
         if self.program.uses_workspace() {
             memory.set_workspace();
         }

@@ -5,7 +5,9 @@ use std::ffi::{c_int, c_void};
 use cudarc::driver::sys::CUresult;
 
 use super::pointers::{In, Out, Text};
-use super::{context, device, event, execution, functions, graph, memory, module, occupancy, stream, tensor_map};
+use super::{
+    context, device, event, execution, functions, graph, graph_node, memory, module, occupancy, stream, tensor_map,
+};
 use crate::status::unsupported;
 
 /// Versions of a function, the newest last.
@@ -22,6 +24,7 @@ fn find_any(name: &str) -> Option<*const ()> {
         event::find,
         execution::find,
         graph::find,
+        graph_node::find,
         memory::find,
         module::find,
         occupancy::find,

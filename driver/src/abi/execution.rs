@@ -42,13 +42,13 @@ fn buffer(extra: In<*mut c_void>) -> Answer<Vec<u8>> {
     buffer.ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?.all(bytes)
 }
 
-fn launch(
+/// A launch, with the arguments as they are now.
+pub(super) fn prepare(
     function: CUfunction,
     sizes: Launch,
-    stream: CUstream,
     parameters: In<*mut c_void>,
     extra: In<*mut c_void>,
-) -> Answer {
+) -> Answer<Operation> {
     let mut machine = in_context()?;
     let function = machine.function(function)?.clone();
     // Where there are parameters to be read, `extra` is null.
@@ -58,9 +58,17 @@ fn launch(
     } else {
         function.arguments_of(&buffer(extra)?)?
     };
-    let launch = function.launch(&machine, Launch { arguments, ..sizes })?;
-    drop(machine);
-    submit(stream, Operation::Launch(launch))
+    function.launch(&machine, Launch { arguments, ..sizes }).map(Operation::Launch)
+}
+
+fn launch(
+    function: CUfunction,
+    sizes: Launch,
+    stream: CUstream,
+    parameters: In<*mut c_void>,
+    extra: In<*mut c_void>,
+) -> Answer {
+    submit(stream, prepare(function, sizes, parameters, extra)?)
 }
 
 /// The cluster of a launch's attributes.

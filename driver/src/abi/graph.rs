@@ -1,4 +1,4 @@
-//! Graphs, which captures make.
+//! Graphs, which captures make, or programs node by node.
 
 use std::ffi::c_uint;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn instantiate(executable: Out<CUgraphExec>, graph: CUgraph, flags: u64) -> Answ
     }
     let mut guard = in_context()?;
     let machine = &mut *guard;
-    let graph = machine.graphs.get(graph)?.clone();
+    let graph = machine.graphs.get(graph)?.ordered().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     executable.put(machine.executables.insert(graph))
 }
 

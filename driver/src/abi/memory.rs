@@ -56,8 +56,7 @@ fn of<T>(pointer: *const T) -> u64 {
 }
 
 /// A copy of rows, as its description says.
-fn described(copy: In<CUDA_MEMCPY2D>) -> Answer<Copy> {
-    let it = copy.get()?;
+pub(super) fn described(it: &CUDA_MEMCPY2D) -> Answer<Copy> {
     let side = |kind: CUmemorytype, host: u64, device: u64, x: usize, y: usize, pitch: usize| match kind {
         CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(unsupported("a CUDA array")),
         CUmemorytype::CU_MEMORYTYPE_HOST => Ok((host, x, y, pitch)),
@@ -198,13 +197,13 @@ functions! {
         copy(to, from, bytes, Some(stream))
     }
     fn cuMemcpy2D_v2(copy: In<CUDA_MEMCPY2D>) {
-        rows(described(copy)?, None)
+        rows(described(&copy.get()?)?, None)
     }
     fn cuMemcpy2DUnaligned_v2(copy: In<CUDA_MEMCPY2D>) {
-        rows(described(copy)?, None)
+        rows(described(&copy.get()?)?, None)
     }
     fn cuMemcpy2DAsync_v2(copy: In<CUDA_MEMCPY2D>, stream: CUstream) {
-        rows(described(copy)?, Some(stream))
+        rows(described(&copy.get()?)?, Some(stream))
     }
     fn cuMemsetD8_v2(address: CUdeviceptr, value: u8, count: usize) {
         fill(address, value.into(), 1, count, None)

@@ -9,7 +9,7 @@ use super::functions;
 use super::pointers::{Image, In, Out, Text};
 use crate::code::{Code, Function};
 use crate::machine::in_context;
-use crate::status::{Answer, say, unsupported};
+use crate::status::{Answer, say};
 
 /// Of `CUjit_option`: where a message goes, and how long it may be.
 const ERROR_LOG_BUFFER: c_uint = 5;
@@ -18,7 +18,8 @@ const ERROR_LOG_BUFFER_BYTES: c_uint = 6;
 /// Loads PTX; the error has what is wrong with it.
 fn load(text: &str) -> Result<CUmodule, (CUresult, String)> {
     let mut machine = in_context().map_err(|status| (status, String::new()))?;
-    let module = ptx_emu::Module::parse(text).map_err(|error| (CUresult::CUDA_ERROR_INVALID_PTX, error.to_string()))?;
+    let module = ptx_emu::Module::load(text, &mut machine.memory);
+    let module = module.map_err(|error| (CUresult::CUDA_ERROR_INVALID_PTX, error.to_string()))?;
     Ok(machine.modules.insert(Code { module, functions: Default::default() }))
 }
 
@@ -77,6 +78,7 @@ functions! {
     fn cuModuleUnload(module: CUmodule) {
         let mut machine = in_context()?;
         let code = machine.modules.remove(module)?;
+        code.module.unload(&mut machine.memory);
         for function in code.functions.into_values() {
             machine.functions.remove(std::ptr::without_provenance_mut::<c_void>(function))?;
         }
@@ -88,7 +90,12 @@ functions! {
     fn cuModuleGetFunctionCount(count: Out<c_uint>, module: CUmodule) {
         count.put(in_context()?.modules.get(module)?.module.kernels().count() as c_uint)
     }
-    fn cuModuleGetGlobal_v2(_address: Out<CUdeviceptr>, _bytes: Out<usize>, _module: CUmodule, name: Text) {
-        Err(unsupported(&format!("the address of the variable {}", name.get()?)))
+    fn cuModuleGetGlobal_v2(address: Out<CUdeviceptr>, bytes: Out<usize>, module: CUmodule, name: Text) {
+        let machine = in_context()?;
+        let variable = machine.modules.get(module)?.module.variable(&name.get()?);
+        let variable = variable.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        address.put_if_asked(variable.address);
+        bytes.put_if_asked(variable.bytes as usize);
+        Ok(())
     }
 }

@@ -9,6 +9,7 @@ use ptx_emu::Checks;
 use ptx_emu::device::{DEVICES, Device};
 use ptx_emu::spec::Spec;
 
+use super::launch_file::LaunchFileArgs;
 use super::selection::Selection;
 
 /// A longer budget is a typing error.
@@ -23,6 +24,7 @@ Examples:
   ptx-emu run saxpy.ptx --grid 4 --block 256 --arg u32:1000 --arg f32:2 --arg in:f32:1000 --arg inout:f32:1000
   ptx-emu run k.ptx --entry k --grid 8,8 --block 16,16 --arg in:f32:@a.bin --arg out:f32:4096:@c.bin --counters table
   ptx-emu debug saxpy.ptx --grid 1 --block 64 --arg u32:64 --arg f32:2 --arg in:f32:64 --arg inout:f32:64
+  ptx-emu launch softmax.toml
   ptx-emu exec --check -- cargo test
 
 Exit codes, but those of `exec`, which are the program's:
@@ -41,6 +43,10 @@ SPEC, one for each parameter, in order:
                                           or written to the file
   inout:TYPE:LEN[:seed=N][:fill=FILL][:@FILE]
   inout:TYPE:@FILE[:@FILE]                both: what the kernel finds, and the file that its result goes to
+  map:BOX[:swizzle=N][:shape=SHAPE]:BUFFER
+                                          a tensor map of a buffer (in:, out: or inout:): map:16x64:swizzle=128:in:f16:30x416
+
+  LEN is a number of elements, or extents with the contiguous one last, such as 30x416: findings then say row and column.
 
   TYPE is u8 to u64, s8 to s64, b8 to b64, f16, bf16, f32 or f64.
   FILL is uniform (the default: floating-point numbers from -1 to 1, any integers), zeros, iota (0, 1, 2, ...) or a number.
@@ -75,6 +81,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Step through a launch, forwards and backwards, by commands on standard input
     Debug(Box<DebugArgs>),
+    /// Run the launches of a launch file, in a row on the same memory
+    Launch(LaunchFileArgs),
     /// List the kernels of a file: parameters, memory, registers, launch bounds
     List(FileArgs),
     /// Say whether every kernel of a file can be run
@@ -122,6 +130,10 @@ pub struct RunArgs {
     /// Also write the findings to this file, as SARIF 2.1.0
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<PathBuf>,
+
+    /// Leave out the findings that this file names: see the README
+    #[arg(long, value_name = "FILE")]
+    pub suppress: Option<PathBuf>,
 
     /// Elements to print of each result that is not written to a file
     #[arg(long, value_name = "N", default_value_t = 8)]
@@ -189,9 +201,9 @@ pub struct LaunchArgs {
     #[arg(long = "arg", value_name = "SPEC", value_parser = Spec::parse)]
     pub arguments: Vec<Spec>,
 
-    /// The contents of a `.const` variable: its SPEC, without a pointer
-    #[arg(long = "const", value_name = "NAME=SPEC", value_parser = constant)]
-    pub constants: Vec<(String, Spec)>,
+    /// A `.const` or `.global` variable: what it holds before the launch, and with `out:` or `inout:`, that it is a result
+    #[arg(long = "variable", visible_alias = "const", value_name = "NAME=SPEC", value_parser = variable)]
+    pub variables: Vec<(String, Spec)>,
 
     /// Checkers to enable: `all`, `none`, or some of memory, uninitialized, races, barriers, separated by commas
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = checks)]
@@ -227,12 +239,12 @@ fn dimensions(text: &str) -> Result<[u32; 3], String> {
     }
 }
 
-fn constant(text: &str) -> Result<(String, Spec), String> {
+fn variable(text: &str) -> Result<(String, Spec), String> {
     let (name, spec) = text.split_once('=').ok_or("give NAME=SPEC, such as coefficients=in:f32:4:fill=1")?;
     Ok((name.to_owned(), Spec::parse(spec)?))
 }
 
-fn checks(text: &str) -> Result<Checks, String> {
+pub fn checks(text: &str) -> Result<Checks, String> {
     match text {
         "all" => return Ok(Checks::ALL),
         "none" => return Ok(Checks::NONE),

@@ -1,14 +1,16 @@
 //! Counters of a run: as tables, or as JSON.
 
-use ptx_emu::{Class, Counters, GlobalCounters, Kernel, Launch, Report, SharedCounters};
+use ptx_emu::{Class, Counters, GlobalCounters, Rank, SharedCounters};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::findings::Found;
+use super::launched::Launched;
 use super::table::{grouped, ratio, table};
 
 /// The totals as tables.
-pub fn totals(kernel: &Kernel, launch: &Launch, report: &Report) -> String {
+pub fn totals(launched: &Launched) -> String {
+    let Launched { kernel, launch, report, .. } = launched;
     let counters = &report.counters;
     let [x, y, z] = launch.grid;
     let [bx, by, bz] = launch.block;
@@ -75,7 +77,7 @@ fn others(counters: &Counters) -> String {
 
 /// A run, as JSON.
 #[derive(Serialize)]
-struct Run<'a> {
+pub struct Run<'a> {
     file: &'a str,
     entry: &'a str,
     grid: [u32; 3],
@@ -89,36 +91,39 @@ struct Run<'a> {
     clean: bool,
     counters: &'a Counters,
     findings: Vec<Value>,
+    suppressed: usize,
     fault: Option<Value>,
 }
 
-/// The run as one JSON object on one line.
-pub fn json(
-    file: &str,
-    kernel: &Kernel,
-    launch: &Launch,
-    report: &Report,
-    found: &[Found<'_>],
-    seconds: f64,
-) -> String {
-    let (faults, findings): (Vec<_>, Vec<_>) =
-        found.iter().partition(|found| report.fault.as_ref() == Some(found.finding));
-    let run = Run {
-        file,
-        entry: kernel.name(),
-        grid: launch.grid,
-        block: launch.block,
-        static_shared_bytes: kernel.shared_bytes(),
-        dynamic_shared_bytes: launch.dynamic_shared_bytes,
-        blocks: report.blocks,
-        blocks_run: report.blocks_run,
-        sampled: !report.sample.is_empty(),
-        seconds,
-        clean: report.is_clean(),
-        counters: &report.counters,
-        findings: findings.into_iter().map(Found::json).collect(),
-        fault: faults.first().map(|found| found.json()),
-    };
+impl<'a> Run<'a> {
+    /// A launch of a kernel of a file of PTX.
+    pub fn new(file: &'a str, launched: &'a Launched, found: &[Found<'_>]) -> Self {
+        let Launched { kernel, launch, report, seconds } = launched;
+        let shown = || found.iter().filter(|found| found.suppressed.is_none());
+        let (faults, findings): (Vec<_>, Vec<_>) =
+            shown().partition(|found| report.fault.as_ref() == Some(found.finding));
+        Self {
+            file,
+            entry: kernel.name(),
+            grid: launch.grid,
+            block: launch.block,
+            static_shared_bytes: kernel.shared_bytes(),
+            dynamic_shared_bytes: launch.dynamic_shared_bytes,
+            blocks: report.blocks,
+            blocks_run: report.blocks_run,
+            sampled: !report.sample.is_empty(),
+            seconds: *seconds,
+            clean: shown().all(|found| found.finding.rank == Rank::Remark),
+            counters: &report.counters,
+            findings: findings.into_iter().map(Found::json).collect(),
+            suppressed: found.len() - shown().count(),
+            fault: faults.first().map(|found| found.json()),
+        }
+    }
+}
+
+/// As one JSON object on one line.
+pub fn json(run: &impl Serialize) -> String {
     // Numbers, texts and maps with names as their keys: nothing that JSON lacks.
-    serde_json::to_string(&run).unwrap_or_default() + "\n"
+    serde_json::to_string(run).unwrap_or_default() + "\n"
 }

@@ -39,6 +39,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same with where it is, if it is of the command line.
+    #[must_use]
+    pub fn at(self, place: &str) -> Self {
+        match self {
+            Self::Usage(reason) => Self::Usage(format!("{place}: {reason}")),
+            other => other,
+        }
+    }
+
     /// 2 for errors of the command line, 1 for the rest.
     #[must_use]
     pub fn exit_code(&self) -> u8 {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::error::Error;
 use super::output::ResultFile;
+use super::suppress::Suppressions;
 
 /// Lines of the PTX that a message names at most.
 const MAX_LINES: usize = 8;
@@ -21,13 +22,17 @@ pub struct Found<'a> {
     other: Vec<Frame<'a>>,
     /// The lines of the PTX of the others.
     more: Vec<u32>,
+    /// Why it is suppressed, if it is.
+    pub suppressed: Option<&'a str>,
 }
 
-/// The findings of a report, its fault last. A loop that the compiler unrolled gives one.
-pub fn of<'a>(kernel: &'a Kernel, report: &'a Report) -> Vec<Found<'a>> {
+/// The findings of a report, its fault last. A loop that the compiler unrolled gives one. A fault cannot be suppressed: the launch has no
+/// results.
+pub fn of<'a>(kernel: &'a Kernel, report: &'a Report, suppressions: &'a Suppressions) -> Vec<Found<'a>> {
     let mut all: Vec<Found<'a>> = Vec::new();
     for finding in &report.findings {
-        let found = Found::new(kernel, finding);
+        let mut found = Found::new(kernel, finding);
+        found.suppressed = suppressions.reason(kernel.name(), finding, [&found.source, &found.other]);
         match all.iter_mut().find(|earlier| earlier.is_same(&found)) {
             Some(earlier) => earlier.more.push(finding.line),
             None => all.push(found),
@@ -40,12 +45,12 @@ pub fn of<'a>(kernel: &'a Kernel, report: &'a Report) -> Vec<Found<'a>> {
 impl<'a> Found<'a> {
     fn new(kernel: &'a Kernel, finding: &'a Finding) -> Self {
         let other = finding.other.map(|line| kernel.source(line)).unwrap_or_default();
-        Self { finding, source: kernel.source(finding.line), other, more: Vec::new() }
+        Self { finding, source: kernel.source(finding.line), other, more: Vec::new(), suppressed: None }
     }
 
     /// Whether both are of one kind, and from the same lines of the source.
     fn is_same(&self, other: &Self) -> bool {
-        let kind = |found: &Self| (found.finding.kind, found.finding.rank);
+        let kind = |found: &Self| (found.finding.kind, found.finding.rank, found.suppressed);
         !self.source.is_empty()
             && kind(self) == kind(other)
             && (&self.source, &self.other) == (&other.source, &other.other)
@@ -108,6 +113,7 @@ impl<'a> Found<'a> {
             (None, None) => None,
         };
         let related: Vec<_> = calls.chain(other).chain([location(file, *line, 0)]).collect();
+        let suppressions = self.suppressed.map(|reason| json!({ "kind": "external", "justification": reason }));
         json!({
             "ruleId": kind.name(),
             "level": level,
@@ -115,6 +121,7 @@ impl<'a> Found<'a> {
             "locations": [here],
             "relatedLocations": related,
             "occurrenceCount": 1 + self.more.len(),
+            "suppressions": suppressions.into_iter().collect::<Vec<_>>(),
         })
     }
 }
@@ -155,9 +162,9 @@ fn location(file: &str, line: u32, column: u32) -> Value {
     json!({ "physicalLocation": { "artifactLocation": { "uri": file.replace(' ', "%20") }, "region": region } })
 }
 
-/// Writes the findings as a log of SARIF 2.1.0, which editors and code hosts show beside the source.
-pub fn write_sarif(to: ResultFile, file: &str, all: &[Found<'_>]) -> Result<(), Error> {
-    let mut rules: Vec<_> = all.iter().map(|found| found.finding.kind.name()).collect();
+/// Writes the findings of files of PTX as a log of SARIF 2.1.0, which editors and code hosts show beside the source.
+pub fn write_sarif(to: ResultFile, all: &[(&str, &Found<'_>)]) -> Result<(), Error> {
+    let mut rules: Vec<_> = all.iter().map(|(_, found)| found.finding.kind.name()).collect();
     rules.sort_unstable();
     rules.dedup();
     let rules: Vec<_> = rules.into_iter().map(|rule| json!({ "id": rule })).collect();
@@ -166,7 +173,7 @@ pub fn write_sarif(to: ResultFile, file: &str, all: &[Found<'_>]) -> Result<(), 
         "version": "2.1.0",
         "runs": [{
             "tool": { "driver": { "name": "ptx-emu", "version": env!("CARGO_PKG_VERSION"), "rules": rules } },
-            "results": all.iter().map(|found| found.sarif(file)).collect::<Vec<_>>(),
+            "results": all.iter().map(|(file, found)| found.sarif(file)).collect::<Vec<_>>(),
         }],
     });
     to.write(format!("{log:#}\n").as_bytes())

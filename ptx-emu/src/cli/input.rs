@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use ptx_emu::{Kernel, Module};
+use ptx_emu::{GlobalMemory, Kernel, Module, VariableInfo};
 
 use super::error::Error;
 
@@ -24,11 +24,20 @@ pub struct Source {
 impl Source {
     /// Reads a PTX file, which may end with the NUL that the CUDA driver wants.
     pub fn read(path: &Path) -> Result<Self, Error> {
+        Self::of(path, Module::parse)
+    }
+
+    /// The same, with the module's variables in that memory.
+    pub fn load(path: &Path, memory: &mut GlobalMemory) -> Result<Self, Error> {
+        Self::of(path, |text| Module::load(text, memory))
+    }
+
+    fn of(path: &Path, parse: impl FnOnce(&str) -> Result<Module, ptx_emu::Error>) -> Result<Self, Error> {
         let name = path.display().to_string();
         let text = String::from_utf8(read(path, MAX_PTX_BYTES)?)
             .map_err(|_| Error::Ptx(format!("{name} is no PTX: its text is not UTF-8")))?;
         let text = text.trim_end_matches('\0').to_owned();
-        let module = Module::parse(&text).map_err(|error| Error::Ptx(located(&name, &error)))?;
+        let module = parse(&text).map_err(|error| Error::Ptx(located(&name, &error)))?;
         Ok(Self { name, text, module })
     }
 
@@ -47,6 +56,15 @@ impl Source {
         self.module.kernel(name).map_err(|error| match error {
             ptx_emu::Error::NoKernel { .. } => Error::Usage(self.no_kernel(name, &names)),
             error => Error::Ptx(located(&self.name, &error)),
+        })
+    }
+
+    /// The `.global` or `.const` variable of that name.
+    pub fn variable(&self, name: &str) -> Result<&VariableInfo, Error> {
+        self.module.variable(name).ok_or_else(|| {
+            let names: Vec<&str> = self.module.variables().map(|variable| variable.name.as_str()).collect();
+            let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            Error::Usage(format!("{} has no variable '{name}'; it has {has}", self.name))
         })
     }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod arguments;
+mod buffers;
 mod counters;
 mod debug;
 mod error;
@@ -10,13 +11,17 @@ mod exec;
 mod findings;
 mod input;
 mod kernels;
+mod launch_file;
+mod launched;
 mod lines;
 mod output;
 mod ready;
 mod run;
 mod selection;
 mod steps;
+mod suppress;
 mod table;
+mod toml_file;
 mod traced;
 
 use std::process::ExitCode;
@@ -31,6 +36,7 @@ pub fn main() -> ExitCode {
         Ok(args) => match &args.command {
             Command::Run(args) => run::run(args),
             Command::Debug(args) => debug::debug(args),
+            Command::Launch(args) => launch_file::run(args),
             Command::List(args) => kernels::list(&args.file),
             Command::Check(args) => kernels::check(&args.file),
             #[cfg(target_os = "linux")]

@@ -1,11 +1,10 @@
 //! `ptx-emu run --trace`.
 
-use ptx_emu::Report;
 use ptx_emu::trace::{State, Trace};
+use ptx_emu::{GlobalMemory, Kernel, Launch, Report};
 
 use super::error::Error;
 use super::output::print;
-use super::ready::Ready;
 use super::selection::Selection;
 use super::steps::Writer;
 
@@ -13,12 +12,18 @@ use super::steps::Writer;
 const CHUNK: usize = 1 << 16;
 
 /// Runs the kernel and prints what the selected threads did.
-pub fn run(ready: &mut Ready, selection: Selection, steps: usize) -> Result<Report, Error> {
-    let (grid, block) = (ready.launch.grid, ready.launch.block);
-    selection.check(grid, block).map_err(|why| Error::Usage(format!("--trace: {why}")))?;
-    let launched = ready.kernel.trace(&mut ready.arguments.memory, &ready.launch, steps);
+pub fn run(
+    kernel: &Kernel,
+    memory: &mut GlobalMemory,
+    launch: &Launch,
+    ptx: &str,
+    selection: Selection,
+    steps: usize,
+) -> Result<Report, Error> {
+    selection.check(launch.grid, launch.block).map_err(|why| Error::Usage(format!("--trace: {why}")))?;
+    let launched = kernel.trace(memory, launch, steps);
     let (trace, report) = launched.map_err(|error| Error::Usage(error.to_string()))?;
-    text(&trace, &ready.source.text, selection)?;
+    text(&trace, ptx, selection)?;
     if trace.truncated {
         print(&format!("the trace ends here: more than {steps} instructions; --steps allows more\n"))?;
     }

@@ -19,7 +19,7 @@ impl Kernel {
     pub fn trace(&self, memory: &mut GlobalMemory, launch: &Launch, limit: usize) -> Result<(Trace, Report), Error> {
         let launch = &Launch { threads: 1, blocks: Blocks::All, ..launch.clone() };
         let (_, cluster) = self.check(launch)?;
-        memory.set_variables(&self.program.image.global);
+        memory.map_module(&self.program.image);
         let description = Description {
             instructions: instructions(&self.program),
             registers: registers(&self.program),

@@ -1,8 +1,9 @@
 //! Constant memory of a launch: what the module says, and what the host has set.
 
+use std::sync::Arc;
+
 use super::Launch;
-use crate::memory::Image;
-use crate::types::Space;
+use crate::memory::{GlobalMemory, Image};
 
 /// Constant memory.
 pub(crate) struct Constants {
@@ -12,18 +13,19 @@ pub(crate) struct Constants {
 }
 
 impl Constants {
-    /// The module's constants with those of the launch; the error is a message.
-    pub(crate) fn new(image: &Image, launch: &Launch) -> Result<Self, String> {
-        let (mut bytes, mut unset) = (image.constant.clone(), image.unset.clone());
+    /// The constants of a module that is mapped, with those of the launch; the error is a message.
+    pub(crate) fn new(image: &Arc<Image>, memory: &GlobalMemory, launch: &Launch) -> Result<Self, String> {
+        let bank = memory.constants(image);
+        let (mut bytes, mut unset) = (bank.bytes, bank.unset);
         for (name, contents) in &launch.constants {
-            let Some(&(Space::Const, address)) = image.addresses.get(name) else {
+            let Some(variable) = image.variable(name).filter(|variable| variable.is_constant()) else {
                 return Err(format!("there is no .const variable `{name}`"));
             };
-            let room = image.constant_bytes(name);
+            let room = variable.info.bytes;
             if contents.len() as u64 > room {
                 return Err(format!("`{name}` has {room} bytes, {} are given", contents.len()));
             }
-            bytes[address as usize..][..contents.len()].copy_from_slice(contents);
+            bytes[variable.constant as usize..][..contents.len()].copy_from_slice(contents);
             unset.retain(|(other, ..)| other != name);
         }
         Ok(Self { bytes, unset })

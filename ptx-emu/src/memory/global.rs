@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::heap::{HEAP_BYTES, Heap};
+use super::label::Label;
+use super::variables::MappedModule;
 use super::{TextureObject, window};
 
 /// Alignment of allocations, that of CUDA.
@@ -32,6 +34,8 @@ pub struct GlobalMemory {
     unreadable: Option<(Pointer, Pointer)>,
     heap: Option<Heap>,
     pub(super) texture_objects: Vec<TextureObject>,
+    /// Modules whose variables are mapped.
+    pub(super) modules: Vec<MappedModule>,
 }
 
 /// An allocation.
@@ -41,6 +45,8 @@ pub(crate) struct Allocation {
     bytes: u64,
     /// The contents, as words that host threads share without a lock.
     words: Vec<AtomicU32>,
+    /// What it is called in messages.
+    label: Option<Box<Label>>,
 }
 
 /// Why an address is not mapped.
@@ -63,6 +69,7 @@ impl Default for GlobalMemory {
             unreadable: None,
             heap: None,
             texture_objects: vec![],
+            modules: vec![],
         }
     }
 }
@@ -85,12 +92,7 @@ impl GlobalMemory {
 
     /// Allocates memory with these bytes.
     pub fn allocate_bytes(&mut self, bytes: &[u8]) -> Pointer {
-        let word = |chunk: &[u8]| {
-            let mut word = [0; 4];
-            word[..chunk.len()].copy_from_slice(chunk);
-            AtomicU32::new(u32::from_le_bytes(word))
-        };
-        self.insert(self.next, bytes.len() as u64, bytes.chunks(4).map(word).collect())
+        self.insert(self.next, bytes.len() as u64, words(bytes))
     }
 
     /// Allocates memory with these words.
@@ -117,12 +119,11 @@ impl GlobalMemory {
         self.unreadable.is_some_and(|(start, end)| (start..end).contains(&address))
     }
 
-    /// Maps a module's variables at their addresses, replacing another module's.
-    pub(crate) fn set_variables(&mut self, bytes: &[u8]) {
-        self.allocations.retain(|allocation| allocation.base != window::VARIABLES);
-        if !bytes.is_empty() {
-            self.map(window::VARIABLES, bytes);
-        }
+    /// Says what an allocation is called in messages, and how its elements lie. Without it, it is the argument of the kernel that points
+    /// to it. False if there is none at `pointer`.
+    pub fn describe(&mut self, pointer: Pointer, label: Label) -> bool {
+        let found = self.allocations.iter_mut().find(|allocation| allocation.base == pointer);
+        found.map(|allocation| allocation.label = Some(label.into())).is_some()
     }
 
     /// Maps the zeroed workspace of a launch at its address.
@@ -145,25 +146,36 @@ impl GlobalMemory {
     }
 
     fn map(&mut self, base: Pointer, bytes: &[u8]) {
-        let next = self.next;
-        let pointer = self.allocate_bytes(bytes);
-        self.next = next;
-        if let Some(allocation) = self.allocations.iter_mut().find(|allocation| allocation.base == pointer) {
-            allocation.base = base;
-        }
+        self.place(base, bytes);
+        self.sort();
+    }
+
+    /// Adds an allocation at that address, out of order.
+    pub(super) fn place(&mut self, base: Pointer, bytes: &[u8]) {
+        self.allocations.push(Allocation { base, bytes: bytes.len() as u64, words: words(bytes), label: None });
+    }
+
+    /// Puts allocations in order.
+    pub(super) fn sort(&mut self) {
         self.allocations.sort_by_key(|allocation| allocation.base);
+    }
+
+    /// Removes the allocations in that range of addresses.
+    pub(super) fn drop_range(&mut self, from: Pointer, to: Pointer) {
+        self.allocations.retain(|allocation| !(from..to).contains(&allocation.base));
     }
 
     fn insert(&mut self, base: Pointer, bytes: u64, words: Vec<AtomicU32>) -> Pointer {
         self.next = (base + bytes + GAP).next_multiple_of(ALIGNMENT);
-        self.allocations.push(Allocation { base, bytes, words });
+        self.allocations.push(Allocation { base, bytes, words, label: None });
         base
     }
 
-    /// Frees the allocation at `pointer` and returns its words; `None` if there is none. A kernel that uses it
+    /// Frees the allocation at `pointer` and returns its words; `None` if there is none, or a variable. A kernel that uses it
     /// afterwards is reported.
     pub fn free(&mut self, pointer: Pointer) -> Option<Vec<u32>> {
-        let index = self.allocations.iter().position(|allocation| allocation.base == pointer)?;
+        let is_it = |allocation: &Allocation| allocation.base == pointer && pointer >= window::HEAP;
+        let index = self.allocations.iter().position(is_it)?;
         let allocation = self.allocations.remove(index);
         self.freed.push((allocation.base, allocation.bytes));
         Some(allocation.words.into_iter().map(AtomicU32::into_inner).collect())
@@ -212,6 +224,7 @@ impl GlobalMemory {
                 }
             }
         }
+        self.written(pointer, bytes.len());
         true
     }
 
@@ -252,6 +265,18 @@ impl GlobalMemory {
     }
 }
 
+impl GlobalMemory {
+    /// The first address of the allocation that an address lies in or right behind, or of what was one before it was freed.
+    pub(crate) fn allocation_of(&self, address: Pointer) -> Option<Pointer> {
+        match self.find(address) {
+            Ok(allocation) => Some(allocation.base),
+            Err(Missing::Freed(base, _)) => Some(base),
+            Err(Missing::PastEnd { distance: 0, base, .. }) => Some(base),
+            Err(_) => None,
+        }
+    }
+}
+
 impl Allocation {
     pub(crate) fn base(&self) -> Pointer {
         self.base
@@ -259,6 +284,10 @@ impl Allocation {
 
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    pub(crate) fn label(&self) -> Option<&Label> {
+        self.label.as_deref()
     }
 
     /// The words; the last may extend past the end of the allocation.
@@ -279,6 +308,16 @@ impl Allocation {
         let replaced = |old: u32| Some(old & !(0xff << shift) | u32::from(value) << shift);
         let _ = word.fetch_update(Relaxed, Relaxed, replaced);
     }
+}
+
+/// Bytes as words; what the last lacks is 0.
+fn words(bytes: &[u8]) -> Vec<AtomicU32> {
+    let word = |chunk: &[u8]| {
+        let mut word = [0; 4];
+        word[..chunk.len()].copy_from_slice(chunk);
+        AtomicU32::new(u32::from_le_bytes(word))
+    };
+    bytes.chunks(4).map(word).collect()
 }
 
 #[cfg(test)]

@@ -1,67 +1,82 @@
-//! The initial contents of a module's variables.
+//! A module's variables: where they lie, and what they hold at first.
 
 use std::collections::HashMap;
 
-use super::window;
+use super::{Pointer, window};
 use crate::syntax::{Initial, Module, Variable};
 use crate::types::Space;
 
 /// Bytes of a module's variables in one state space, at most.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Addresses and initial contents of the module's `.global` and `.const` variables.
+/// Variables in global memory begin at multiples of so many bytes, and as many lie between them: an access beyond the end of one does not
+/// hit the next.
+const SPACING: u64 = 256;
+
+/// A variable of a module, `.global` or `.const`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariableInfo {
+    /// Its name.
+    pub name: String,
+    /// [`Space::Global`] or [`Space::Const`].
+    pub space: Space,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its address in global memory. What is written there before a launch is what kernels find, of a constant, too.
+    pub address: Pointer,
+}
+
+/// A module's `.global` and `.const` variables.
 #[derive(Debug, Default)]
 pub(crate) struct Image {
-    /// By name, the state space and the address in it.
+    /// By name, the state space and the address in it, as instructions have it.
     pub addresses: HashMap<String, (Space, u64)>,
     /// By name, why a variable cannot be used.
     pub failed: HashMap<String, String>,
     /// Names of the functions, by their index: see [`window::function`].
     pub functions: Vec<String>,
-    /// By name, bytes of the `.const` variables.
-    sizes: HashMap<String, u64>,
-    /// Contents of `.global` variables, from [`window::VARIABLES`] on.
-    pub global: Vec<u8>,
-    /// Contents of `.const` variables.
-    pub constant: Vec<u8>,
-    /// Those of them without an initial value, which the host is to set: name, address, bytes.
-    pub unset: Vec<(String, u64, u64)>,
+    pub variables: Vec<InitialVariable>,
+    /// Bytes of constant memory.
+    pub constant_bytes: u64,
+    /// Where its variables begin in global memory, and where they end.
+    pub base: Pointer,
+    pub end: Pointer,
+}
+
+/// A variable and its initial contents.
+#[derive(Debug)]
+pub(crate) struct InitialVariable {
+    pub info: VariableInfo,
+    /// Of a constant, its address in constant memory.
+    pub constant: u64,
+    pub contents: Vec<u8>,
+    /// Whether it is a constant without an initial value, which the host is to set.
+    pub is_unset: bool,
 }
 
 impl Image {
-    /// Lays the variables out.
-    pub(crate) fn new(module: &Module) -> Self {
-        let mut image = Self::default();
+    /// Lays the variables out in global memory, between those addresses.
+    pub(crate) fn new(module: &Module, from: Pointer, to: Pointer) -> Self {
+        let mut image = Self { base: from, end: from, ..Self::default() };
         for (index, function) in module.functions.iter().enumerate() {
             image.addresses.insert(function.name.clone(), (Space::Global, window::of_function(index)));
             image.functions.push(function.name.clone());
         }
-        let mut sizes = [0u64; 2];
-        for variable in module.variables.iter().filter(|variable| !variable.is_extern) {
-            let (size, base) = match variable.space {
-                Space::Global => (&mut sizes[0], window::VARIABLES),
-                Space::Const => (&mut sizes[1], 0),
-                _ => continue,
-            };
-            let start = size.next_multiple_of(variable.align.max(1).into());
-            if start.saturating_add(variable.bytes) > MAX_BYTES {
-                image.failed.insert(variable.name.clone(), "it does not fit into memory".to_owned());
-                continue;
+        let is_placed =
+            |variable: &&Variable| !variable.is_extern && matches!(variable.space, Space::Global | Space::Const);
+        let mut placed = Vec::new();
+        for variable in module.variables.iter().filter(is_placed) {
+            match image.place(variable, to) {
+                Ok(()) => placed.push(variable),
+                Err(reason) => {
+                    image.failed.insert(variable.name.clone(), reason.to_owned());
+                }
             }
-            *size = start;
-            image.addresses.insert(variable.name.clone(), (variable.space, base + *size));
-            if variable.space == Space::Const {
-                image.sizes.insert(variable.name.clone(), variable.bytes);
-            }
-            if variable.space == Space::Const && variable.initial.is_empty() {
-                image.unset.push((variable.name.clone(), base + *size, variable.bytes));
-            }
-            *size += variable.bytes;
         }
-        (image.global, image.constant) = (vec![0; sizes[0] as usize], vec![0; sizes[1] as usize]);
-        for variable in &module.variables {
-            if let Err(reason) = image.fill(variable) {
-                image.failed.insert(variable.name.clone(), reason);
+        let Self { addresses, failed, variables, .. } = &mut image;
+        for (initial, variable) in variables.iter_mut().zip(placed) {
+            if let Err(reason) = initial.fill(variable, addresses) {
+                failed.insert(variable.name.clone(), reason);
             }
         }
         image
@@ -73,18 +88,49 @@ impl Image {
         window::function(address).unwrap_or(usize::MAX)
     }
 
-    /// Bytes of a `.const` variable.
-    pub(crate) fn constant_bytes(&self, name: &str) -> u64 {
-        self.sizes.get(name).copied().unwrap_or_default()
+    /// The variable of that name.
+    pub(crate) fn variable(&self, name: &str) -> Option<&InitialVariable> {
+        self.variables.iter().find(|variable| variable.info.name == name)
     }
 
-    fn fill(&mut self, variable: &Variable) -> Result<(), String> {
-        let Some(&(space, address)) = self.addresses.get(&variable.name) else { return Ok(()) };
+    fn place(&mut self, variable: &Variable, to: Pointer) -> Result<(), &'static str> {
+        let Variable { space, bytes, .. } = *variable;
+        let align = u64::from(variable.align.max(1));
+        let constant = self.constant_bytes.next_multiple_of(align);
+        let address = self.end.next_multiple_of(align.max(SPACING));
+        let used = if space == Space::Const { constant } else { address - self.base };
+        let end = address.saturating_add(bytes).saturating_add(SPACING);
+        if used.saturating_add(bytes) > MAX_BYTES || end > to {
+            return Err("it does not fit into memory");
+        }
+        self.end = end;
+        if space == Space::Const {
+            self.constant_bytes = constant + bytes;
+        }
+        let name = variable.name.clone();
+        self.addresses.insert(name.clone(), (space, if space == Space::Const { constant } else { address }));
+        self.variables.push(InitialVariable {
+            info: VariableInfo { name, space, bytes, address },
+            constant,
+            contents: vec![0; bytes as usize],
+            is_unset: space == Space::Const && variable.initial.is_empty(),
+        });
+        Ok(())
+    }
+}
+
+impl InitialVariable {
+    /// Whether it is in constant memory.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.info.space == Space::Const
+    }
+
+    fn fill(&mut self, variable: &Variable, addresses: &HashMap<String, (Space, u64)>) -> Result<(), String> {
         for initial in &variable.initial {
             let (offset, bytes) = match initial {
                 Initial::Bytes { offset, bytes } => (*offset, bytes.clone()),
                 Initial::Address { offset, width, symbol, addend, generic } => {
-                    let Some(&(of, target)) = self.addresses.get(symbol) else {
+                    let Some(&(of, target)) = addresses.get(symbol) else {
                         return Err(format!("the address of `{symbol}`, in its initial value, is not known"));
                     };
                     let base = if *generic { window::base(of) } else { 0 };
@@ -92,11 +138,8 @@ impl Image {
                     (*offset, value.to_le_bytes().into_iter().take(*width as usize).collect())
                 }
             };
-            let (all, start) = match space {
-                Space::Global => (&mut self.global, address - window::VARIABLES + offset),
-                _ => (&mut self.constant, address + offset),
-            };
-            let Some(to) = all.get_mut(start as usize..).and_then(|rest| rest.get_mut(..bytes.len())) else {
+            let rest = self.contents.get_mut(offset as usize..);
+            let Some(to) = rest.and_then(|rest| rest.get_mut(..bytes.len())) else {
                 return Err("it is initialised beyond its end".to_owned());
             };
             to.copy_from_slice(&bytes);

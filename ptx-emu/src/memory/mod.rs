@@ -3,14 +3,18 @@
 mod global;
 mod heap;
 mod image;
+mod label;
 mod tensor_map;
 mod texture;
 mod texture_object;
+mod variables;
 pub(crate) mod window;
 
 pub(crate) use global::{Allocation, Missing};
 pub use global::{GlobalMemory, Pointer};
 pub(crate) use image::Image;
+pub use image::VariableInfo;
+pub use label::Label;
 pub(crate) use tensor_map::{MAP_ALIGNMENT, MAP_BYTES, Run};
 pub use tensor_map::{Swizzle, TensorMap, TensorMapError};
 pub(crate) use texture::MAX_TAPS;

@@ -173,6 +173,10 @@ impl TensorMap {
         (i64::from(first) * i64::from(self.element.bytes())) % CHUNK_BYTES as i64 == 0
     }
 
+    pub(crate) fn address(&self) -> Pointer {
+        self.address
+    }
+
     pub(crate) fn swizzle(&self) -> Swizzle {
         self.swizzle
     }

@@ -14,8 +14,9 @@ const END: u64 = 0x8000_0000_0000;
 /// address for an offset.
 pub(crate) const RANK: u64 = 1 << 24;
 
-/// Addresses of the module's variables, and of allocations.
+/// Addresses of the variables of a module, and of those of modules that a memory holds side by side; addresses of allocations.
 pub(crate) const VARIABLES: u64 = 0x0100_0000_0000;
+pub(crate) const LOADED: u64 = 0x0101_0000_0000;
 pub(crate) const HEAP: u64 = 0x0200_0000_0000;
 
 /// Addresses of the module's functions, where no memory is.

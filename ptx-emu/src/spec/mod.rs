@@ -11,15 +11,19 @@
 
 mod fill;
 pub mod value;
+mod view;
 
 use std::path::PathBuf;
 
 pub use fill::Fill;
+use serde::Deserialize;
+pub use view::{View, swizzle};
 
 use crate::types::Type;
 
 /// An argument, as a text describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Spec {
     /// As it was typed.
     pub text: String,
@@ -36,6 +40,8 @@ pub enum Argument {
     Bytes(Vec<u8>),
     /// A pointer to memory.
     Buffer(Buffer),
+    /// A tensor map of memory.
+    Map(View, Buffer),
 }
 
 /// Memory that a kernel gets a pointer to.
@@ -45,6 +51,8 @@ pub struct Buffer {
     pub ty: Type,
     /// What it holds at first.
     pub contents: Contents,
+    /// Its extents in elements, where there are several.
+    pub shape: Vec<u64>,
     /// Whether it is a result.
     pub is_output: bool,
     /// The file that the result goes to.
@@ -75,11 +83,15 @@ impl Spec {
     /// # Errors
     /// One line that says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let forms = "give TYPE:VALUE, bytes:HEX, in:TYPE:LEN, out:TYPE:LEN or inout:TYPE:LEN";
+        let forms = "give TYPE:VALUE, bytes:HEX, in:TYPE:LEN, out:TYPE:LEN, inout:TYPE:LEN or map:BOX:in:TYPE:SHAPE";
         let (kind, rest) = text.split_once(':').ok_or_else(|| format!("there is no ':' in it: {forms}"))?;
         let argument = match kind {
             "bytes" => Argument::Bytes(hex(rest)?),
             "in" | "out" | "inout" => Argument::Buffer(Buffer::parse(kind, rest)?),
+            "map" => {
+                let (view, kind, rest) = View::parse(rest)?;
+                Argument::Map(view, Buffer::parse(kind, rest)?)
+            }
             name => {
                 let ty =
                     value::type_of(name).map_err(|_| format!("'{name}' is no type and no kind of buffer: {forms}"))?;
@@ -87,6 +99,14 @@ impl Spec {
             }
         };
         Ok(Self { text: text.to_owned(), argument })
+    }
+}
+
+impl TryFrom<String> for Spec {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).map_err(|reason| format!("'{text}': {reason}"))
     }
 }
 
@@ -105,29 +125,38 @@ impl Buffer {
             None => rest.split_once(":@").map_or((rest, None), |(before, file)| (before, Some(file))),
         };
         let is_output = kind != "in";
-        let (contents, output) = match (before, files) {
+        let (contents, shape, output) = match (before, files) {
             ("", Some(_)) if kind == "out" => return Err("the number of elements is missing: LEN:@FILE".to_owned()),
             ("", Some(files)) => match files.split_once(":@").filter(|_| is_output) {
-                Some((from, to)) => (Contents::File(path(from)?), Some(path(to)?)),
-                None => (Contents::File(path(files)?), None),
+                Some((from, to)) => (Contents::File(path(from)?), vec![], Some(path(to)?)),
+                None => (Contents::File(path(files)?), vec![], None),
             },
             (_, Some(_)) if !is_output => return Err("what is only read goes to no file: in:TYPE:@FILE".to_owned()),
-            (before, file) => (contents(kind, ty, before)?, file.map(path).transpose()?),
+            (before, file) => {
+                let (contents, shape) = contents(kind, ty, before)?;
+                (contents, shape, file.map(path).transpose()?)
+            }
         };
-        Ok(Self { ty, contents, is_output, output })
+        Ok(Self { ty, contents, shape, is_output, output })
     }
 }
 
+/// Reads extents such as `1000` or `30x416`.
+fn shape(text: &str) -> Result<Vec<u64>, String> {
+    // Hexadecimal numbers have an x of their own.
+    let extents = if text.starts_with("0x") { vec![text] } else { text.split('x').collect() };
+    let numbers = extents.into_iter().map(|extent| value::parse(Type::U64, extent));
+    numbers.collect::<Result<_, _>>().map_err(|_| format!("'{text}' is no number of elements"))
+}
+
 /// Reads `LEN` and the options that follow it.
-fn contents(kind: &str, ty: Type, text: &str) -> Result<Contents, String> {
+fn contents(kind: &str, ty: Type, text: &str) -> Result<(Contents, Vec<u64>), String> {
     let mut parts = text.split(':');
     let length = parts.next().unwrap_or_default();
-    let elements = value::parse(Type::U64, length)
-        .map_err(|_| format!("'{length}' is no number of elements"))
-        .and_then(|elements| match elements.checked_mul(ty.bytes().into()) {
-            Some(_) => Ok(elements),
-            None => Err(format!("'{length}' elements are too many")),
-        })?;
+    let shape = shape(length)?;
+    let elements = shape.iter().try_fold(1u64, |all, extent| all.checked_mul(*extent));
+    let elements = elements.filter(|elements| elements.checked_mul(ty.bytes().into()).is_some());
+    let elements = elements.ok_or_else(|| format!("'{length}' elements are too many"))?;
     let (mut fill, mut seed) = (None, None);
     for part in parts {
         match part.split_once('=') {
@@ -141,10 +170,11 @@ fn contents(kind: &str, ty: Type, text: &str) -> Result<Contents, String> {
             _ => return Err(format!("'{part}' does not belong here: seed=N or fill=FILL, each once")),
         }
     }
-    Ok(match kind {
+    let contents = match kind {
         "out" => Contents::Poison(elements),
         _ => Contents::Filled { elements, fill: fill.unwrap_or(Fill::Uniform), seed },
-    })
+    };
+    Ok((contents, shape))
 }
 
 fn path(text: &str) -> Result<PathBuf, String> {
@@ -171,7 +201,11 @@ mod tests {
 
     fn buffer(ty: Type, contents: Contents, output: Option<&str>) -> Argument {
         let is_output = output.is_some() || matches!(contents, Contents::Poison(_));
-        Argument::Buffer(Buffer { ty, contents, is_output, output: output.map(PathBuf::from) })
+        let shape = match &contents {
+            Contents::Poison(elements) | Contents::Filled { elements, .. } => vec![*elements],
+            Contents::File(_) => vec![],
+        };
+        Argument::Buffer(Buffer { ty, contents, shape, is_output, output: output.map(PathBuf::from) })
     }
 
     fn filled(elements: u64, fill: Fill, seed: Option<u64>) -> Contents {
@@ -194,6 +228,12 @@ mod tests {
         assert_eq!(parsed("inout:b8:@i:@o"), buffer(Type::B8, Contents::File("i".into()), Some("o")));
         let Argument::Buffer(both) = parsed("inout:b8:@i") else { panic!() };
         assert!(both.is_output && both.output.is_none());
+        let Argument::Buffer(rows) = parsed("in:f32:30x416:fill=iota") else { panic!() };
+        assert_eq!((rows.contents, rows.shape), (filled(12_480, Fill::Iota, None), vec![30, 416]));
+        let Argument::Map(view, of) = parsed("map:16x64:swizzle=128:in:f16:32x64") else { panic!() };
+        assert_eq!((view.tile, view.swizzle, of.shape), (vec![16, 64], 128, vec![32, 64]));
+        let Argument::Map(view, _) = parsed("map:8:shape=4x8:in:f16:@a:in:f16:3") else { panic!() };
+        assert_eq!((view.tile, view.shape), (vec![8], Some(vec![4, 8])));
     }
 
     #[test]
@@ -214,6 +254,12 @@ mod tests {
             ("in:f32:", "'' is no number of elements"),
             ("in:f32:x", "'x' is no number"),
             ("in:f32:-1", "'-1' is no number"),
+            ("in:f32:4x", "'4x' is no number of elements"),
+            ("in:f32:4294967296x4294967296", "too many"),
+            ("map:4x4", "'4x4' has no buffer behind it"),
+            ("map:4x0:in:f32:4x4", "a box of 4x0"),
+            ("map:4x4:swizzle=7:in:f32:4x4", "'7' is no swizzle"),
+            ("map:4x4:box=7:in:f32:4x4", "'box=7' does not belong here"),
             ("in:f64:0xffffffffffffffff", "too many"),
             ("in:f32:4:seed", "'seed' does not belong here: seed=N or fill=FILL"),
             ("in:f32:4:seed=x", "'x' is no seed"),

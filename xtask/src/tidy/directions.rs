@@ -16,6 +16,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("ptx-emu-driver", &["ptx-emu"]),
     // `sgemm` only to write the steps: see its features.
     ("playground", &["gpu-kernels", "ptx-emu", "sgemm"]),
+    ("ptx-emu-python", &["ptx-emu"]),
     // The emulator only where a user asks for it: see `LIBRARY`.
     ("sgemm", &["gpu-kernels", "ptx-emu"]),
     ("sgemm-blas", &["sgemm"]),
@@ -59,7 +60,7 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "ptx-emu",
         &[
-            "types", "spec", "finding", "lanes", "ops", "syntax", "memory", "program", "check", "launch", "trace",
+            "types", "finding", "lanes", "ops", "syntax", "memory", "spec", "program", "check", "launch", "trace",
             "counters", "lower", "exec", "kernel", "model", "cli",
         ],
     ),

@@ -144,7 +144,7 @@ fn line_of_rust(path: &str, line: &str, in_tests: bool) -> Vec<String> {
     }
     complaints.extend(note(comment));
     let panic = PANICS.iter().find(|call| code.contains(*call));
-    let is_product = ["sgemm/src/", "capi/src/", "cublas/src/", "host/src/", "ptx-emu/src/"]
+    let is_product = ["sgemm/src/", "capi/src/", "cublas/src/", "host/src/", "ptx-emu/src/", "ptx-emu/python/src/"]
         .iter()
         .any(|folder| path.starts_with(folder));
     if let Some(call) = panic.filter(|_| is_product && !in_tests) {

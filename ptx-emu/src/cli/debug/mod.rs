@@ -25,7 +25,7 @@ const MAX_LINE: u64 = 1 << 16;
 /// Records the launch, then does what standard input says. Returns the exit code.
 pub fn debug(args: &DebugArgs) -> Result<u8, Error> {
     let mut ready = Ready::new(&args.launch)?;
-    let launched = ready.kernel.trace(&mut ready.arguments.memory, &ready.launch, args.steps);
+    let launched = ready.kernel.trace(&mut ready.memory, &ready.launch, args.steps);
     let (trace, report) = launched.map_err(|error| Error::Usage(error.to_string()))?;
     let buffers = place::buffers(&args.launch, &ready.launch, &trace);
     let mut session = Session::new(&trace, &report, &ready.kernel, &ready.source.text, buffers);

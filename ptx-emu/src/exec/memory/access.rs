@@ -166,6 +166,9 @@ impl Site {
             {
                 discovery.rank = Rank::Remark;
             }
+            if (discovery.kind, space) == (FindingKind::Uninitialized, Space::Shared) {
+                self.name_copy(grid, warp, request, &mut discovery);
+            }
             self.report(grid, pc, warp.number, discovery);
         }
         Ok(mask)
@@ -200,7 +203,8 @@ fn unset_constant(grid: &Grid<'_>, access: &Observed<'_>) -> Option<Discovery> {
 fn forbidden_load(grid: &Grid<'_>, access: &Observed<'_>) -> Option<Discovery> {
     let lane = lanes_of(access.mask).find(|&lane| grid.memory.forbids_load(access.addresses[lane]))?;
     let (bytes, address) = (plural(access.bytes, "byte"), access.addresses[lane]);
-    let what = What::Text(format!("reads {bytes} of global memory at {address:#x} that it must not read"));
+    let place = grid.place_of(address);
+    let what = What::Text(format!("reads {bytes} of global memory at {address:#x}{place} that it must not read"));
     let (kind, rank) = (FindingKind::Uninitialized, Rank::Error);
     Some(Discovery { kind, rank, lane, other: None, what })
 }

@@ -60,7 +60,8 @@ impl Site {
         };
         let bytes = plural(bytes, "byte");
         let of = request.remote.map_or(String::new(), |rank| format!(" of {}", grid.peer_block(self.index, rank)));
-        let what = format!("{access} of {bytes} of {space} memory{of} at {address:#x}, which {why}");
+        let place = if space == Space::Global { grid.place_of(address) } else { String::new() };
+        let what = format!("{access} of {bytes} of {space} memory{of} at {address:#x}{place}, which {why}");
         self.finding(grid, kind, pc, warp.number * LANES + lane, what).into()
     }
 
@@ -95,10 +96,15 @@ fn why_missing(grid: &Grid<'_>, address: u64, bytes: u32) -> String {
     let missing = grid.memory.find(address).err().or_else(|| grid.memory.find(end.wrapping_sub(1)).err());
     match missing {
         Some(Missing::Freed(base, size)) => {
-            format!("was freed: it is byte {} of {size} at {base:#x}", address.wrapping_sub(base))
+            let of = grid.name_of(base).map_or(String::new(), |name| format!(" of {name}"));
+            format!("was freed: it is byte {} of {size}{of} at {base:#x}", address.wrapping_sub(base))
         }
         Some(Missing::PastEnd { base, bytes: size, .. }) => match address.checked_sub(base + size) {
-            Some(distance) => format!("is {} the end of {} at {base:#x}", past(distance), plural(size, "byte")),
+            Some(distance) => {
+                let (size, name) = (plural(size, "byte"), grid.name_of(base));
+                let called = name.map_or(String::new(), |name| format!("{name}, "));
+                format!("is {} the end of {called}{size} at {base:#x}", past(distance))
+            }
             None => format!("is byte {} of {size} at {base:#x}: it extends past the end", address - base),
         },
         _ => "is in no allocation".to_owned(),

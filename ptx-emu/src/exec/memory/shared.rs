@@ -1,8 +1,11 @@
 //! Addresses in the shared memory of the own block and of the cluster's other blocks.
 
-use crate::exec::state::Site;
+use super::request::Request;
+use crate::check::{Discovery, What};
+use crate::exec::state::{End, Grid, Site, Warp};
 use crate::lanes::{LANES, Mask, lanes_of};
 use crate::memory::window;
+use crate::program::Pc;
 use crate::types::Space;
 
 /// Addresses within shared memory. Generic ones outside of its window stay as they are, out of bounds.
@@ -55,5 +58,29 @@ impl Site {
         let result = f(self);
         self.swap_memory(rank);
         result
+    }
+
+    /// Where memory was read that was never written: says which copy is to write it, if one is still under way.
+    pub(crate) fn name_copy(&self, grid: &Grid<'_>, warp: &Warp, request: &Request, discovery: &mut Discovery) {
+        let own = request.remote.is_none().then_some(warp);
+        if let What::Text(text) = &mut discovery.what
+            && let Some(pc) = self.copy_under_way(own, request.addresses[discovery.lane], request.bytes)
+        {
+            let copy = &grid.program.instructions[pc];
+            *text += &format!("; a copy to it is still under way: line {}, `{}`", copy.line, copy.mnemonic);
+            discovery.other = Some(pc);
+        }
+    }
+
+    /// The asynchronous copy to these bytes that is under way, of this warp or by TMA.
+    fn copy_under_way(&self, warp: Option<&Warp>, address: u64, bytes: u32) -> Option<Pc> {
+        let touches = |start: u64, size: u32| address < start + u64::from(size) && start < address + u64::from(bytes);
+        let mut of_warp = warp.into_iter().flat_map(|warp| warp.copies.pending.iter());
+        let own = of_warp.find(|copy| lanes_of(copy.mask).any(|lane| touches(copy.to[lane], copy.bytes)));
+        own.map(|copy| copy.pc).or_else(|| {
+            let mut loads = self.shared.bulk.iter().filter(|bulk| matches!(bulk.end, End::Barrier(_)));
+            let writes = loads.find(|bulk| bulk.copy.chunks().iter().any(|&(start, size)| touches(start, size)));
+            writes.map(|bulk| bulk.pc)
+        })
     }
 }

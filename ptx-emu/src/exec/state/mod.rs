@@ -9,6 +9,7 @@ mod footprint;
 mod grid;
 mod in_flight;
 mod mma_queue;
+mod naming;
 mod patterns;
 mod poll;
 mod report;

@@ -38,7 +38,9 @@ impl Site {
     /// Records a discovery once per instruction. `warp` is the index in the cluster.
     pub(crate) fn report(&mut self, grid: &Grid<'_>, pc: Pc, warp: usize, discovery: Discovery) {
         let Discovery { kind, rank, lane, other, what } = discovery;
-        if self.findings.len() >= MAX_FINDINGS || !self.known.insert((kind, rank, pc, other)) {
+        // What was never written may be read before a copy to it begins, and while it is under way.
+        let key = (kind, rank, pc, other.filter(|_| kind != FindingKind::Uninitialized));
+        if self.findings.len() >= MAX_FINDINGS || !self.known.insert(key) {
             return;
         }
         let other_line = other.map(|other| grid.program.instructions[other].line);
@@ -65,8 +67,9 @@ impl Site {
                 let other = &grid.program.instructions[other.unwrap_or(pc)];
                 let index = cluster.map_or(grid.cluster_of(self.index), |number| grid.cluster_index(number));
                 let (thread, bytes) = (grid.thread_of(index, thread), plural(bytes, "byte"));
+                let place = grid.place_of(address);
                 format!(
-                    "{bytes} of global memory at {address:#x}, which `.nc` takes for read-only; {thread} wrote it in \
+                    "{bytes} of global memory at {address:#x}{place}, which `.nc` takes for read-only; {thread} wrote it in \
                      line {}, `{}`",
                     other.line, other.mnemonic
                 )
@@ -90,13 +93,14 @@ impl Site {
                     _ => String::new(),
                 };
                 let bytes = plural(bytes, "byte");
+                let place = if space == Space::Global { grid.place_of(address) } else { String::new() };
                 let why = match rank {
                     Rank::Remark => ", which stores the same value",
                     _ if is_observed => ": no fence follows the relaxed read of what that released",
                     _ => "",
                 };
                 format!(
-                    "{bytes} of {space} memory{of} at {address:#x}; nothing orders it after the {did} by {who} in line \
+                    "{bytes} of {space} memory{of} at {address:#x}{place}; nothing orders it after the {did} by {who} in line \
                      {}, `{}`{why}",
                     other.line, other.mnemonic
                 )

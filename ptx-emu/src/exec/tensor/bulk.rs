@@ -34,7 +34,8 @@ impl Site {
             let misaligned = if bytes % CHUNK_BYTES != 0 {
                 Some(format!("copies {bytes} bytes, which is not a multiple of {CHUNK_BYTES}"))
             } else if global % u64::from(CHUNK_BYTES) != 0 {
-                Some(format!("copies at {global:#x} in global memory, which is not a multiple of {CHUNK_BYTES}"))
+                let place = grid.place_of(global);
+                Some(format!("copies at {global:#x} in global memory{place}, which is not a multiple of {CHUNK_BYTES}"))
             } else {
                 None
             };

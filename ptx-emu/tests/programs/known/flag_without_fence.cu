@@ -1,7 +1,7 @@
 // A block sets a flag after its results, with no fence between: another block sees the flag, but not the results.
 // Known from https://github.com/NVIDIA/Fuser/pull/2391 and https://github.com/kokkos/kokkos/issues/2681
 // launch: grid=2,1,1 block=32,1,1 args=buffer:128,buffer:4,buffer:128
-// expect: race: line 19, `ld.global.u32`, thread (0, 0, 0) of block (1, 0, 0): 4 bytes of global memory at 0x20000000000; nothing orders it after the write by thread (0, 0, 0) of block (0, 0, 0) in line 10, `st.global.u32`
+// expect: race: line 19, `ld.global.u32`, thread (0, 0, 0) of block (1, 0, 0): 4 bytes of global memory at 0x20000000000, argument 1, byte 0; nothing orders it after the write by thread (0, 0, 0) of block (0, 0, 0) in line 10, `st.global.u32`
 // result: 2[5] = 5
 
 extern "C" __global__ void bad(int* partial, int* flag, int* out) {

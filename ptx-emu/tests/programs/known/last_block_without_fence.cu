@@ -1,7 +1,7 @@
 // The block that finishes last adds up the partial sums of the others, which no fence puts before their tickets.
 // Known from https://github.com/kokkos/kokkos/issues/398
 // launch: grid=4,1,1 block=32,1,1 args=iota:512,buffer:16,buffer:4,buffer:4
-// expect: race: line 19, `ld.global.u32`, thread (0, 0, 0) of block (3, 0, 0): 4 bytes of global memory at 0x20000100200; nothing orders it after the write by thread (0, 0, 0) of block (0, 0, 0) in line 15, `st.global.u32`
+// expect: race: line 19, `ld.global.u32`, thread (0, 0, 0) of block (3, 0, 0): 4 bytes of global memory at 0x20000100200, argument 2, byte 0; nothing orders it after the write by thread (0, 0, 0) of block (0, 0, 0) in line 15, `st.global.u32`
 // result: 3[0] = 8128
 
 __device__ int warp_sum(int value) {
