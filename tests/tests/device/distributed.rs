@@ -64,7 +64,10 @@ pub fn same_bits() -> Result<(), Failed> {
     let communicators = thread::scope(|scope| {
         let join = |rank: usize| Communicator::new(&handles[rank], &id, rank, RANKS, GRACE);
         let ranks: Vec<_> = (0..RANKS).map(|rank| scope.spawn(move || join(rank))).collect();
-        ranks.into_iter().map(|rank| rank.join().map_err(|_| "a rank panicked".to_owned())).collect::<Result<Vec<_>, _>>()
+        ranks
+            .into_iter()
+            .map(|rank| rank.join().map_err(|_| "a rank panicked".to_owned()))
+            .collect::<Result<Vec<_>, _>>()
     })?;
     let communicators: Vec<Communicator> = communicators.into_iter().collect::<Result<_, _>>()?;
     for case in cases() {
@@ -115,12 +118,12 @@ fn run(
     let share = *gemm.plan().share();
     let rank = communicator.rank();
     // The rank's rows and columns of a whole matrix that is stored by rows, or by columns.
-    let part = |whole: &[f32], [rows, columns]: [usize; 2], [all_rows, all_columns]: [usize; 2], is_by_columns: bool| {
-        let [lines, length, all_lines, all_length] = if is_by_columns {
-            [columns, rows, all_columns, all_rows]
-        } else {
-            [rows, columns, all_rows, all_columns]
-        };
+    let part = |whole: &[f32],
+                [rows, columns]: [usize; 2],
+                [all_rows, all_columns]: [usize; 2],
+                is_by_columns: bool| {
+        let [lines, length, all_lines, all_length] =
+            if is_by_columns { [columns, rows, all_columns, all_rows] } else { [rows, columns, all_rows, all_columns] };
         let start = |own: usize, all: usize| if own == all || rank == 0 { 0 } else { all - own };
         let [line, offset] = [start(lines, all_lines), start(length, all_length)];
         (line..line + lines)

@@ -63,7 +63,8 @@ impl Operand {
 
     /// Bytes of the largest chunk as it is received: as many from each rank, of which the last ones may have less to give.
     pub fn received_bytes(&self) -> u64 {
-        self.bytes(self.k.most() * if self.is_k_contiguous { self.width } else { self.panel_ld() }) * self.k.processes as u64
+        self.bytes(self.k.most() * if self.is_k_contiguous { self.width } else { self.panel_ld() })
+            * self.k.processes as u64
     }
 
     fn bytes(&self, elements: usize) -> u64 {

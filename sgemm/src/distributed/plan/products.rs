@@ -208,13 +208,7 @@ impl Builder<'_> {
 
     /// Where an operand was prepared for a product, which is queued where it is not yet. What one product reads alone is prepared by
     /// its plan.
-    fn prepare(
-        &mut self,
-        gemm: usize,
-        side: Side,
-        chunk: usize,
-        source: Place,
-    ) -> Option<(KernelOperand, Place)> {
+    fn prepare(&mut self, gemm: usize, side: Side, chunk: usize, source: Place) -> Option<(KernelOperand, Place)> {
         let readers = self.operand(side.other()).chunks.iter().filter(|range| !range.is_empty()).count();
         if readers < 2 {
             return None;
