@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     while let Ok(context) = open(handles.len()) {
         handles.push(Handle::new(&context)?);
     }
-    // Whole numbers, whose sums are exact.
+    // Whole numbers, so that results are exact.
     let number = |at: usize, factor: usize| (at.wrapping_mul(factor) % 1009 % 9) as f32 - 4.0;
     let mut a: Vec<f32> = (0..n * n).map(|at| number(at, 7919)).collect();
     let mut b: Vec<f32> = (0..n * n).map(|at| number(at, 104_729)).collect();
