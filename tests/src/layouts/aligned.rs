@@ -11,8 +11,11 @@ const VECTOR: u32 = 8;
 /// Nearly twice the rows that a pre-pass holds.
 const LONG: u32 = 2 * 4096 - 4 * VECTOR;
 
-/// What is left of a sum, `4 * LONG` long, beyond pieces of 1024.
-const REST: u32 = 3 * VECTOR * 16 / 2 + 3;
+/// What narrow steps have of their vectors at once.
+const PIECE: u32 = 1024;
+
+/// No multiple of anything.
+const REST: u32 = 195;
 
 /// Rows or columns of a tile for which the operand that they are in is a few vectors.
 const NARROW: u32 = 16;
@@ -34,6 +37,18 @@ pub fn run(step: &'static Step, executor: &impl Executor) -> Result<(), String> 
         check_in_its_types(step, sizes, Case { are_scalars_on_device: false, ..case }, executor)
             .map_err(|error| format!("case {number}: {error}"))
     };
+    let [few, many] = [tile.bm.min(tile.bn), tile.bm.max(tile.bn)];
+    if few <= NARROW {
+        // Vectors in pieces of elements apart, beside a matrix in either order: the last piece is short, or the only one.
+        let depths = [PIECE / 8 + 3, Splits::MAX_CLUSTER * (PIECE + 2 * tile.bk) - tile.bk + 3];
+        for (number, k) in depths.into_iter().enumerate() {
+            for order in [false, true] {
+                let case = Case { gap: 4, is_unaligned: false, ..cases(0)[1] };
+                check([4, few, k], number, Case { by_columns: [order, false, false], ..case })?;
+                check([few, 4, k], number, Case { by_columns: [true, order, false], ..case })?;
+            }
+        }
+    }
     for (number, sizes) in sizes.into_iter().enumerate() {
         for scalars in [[-2.0, 0.0], [2.0, -0.5]] {
             for is_c_f32 in [false, true] {
@@ -42,7 +57,6 @@ pub fn run(step: &'static Step, executor: &impl Executor) -> Result<(), String> 
             }
         }
     }
-    let [few, many] = [tile.bm.min(tile.bn), tile.bm.max(tile.bn)];
     let long = match (few <= NARROW, step.prepasses) {
         (true, _) => [many, 4].into_iter().flat_map(|many| [[many, few, 4 * LONG], [few, many, 4 * LONG]]).collect(),
         (false, []) => vec![],

@@ -21,7 +21,8 @@ pub fn run(step: &'static Step, executor: &impl Executor) -> Result<(), String> 
             return Err(format!("{m} x {n}: {rows} tiles are not split"));
         }
         for k_tiles in [3, cta_slots] {
-            let fused = Case { d_by_columns: None, is_unaligned: false, are_scalars_on_device: false, ..cases(number)[0] };
+            let fused =
+                Case { d_by_columns: None, is_unaligned: false, are_scalars_on_device: false, ..cases(number)[0] };
             let fused = Case { batch: (1, [Some(0); 2]), ..fused };
             // Another kernel.
             let plain = Case { bias: None, is_rectified: false, ..fused };

@@ -62,7 +62,8 @@ fn check(step: &'static Step, [m, n, k]: [usize; 3], is_by_columns: bool, emulat
     let words = launch(&plan, [&a, &b], m * n, emulated).map_err(|error| error.to_string())?;
     for (of_b, (words, vectors)) in words.into_iter().zip([rows, columns]).enumerate() {
         let expected = vectors.iter().map(|vector| word(step.precision, vector, of_b == 1));
-        if let Some((at, (word, expected))) = words.into_iter().zip(expected).enumerate().find(|(_, (one, other))| one != other)
+        if let Some((at, (word, expected))) =
+            words.into_iter().zip(expected).enumerate().find(|(_, (one, other))| one != other)
         {
             let of = ["row of A", "column of B"][of_b];
             return Err(format!("the word of {of} {at} is {word:#x}, not {expected:#x}"));

@@ -13,7 +13,7 @@ use host::{Error, Operands, Problem, PtxSource};
 use serde::{Deserialize, Serialize};
 use sgemm::ModuleSource;
 
-use super::{Mutant, Original};
+use super::{Mutant, Original, implied};
 use crate::contract::{self, Case};
 use crate::layouts::{self, Emulated, aligned, planned, stream_k, words};
 use crate::{fused, rules};
@@ -34,7 +34,8 @@ pub enum Verdict {
     Killed,
     /// No case executes the instruction: a trap in its place goes unnoticed.
     Unreached,
-    /// Every result has the same bits, and no checker complains: the same kernel, as far as that tells.
+    /// Every result has the same bits, and no checker complains: the same kernel, as far as that tells. Where it is about an order, its paths
+    /// tell that too.
     Equivalent,
     /// It is about an order that is kept by chance, or for another reason: the same bits, and no checker complains.
     Unnoticed,
@@ -121,7 +122,12 @@ impl Judge {
         Ok(match other {
             Some(case) => (Verdict::Escaped, format!("{case}: the result has other bits, and passes")),
             None if !self.is_reached(&mutant.trapped)? => (Verdict::Unreached, "no case executes it".into()),
-            None if mutant.kind.is_about_order() => (Verdict::Unnoticed, "the same bits".into()),
+            None if mutant.kind.is_about_order() => {
+                match implied::reason(Original::new(self.step)?.text(), mutant.line) {
+                    Some(reason) => (Verdict::Equivalent, format!("the same bits: {reason}")),
+                    None => (Verdict::Unnoticed, "the same bits".into()),
+                }
+            }
             None => (Verdict::Equivalent, "the same bits".into()),
         })
     }

@@ -27,7 +27,9 @@ pub fn trials() -> impl Iterator<Item = Trial> {
     let stream_k = gpu_kernels::runnable().filter(|step| matches!(step.schedule, Schedule::StreamK { .. }));
     let stream_k = stream_k.filter_map(|step| {
         let emulated = Emulated::for_step(step)?;
-        Some(Trial::test(format!("stream_k::{}", step.slug), move || stream_k::run(step, &emulated).map_err(Into::into)))
+        Some(Trial::test(format!("stream_k::{}", step.slug), move || {
+            stream_k::run(step, &emulated).map_err(Into::into)
+        }))
     });
     let words = gpu_kernels::STEPS.iter().filter(|step| step.prepasses.iter().any(|prepass| prepass.split.is_some()));
     let words = words.filter_map(|step| {

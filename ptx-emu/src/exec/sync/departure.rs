@@ -21,9 +21,8 @@ impl Site {
     pub(super) fn check_visits(&mut self, grid: &Grid<'_>, Origin { warp, lane, pc }: Origin) {
         let (rank, joined) = (self.rank, self.cluster.joined[self.rank]);
         let visits = self.cluster.visits.range((rank, 0)..(rank + 1, 0)).map(|(&(_, by), &visit)| (by, visit));
-        let mut open = visits.filter(|&(by, visit)| {
-            visit.phase >= joined && !self.checks.is_known_at_end(rank, by, visit.time)
-        });
+        let mut open =
+            visits.filter(|&(by, visit)| visit.phase >= joined && !self.checks.is_known_at_end(rank, by, visit.time));
         let Some((by, visit)) = open.next() else { return };
         let other = &grid.program.instructions[visit.pc];
         let thread = grid.thread_of(grid.cluster_of(self.index), by * LANES + visit.lane);
