@@ -39,11 +39,11 @@ pub fn run(step: &'static Step, executor: &impl Executor) -> Result<(), String> 
     };
     let [few, many] = [tile.bm.min(tile.bn), tile.bm.max(tile.bn)];
     if few <= NARROW {
-        // Vectors in pieces of elements apart, beside a matrix in either order: the last piece is short, or the only one.
+        // Vectors in pieces of elements apart, beside a matrix in either order, aligned or not: the last piece is short, or the only one.
         let depths = [PIECE / 8 + 3, Splits::MAX_CLUSTER * (PIECE + 2 * tile.bk) - tile.bk + 3];
         for (number, k) in depths.into_iter().enumerate() {
-            for order in [false, true] {
-                let case = Case { gap: 4, is_unaligned: false, ..cases(0)[1] };
+            for (order, gap) in [(false, 1), (false, 4), (true, 1), (true, 4)] {
+                let case = Case { gap, is_unaligned: false, ..cases(0)[1] };
                 check([4, few, k], number, Case { by_columns: [order, false, false], ..case })?;
                 check([few, 4, k], number, Case { by_columns: [true, order, false], ..case })?;
             }
