@@ -156,8 +156,6 @@ fn sees_copies(instruction: &Instruction) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     /// Of the line that ends with `// this`.
     fn reason(body: &str) -> Option<&'static str> {
         let text = format!(

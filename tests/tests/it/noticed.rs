@@ -3,7 +3,7 @@
 use gpu_kernels::Step;
 use sgemm::ModuleSource;
 use tests::layouts::{self, Emulated, aligned, stream_k, words};
-use tests::mutants::{Original, Statement, statements};
+use tests::mutants::{Judge, Kind, Mutant, Original, Statement, Verdict, statements};
 
 /// The kernels of a step, as statements.
 struct Kernels {
@@ -106,4 +106,27 @@ fn each_element_of_a_row_that_is_not_stored_by_vectors_is_scaled() {
     let unscaled = |it: &Statement| format!("mov.b32 {}, {}", it.operands[0], it.operands[1]);
     kernels
         .each_is_noticed(&places, unscaled, |step, few| (0..2).try_for_each(|number| layouts::run(step, number, few)));
+}
+
+/// By what host runs before it measures, and no contract.
+#[test]
+fn host_alone_notices_what_becomes_of_no_products() {
+    for slug in ["naive", "coalesced"] {
+        let kernels = Kernels::of(slug);
+        let start = kernels.text.find(&format!(".entry {}(", kernels.step.kernel)).unwrap();
+        let end = start + kernels.text[start..].find("\n}").unwrap();
+        let places = kernels.all("or.pred", |number| (start..end).contains(&kernels.statements[number].place.start));
+        let killed = places.iter().filter(|&&number| {
+            let statement = &kernels.statements[number];
+            let (before, after) = (statement.text(), statement.text().replace("or.pred", "and.pred"));
+            let mut text = kernels.text.clone();
+            text.replace_range(statement.place.clone(), &after);
+            let mutant =
+                Mutant { kind: Kind::Operation, line: statement.line, before, after, trapped: text.clone(), text };
+            let (verdict, reason) = Judge::new(kernels.step, 0).unwrap().verdict(&mutant).unwrap();
+            verdict == Verdict::Killed && reason.starts_with("host: ")
+        });
+        assert_eq!((places.len(), killed.count()), (places.len(), places.len()), "{slug}");
+        assert!(!places.is_empty());
+    }
 }
