@@ -11,6 +11,8 @@ use sgemm::{Activation, BiasPer, Epilogue, Layout, ModuleSource, Problem, Scalar
 
 pub mod aligned;
 pub mod planned;
+pub mod stream_k;
+pub mod words;
 
 /// What runs plans on the host's matrices.
 pub trait Executor {
@@ -173,7 +175,7 @@ fn cases(number: usize) -> Vec<Case> {
             gap: [0, 4, 1][turn % 3],
             is_unaligned: turn % 4 == 1,
             batch: [(1, [Some(0); 2]), (2, [Some(8), Some(0)]), (3, [None, Some(5)]), (2, [Some(1), None])][turn % 4],
-            scalars: [[1.0, 0.0], [2.0, -0.5], [-1.0, 1.0], [0.0, 2.0]][turn / 2 % 4],
+            scalars: [[-2.0, 0.0], [2.0, -0.5], [-1.0, 1.0], [0.0, 2.0]][turn / 2 % 4],
             d_by_columns: (turn % 7 == 3).then_some(turn.is_multiple_of(2)),
             are_scalars_on_device: turn % 6 == 5,
             bias: has_epilogue.then_some(if turn.is_multiple_of(2) { BiasPer::Row } else { BiasPer::Column }),
@@ -334,5 +336,22 @@ fn check_in_its_types(
 pub fn run(step: &'static Step, number: usize, executor: &impl Executor) -> Result<(), String> {
     let tile = step.tile;
     let sizes = [tile.bm + 3, tile.bn / 2 + 5, 2 * tile.bk.min(32) + 3];
-    cases(number).into_iter().try_for_each(|case| check_in_its_types(step, sizes, case, executor))
+    let check = |sizes, case| check_in_its_types(step, sizes, case, executor);
+    cases(number).into_iter().try_for_each(|case| check(sizes, case))?;
+    // A kernel that takes any order has a mainloop for each.
+    let Some(k) = deep_k(step, sizes, executor.sm_count()).filter(|_| step.is_planned()) else { return Ok(()) };
+    let simple = |case| Case { batch: (1, [Some(0); 2]), d_by_columns: None, are_scalars_on_device: false, ..case };
+    cases(number).into_iter().take(4).try_for_each(|case| check([sizes[0], sizes[1], k], simple(case)))
+}
+
+/// A k for which each block has more k-tiles than there is shared memory for, so that it fills stages again.
+fn deep_k(step: &Step, [m, n, _]: [u32; 3], sm_count: u32) -> Option<u32> {
+    /// Of a block, at most.
+    const SMEM_BYTES: u32 = 227 << 10;
+    let tile = step.tile;
+    let stages = SMEM_BYTES / ((tile.bm + tile.bn) * tile.bk * step.precision.input().bytes());
+    (1..1 << 12).map(|k_tiles| k_tiles * tile.bk - tile.bk / 2 + 1).find(|&k| {
+        let splits = step.splits(m, n, k, 1, sm_count);
+        k / tile.bk / (splits.cluster * splits.planes) > stages + 1
+    })
 }

@@ -27,24 +27,31 @@ impl<'a> Unwaited<'a> {
             if std::mem::replace(&mut seen[index], true) {
                 continue;
             }
-            let Statement::Instruction(instruction) = statement else {
-                next.push(index + 1);
-                continue;
-            };
-            // One under a predicate does not wait on every path.
-            if instruction.mnemonic() == WAIT && instruction.guard.is_none() {
-                continue;
+            if let Statement::Instruction(instruction) = statement {
+                // One under a predicate does not wait on every path.
+                if instruction.mnemonic() == WAIT && instruction.guard.is_none() {
+                    continue;
+                }
+                reached.instructions.push(instruction);
             }
-            reached.instructions.push(instruction);
-            let opcode = instruction.opcode[0].as_str();
-            next.extend(instruction.operands.iter().flat_map(|operand| targets_of(statements, operand)));
-            reached.ends |= ["ret", "exit"].contains(&opcode);
-            if instruction.guard.is_some() || !["bra", "brx", "ret", "exit"].contains(&opcode) {
-                next.push(index + 1);
-            }
+            next.extend(successors(statements, index));
         }
         reached
     }
+}
+
+/// The statements that may follow one; their number stands for the end.
+pub(crate) fn successors(statements: &[Statement], index: usize) -> Vec<usize> {
+    let Statement::Instruction(instruction) = &statements[index] else { return vec![index + 1] };
+    let opcode = instruction.opcode[0].as_str();
+    let mut next: Vec<_> = instruction.operands.iter().flat_map(|operand| targets_of(statements, operand)).collect();
+    if ["ret", "exit"].contains(&opcode) {
+        next.push(statements.len());
+    }
+    if instruction.guard.is_some() || !["bra", "brx", "ret", "exit"].contains(&opcode) {
+        next.push(index + 1);
+    }
+    next
 }
 
 /// The statements to which a branch goes that has this operand.

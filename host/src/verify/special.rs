@@ -2,6 +2,7 @@
 
 use gpu_kernels::{Precision, Step};
 
+use super::surroundings::{guard_fault, input_fault};
 use super::{Fault, Matrix, Operands, Problem, UNIT_ROUNDOFF};
 use crate::Error;
 
@@ -63,9 +64,13 @@ pub fn fill(operands: &mut Operands) {
     }
 }
 
-/// The first element that is not what SGEMM may make of the operands.
+/// The first element that is not what SGEMM may make of the operands, or what else was written.
 #[must_use]
 pub fn fault(problem: &Problem, fresh: &Operands, result: &Operands) -> Option<Fault> {
+    element_fault(problem, fresh, result).or_else(|| input_fault(fresh, result)).or_else(|| guard_fault(result))
+}
+
+fn element_fault(problem: &Problem, fresh: &Operands, result: &Operands) -> Option<Fault> {
     let column = |matrix: &Matrix, j: usize| (0..matrix.rows()).map(|p| matrix.get(p, j)).collect::<Vec<_>>();
     let columns: Vec<_> = (0..fresh.b.columns()).map(|j| column(&fresh.b, j)).collect();
     for (i, (j, b)) in (0..fresh.a.rows()).flat_map(|i| columns.iter().enumerate().map(move |column| (i, column))) {

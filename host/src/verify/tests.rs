@@ -308,6 +308,22 @@ fn catches_writes_beside_the_elements() {
 }
 
 #[test]
+fn catches_writes_beside_the_elements_where_inputs_are_special() {
+    let problem = problem(8, 9, 10);
+    let mut fresh = Operands::random(&problem).unwrap();
+    special::fill(&mut fresh);
+    let written = |change: fn(&mut Operands)| {
+        let mut result = sgemm(&problem, &fresh);
+        assert_eq!(special::fault(&problem, &fresh, &result), None);
+        change(&mut result);
+        special::fault(&problem, &fresh, &result)
+    };
+    let behind = written(|result| result.c.as_mut_slice()[GUARD + 8 * 9] = 1.0);
+    assert_eq!(behind, Some(Fault::Guard { matrix: 'C', damage: Damage::After { distance: 1 } }));
+    assert_eq!(written(|result| result.a.set(3, 4, 7.0)), Some(Fault::Input { matrix: 'A', row: 3, column: 4 }));
+}
+
+#[test]
 fn catches_inputs_that_were_overwritten() {
     let overwritten = fault(&problem(8, 9, 10), |result| result.a.set(3, 4, -0.0));
     assert_eq!(overwritten, Some(Fault::Input { matrix: 'A', row: 3, column: 4 }));

@@ -153,6 +153,11 @@ impl Clocks {
         self.time[warp] += 1;
     }
 
+    /// Whether threads of the block of that rank that have exited knew of what a warp did at that time.
+    pub(super) fn has_exited_with(&self, rank: usize, warp: usize, time: u32) -> bool {
+        time <= self.exited[rank * self.warps + warp]
+    }
+
     /// A barrier completes: the waiting warps, counted from `first`, acquire its clock; and that of exited threads if it is
     /// `for_all` threads.
     pub(super) fn complete(&mut self, barrier: usize, waiters: u32, first: usize, for_all: bool) {

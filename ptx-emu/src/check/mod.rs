@@ -366,6 +366,16 @@ impl BlockChecks {
         }
     }
 
+    /// The warp's time, where order is checked.
+    pub(crate) fn time(&self, warp: usize) -> Option<u32> {
+        self.cluster.clocks.as_ref().map(|clocks| clocks.time(warp))
+    }
+
+    /// Whether what a warp did at that time happened before the end of the block of that rank.
+    pub(crate) fn is_known_at_end(&self, rank: usize, warp: usize, time: u32) -> bool {
+        self.cluster.clocks.as_ref().is_none_or(|clocks| clocks.has_exited_with(rank, warp, time))
+    }
+
     /// The lanes `members` of the warp have synchronised, of those that are `live`.
     pub(crate) fn warp_synced(&mut self, warp: usize, members: Mask, live: Mask) {
         if let Some(clocks) = &mut self.cluster.clocks {

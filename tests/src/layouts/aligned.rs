@@ -1,5 +1,5 @@
 //! What other cases do not go through: rows of whole vectors where sums are split, C of either type; and sums that are longer than what
-//! a block or a cluster has at once.
+//! a block or a cluster has at once, of vectors and of others.
 
 use gpu_kernels::{Splits, Step};
 
@@ -10,6 +10,12 @@ const VECTOR: u32 = 8;
 
 /// Nearly twice the rows that a pre-pass holds.
 const LONG: u32 = 2 * 4096 - 4 * VECTOR;
+
+/// What narrow steps have of their vectors at once.
+const PIECE: u32 = 1024;
+
+/// No multiple of anything.
+const REST: u32 = 195;
 
 /// Rows or columns of a tile for which the operand that they are in is a few vectors.
 const NARROW: u32 = 16;
@@ -27,29 +33,43 @@ pub fn run(step: &'static Step, executor: &impl Executor) -> Result<(), String> 
         sizes.extend(split([m, n], step, executor.sm_count()));
     }
     let check = |sizes, number: usize, case: Case| {
-        let case = Case { is_unaligned: false, batch: (1, [Some(0); 2]), d_by_columns: None, ..case };
+        let case = Case { batch: (1, [Some(0); 2]), d_by_columns: None, ..case };
         check_in_its_types(step, sizes, Case { are_scalars_on_device: false, ..case }, executor)
             .map_err(|error| format!("case {number}: {error}"))
     };
-    for (number, sizes) in sizes.into_iter().enumerate() {
-        for scalars in [[1.0, 0.0], [2.0, -0.5]] {
-            for is_c_f32 in [false, true] {
-                let case = cases(number)[number % 8];
-                check(sizes, number, Case { by_columns: [false; 3], gap: 0, scalars, is_c_f32, ..case })?;
+    let [few, many] = [tile.bm.min(tile.bn), tile.bm.max(tile.bn)];
+    if few <= NARROW {
+        // Vectors in pieces of elements apart, beside a matrix in either order, aligned or not: the last piece is short, or the only one.
+        let depths = [PIECE / 8 + 3, Splits::MAX_CLUSTER * (PIECE + 2 * tile.bk) - tile.bk + 3];
+        for (number, k) in depths.into_iter().enumerate() {
+            for (order, gap) in [(false, 1), (false, 4), (true, 1), (true, 4)] {
+                let case = Case { gap, is_unaligned: false, ..cases(0)[1] };
+                check([4, few, k], number, Case { by_columns: [order, false, false], ..case })?;
+                check([few, 4, k], number, Case { by_columns: [true, order, false], ..case })?;
             }
         }
     }
-    let [few, many] = [tile.bm.min(tile.bn), tile.bm.max(tile.bn)];
+    for (number, sizes) in sizes.into_iter().enumerate() {
+        for scalars in [[-2.0, 0.0], [2.0, -0.5]] {
+            for is_c_f32 in [false, true] {
+                let case = Case { by_columns: [false; 3], gap: 0, is_unaligned: false, ..cases(number)[number % 8] };
+                check(sizes, number, Case { scalars, is_c_f32, ..case })?;
+            }
+        }
+    }
     let long = match (few <= NARROW, step.prepasses) {
         (true, _) => [many, 4].into_iter().flat_map(|many| [[many, few, 4 * LONG], [few, many, 4 * LONG]]).collect(),
         (false, []) => vec![],
         (false, _) => vec![[VECTOR, 6 * VECTOR, LONG]],
     };
     for sizes in long {
-        for (number, gap) in [0, 1, 4].into_iter().enumerate() {
+        for (number, (gap, is_unaligned)) in [(0, false), (1, false), (4, false), (0, true)].into_iter().enumerate() {
             for is_by_columns in [false, true] {
-                let case = Case { by_columns: [is_by_columns, is_by_columns, false], gap, ..cases(0)[1] };
-                check(sizes, number, case)?;
+                let [m, n, k] = sizes;
+                // Where no vectors are loaded, the sum need not end with one.
+                let sizes = if is_unaligned { [m, n, k + REST] } else { sizes };
+                let by_columns = [is_by_columns, is_by_columns, false];
+                check(sizes, number, Case { by_columns, gap, is_unaligned, ..cases(0)[1] })?;
             }
         }
     }

@@ -171,7 +171,10 @@ pub fn report(judged: &[Judged]) -> String {
     let all = |verdict| judged.iter().filter(|judged| judged.verdict == verdict).count();
     text += &row("all".into(), &all);
     let (killed, open) = (all(Verdict::Killed), judged.iter().filter(|judged| judged.verdict.is_open()).count());
-    text += &format!("\n{killed} of {} that are not equivalent are killed\n", killed + open);
+    let by_host =
+        judged.iter().filter(|judged| judged.verdict == Verdict::Killed && judged.reason.starts_with("host: "));
+    let by_host = by_host.count();
+    text += &format!("\n{killed} of {} that are not equivalent are killed, {by_host} by host alone\n", killed + open);
     for Judged { step, number, kind, line, before, after, verdict, .. } in
         judged.iter().filter(|judged| judged.verdict.is_open())
     {

@@ -5,6 +5,7 @@
 
 pub mod campaign;
 mod changes;
+pub mod implied;
 mod judge;
 mod statements;
 

@@ -1,8 +1,9 @@
 //! Every step takes any layout, through the library's plan, and any epilogue, where it has a kernel for that: one test for each.
 
+use gpu_kernels::Schedule;
 use libtest_mimic::Trial;
 use tests::fused;
-use tests::layouts::{Emulated, aligned, planned, run};
+use tests::layouts::{Emulated, aligned, planned, run, stream_k, words};
 
 pub fn trials() -> impl Iterator<Item = Trial> {
     let fused = gpu_kernels::runnable().filter(|step| step.fused.is_some()).filter_map(|step| {
@@ -23,5 +24,17 @@ pub fn trials() -> impl Iterator<Item = Trial> {
         let emulated = Emulated::for_step(step)?;
         Some(Trial::test(format!("aligned::{}", step.slug), move || aligned::run(step, &emulated).map_err(Into::into)))
     });
-    layouts.chain(fused).chain(planned).chain(aligned)
+    let stream_k = gpu_kernels::runnable().filter(|step| matches!(step.schedule, Schedule::StreamK { .. }));
+    let stream_k = stream_k.filter_map(|step| {
+        let emulated = Emulated::for_step(step)?;
+        Some(Trial::test(format!("stream_k::{}", step.slug), move || {
+            stream_k::run(step, &emulated).map_err(Into::into)
+        }))
+    });
+    let words = gpu_kernels::STEPS.iter().filter(|step| step.prepasses.iter().any(|prepass| prepass.split.is_some()));
+    let words = words.filter_map(|step| {
+        let emulated = Emulated::for_step(step)?;
+        Some(Trial::test(format!("words::{}", step.slug), move || words::run(step, &emulated).map_err(Into::into)))
+    });
+    layouts.chain(fused).chain(planned).chain(aligned).chain(stream_k).chain(words)
 }

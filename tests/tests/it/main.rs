@@ -10,6 +10,7 @@ mod contract;
 mod counters;
 mod grading;
 mod mutants;
+mod noticed;
 mod overflow;
 mod paths;
 mod ptx;

@@ -4,15 +4,12 @@ use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tests::mutants::Verdict;
-use tests::mutants::campaign::{Judged, report, run};
+use tests::mutants::campaign::{report, run};
 
 /// Quick ones of each target and kind of mainloop: plain, with barriers, with `cp.async`.
 const STEPS: [&str; 4] = ["naive", "2d-tiling", "vectorized", "async-copy"];
 const SEED: u64 = 1;
 const COUNT: u32 = 40;
-
-/// Mutants whose results are right on a device too: `async-copy` need not wait for the last copies, of zeros that no thread reads.
-const RIGHT: [(&str, u32); 1] = [("async-copy", 4)];
 
 #[test]
 fn no_mutant_of_a_small_set_escapes() {
@@ -21,8 +18,7 @@ fn no_mutant_of_a_small_set_escapes() {
     let file = folder.path().join("mutants.jsonl");
     let judged = run(&steps, COUNT, SEED, &file, &|_| ()).unwrap();
     assert_eq!(judged.len(), COUNT as usize);
-    let is_known = |judged: &Judged| RIGHT.contains(&(&*judged.step, judged.number));
-    let open: Vec<_> = judged.iter().filter(|judged| judged.verdict.is_open() && !is_known(judged)).cloned().collect();
+    let open: Vec<_> = judged.iter().filter(|judged| judged.verdict.is_open()).cloned().collect();
     assert!(open.is_empty(), "{}", report(&open));
     let killed = judged.iter().filter(|judged| judged.verdict == Verdict::Killed).count();
     assert!(killed * 10 > judged.len() * 8, "{}", report(&judged));

@@ -130,6 +130,7 @@ impl Site {
         if mask == 0 {
             return Ok(0);
         }
+        self.visit(warp, request, mask);
         count.requests += 1;
         let (sectors, wavefronts) = match space {
             Space::Shared => self.patterns.count(pc, addresses, mask, |addresses| {

@@ -37,7 +37,7 @@ impl Site {
     fn absent(&self, rank: usize) -> Option<(usize, &'static str)> {
         if self.cluster.has_ended(rank) {
             Some((rank, "whose threads have all exited"))
-        } else if !self.cluster.has_joined[self.rank] {
+        } else if self.cluster.joined[self.rank] == 0 {
             Some((rank, "which may not have begun: nobody has waited at the cluster barrier"))
         } else {
             None

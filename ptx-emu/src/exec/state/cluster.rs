@@ -1,9 +1,12 @@
 //! State shared by the blocks of a cluster.
 
+use std::collections::BTreeMap;
+
 use super::bulk::PendingBulk;
 use super::grid::Grid;
 use crate::check::{ClusterChecks, SharedChecks};
 use crate::launch::BlockIndex;
+use crate::program::Pc;
 
 /// What the blocks of a cluster share.
 #[derive(Debug, Default)]
@@ -13,12 +16,25 @@ pub(crate) struct Cluster {
     pub checks: ClusterChecks,
     /// By rank, threads that have not exited.
     pub live: Vec<u32>,
-    /// By rank, whether a warp of the block has waited at the cluster barrier: it knows that all blocks have begun.
-    pub has_joined: Vec<bool>,
+    /// By rank, phases of the cluster barrier that warps of the block have waited for: after one it knows that all blocks have begun.
+    pub joined: Vec<u64>,
+    /// The last access of each warp to another block's shared memory, by that block's rank and the warp.
+    pub visits: BTreeMap<(usize, usize), Visit>,
     /// Cluster barrier: threads that have arrived, phases completed, and the phase that the last arrival waits for.
     pub arrived: u32,
     pub phase: u64,
     pub next: u64,
+}
+
+/// An access to another block's shared memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Visit {
+    pub pc: Pc,
+    pub lane: usize,
+    /// The warp's time.
+    pub time: u32,
+    /// The phase of the cluster barrier at which the lanes arrive next.
+    pub phase: u64,
 }
 
 /// Shared memory of a block, with the bulk copies in flight to or from it.
@@ -51,7 +67,8 @@ impl Cluster {
             memory.checks.start(forget);
         }
         self.live = vec![grid.threads(); self.memories.len()];
-        self.has_joined = vec![false; self.memories.len()];
+        self.joined = vec![0; self.memories.len()];
+        self.visits.clear();
         (self.arrived, self.phase, self.next) = (0, 0, 0);
     }
 

@@ -20,7 +20,7 @@ mod warp;
 pub(crate) use barrier::{Arrival, BARRIERS};
 pub(crate) use block::{Block, Fault, Site};
 pub(crate) use bulk::{BulkCopy, CHUNK_BYTES, End, PendingBulk};
-pub(crate) use cluster::Cluster;
+pub(crate) use cluster::{Cluster, Visit};
 pub(crate) use copies::PendingCopy;
 pub(crate) use grid::Grid;
 pub(crate) use in_flight::{Flight, RegisterState};

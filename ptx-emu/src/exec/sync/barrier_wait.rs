@@ -123,6 +123,9 @@ impl Site {
             self.check_registers(grid, warp.number - warp.index);
         }
         self.checks.exit(warp.number, self.cluster.phase);
+        if self.live == 0 {
+            self.check_visits(grid, Origin { warp: warp.number, lane: mask.trailing_zeros() as usize, pc });
+        }
         self.exit_cluster(grid, &warp.arrivals, mask);
         warp.exit(index, mask);
         (0..BARRIERS).for_each(|id| self.try_complete(grid, id));

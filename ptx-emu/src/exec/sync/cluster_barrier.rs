@@ -53,7 +53,7 @@ impl Site {
 
     /// A warp passes the cluster barrier of that phase.
     pub(super) fn pass_cluster(&mut self, warp: usize, phase: u64) {
-        self.cluster.has_joined[self.rank] = true;
+        self.cluster.joined[self.rank] = self.cluster.joined[self.rank].max(phase + 1);
         self.checks.pass_cluster(warp, phase);
     }
 

@@ -80,6 +80,7 @@ impl Site {
             }
             _ => {}
         }
+        self.visit(warp, request, mask);
         let observed = Observed::weak(kind, pc, (warp.number, mask), addresses, bytes);
         for discovery in self.checks.mbarrier(&observed) {
             self.report(grid, pc, warp.number, discovery);

@@ -4,6 +4,7 @@ mod barrier_wait;
 mod cluster_barrier;
 mod converge;
 mod deadlock;
+mod departure;
 mod mbarrier;
 mod polling;
 mod registers;
