@@ -21,6 +21,8 @@ pub(super) fn run(backend: &mut dyn Backend, step: &'static Step) -> Result<(), 
         let mut fresh = Operands::random(&problem)?;
         if is_special {
             special::fill(&mut fresh);
+        } else if !problem.reads_inputs() {
+            [&mut fresh.a, &mut fresh.b].into_iter().for_each(|matrix| matrix.fill(f32::NAN));
         }
         backend.prepare(kernel)?;
         backend.upload(&fresh)?;
@@ -43,8 +45,8 @@ pub(super) fn run(backend: &mut dyn Backend, step: &'static Step) -> Result<(), 
 }
 
 /// A long sum in few elements, which splits of k share; whole tiles whose rows have gaps, where C is read; the first row and column of the
-/// next tiles, where it is not; ends of rows and columns at each place of a thread's elements, with gaps behind them, and of sums at as many
-/// places of a k-tile; and sums of nothing.
+/// next tiles, where it is not; the last ones before them; ends of rows and columns at each place of a thread's elements, with gaps behind
+/// them, and of sums at as many places of a k-tile; and no products.
 fn random(step: &Step) -> Result<Vec<Problem>, Error> {
     let tile = step.tile;
     let long = Problem::new(5, 6, 4200)?.with_seed(1);
@@ -52,10 +54,14 @@ fn random(step: &Step) -> Result<Vec<Problem>, Error> {
     let whole = Problem::new(tile.bm, n, k)?.with_leading_dimensions(k + 8, n + 3, n + 32)?;
     let (n, k) = (tile.bn + 3, k + 1);
     let next = Problem::new(tile.bm + 1, n, k)?.with_leading_dimensions(k + 8, n + 3, n + 32)?;
+    let last = |size: u32| (size - 1).max(1);
+    let last = [(last(tile.bm), tile.bn + 1), (tile.bm + 1, last(tile.bn))];
+    let last = last.into_iter().map(|(m, n)| Problem::new(m, n, tile.bk + 1));
     let ends = (0..ENDS).map(|end| {
         let k = 16 + 5 * end;
         Problem::new(9 + end, 8 + ENDS - end, k)?.with_leading_dimensions(k + 8, 21, 23)
     });
+    let none = [Problem::new(3, 6, 0), Problem::new(9, 10, 17)?.with_scalars(0.0, -0.5)];
     let problems = [long, whole.with_scalars(1.0, -0.5)?.with_seed(3), next.with_scalars(-0.75, 0.0)?.with_seed(4)];
-    problems.into_iter().map(Ok).chain(ends).chain([Problem::new(3, 6, 0)]).collect()
+    problems.into_iter().map(Ok).chain(last).chain(ends).chain(none).collect()
 }
