@@ -20,7 +20,7 @@ impl Kernels {
         Self { step, text, statements }
     }
 
-    /// The statements of that opcode, but for those whose neighbours are not as wanted.
+    /// The statements of that opcode, but for those whose adjacent ones are not as wanted.
     fn all(&self, opcode: &str, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
         let of_opcode = |number: &usize| self.statements[*number].opcode.starts_with(opcode);
         (0..self.statements.len()).filter(of_opcode).filter(|number| is_wanted(*number)).collect()
