@@ -92,7 +92,8 @@ fn a_timeline_is_a_record_beside_the_rows() {
             row.time_ms
         );
         let lanes: Vec<_> = timeline.lanes.iter().map(|lane| (lane.rank, lane.queue.as_str())).collect();
-        assert_eq!(lanes, [(0, "compute"), (0, "inbound"), (1, "compute"), (1, "inbound")]);
+        let queues = ["compute", "inbound", "outbound"];
+        assert_eq!(lanes, [0, 1].map(|rank| queues.map(|queue| (rank, queue))).concat());
         for lane in &timeline.lanes {
             assert!(lane.tasks.windows(2).all(|pair| pair[0].end_us <= pair[1].start_us), "{lane:?}");
         }
