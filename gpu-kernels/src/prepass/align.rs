@@ -20,6 +20,7 @@ pub const fn align(operand: Operand, element: Element) -> Prepass {
         tile: Extent { rows: ALIGNED_ROWS, cols: ALIGNED_COLUMNS },
         threads: ALIGNED_COLUMNS,
         shared_rows: None,
+        waits_last: false,
     }
 }
 

@@ -51,6 +51,7 @@ pub const fn transpose(operand: Operand, element: Element) -> Prepass {
         tile: Extent { rows: side, cols: side },
         threads: THREADS,
         shared_rows: None,
+        waits_last: false,
     }
 }
 

@@ -22,6 +22,9 @@ pub struct Prepass {
     pub threads: u32,
     /// Rows of a tile that a block takes where a cluster shares them: [`Prepass::cluster`].
     pub shared_rows: Option<u32>,
+    /// Whether it waits for the launch before it at its end only. Behind another pre-pass it runs beside that one; behind anything else it
+    /// must not begin early.
+    pub waits_last: bool,
 }
 
 /// Blocks of a pre-pass's cluster, at most: what every device with clusters runs.

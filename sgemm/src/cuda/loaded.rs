@@ -90,9 +90,12 @@ impl Loaded {
         self.plan.check_alignment(bindings)?;
         for index in 0..self.plan.rounds() {
             let bindings = Bindings { addresses: self.plan.addresses_of(index, &bindings.addresses), ..*bindings };
+            // What waits last begins early behind a pre-pass, which began when all before it had ended.
+            let mut is_behind_prepass = false;
             for number in self.plan.needed(index, &bindings) {
                 // SAFETY: upheld by the caller.
-                unsafe { self.launch(number, stream, &bindings) }?;
+                unsafe { self.launch(number, stream, &bindings, is_behind_prepass) }?;
+                is_behind_prepass = matches!(self.plan.launches()[number].role, Role::Prepass(_));
             }
         }
         Ok(())
@@ -110,7 +113,7 @@ impl Loaded {
         for (number, launch) in self.plan.launches().iter().enumerate() {
             if launch.role == Role::Prepass(operand) {
                 // SAFETY: upheld by the caller.
-                unsafe { self.launch(number, stream, bindings) }?;
+                unsafe { self.launch(number, stream, bindings, false) }?;
             }
         }
         Ok(())
@@ -120,8 +123,16 @@ impl Loaded {
     ///
     /// # Safety
     /// As of [`Self::run`].
-    unsafe fn launch(&self, number: usize, stream: CUstream, bindings: &Bindings) -> Result<(), Error> {
+    unsafe fn launch(
+        &self,
+        number: usize,
+        stream: CUstream,
+        bindings: &Bindings,
+        is_behind_prepass: bool,
+    ) -> Result<(), Error> {
         let launch = &self.plan.launches()[number];
+        let function = self.functions[number];
+        let is_dependent = function.is_dependent && (!launch.waits_last || is_behind_prepass);
         let what = || format!("run {}", self.plan.step().slug);
         let mut parameters = Parameters::default();
         for (_, argument) in &launch.arguments {
@@ -131,7 +142,9 @@ impl Loaded {
         // `PREPASS_ARGUMENTS` and `POSTPASS_ARGUMENTS`; a test compares the plan's arguments with these. The kernels
         // stay within the extents that the caller vouches for: the plan's tests and the contract hold them to that. The
         // modules are loaded as long as `self` lives.
-        unsafe { launch_raw(self.functions[number], &launch.shape, parameters.as_slice(), stream, what) }
+        unsafe {
+            launch_raw(RawFunction { is_dependent, ..function }, &launch.shape, parameters.as_slice(), stream, what)
+        }
     }
 }
 

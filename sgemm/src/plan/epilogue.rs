@@ -72,6 +72,7 @@ impl Plan {
             arguments,
             slab: Slab { first_row: 0, rows: m },
             is_repeated: true,
+            waits_last: false,
         });
     }
 }

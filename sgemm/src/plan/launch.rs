@@ -143,6 +143,8 @@ pub struct Launch {
     pub slab: Slab,
     /// Whether each problem of a batch has it anew: not what rewrites an operand that all of them share.
     pub is_repeated: bool,
+    /// Whether it waits for the launch before it at its end only: it may begin early behind a pre-pass, and behind nothing else.
+    pub waits_last: bool,
 }
 
 /// What a tensor map says: a row-major matrix, and how a TMA load copies a box of it.

@@ -299,6 +299,7 @@ impl Plan {
                 arguments,
                 slab,
                 is_repeated,
+                waits_last: prepass.waits_last,
             }
         });
         let launches: Vec<_> = launches.collect();

@@ -86,6 +86,7 @@ impl Plan {
                     arguments,
                     slab,
                     is_repeated: true,
+                    waits_last: false,
                 });
             }
         }

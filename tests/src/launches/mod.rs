@@ -41,6 +41,7 @@ const COPY: Prepass = Prepass {
     tile: Extent { rows: 1, cols: 32 },
     threads: 32,
     shared_rows: None,
+    waits_last: false,
 };
 
 const SPLIT: Prepass = Prepass {

@@ -4,7 +4,7 @@ use super::hi_lo::HiLo;
 use super::kernels::{Arguments, CHUNK_WORDS, HELD, Held, store};
 use super::{COLUMN_WARPS as WARPS, SHARED_ROWS, STRIP};
 use crate::hardware::{SWIZZLE_BYTES, VEC, WARP};
-use crate::ptx::{cluster, compiler, f32x4, read_only};
+use crate::ptx::{cluster, compiler, f32x4, griddepcontrol, read_only};
 use crate::{MAX_SHARERS, Magnitudes};
 use cuda_std::prelude::*;
 
@@ -86,6 +86,7 @@ static mut WORDS: MaybeUninit<[i32; STRIP as usize]> = MaybeUninit::uninit();
 /// Splits columns, which become rows: a cluster a strip of them.
 #[inline(always)]
 pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
+    griddepcontrol::launch_dependents();
     let Arguments { rows, columns, source, ld, target, target_ld, scales } = arguments;
     cluster::arrive_relaxed();
     let (warp, lane) = (thread::thread_idx_x() / WARP, warp::lane_id());
@@ -205,4 +206,5 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
             held = strip.load(start);
         }
     }
+    griddepcontrol::wait(); // what comes next waits for this launch only
 }

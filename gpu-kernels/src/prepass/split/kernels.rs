@@ -4,7 +4,7 @@ use super::hi_lo::HiLo;
 use super::range::powers;
 use super::{F16, Tf32, columns, rows};
 use crate::hardware::{SWIZZLE_BYTES, VEC};
-use crate::ptx::{f32x4, griddepcontrol};
+use crate::ptx::f32x4;
 use crate::{CERTIFICATE_BITS, CERTIFIED};
 use cuda_std::prelude::*;
 
@@ -91,7 +91,6 @@ macro_rules! kernels {
             target_ld: u32,
             scales: *mut i32,
         ) {
-            griddepcontrol::wait_then_launch_dependents();
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe { $of::split::<$part>(Arguments { rows, columns, source, ld, target, target_ld, scales }) }
         }

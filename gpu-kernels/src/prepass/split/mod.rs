@@ -3,7 +3,7 @@
 //! for their first 4096 values; the second pass begins with what the first read last, which is still in L2.
 //!
 //! ```text
-//!   a row of A: a warp, or where it is long a block       16 columns of B: a cluster, 512 rows of them a block; 64 or 32 a warp
+//!   a row of A: a warp, two, or where it is long a block  16 columns of B: a cluster, 512 rows of them a block; 64 or 32 a warp
 //!
 //!     lane 0  lane 1  ┄┄  lane 31 or 127                    lane 0     ┄  lane 3
 //!   ┌───────┬───────┬┄┄┄┬───────┐                           4 columns     4 columns    8 rows, or 4
@@ -75,6 +75,7 @@ const fn prepasses<P: Format>(kernels: [&'static str; 2]) -> [Prepass; 2] {
         tile: Extent { rows: 1, cols: MAX_SIZE },
         threads: ROW_THREADS,
         shared_rows: None,
+        waits_last: false,
     };
     let of_columns = Prepass {
         kernel: kernels[1],
@@ -83,6 +84,7 @@ const fn prepasses<P: Format>(kernels: [&'static str; 2]) -> [Prepass; 2] {
         tile: Extent { rows: MAX_SIZE, cols: STRIP },
         threads: COLUMN_THREADS,
         shared_rows: Some(SHARED_ROWS),
+        waits_last: true,
         ..of_rows
     };
     [of_rows, of_columns]

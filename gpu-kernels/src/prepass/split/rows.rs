@@ -1,11 +1,11 @@
-//! Rows: a warp, or where they are long a block, each.
+//! Rows: a warp, two, or where they are long a block, each.
 
+use super::ROW_WARPS as WARPS;
 use super::hi_lo::HiLo;
 use super::kernels::{Arguments, CHUNK_WORDS, HELD, Held, store};
-use super::{ROW_THREADS as THREADS, ROW_WARPS as WARPS};
 use crate::Magnitudes;
 use crate::hardware::{VEC, WARP};
-use crate::ptx::{f32x4, read_only};
+use crate::ptx::{f32x4, griddepcontrol, read_only};
 use cuda_std::prelude::*;
 
 /// Columns that a block holds, and that a warp does.
@@ -57,25 +57,31 @@ impl Row {
 #[address_space(shared)]
 static mut RANGES: MaybeUninit<[f32; (WARPS * VEC) as usize]> = MaybeUninit::uninit();
 
-/// Splits rows: a warp each where they are short, the block one where they are not.
+/// Splits rows: by as many warps each as hold one, or by the block.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
 pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
+    griddepcontrol::wait_then_launch_dependents();
     let Arguments { rows, columns, source, ld, target, target_ld, scales } = arguments;
     let (block, tid) = (thread::block_idx_y(), thread::thread_idx_x());
     let warp = tid / WARP;
-    let is_short = columns <= SHORT;
-    let (index, lane, lanes) = if is_short { (block * WARPS + warp, tid % WARP, WARP) } else { (block, tid, THREADS) };
-    if index >= rows {
+    // So many warps have a row, a power of two: one more would have nothing to hold.
+    let log_warps = u32::from(columns > SHORT) + u32::from(columns > 2 * SHORT);
+    let warps = 1 << log_warps;
+    let (index, lane, lanes) = ((block * WARPS + warp) >> log_warps, tid % (warps * WARP), warps * WARP);
+    if (block * WARPS) >> log_warps >= rows {
         return;
     }
+    // Behind the last row there is an empty one, since all warps of a block come to its barrier.
+    let is_row = index < rows;
+    let columns_held = if is_row { columns } else { 0 };
     let is_wide = f32x4::aligned(source, ld as usize) && columns.is_multiple_of(VEC);
     // SAFETY: the row is below rows, and the columns that are written are inside it; a row of the target has whole chunks.
     unsafe {
-        let row = Row { source: source.add(index as usize * ld as usize), columns, is_wide, lane, lanes };
-        // Columns that are held at once, and the first of the last ones.
-        let width = if is_short { SHORT } else { LONG };
-        let mut start = if is_short { 0 } else { (columns - 1) / LONG * LONG };
+        let source = source.wrapping_add(index as usize * ld as usize);
+        let row = Row { source, columns: columns_held, is_wide, lane, lanes };
+        // Where the last columns begin that are held at once.
+        let mut start = if warps == WARPS { (columns - 1) / LONG * LONG } else { 0 };
         let mut range = Magnitudes::NONE;
         let mut held;
         loop {
@@ -86,33 +92,35 @@ pub(super) unsafe fn split<P: HiLo>(arguments: Arguments) {
             if start == 0 {
                 break;
             }
-            start -= width;
+            start -= LONG;
         }
         range = range.over_lanes(WARP / 2, 1);
-        if !is_short {
+        if warps > 1 {
             let ranges = (&raw mut RANGES).cast::<f32>(); // (WARPS, VEC)
             if lane % WARP == 0 {
                 f32x4::store(ranges.add((warp * VEC) as usize), range.words());
             }
             thread::sync_threads(); // every warp's range is written
-            let all = (0..WARPS).map(|warp| Magnitudes::from_words(f32x4::load(ranges.add((warp * VEC) as usize))));
-            range = all.fold(Magnitudes::NONE, Magnitudes::and);
+            range = Magnitudes::NONE;
+            for other in (0..WARPS).filter(|other| other >> log_warps == warp >> log_warps) {
+                range = range.and(Magnitudes::from_words(f32x4::load(ranges.add((other * VEC) as usize))));
+            }
         }
         let word = P::word(range, columns, false);
-        if lane == 0 {
+        if lane == 0 && is_row {
             *scales.add(index as usize) = word;
         }
 
-        let chunks = target.add(index as usize * (target_ld as usize * P::ELEMENT.bytes() as usize / 4));
+        let chunks = target.wrapping_add(index as usize * (target_ld as usize * P::ELEMENT.bytes() as usize / 4));
         loop {
             for i in 0..HELD {
                 let col = row.col(start, i);
-                if col < columns.next_multiple_of(P::CHUNK) {
+                if col < columns_held.next_multiple_of(P::CHUNK) {
                     let at = (col / P::CHUNK) as usize * CHUNK_WORDS + (col % P::CHUNK / VEC) as usize * P::WORDS;
                     store::<P, 1>(chunks.add(at), [held[i]], word);
                 }
             }
-            start += width;
+            start += LONG;
             if start >= columns {
                 break;
             }
