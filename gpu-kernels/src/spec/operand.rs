@@ -22,8 +22,8 @@ pub struct Prepass {
     pub threads: u32,
     /// Rows of a tile that a block takes where a cluster shares them: [`Prepass::cluster`].
     pub shared_rows: Option<u32>,
-    /// Whether it waits for the launch before it at its end only. Behind another pre-pass it runs beside that one; behind anything else it
-    /// must not begin early.
+    /// Whether it waits for the launch before it at its end only. Behind the pre-passes of the other operand it runs beside these; behind
+    /// anything else it must not begin early.
     pub waits_last: bool,
 }
 

@@ -90,12 +90,11 @@ impl Loaded {
         self.plan.check_alignment(bindings)?;
         for index in 0..self.plan.rounds() {
             let bindings = Bindings { addresses: self.plan.addresses_of(index, &bindings.addresses), ..*bindings };
-            // What waits last begins early behind a pre-pass, which began when all before it had ended.
-            let mut is_behind_prepass = false;
+            let mut previous = None;
             for number in self.plan.needed(index, &bindings) {
                 // SAFETY: upheld by the caller.
-                unsafe { self.launch(number, stream, &bindings, is_behind_prepass) }?;
-                is_behind_prepass = matches!(self.plan.launches()[number].role, Role::Prepass(_));
+                unsafe { self.launch(number, previous, stream, &bindings) }?;
+                previous = Some(number);
             }
         }
         Ok(())
@@ -113,26 +112,26 @@ impl Loaded {
         for (number, launch) in self.plan.launches().iter().enumerate() {
             if launch.role == Role::Prepass(operand) {
                 // SAFETY: upheld by the caller.
-                unsafe { self.launch(number, stream, bindings, false) }?;
+                unsafe { self.launch(number, None, stream, bindings) }?;
             }
         }
         Ok(())
     }
 
-    /// Queues the launch of that number.
+    /// Queues the launch of that number, behind the one of `previous` where that is queued just before it.
     ///
     /// # Safety
     /// As of [`Self::run`].
     unsafe fn launch(
         &self,
         number: usize,
+        previous: Option<usize>,
         stream: CUstream,
         bindings: &Bindings,
-        is_behind_prepass: bool,
     ) -> Result<(), Error> {
         let launch = &self.plan.launches()[number];
         let function = self.functions[number];
-        let is_dependent = function.is_dependent && (!launch.waits_last || is_behind_prepass);
+        let is_dependent = function.is_dependent && self.plan.may_begin_early(number, previous);
         let what = || format!("run {}", self.plan.step().slug);
         let mut parameters = Parameters::default();
         for (_, argument) in &launch.arguments {

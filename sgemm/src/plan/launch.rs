@@ -143,7 +143,7 @@ pub struct Launch {
     pub slab: Slab,
     /// Whether each problem of a batch has it anew: not what rewrites an operand that all of them share.
     pub is_repeated: bool,
-    /// Whether it waits for the launch before it at its end only: it may begin early behind a pre-pass, and behind nothing else.
+    /// Whether it waits for the launch before it at its end only.
     pub waits_last: bool,
 }
 

@@ -241,6 +241,18 @@ impl Plan {
         self.launches.iter().enumerate().filter(move |(_, launch)| is_needed(launch)).map(|(number, _)| number)
     }
 
+    /// Whether the launch of that number may begin before the one ahead of it has ended: `previous`, or another product's. What
+    /// [waits last](Launch::waits_last) may do so behind the pre-passes of the other operand, which began when all before them had ended.
+    #[must_use]
+    pub fn may_begin_early(&self, number: usize, previous: Option<usize>) -> bool {
+        let operand = |number: usize| match self.launches[number].role {
+            Role::Prepass(operand) => Some(operand),
+            _ => None,
+        };
+        let other = previous.and_then(operand);
+        !self.launches[number].waits_last || other.is_some() && other != operand(number)
+    }
+
     /// What is done to an operand of the caller's before the step's kernel reads it: [`Buffer::A`] or [`Buffer::B`]. `None` of
     /// other buffers, and where D has no elements.
     #[must_use]

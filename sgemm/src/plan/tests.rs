@@ -6,6 +6,7 @@ use super::*;
 use crate::problem::Epilogue;
 
 mod blocks;
+mod early;
 mod layouts;
 
 /// Where everything begins, far apart.
@@ -40,6 +41,7 @@ const COPY_A: Prepass = Prepass {
     tile: Extent { rows: 8, cols: 32 },
     threads: 64,
     shared_rows: None,
+    waits_last: false,
 };
 const COPY_B: Prepass = Prepass { operand: Operand::B, ..COPY_A };
 const TRANSPOSE_A: Prepass = Prepass { kernel: "transpose", transposes: true, only_unaligned: false, ..COPY_A };
