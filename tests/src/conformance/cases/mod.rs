@@ -11,10 +11,12 @@ mod float;
 mod half;
 mod integer;
 mod memory;
+mod metadata;
 mod mma_types;
 mod moves;
 mod tensor_core;
 mod warp;
+mod wgmma_types;
 mod wmma;
 
 use super::kind::Kind;
@@ -50,12 +52,15 @@ pub fn families() -> Vec<Family> {
         family("mma_types", mma_types::fill),
         family("mma_float8", mma_types::fill_float8),
         family("wmma", wmma::fill),
+        family("mma_sparse", mma_types::fill_sparse),
+        family("wgmma_types", wgmma_types::fill),
+        family("wgmma_sparse", wgmma_types::fill_sparse),
     ]
 }
 
 /// The families that nobody has recorded on a GPU yet: their cases run in the emulator, but what it makes of them is held by other
 /// tests only. Recording one (`device --record`) takes it off this list.
-pub const UNRECORDED: &[&str] = &[];
+pub const UNRECORDED: &[&str] = &["mma_sparse", "wgmma_types", "wgmma_sparse"];
 
 /// Cases, while they are listed.
 #[derive(Default)]
