@@ -5,6 +5,7 @@ mod copy;
 pub(crate) mod fragment;
 mod memory;
 mod names;
+pub(crate) mod sparse;
 mod special;
 mod sync;
 mod tensor;

@@ -119,14 +119,7 @@ pub(super) fn fill_sparse(table: &mut Table) {
     table.code(&format!("mma.sp.sync.aligned.{name} of any metadata"), &[32; 4], &[F16x2, F16x2, F32], &code);
 }
 
-fn sparse_floats(
-    table: &mut Table,
-    name: &str,
-    registers: Registers,
-    kinds: [Kind; 2],
-    large: u32,
-    sparse: Sparse,
-) {
+fn sparse_floats(table: &mut Table, name: &str, registers: Registers, kinds: [Kind; 2], large: u32, sparse: Sparse) {
     for (values, kept) in [(" of any values", None), (" of small values", Some(!large))] {
         sparse_words(table, name, registers, kinds, kept, sparse, values);
     }

@@ -99,7 +99,8 @@ impl Multiply<'_> {
                 let sides = if [F16x2, Bf16x2].contains(&kind) { 2 - usize::from(from_registers) } else { 0 };
                 let scales = if types.contains(".s32.") { "" } else { ", 1, 1" };
                 let behind = format!("{scales}{}", ", 0".repeat(sides));
-                let mma = WarpgroupMma { name: &name, sparse, operands, from_registers, accumulate, d, behind: &behind };
+                let mma =
+                    WarpgroupMma { name: &name, sparse, operands, from_registers, accumulate, d, behind: &behind };
                 let from = if from_registers { "registers" } else { "shared memory" };
                 let adding = if accumulate { "added to what is there" } else { "alone" };
                 let name = format!("{name} of {values} from {from}, {adding}");
