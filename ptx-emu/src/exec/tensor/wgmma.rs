@@ -102,7 +102,8 @@ impl Site {
         units: &mut Vec<u64>,
     ) -> Result<(), Fault> {
         let a = self.rows::<DEPTH>(grid, warp, (at, mask), mma, units)?;
-        let matrix = self.matrix(grid, warp, (at.pc, mask), (mma.b, mma.b_is_transposed, mma.shape.n))?;
+        let matrix =
+            self.matrix(grid, warp, (at.pc, mask), (mma.b, mma.b_is_transposed, mma.shape.n, units_of_column(mma)))?;
         let a = a.map(|row| Row::new(a_format, &row, mma.negate));
         let simd = warp.registers.simd;
         for (block, d) in mma.d.chunks(WIDTH / 2).enumerate() {
@@ -134,7 +135,8 @@ impl Site {
             let sign = 1 << (8 * formats[0].bytes() - 1);
             a.iter_mut().flatten().for_each(|element| *element ^= sign);
         }
-        let matrix = self.matrix(grid, warp, (at.pc, mask), (mma.b, mma.b_is_transposed, mma.shape.n))?;
+        let matrix =
+            self.matrix(grid, warp, (at.pc, mask), (mma.b, mma.b_is_transposed, mma.shape.n, units_of_column(mma)))?;
         let per_column = mma.d.len() * WIDTH / mma.shape.n;
         let bits = arithmetic.element_bits();
         let k = mma.shape.depth(selection.is_some()) * bits / word_bits(bits);
@@ -163,7 +165,7 @@ impl Site {
             MmaOperand::Registers(slots) => Ok(rows_in_registers(&warp.registers, bits, slots)),
             MmaOperand::Shared { descriptor, is_transposed } => {
                 let rows = mma.shape.m;
-                let matrix = self.matrix(grid, warp, (at.pc, mask), (*descriptor, *is_transposed, rows))?;
+                let matrix = self.matrix(grid, warp, (at.pc, mask), (*descriptor, *is_transposed, rows, A_UNITS))?;
                 let first = warp.index % WARPGROUP * ROWS;
                 let mut elements = [[0; DEPTH]; ROWS];
                 let strip = Strip { matrix, element_bytes: bits / 8, line_units: A_UNITS, first, rows: ROWS };
@@ -179,7 +181,7 @@ impl Site {
         grid: &Grid<'_>,
         warp: &Warp,
         (pc, mask): (Pc, Mask),
-        (descriptor, is_transposed, rows): (Slot, bool, usize),
+        (descriptor, is_transposed, rows, units): (Slot, bool, usize, usize),
     ) -> Result<Descriptor, Fault> {
         let bits: [u64; LANES] = warp.registers.read(descriptor);
         let lane = mask.trailing_zeros() as usize;
@@ -194,6 +196,9 @@ impl Site {
             .map_err(|offset| format!("the descriptor {bits:#x} has base offset {offset}; only 0 is supported"));
         let skewed = |matrix: Descriptor| match matrix.skew(rows) {
             Some(stride) => Err(self.skewed(grid, bits, stride)),
+            None if matrix.is_too_narrow(units) => Err(format!(
+                "the descriptor {bits:#x} has a swizzle of 32 bytes; a column of 64 bytes needs a wider one"
+            )),
             None => Ok(matrix),
         };
         matrix
