@@ -2,7 +2,7 @@
 //!
 //! One k-step of an instruction, 16 elements of 16 bits or 8 of 32, is one fused sum of exact products and the
 //! accumulator. The exponent of a product is the sum of its factors', without carry; that of a subnormal is its
-//! format's least, and the accumulator's is at least -126. All summands are aligned to the largest exponent and
+//! format's least, and the accumulator's is at least -126, but of 0, which has -127. All summands are aligned to the largest exponent and
 //! truncated to 25 fractional bits. Their sum is exact, and is truncated to an f32. Subnormals are kept on input and
 //! output, the last 13 bits of a tf32 are ignored, and infinities and NaN follow IEEE 754, with NaN as 0x7fffffff.
 //!
@@ -237,7 +237,10 @@ fn aligned<const DEPTH: usize, const KEPT: i16>(
     columns: &Columns<DEPTH>,
     acc: &[f32; WIDTH],
 ) -> ([i16; WIDTH], [[i32; WIDTH]; 2]) {
-    let exponent = |sum: f32| ((sum.to_bits() >> 23 & 0xff) as i16).max(1).wrapping_sub(127);
+    let exponent = |sum: f32| {
+        let bits = sum.to_bits();
+        ((bits >> 23 & 0xff) as i16).max(i16::from(bits << 1 != 0)).wrapping_sub(127)
+    };
     let mut top = acc.map(exponent);
     for k in 0..depth {
         for column in 0..WIDTH {
@@ -308,7 +311,7 @@ fn add_small_products<const DEPTH: usize, const KEPT: i16>(
         let sum = f64::from(halves[0][column]) + f64::from(halves[1][column]);
         let exact = sum * power_of_two(top[column].wrapping_sub(KEPT));
         if exact.abs() < f64::from(f32::MIN_POSITIVE) {
-            acc[column] = ((exact * power_of_two(least)).trunc() * power_of_two(-least)) as f32;
+            acc[column] = ((exact * power_of_two(least)).trunc() * power_of_two(-least)) as f32 + 0.0; // no -0
         }
     }
 }

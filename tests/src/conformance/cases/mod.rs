@@ -53,14 +53,17 @@ pub fn families() -> Vec<Family> {
         family("mma_float8", mma_types::fill_float8),
         family("wmma", wmma::fill),
         family("mma_sparse", mma_types::fill_sparse),
-        family("wgmma_types", wgmma_types::fill),
+        family("wgmma_float8", wgmma_types::fill_float8),
+        family("wgmma_integers", wgmma_types::fill_integers),
+        family("wgmma_f16", wgmma_types::fill_f16),
+        family("wgmma_tiny", wgmma_types::fill_tiny),
         family("wgmma_sparse", wgmma_types::fill_sparse),
     ]
 }
 
 /// The families that nobody has recorded on a GPU yet: their cases run in the emulator, but what it makes of them is held by other
 /// tests only. Recording one (`device --record`) takes it off this list.
-pub const UNRECORDED: &[&str] = &["mma_sparse", "wgmma_types", "wgmma_sparse"];
+pub const UNRECORDED: &[&str] = &["wgmma_float8", "wgmma_integers", "wgmma_f16", "wgmma_tiny"];
 
 /// Cases, while they are listed.
 #[derive(Default)]

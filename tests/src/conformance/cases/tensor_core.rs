@@ -70,6 +70,8 @@ pub(super) enum Operands {
     /// The bits that are kept. The second half of a row is nearly the negative of the first, that of a column nearly the same, and the
     /// accumulators are near 1.
     Cancelling(u32),
+    /// Of 16 or 32 bits as bf16 or tf32: products about the smallest normal f32, and the bits of the accumulators that are kept.
+    Tiny { ab: [u32; 2], c: u32 },
 }
 
 fn code(name: &str, kept: u32, from_registers: bool, accumulate: bool) -> String {
@@ -89,13 +91,19 @@ impl WarpgroupMma<'_> {
             line(metadata.code());
             line("mov.b32 %rows, %r0;");
         }
-        let (Operands::Kept(kept) | Operands::Cancelling(kept)) = operands;
-        if kept != u32::MAX {
-            line(&format!("and.b32 %a, %a, {kept:#x};\nand.b32 %b, %b, {kept:#x};"));
+        match operands {
+            Operands::Kept(u32::MAX) | Operands::Cancelling(u32::MAX) => {}
+            Operands::Kept(kept) | Operands::Cancelling(kept) => {
+                line(&format!("and.b32 %a, %a, {kept:#x};\nand.b32 %b, %b, {kept:#x};"));
+            }
+            Operands::Tiny { ab: [kept, set], c } => {
+                line(&format!("and.b32 %a, %a, {kept:#x};\nand.b32 %b, %b, {kept:#x};\nand.b32 %c, %c, {c:#x};"));
+                line(&format!("or.b32 %a, %a, {set:#x};\nor.b32 %b, %b, {set:#x};"));
+            }
         }
         // Halves change places, and signs change: sums that nearly vanish are among the results.
         line(match operands {
-            Operands::Kept(_) => "prmt.b32 %r0, %a, 0, 0x1032;\nxor.b32 %r1, %b, 0x80000000;",
+            Operands::Kept(_) | Operands::Tiny { .. } => "prmt.b32 %r0, %a, 0, 0x1032;\nxor.b32 %r1, %b, 0x80000000;",
             Operands::Cancelling(_) => {
                 "and.b32 %c, %c, 0x83ffffff;\nor.b32 %c, %c, 0x3c000000;\nand.b32 %r2, %bit, 0x17;\n\
                  shfl.sync.idx.b32 %a, %a, %r2, 0x1f, -1;\nshfl.sync.idx.b32 %b, %b, %r2, 0x1f, -1;\nshr.u32 %r2, %bit, 3;\nand.b32 %r2, %r2, 1;\n\

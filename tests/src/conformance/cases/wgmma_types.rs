@@ -15,7 +15,7 @@ const SMALL8: u32 = !0x4040_4040;
 const SMALL16: u32 = !0x4000_4000;
 const SMALL32: u32 = !0x4000_0000;
 
-pub(super) fn fill(table: &mut Table) {
+pub(super) fn fill_float8(table: &mut Table) {
     for [a, b] in FLOATS {
         for (d, kind) in [("f32", F32), ("f16", F16x2)] {
             let types = format!("m64n8k32.{d}.{a}.{b}");
@@ -29,6 +29,9 @@ pub(super) fn fill(table: &mut Table) {
             }
         }
     }
+}
+
+pub(super) fn fill_integers(table: &mut Table) {
     for [a, b] in INTEGERS {
         for satfinite in ["", ".satfinite"] {
             let types = format!("m64n8k32{satfinite}.s32.{a}.{b}");
@@ -40,10 +43,28 @@ pub(super) fn fill(table: &mut Table) {
     let operands = Operands::Kept(u32::MAX);
     let bits = Multiply { types: "m64n8k256.s32.b1.b1.and.popc", kinds: [Int32; 2], operands, sparse: None };
     bits.add(table, "any values");
+}
+
+/// Accumulators of f16.
+pub(super) fn fill_f16(table: &mut Table) {
     for (values, kept) in [("any values", u32::MAX), ("small values", SMALL16)] {
         let operands = Operands::Kept(kept);
         let of = Multiply { types: "m64n8k16.f16.f16.f16", kinds: [F16x2; 2], operands, sparse: None };
         of.add(table, values);
+    }
+}
+
+/// Sums about the smallest normal f32: with accumulators that are subnormal, zero or not there.
+pub(super) fn fill_tiny(table: &mut Table) {
+    for (types, kind, ab) in [
+        ("m64n8k16.f32.bf16.bf16", Bf16x2, [0x83ff_83ff, 0x1c00_1c00]),
+        ("m64n8k8.f32.tf32.tf32", F32, [0x83ff_ffff, 0x1c00_0000]),
+    ] {
+        for (values, c) in [("accumulators of 0", 0), ("subnormal accumulators", 0x807f_ffff)] {
+            let operands = Operands::Tiny { ab, c };
+            let of = Multiply { types, kinds: [kind, F32], operands, sparse: None };
+            of.add(table, &format!("tiny values and {values}"));
+        }
     }
 }
 
