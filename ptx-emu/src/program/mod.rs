@@ -12,7 +12,7 @@ mod tensor;
 mod texture;
 
 pub(crate) use call::{Call, Function, Passed, Saved, Target};
-pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Reduce, Tensor};
+pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, MapEdit, Reduce, Tensor};
 pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
 pub(crate) use names::{Home, NamedRegister, NamedVariable, Names};
 pub(crate) use special::Special;

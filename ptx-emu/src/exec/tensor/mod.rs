@@ -4,6 +4,7 @@ mod bulk;
 mod descriptor;
 mod fragment;
 mod hazards;
+mod map_edit;
 mod matrix;
 mod mma;
 mod product;
