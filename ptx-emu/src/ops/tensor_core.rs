@@ -2,8 +2,7 @@
 //!
 //! One k-step of an instruction, 16 elements of 16 bits or 8 of 32, is one fused sum of exact products and the
 //! accumulator. The exponent of a product is the sum of its factors', without carry; that of a subnormal is its
-//! format's least, and the accumulator's is at least -126, but of 0, which has -127. All summands are aligned to the largest exponent and
-//! truncated to 25 fractional bits. Their sum is exact, and is truncated to an f32. Subnormals are kept on input and
+//! format's least, and the accumulator's is at least -126, but that of 0. All summands are aligned to the largest exponent and truncated to 25 fractional bits. Their sum is exact, and is truncated to an f32. Subnormals are kept on input and
 //! output, the last 13 bits of a tf32 are ignored, and infinities and NaN follow IEEE 754, with NaN as 0x7fffffff.
 //!
 //! Of 8-bit floats, of which a k-step has 32, only 13 fractional bits are kept, of the summands and of the f32.
@@ -28,6 +27,9 @@ const FRACTION_OF_8_BITS: i16 = 13;
 /// Fractional bits of a product, and of an f32.
 pub(super) const OF_PRODUCT: i16 = 20;
 const OF_F32: i16 = 23;
+
+/// The exponent of an accumulator of 0. Recorded results agree with -132 and -133, not with -130 or -134.
+const OF_NO_ACCUMULATOR: i16 = -133;
 
 /// The exponent that encodes 0, infinities and NaN: far from all others and their sums.
 const ZERO: i16 = -4096;
@@ -239,7 +241,7 @@ fn aligned<const DEPTH: usize, const KEPT: i16>(
 ) -> ([i16; WIDTH], [[i32; WIDTH]; 2]) {
     let exponent = |sum: f32| {
         let bits = sum.to_bits();
-        ((bits >> 23 & 0xff) as i16).max(i16::from(bits << 1 != 0)).wrapping_sub(127)
+        if bits << 1 == 0 { OF_NO_ACCUMULATOR } else { ((bits >> 23 & 0xff) as i16).max(1).wrapping_sub(127) }
     };
     let mut top = acc.map(exponent);
     for k in 0..depth {

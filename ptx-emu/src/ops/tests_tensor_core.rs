@@ -30,7 +30,7 @@ fn exponent(value: f64, least: i32) -> i32 {
 
 /// The rule, one summand after the other.
 fn expected(format: Format, a: &[u32], b: &[u32], c: f32) -> f32 {
-    let mut summands = vec![(f64::from(c), exponent(c.into(), if c == 0.0 { -127 } else { -126 }))];
+    let mut summands = vec![(f64::from(c), exponent(c.into(), if c == 0.0 { -133 } else { -126 }))];
     for (a, b) in a.iter().zip(b) {
         let ((a, least), (b, _)) = (value(format, *a), value(format, *b));
         let power = exponent(a, least) + exponent(b, least);

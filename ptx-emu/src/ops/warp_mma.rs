@@ -55,7 +55,11 @@ pub(crate) fn fused_f16(formats: [Format; 2], a: &[u32], b: &[u32], c: u16) -> u
     });
     let sum = aligned(i64::from(c_significand) << (kept - 10), c_exponent) + products.sum::<i64>();
     let exponent = i32::from(top) - i32::from(kept);
-    from_parts(&F16, Round::NearestTiesToEven, sum < 0, sum.unsigned_abs(), exponent) as u16
+    match from_parts(&F16, Round::NearestTiesToEven, sum < 0, sum.unsigned_abs(), exponent) as u16 {
+        // No -0.
+        0x8000 => 0,
+        sum => sum,
+    }
 }
 
 /// The sum of two f32, with the NaN of the GPU.

@@ -65,13 +65,7 @@ impl ObjectView {
     ///
     /// # Errors
     /// One line, where there is no such texture or surface.
-    pub fn create(
-        &self,
-        memory: &mut GlobalMemory,
-        ty: Type,
-        shape: &[u64],
-        pointer: Pointer,
-    ) -> Result<u64, String> {
+    pub fn create(&self, memory: &mut GlobalMemory, ty: Type, shape: &[u64], pointer: Pointer) -> Result<u64, String> {
         let extents = match (self.channels, shape) {
             (1, extents) => extents,
             (channels, [extents @ .., last]) if *last == u64::from(channels) => extents,

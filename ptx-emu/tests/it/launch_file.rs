@@ -260,7 +260,8 @@ fn textures_and_surfaces_have_names() {
         "#
     );
     let outcome = Files::new(&text).launch(&[]);
-    let results = "half: f32[32] = 18.0 19.0 20.0 21.0 26.0 27.0 28.0 29.0 ...\nturned: u8[128] = 0 1 2 3 32 33 34 35 ...\n";
+    let results =
+        "half: f32[32] = 18.0 19.0 20.0 21.0 26.0 27.0 28.0 29.0 ...\nturned: u8[128] = 0 1 2 3 32 33 34 35 ...\n";
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, results), "{}", outcome.stderr);
     for (part, other, word) in [
         ("filter = \"linear\"", "filter = \"cubic\"", "textures.smooth: 'cubic' is no filter"),

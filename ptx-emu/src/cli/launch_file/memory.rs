@@ -64,9 +64,10 @@ impl Memory {
         for (table, name, buffer, view) in textures.chain(surfaces) {
             let handle = match view {
                 _ if this.has(name) => Err(NAME_TAKEN.to_owned()),
-                Ok(view) => this.buffer(buffer).cloned().and_then(|placed| {
-                    view.create(memory, placed.ty, &placed.shape, placed.pointer)
-                }),
+                Ok(view) => this
+                    .buffer(buffer)
+                    .cloned()
+                    .and_then(|placed| view.create(memory, placed.ty, &placed.shape, placed.pointer)),
                 Err(reason) => Err(reason),
             };
             let handle = handle.map_err(|reason| Error::Usage(format!("{table}.{name}: {reason}")))?;
@@ -115,7 +116,8 @@ impl Memory {
                 match spec.argument {
                     Argument::Value(ty, bits) => Ok(bits.to_le_bytes()[..ty.bytes() as usize].to_vec()),
                     Argument::Bytes(bytes) => Ok(bytes),
-                    _ => Err("memory has a name here: put it into [buffers], [tensor-maps], [textures] or [surfaces]".to_owned()),
+                    _ => Err("memory has a name here: put it into [buffers], [tensor-maps], [textures] or [surfaces]"
+                        .to_owned()),
                 }
             }
             Value::String(name) if self.handles.contains_key(name) && param.bytes != 8 => {

@@ -63,7 +63,7 @@ pub fn families() -> Vec<Family> {
 
 /// The families that nobody has recorded on a GPU yet: their cases run in the emulator, but what it makes of them is held by other
 /// tests only. Recording one (`device --record`) takes it off this list.
-pub const UNRECORDED: &[&str] = &["wgmma_float8", "wgmma_integers", "wgmma_f16", "wgmma_tiny"];
+pub const UNRECORDED: &[&str] = &[];
 
 /// Cases, while they are listed.
 #[derive(Default)]
