@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use super::cli::{Outcome, SAXPY, TEXTURES, VECTOR_ADD, assert_error, emu};
+use super::cli::{Outcome, SAXPY, VECTOR_ADD, assert_error, emu};
+use super::textures::TEXTURES;
 
 const VARIABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/variables.ptx");
 const TENSOR_BOX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/good/tensor_box.ptx");
