@@ -69,6 +69,10 @@ impl Filled {
                     let pointer = self.add(name, &buffer, index)?;
                     view.encode(buffer.ty, &buffer.shape, pointer)?.to_vec()
                 }
+                spec::Argument::Object(view, buffer) => {
+                    let pointer = self.add(name, &buffer, index)?;
+                    view.create(&mut self.memory, buffer.ty, &buffer.shape, pointer)?.to_le_bytes().to_vec()
+                }
             },
         })
     }

@@ -6,7 +6,7 @@ mod traced;
 pub use module::Module;
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::check::GlobalRaces;
 use crate::counters::Counters;
@@ -17,6 +17,9 @@ use crate::lower::LowerError;
 use crate::memory::GlobalMemory;
 use crate::program::{ParamInfo, Program};
 use crate::syntax::{Frame, LaunchBounds, SourceMap, SyntaxError};
+
+/// The host's cores, which the system is slow to tell.
+static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
 /// An error before or during a launch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -215,14 +218,10 @@ impl Kernel {
         let clusters = std::array::from_fn(|dimension| launch.grid[dimension] / cluster[dimension]);
         let plan = Plan::new(launch.blocks, clusters);
         let is_sample = launch.blocks != Blocks::All;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let outcome = run(
-            &grid,
-            &|index| plan.unit(index),
-            is_sample,
-            if launch.threads == 0 { cores } else { launch.threads },
-            &|index| plan.has_time(index),
-        );
+        let threads = if launch.threads == 0 { *CORES } else { launch.threads };
+        // A thread without a cluster would only cost its start.
+        let threads = threads.min(clusters.into_iter().map(|count| count as usize).fold(1, usize::saturating_mul));
+        let outcome = run(&grid, &|index| plan.unit(index), is_sample, threads, &|index| plan.has_time(index));
         let blocks = launch.grid.into_iter().map(u64::from).product();
         let blocks_run = outcome.classes.iter().map(|class| class.blocks).sum();
         let size: u64 = cluster.into_iter().map(u64::from).product();

@@ -6,7 +6,7 @@ use ptx_emu::{GlobalMemory, Kernel, ParamInfo, Type};
 use super::buffers::Results;
 use super::error::Error;
 
-/// The bytes of a pointer, and of a tensor map.
+/// The bytes of a pointer, as of the handle of a texture or surface, and those of a tensor map.
 const POINTER_BYTES: u32 = 8;
 const MAP_BYTES: u32 = 128;
 
@@ -33,6 +33,10 @@ pub fn make(
             Argument::Map(view, buffer) => add(memory, buffer).and_then(|placed| {
                 let map = view.encode(placed.ty, &placed.shape, placed.pointer).map_err(Error::Usage)?;
                 Ok(of_map(memory, param, &map))
+            }),
+            Argument::Object(view, buffer) => add(memory, buffer).and_then(|placed| {
+                let handle = view.create(memory, placed.ty, &placed.shape, placed.pointer).map_err(Error::Usage)?;
+                Ok(handle.to_le_bytes().to_vec())
             }),
         };
         arguments.push(bytes.map_err(|error| at(index, spec, error))?);
@@ -85,6 +89,10 @@ pub fn fit(param: &ParamInfo, spec: &Spec) -> Result<(), String> {
             return Err(format!("the parameter is {name}, which is no pointer: its size is {}", param.bytes));
         }
         Argument::Buffer(_) => POINTER_BYTES,
+        Argument::Object(..) if param.bytes != POINTER_BYTES => {
+            return Err(format!("the parameter is {name}, which is no handle: its size is {}", param.bytes));
+        }
+        Argument::Object(..) => POINTER_BYTES,
         // A pointer to it will do.
         Argument::Map(..) if param.bytes == POINTER_BYTES => POINTER_BYTES,
         Argument::Map(..) => MAP_BYTES,

@@ -77,8 +77,9 @@ impl Results {
                 // An output keeps what the module says, up to the launch.
                 Initial::Poison(bytes) => return self.expect(buffer, &variable.name, variable.address, bytes),
             },
-            Argument::Map(..) => {
-                return Err(Error::Usage("a variable holds no tensor map: give it to the kernel".to_owned()));
+            Argument::Map(..) | Argument::Object(..) => {
+                let what = "a variable holds no tensor map, texture or surface: give it to the kernel";
+                return Err(Error::Usage(what.to_owned()));
             }
         };
         let length = bytes.len() as u64;

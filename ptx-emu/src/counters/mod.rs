@@ -106,6 +106,8 @@ pub struct TensorCoreFmas {
     pub tf32: u64,
     /// Double precision.
     pub f64: u64,
+    /// Of `wgmma` of fp8.
+    pub fp8: u64,
     /// Of integers of 4 bits too, which Hopper widens to 8.
     pub int8: u64,
     /// Single bits.
@@ -116,14 +118,14 @@ impl TensorCoreFmas {
     /// Of all types.
     #[must_use]
     pub const fn total(self) -> u64 {
-        let Self { f16, bf16, tf32, f64, int8, b1 } = self;
-        f16 + bf16 + tf32 + f64 + int8 + b1
+        let Self { f16, bf16, tf32, f64, fp8, int8, b1 } = self;
+        f16 + bf16 + tf32 + f64 + fp8 + int8 + b1
     }
 
     /// The counts, for scaling them.
-    pub fn each_mut(&mut self) -> [&mut u64; 6] {
-        let Self { f16, bf16, tf32, f64, int8, b1 } = self;
-        [f16, bf16, tf32, f64, int8, b1]
+    pub fn each_mut(&mut self) -> [&mut u64; 7] {
+        let Self { f16, bf16, tf32, f64, fp8, int8, b1 } = self;
+        [f16, bf16, tf32, f64, fp8, int8, b1]
     }
 }
 
@@ -248,6 +250,7 @@ impl Counters {
                 Unit::Bf16 => &mut counted.bf16,
                 Unit::Tf32 => &mut counted.tf32,
                 Unit::F64 => &mut counted.f64,
+                Unit::Float8 => &mut counted.fp8,
                 Unit::Int8 => &mut counted.int8,
                 Unit::Bits => &mut counted.b1,
             };

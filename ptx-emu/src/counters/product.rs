@@ -10,37 +10,42 @@ pub(super) enum Unit {
     Bf16,
     Tf32,
     F64,
+    Float8,
     Int8,
     Bits,
 }
 
-/// The unit, and the multiply-adds of a warp.
+/// The unit, and the multiply-adds of a warp: of a sparse A, those of the elements that it has.
 pub(super) fn product(action: &Action) -> Option<(Unit, usize)> {
     match action {
         Action::WarpMma(mma) => {
-            let unit = match mma.arithmetic {
-                Arithmetic::Fused { format, .. } => of(format),
-                Arithmetic::Float8 { .. } | Arithmetic::Quads { .. } => Unit::F16,
-                Arithmetic::Double(_) => Unit::F64,
-                Arithmetic::Integer { .. } => Unit::Int8,
-                Arithmetic::Bits(_) => Unit::Bits,
-            };
             // Of `m8n8k4`, four products.
             let products = if matches!(mma.arithmetic, Arithmetic::Quads { .. }) { 4 } else { 1 };
-            Some((unit, products * mma.shape.m * mma.shape.n * mma.shape.k))
+            let depth = mma.shape.depth(mma.sparse.is_some());
+            Some((unit(mma.arithmetic), products * mma.shape.m * mma.shape.n * depth))
         }
         Action::Wgmma(action) => match &**action {
-            Wgmma::Mma(mma) => Some((of(mma.format), ROWS * mma.format.depth() * mma.columns as usize)),
+            Wgmma::Mma(mma) => {
+                let depth = mma.shape.depth(mma.sparse.is_some());
+                Some((unit(mma.arithmetic), ROWS * depth * mma.shape.n))
+            }
             _ => None,
         },
         _ => None,
     }
 }
 
-const fn of(format: Format) -> Unit {
-    match format {
-        Format::F16 => Unit::F16,
-        Format::Bf16 => Unit::Bf16,
-        Format::Tf32 => Unit::Tf32,
+const fn unit(arithmetic: Arithmetic) -> Unit {
+    match arithmetic {
+        Arithmetic::Fused { formats: [format, _], .. } => match format {
+            Format::F16 => Unit::F16,
+            Format::Bf16 => Unit::Bf16,
+            Format::Tf32 => Unit::Tf32,
+            Format::E4m3 | Format::E5m2 => Unit::Float8,
+        },
+        Arithmetic::Float8 { .. } | Arithmetic::Quads { .. } => Unit::F16,
+        Arithmetic::Double(_) => Unit::F64,
+        Arithmetic::Integer { .. } => Unit::Int8,
+        Arithmetic::Bits(_) => Unit::Bits,
     }
 }

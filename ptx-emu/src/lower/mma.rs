@@ -1,4 +1,4 @@
-//! `mma`. PTX ISA, "Warp-level Matrix Multiply-Accumulate Instructions: mma".
+//! `mma`, `mma.sp`. PTX ISA, "Warp-level Matrix Multiply-Accumulate Instructions: mma", "mma.sp".
 
 use rustc_apfloat::Round;
 
@@ -8,6 +8,7 @@ use super::operands::Operands;
 use crate::lanes::{LANES, Slot};
 use crate::ops::tensor_core::Format;
 use crate::ops::warp_mma::{BitProduct, Float8};
+use crate::program::sparse::{Groups, Sparse};
 use crate::program::{Accumulator, Action, Arithmetic, IntegerFormat, MmaShape, WarpMma};
 use crate::syntax::Operand;
 use crate::types::Type;
@@ -17,33 +18,51 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     if op.name() != "mma" {
         return Ok(None);
     }
-    if op.has("sp") || op.has("sp::ordered_metadata") {
-        return Err(Unsupported::new("sparse matrices are not supported"));
-    }
+    let sparse = op.take_first(&["sp", "sp::ordered_metadata"]);
     if !op.take("sync") || !op.take("aligned") {
         return Err(Unsupported::new(".sync.aligned is missing"));
     }
     let shape = take_shape(op)?;
     let by_columns = take_layouts(op)?;
-    let arithmetic = arithmetic(op, shape, by_columns)?;
+    let arithmetic = arithmetic(op, shape, by_columns, sparse.is_some())?;
     if !matches!(arithmetic, Arithmetic::Quads { .. }) && by_columns != [false, true] {
         return Err(Unsupported::new("only A by rows and B by columns, .row.col, is known for this shape"));
     }
-    o.expect(4)?;
+    o.expect(if sparse.is_some() { 6 } else { 4 })?;
     let MmaShape { m, n, k } = shape;
+    let depth = shape.depth(sparse.is_some());
     let (a_ty, a, b) = match arithmetic {
         Arithmetic::Double(_) => (Type::F64, m * k / LANES, n * k / LANES),
         Arithmetic::Quads { .. } => (Type::B32, 2, 2),
         arithmetic => {
-            let bits = element_bits(arithmetic);
-            (Type::B32, m * k * bits / 32 / LANES, n * k * bits / 32 / LANES)
+            let bits = arithmetic.element_bits();
+            (Type::B32, m * depth * bits / 32 / LANES, n * k * bits / 32 / LANES)
         }
     };
     let elements = if matches!(arithmetic, Arithmetic::Quads { .. }) { 8 } else { m * n / LANES };
     let ((c_ty, c), (d_ty, d)) = (accumulators(arithmetic, elements, false), accumulators(arithmetic, elements, true));
     let (d, a, b) = (results(o, 0, d, d_ty)?, sources(o, 1, a, a_ty)?, sources(o, 2, b, a_ty)?);
     let c = sources(o, 3, c, c_ty)?;
-    Ok(Some(Action::WarpMma(Box::new(WarpMma { arithmetic, shape, d, a, b, c }))))
+    let sparse = match sparse {
+        Some(name) => Some(metadata(o, 4, Groups::new(arithmetic.element_bits(), k), name != "sp")?),
+        None => None,
+    };
+    Ok(Some(Action::WarpMma(Box::new(WarpMma { arithmetic, sparse, shape, d, a, b, c }))))
+}
+
+/// The metadata operand, and the selector behind it.
+pub(super) fn metadata(
+    o: &Operands<'_>,
+    index: usize,
+    groups: Groups,
+    is_ordered: bool,
+) -> Result<Sparse, Unsupported> {
+    let selector = o.integer(index + 1)?;
+    let last = groups.selectors() as u64 - 1;
+    if selector > last {
+        return Err(Unsupported::new(format!("a sparsity selector of {selector}; of this shape it is at most {last}")));
+    }
+    Ok(Sparse { metadata: o.src(index, Type::B32)?, selector: selector as u32, is_ordered })
 }
 
 /// Takes a shape such as `m16n8k16`.
@@ -86,11 +105,21 @@ pub(super) fn take_bit_product(op: &Opcode<'_>) -> Result<BitProduct, Unsupporte
     }
 }
 
-fn arithmetic(op: &Opcode<'_>, shape: MmaShape, by_columns: [bool; 2]) -> Result<Arithmetic, Unsupported> {
+fn arithmetic(
+    op: &Opcode<'_>,
+    shape: MmaShape,
+    by_columns: [bool; 2],
+    is_sparse: bool,
+) -> Result<Arithmetic, Unsupported> {
     let saturates = op.take("satfinite");
     let narrow = take_narrow(op);
     let types = op.types();
     let (arithmetic, shapes): (_, &[_]) = match (types, narrow) {
+        ([Type::S32, Type::S32], Some(narrow)) if is_sparse && !narrow.contains(&"b1") => {
+            (narrow_integers(narrow, saturates), &[[16, 8, 64], [16, 8, 128]])
+        }
+        ([d, a, b, c], None) if is_sparse => sparse_of_types(*d, [*a, *b], *c, shape, saturates)?,
+        _ if is_sparse => return Err(no_such_types(op)),
         ([Type::S32, Type::S32], Some(["b1", "b1"])) => {
             (Arithmetic::Bits(take_bit_product(op)?), &[[8, 8, 128], [16, 8, 128], [16, 8, 256]])
         }
@@ -120,6 +149,30 @@ pub(super) fn expect_shape(shape: MmaShape, shapes: &[[usize; 3]]) -> Result<(),
     Err(Unsupported::new(format!("the shapes of these types are {}", known.join(", "))))
 }
 
+/// As [`of_types`], with a sparse A.
+fn sparse_of_types(d: Type, ab: [Type; 2], c: Type, shape: MmaShape, saturates: bool) -> Result<OfTypes, Unsupported> {
+    let unknown = || Unsupported::new(format!("the combination of types {d}{}{}{c} is not known", ab[0], ab[1]));
+    let accumulator = accumulator(c).filter(|_| c == d);
+    let fused = |format| {
+        let of = accumulator.filter(|of| format == Format::F16 || *of == Accumulator::F32).ok_or_else(unknown)?;
+        Ok(Arithmetic::Fused { formats: [format; 2], depth: shape.k / 2, c: of, d: of })
+    };
+    Ok(match ab {
+        [Type::F16, Type::F16] => (fused(Format::F16)?, &[[16, 8, 16], [16, 8, 32]]),
+        [Type::Bf16, Type::Bf16] => (fused(Format::Bf16)?, &[[16, 8, 16], [16, 8, 32]]),
+        [Type::Tf32, Type::Tf32] => (fused(Format::Tf32)?, &[[16, 8, 8], [16, 8, 16]]),
+        _ => match (ab.map(float8), ab.map(integer8)) {
+            ([Some(a), Some(b)], _) if accumulator == Some(Accumulator::F32) => {
+                (Arithmetic::Float8 { a, b, accumulator: Accumulator::F32 }, &[[16, 8, 64]])
+            }
+            (_, [Some(a), Some(b)]) if [c, d] == [Type::S32; 2] => {
+                (Arithmetic::Integer { a, b, saturates }, &[[16, 8, 32], [16, 8, 64]])
+            }
+            _ => return Err(unknown()),
+        },
+    })
+}
+
 type OfTypes = (Arithmetic, &'static [[usize; 3]]);
 
 fn of_types(
@@ -142,13 +195,13 @@ fn of_types(
             (Arithmetic::Quads { a_by_columns, b_by_rows: !b_by_columns, c, d }, &[[8, 8, 4]])
         }
         ([Type::F16, Type::F16], Some((c, d))) if c == d => {
-            (Arithmetic::Fused { format: Format::F16, depth, c, d }, &[[16, 8, 8], [16, 8, 16]])
+            (Arithmetic::Fused { formats: [Format::F16; 2], depth, c, d }, &[[16, 8, 8], [16, 8, 16]])
         }
         ([Type::Bf16, Type::Bf16], Some((c @ Accumulator::F32, d @ Accumulator::F32))) => {
-            (Arithmetic::Fused { format: Format::Bf16, depth, c, d }, &[[16, 8, 8], [16, 8, 16]])
+            (Arithmetic::Fused { formats: [Format::Bf16; 2], depth, c, d }, &[[16, 8, 8], [16, 8, 16]])
         }
         ([Type::Tf32, Type::Tf32], Some((c @ Accumulator::F32, d @ Accumulator::F32))) => {
-            (Arithmetic::Fused { format: Format::Tf32, depth, c, d }, &[[16, 8, 4], [16, 8, 8]])
+            (Arithmetic::Fused { formats: [Format::Tf32; 2], depth, c, d }, &[[16, 8, 4], [16, 8, 8]])
         }
         ([Type::F64, Type::F64], None) if [c, d] == [Type::F64; 2] => {
             (Arithmetic::Double(Round::NearestTiesToEven), &[[8, 8, 4], [16, 8, 4], [16, 8, 8], [16, 8, 16]])
@@ -171,7 +224,7 @@ pub(super) fn accumulator(ty: Type) -> Option<Accumulator> {
     }
 }
 
-fn float8(ty: Type) -> Option<Float8> {
+pub(super) fn float8(ty: Type) -> Option<Float8> {
     match ty {
         Type::E4m3 => Some(Float8::E4m3),
         Type::E5m2 => Some(Float8::E5m2),
@@ -181,18 +234,6 @@ fn float8(ty: Type) -> Option<Float8> {
 
 pub(super) fn integer8(ty: Type) -> Option<IntegerFormat> {
     matches!(ty, Type::U8 | Type::S8).then_some(IntegerFormat { bits: 8, is_signed: ty == Type::S8 })
-}
-
-/// Bits of an element of A or B.
-pub(super) fn element_bits(arithmetic: Arithmetic) -> usize {
-    match arithmetic {
-        Arithmetic::Fused { format, .. } => 8 * format.bytes(),
-        Arithmetic::Float8 { .. } => 8,
-        Arithmetic::Double(_) => 64,
-        Arithmetic::Integer { a, .. } => a.bits as usize,
-        Arithmetic::Bits(_) => 1,
-        Arithmetic::Quads { .. } => 16,
-    }
 }
 
 /// The type of a register of C or D, and their number for so many elements of a lane.

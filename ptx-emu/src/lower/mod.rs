@@ -23,6 +23,7 @@ mod pieces;
 mod rename;
 mod size;
 mod slots;
+mod tensormap;
 mod texture;
 mod variables;
 mod wgmma;
@@ -267,6 +268,9 @@ fn action(
         return Ok(action);
     }
     if let Some(action) = asynchronous::lower(op, o)? {
+        return Ok(action);
+    }
+    if let Some(action) = tensormap::lower(op, o)? {
         return Ok(action);
     }
     let Some(compute) = compute::lower(op, o)? else {

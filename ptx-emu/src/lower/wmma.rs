@@ -9,7 +9,7 @@ use super::Unsupported;
 use super::access::take_space;
 use super::compute::required_rounding;
 use super::mma::{
-    accumulator, accumulators, element_bits, expect_shape, integer8, narrow_integers, no_such_types, results, sources,
+    accumulator, accumulators, expect_shape, integer8, narrow_integers, no_such_types, results, sources,
     take_bit_product, take_layouts, take_narrow, take_shape,
 };
 use super::opcode::Opcode;
@@ -59,7 +59,7 @@ fn multiply(op: &Opcode<'_>, o: &Operands<'_>) -> Result<WarpMma, Unsupported> {
     take_layouts(op)?;
     let (named, shape, transposed) = take_transposed(op)?;
     let saturates = op.take("satfinite");
-    let fused = |format, depth, c, d| Arithmetic::Fused { format, depth, c, d };
+    let fused = |format, depth, c, d| Arithmetic::Fused { formats: [format; 2], depth, c, d };
     let (arithmetic, shapes): (_, &[_]) = match (op.types(), narrow, bits) {
         ([Type::S32, Type::S32], _, Some(product)) => (Arithmetic::Bits(product), &[[8, 8, 128]]),
         ([Type::S32, Type::S32], Some(narrow), None) => (narrow_integers(narrow, saturates), &[[8, 8, 32]]),
@@ -93,15 +93,15 @@ fn multiply(op: &Opcode<'_>, o: &Operands<'_>) -> Result<WarpMma, Unsupported> {
     o.expect(4)?;
     let MmaShape { m, n, .. } = named;
     let ty = if matches!(arithmetic, Arithmetic::Double(_)) { Type::F64 } else { Type::B32 };
-    let is_f16 = matches!(arithmetic, Arithmetic::Fused { format: Format::F16, .. });
-    let words = word_count(shape.k, element_bits(arithmetic));
+    let is_f16 = matches!(arithmetic, Arithmetic::Fused { formats: [Format::F16, _], .. });
+    let words = word_count(shape.k, arithmetic.element_bits());
     let count = |lines| if is_f16 { F16_REGISTERS } else { lines * words / LANES };
     let ((c_ty, c), (d_ty, d)) =
         (accumulators(arithmetic, m * n / LANES, false), accumulators(arithmetic, m * n / LANES, true));
     let (d, c) = (results(o, 0, d, d_ty)?, sources(o, 3, c, c_ty)?);
     let (a, b) = (sources(o, 1, count(m), ty)?, sources(o, 2, count(n), ty)?);
     let (a, b) = if transposed { (b, a) } else { (a, b) };
-    Ok(WarpMma { arithmetic, shape, d, a, b, c })
+    Ok(WarpMma { arithmetic, sparse: None, shape, d, a, b, c })
 }
 
 /// Words of 32 bits, or f64, of a row of A.

@@ -15,7 +15,7 @@ pub use global::{GlobalMemory, Pointer};
 pub(crate) use image::Image;
 pub use image::VariableInfo;
 pub use label::Label;
-pub(crate) use tensor_map::{MAP_ALIGNMENT, MAP_BYTES, Run};
+pub(crate) use tensor_map::{MAP_ALIGNMENT, MAP_BYTES, MapField, Run};
 pub use tensor_map::{Swizzle, TensorMap, TensorMapError};
 pub(crate) use texture::MAX_TAPS;
 pub use texture::{AddressMode, Filter, Texture, TextureArray, TextureError};

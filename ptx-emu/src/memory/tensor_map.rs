@@ -16,6 +16,23 @@ const MAGIC: u64 = u64::from_le_bytes(*b"ptx-emu1");
 const DIMS: usize = 4;
 const STRIDES: usize = DIMS + MAX_RANK;
 
+/// The element types by their numbers in `tensormap.replace`.
+const ELEMENTS: [Type; 13] = [
+    Type::U8,
+    Type::U16,
+    Type::U32,
+    Type::S32,
+    Type::U64,
+    Type::S64,
+    Type::F16,
+    Type::F32,
+    Type::F32,
+    Type::F64,
+    Type::Bf16,
+    Type::Tf32,
+    Type::Tf32,
+];
+
 /// More than shared memory holds.
 const MAX_BOX_BYTES: u64 = 256 << 10;
 
@@ -50,6 +67,27 @@ pub enum Swizzle {
     Bytes64,
     /// Bits 4 to 6 with bits 7 to 9: rows of at most 128 bytes.
     Bytes128,
+}
+
+/// A field of an encoded map, as `tensormap.replace` names it; of a dimension where there is one for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MapField {
+    Address,
+    /// One less than the number of dimensions.
+    Rank,
+    Side(usize),
+    Dim(usize),
+    /// In bytes, of the dimension behind this one.
+    Stride(usize),
+    ElementStride,
+    Element,
+    Interleave,
+    Swizzle,
+    Fill,
+}
+
+impl MapField {
+    pub(crate) const DIMENSIONS: usize = MAX_RANK;
 }
 
 /// Why a tensor map is invalid.
@@ -139,6 +177,36 @@ impl TensorMap {
         let box_dims: Vec<u32> = (0..rank).map(side).collect();
         let (dims, strides) = (&words[DIMS..][..rank], &words[STRIDES..][..rank - 1]);
         Self::new(element, address, dims, strides, &box_dims, swizzle).ok()
+    }
+
+    /// Replaces a field of an encoded map. The others may not fit to it: they are looked at when the map is used.
+    pub(crate) fn replace(words: &mut [u64; WORDS], field: MapField, value: u64) -> Result<(), String> {
+        if words[0] != MAGIC || words[WORDS - 1] != checksum(words) {
+            return Err("there is no tensor map whose field could be replaced".to_owned());
+        }
+        let mut put = |word: usize, first: u32, bits: u32, value: u64| {
+            let mask = (u64::MAX >> (u64::BITS - bits)) << first;
+            words[word] = words[word] & !mask | value << first & mask;
+        };
+        let only =
+            |kept: u64| if value == kept { Ok(()) } else { Err(format!("{field:?} of {value} is not supported")) };
+        match field {
+            MapField::Address => put(1, 0, u64::BITS, value),
+            MapField::Rank => put(2, 0, 8, value + 1),
+            MapField::Side(dimension) => put(3, SIDE_BITS * dimension as u32, SIDE_BITS, value),
+            MapField::Dim(dimension) => put(DIMS + dimension, 0, u64::BITS, value),
+            MapField::Stride(dimension) if dimension + 1 < MAX_RANK => put(STRIDES + dimension, 0, u64::BITS, value),
+            MapField::Stride(_) => {}
+            MapField::ElementStride => only(1)?,
+            MapField::Element => {
+                let element = ELEMENTS.get(value as usize).ok_or_else(|| format!("an element type of {value}"))?;
+                put(2, 8, 8, Type::ALL.iter().position(|ty| ty == element).unwrap_or_default() as u64);
+            }
+            MapField::Interleave | MapField::Fill => only(0)?,
+            MapField::Swizzle => put(2, 16, 8, value),
+        }
+        words[WORDS - 1] = checksum(words);
+        Ok(())
     }
 
     /// The contiguous runs of the box at `start` that are in bounds.

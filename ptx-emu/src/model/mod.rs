@@ -156,9 +156,9 @@ impl Demand {
             + per_block(*shuffles) * SHUFFLE_SLOTS
             + per_block(counters.crowded_words) * CROWDED_WORD_SLOTS;
         let l2_bytes_per_cycle = f64::from(device.l2_bytes_per_cycle) / f64::from(device.sm_count);
-        let TensorCoreFmas { f16, bf16, tf32, f64: double, int8, b1 } = counters.tensor_core_fmas;
-        // NVIDIA's H100 has half the throughput of f16 in TF32, a sixteenth in f64, and twice in integers of 8 bits.
-        let as_f16 = (f16 + bf16 + 2 * tf32 + 16 * double) + int8 / 2 + b1 / 16;
+        let TensorCoreFmas { f16, bf16, tf32, f64: double, fp8, int8, b1 } = counters.tensor_core_fmas;
+        // NVIDIA's H100 has half the throughput of f16 in TF32, a sixteenth in f64, and twice in types of 8 bits.
+        let as_f16 = (f16 + bf16 + 2 * tf32 + 16 * double) + (fp8 + int8) / 2 + b1 / 16;
         let mut demand = Self {
             warps,
             issue: slots / SCHEDULERS,

@@ -2,9 +2,10 @@
 //!
 //! One k-step of an instruction, 16 elements of 16 bits or 8 of 32, is one fused sum of exact products and the
 //! accumulator. The exponent of a product is the sum of its factors', without carry; that of a subnormal is its
-//! format's least, and the accumulator's is at least -126. All summands are aligned to the largest exponent and
-//! truncated to 25 fractional bits. Their sum is exact, and is truncated to an f32. Subnormals are kept on input and
+//! format's least, and the accumulator's is at least -126, but that of 0. All summands are aligned to the largest exponent and truncated to 25 fractional bits. Their sum is exact, and is truncated to an f32. Subnormals are kept on input and
 //! output, the last 13 bits of a tf32 are ignored, and infinities and NaN follow IEEE 754, with NaN as 0x7fffffff.
+//!
+//! Of 8-bit floats, of which a k-step has 32, only 13 fractional bits are kept, of the summands and of the f32.
 //!
 //! P. Xie, Y. Wang, F. Yang and M. Yang, "MMA-Sim: bit-accurate reference model of tensor cores and matrix cores",
 //! arXiv 2511.10909, 2025: its truncated fused dot-product-add with 25 bits. It reproduces the results of an H200 in
@@ -16,11 +17,19 @@ use crate::lanes::vectorized;
 pub(crate) const ROWS: usize = 16;
 pub(crate) const WIDTH: usize = 16;
 
-/// Elements of a row or column at most.
+/// Elements of a row or column at most, but for types of 8 bits.
 pub(crate) const MAX_DEPTH: usize = 16;
 
-/// Fractional bits that are kept.
-pub(super) const FRACTION: i16 = 25;
+/// Fractional bits that are kept, and those of types of 8 bits.
+const FRACTION: i16 = 25;
+const FRACTION_OF_8_BITS: i16 = 13;
+
+/// Fractional bits of a product, and of an f32.
+pub(super) const OF_PRODUCT: i16 = 20;
+const OF_F32: i16 = 23;
+
+/// The exponent of an accumulator of 0. Recorded results agree with -132 and -133, not with -130 or -134.
+const OF_NO_ACCUMULATOR: i16 = -133;
 
 /// The exponent that encodes 0, infinities and NaN: far from all others and their sums.
 const ZERO: i16 = -4096;
@@ -36,6 +45,10 @@ pub enum Format {
     Bf16,
     /// TF32: the last 13 bits are ignored.
     Tf32,
+    /// E4M3, in the lowest byte of a word: no infinities.
+    E4m3,
+    /// E5M2, in the lowest byte of a word.
+    E5m2,
 }
 
 impl Format {
@@ -46,7 +59,16 @@ impl Format {
     }
 
     pub(crate) const fn bytes(self) -> usize {
-        if matches!(self, Self::Tf32) { 4 } else { 2 }
+        match self {
+            Self::Tf32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+            Self::E4m3 | Self::E5m2 => 1,
+        }
+    }
+
+    /// Fractional bits that a fused sum keeps of its summands.
+    pub(super) const fn fraction(self) -> i16 {
+        if self.bytes() == 1 { FRACTION_OF_8_BITS } else { FRACTION }
     }
 
     /// The signed significand with 10 fractional bits, and the exponent.
@@ -56,6 +78,11 @@ impl Format {
             Self::F16 => (bits >> 15 & 1, bits >> 10 & 0x1f, bits & 0x3ff, 0x1f, 15),
             Self::Bf16 => (bits >> 15 & 1, bits >> 7 & 0xff, (bits & 0x7f) << 3, 0xff, 127),
             Self::Tf32 => (bits >> 31, bits >> 23 & 0xff, bits >> 13 & 0x3ff, 0xff, 127),
+            // With the largest exponent it has numbers, too.
+            Self::E4m3 => {
+                (bits >> 7 & 1, bits >> 3 & 0xf, (bits & 7) << 7, if bits & 0x7f == 0x7f { 0xf } else { 0xff }, 7)
+            }
+            Self::E5m2 => (bits >> 7 & 1, bits >> 2 & 0x1f, (bits & 3) << 8, 0x1f, 15),
         };
         let magnitude = (if exponent == 0 { fraction } else { fraction | 0x400 }) as i16;
         let normal = ((if exponent == 0 { 1 } else { exponent }) as i16).wrapping_sub(bias);
@@ -66,29 +93,29 @@ impl Format {
 }
 
 /// A row of A.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Row {
-    significands: [i16; MAX_DEPTH],
-    exponents: [i16; MAX_DEPTH],
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row<const DEPTH: usize = MAX_DEPTH> {
+    significands: [i16; DEPTH],
+    exponents: [i16; DEPTH],
     is_special: bool,
 }
 
 /// Columns of B, by k.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Columns {
-    significands: [[i16; WIDTH]; MAX_DEPTH],
-    exponents: [[i16; WIDTH]; MAX_DEPTH],
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Columns<const DEPTH: usize = MAX_DEPTH> {
+    significands: [[i16; WIDTH]; DEPTH],
+    exponents: [[i16; WIDTH]; DEPTH],
     is_special: bool,
 }
 
 /// The accumulators of a warp: rows by columns.
 pub(crate) type Accumulators = [[f32; WIDTH]; ROWS];
 
-impl Row {
+impl<const DEPTH: usize> Row<DEPTH> {
     /// From elements, negated if `negate`.
-    pub(crate) fn new(format: Format, elements: &[u32; MAX_DEPTH], negate: bool) -> Self {
-        let mut row = Self::default();
-        for (k, &bits) in elements[..format.depth()].iter().enumerate() {
+    pub(crate) fn new(format: Format, elements: &[u32; DEPTH], negate: bool) -> Self {
+        let mut row = Self { significands: [0; DEPTH], exponents: [0; DEPTH], is_special: false };
+        for (k, &bits) in elements[..format.depth().min(DEPTH)].iter().enumerate() {
             let (significand, exponent) = format.unpack(bits);
             row.significands[k] = if negate { -significand } else { significand };
             row.exponents[k] = exponent;
@@ -98,18 +125,20 @@ impl Row {
     }
 }
 
-impl Columns {
-    pub(crate) fn new(simd: pulp::Arch, format: Format, elements: &[[u32; WIDTH]; MAX_DEPTH]) -> Self {
+impl<const DEPTH: usize> Columns<DEPTH> {
+    pub(crate) fn new(simd: pulp::Arch, format: Format, elements: &[[u32; WIDTH]; DEPTH]) -> Self {
         match format {
             Format::F16 => Self::of(simd, elements, |bits| Format::F16.unpack(bits)),
             Format::Bf16 => Self::of(simd, elements, |bits| Format::Bf16.unpack(bits)),
             Format::Tf32 => Self::of(simd, elements, |bits| Format::Tf32.unpack(bits)),
+            Format::E4m3 => Self::of(simd, elements, |bits| Format::E4m3.unpack(bits)),
+            Format::E5m2 => Self::of(simd, elements, |bits| Format::E5m2.unpack(bits)),
         }
     }
 
     #[inline(always)]
-    fn of(simd: pulp::Arch, elements: &[[u32; WIDTH]; MAX_DEPTH], unpack: impl Fn(u32) -> (i16, i16)) -> Self {
-        let mut columns = Self::default();
+    fn of(simd: pulp::Arch, elements: &[[u32; WIDTH]; DEPTH], unpack: impl Fn(u32) -> (i16, i16)) -> Self {
+        let mut columns = Self { significands: [[0; WIDTH]; DEPTH], exponents: [[0; WIDTH]; DEPTH], is_special: false };
         vectorized(
             simd,
             #[inline(always)]
@@ -132,7 +161,7 @@ impl Columns {
 
 /// One k-step of `wgmma` on 16 rows of A, 16 columns of B and their accumulators: the arithmetic that a kernel in the emulator gets,
 /// for models of kernels that are to be fast. The elements of `a` are by row and k, those of `b` by k and column; of a format with
-/// fewer than 16 elements in a k-step, the others are not read.
+/// fewer elements in a k-step than there are, the others are not read; 8-bit formats have 32.
 ///
 /// ```
 /// use ptx_emu::tensor_core::{Format, k_step};
@@ -143,35 +172,48 @@ impl Columns {
 /// k_step(Format::F16, &a, &[[one; 16]; 16], &mut acc);
 /// assert_eq!((acc[2], acc[3]), ([1.5; 16], [0.5; 16]));
 /// ```
-pub fn k_step(
+pub fn k_step<const DEPTH: usize>(
     format: Format,
-    a: &[[u32; MAX_DEPTH]; ROWS],
-    b: &[[u32; WIDTH]; MAX_DEPTH],
+    a: &[[u32; DEPTH]; ROWS],
+    b: &[[u32; WIDTH]; DEPTH],
     acc: &mut [[f32; WIDTH]; ROWS],
 ) {
     let simd = pulp::Arch::new();
-    let rows = std::array::from_fn(|row| Row::new(format, &a[row], false));
+    let rows: [Row<DEPTH>; ROWS] = std::array::from_fn(|row| Row::new(format, &a[row], false));
     multiply(simd, format, &rows, &Columns::new(simd, format, b), acc);
 }
 
-/// Accumulates the product of each row and column.
-pub(crate) fn multiply(
+/// Accumulates the product of each row and column. The format is that of A or of B: both have as many bits.
+pub(crate) fn multiply<const DEPTH: usize>(
     simd: pulp::Arch,
     format: Format,
-    rows: &[Row; ROWS],
-    columns: &Columns,
-    acc: &mut Accumulators,
+    rows: &[Row<DEPTH>],
+    columns: &Columns<DEPTH>,
+    acc: &mut [[f32; WIDTH]],
 ) {
-    let depth = format.depth().min(MAX_DEPTH);
+    match format.fraction() {
+        FRACTION_OF_8_BITS => multiply_to::<DEPTH, FRACTION_OF_8_BITS>(simd, format, rows, columns, acc),
+        _ => multiply_to::<DEPTH, FRACTION>(simd, format, rows, columns, acc),
+    }
+}
+
+fn multiply_to<const DEPTH: usize, const KEPT: i16>(
+    simd: pulp::Arch,
+    format: Format,
+    rows: &[Row<DEPTH>],
+    columns: &Columns<DEPTH>,
+    acc: &mut [[f32; WIDTH]],
+) {
+    let depth = format.depth().min(DEPTH);
     vectorized(
         simd,
         #[inline(always)]
         || {
             for (row, acc) in rows.iter().zip(acc.iter_mut()) {
                 let before = *acc;
-                let (is_finite, is_normal) = add_products(depth, row, columns, acc);
+                let (is_finite, is_normal) = add_products::<DEPTH, KEPT>(depth, row, columns, acc);
                 if !is_normal {
-                    add_small_products(depth, row, columns, &before, acc);
+                    add_small_products::<DEPTH, KEPT>(depth, row, columns, &before, acc);
                 }
                 if !is_finite || row.is_special || columns.is_special {
                     for column in 0..WIDTH {
@@ -183,11 +225,24 @@ pub(crate) fn multiply(
     );
 }
 
+/// The fractional bits that a result keeps.
+const fn of_result(kept: i16) -> i16 {
+    if kept < OF_F32 { kept } else { OF_F32 }
+}
+
 /// By column: the exponent of the alignment, and the sum in units of the last kept bit.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // of iterators the compiler makes worse vectors
-fn aligned(depth: usize, row: &Row, columns: &Columns, acc: &[f32; WIDTH]) -> ([i16; WIDTH], [[i32; WIDTH]; 2]) {
-    let exponent = |sum: f32| ((sum.to_bits() >> 23 & 0xff) as i16).max(1).wrapping_sub(127);
+fn aligned<const DEPTH: usize, const KEPT: i16>(
+    depth: usize,
+    row: &Row<DEPTH>,
+    columns: &Columns<DEPTH>,
+    acc: &[f32; WIDTH],
+) -> ([i16; WIDTH], [[i32; WIDTH]; 2]) {
+    let exponent = |sum: f32| {
+        let bits = sum.to_bits();
+        if bits << 1 == 0 { OF_NO_ACCUMULATOR } else { ((bits >> 23 & 0xff) as i16).max(1).wrapping_sub(127) }
+    };
     let mut top = acc.map(exponent);
     for k in 0..depth {
         for column in 0..WIDTH {
@@ -200,15 +255,17 @@ fn aligned(depth: usize, row: &Row, columns: &Columns, acc: &[f32; WIDTH]) -> ([
         let bits = acc[column].to_bits();
         let significand = bits & 0x007f_ffff | u32::from(bits >> 23 & 0xff != 0) << 23;
         let behind = (top[column].wrapping_sub(exponent(acc[column])) as u16).min(31);
-        let summand = (significand << (FRACTION - 23) >> behind) as i32;
+        let summand = (significand << (KEPT - OF_F32).max(0) >> (OF_F32 - KEPT).max(0) >> behind) as i32;
         halves[0][column] = if bits >> 31 == 0 { summand } else { summand.wrapping_neg() };
     }
     for k in 0..depth {
-        // The product has 20 fractional bits; the shift is split, for neither factor has room for all of it.
-        let significand = row.significands[k] << (FRACTION - 21);
+        // The shift is split, for neither factor has room for all of it. What is cut off a factor of 8 bits is 0.
+        let significand = row.significands[k] << (KEPT - OF_PRODUCT - 1).max(0);
         let acc = &mut halves[k % 2];
         for column in 0..WIDTH {
-            let product = i32::from(significand).wrapping_mul(i32::from(columns.significands[k][column] << 1));
+            let other = columns.significands[k][column];
+            let other = if KEPT < OF_PRODUCT { other >> (OF_PRODUCT - KEPT) } else { other << 1 };
+            let product = i32::from(significand).wrapping_mul(i32::from(other));
             let exponent = row.exponents[k].wrapping_add(columns.exponents[k][column]);
             let behind = (top[column].wrapping_sub(exponent) as u16).min(31);
             let summand = (product.unsigned_abs() >> behind) as i32;
@@ -221,15 +278,20 @@ fn aligned(depth: usize, row: &Row, columns: &Columns, acc: &[f32; WIDTH]) -> ([
 /// The fast path: valid if all inputs are finite and no result is subnormal, which would keep too many bits. Returns
 /// whether it was.
 #[inline(always)]
-fn add_products(depth: usize, row: &Row, columns: &Columns, acc: &mut [f32; WIDTH]) -> (bool, bool) {
-    let (top, halves) = aligned(depth, row, columns, acc);
+fn add_products<const DEPTH: usize, const KEPT: i16>(
+    depth: usize,
+    row: &Row<DEPTH>,
+    columns: &Columns<DEPTH>,
+    acc: &mut [f32; WIDTH],
+) -> (bool, bool) {
+    let (top, halves) = aligned::<DEPTH, KEPT>(depth, row, columns, acc);
     let (mut is_finite, mut is_normal) = (true, true);
     for column in 0..WIDTH {
         is_finite &= acc[column].is_finite();
         let sum = f64::from(halves[0][column]) + f64::from(halves[1][column]);
-        let exact = sum * power_of_two(top[column].wrapping_sub(FRACTION));
-        // The bits of an f64 beyond an f32's.
-        let cut = f64::from_bits(exact.to_bits() & !((1 << 29) - 1));
+        let exact = sum * power_of_two(top[column].wrapping_sub(KEPT));
+        // The bits of an f64 beyond those.
+        let cut = f64::from_bits(exact.to_bits() & !((1 << (52 - of_result(KEPT))) - 1));
         acc[column] = cut as f32;
         is_normal &= exact == 0.0 || exact.abs() >= f64::from(f32::MIN_POSITIVE);
     }
@@ -238,13 +300,20 @@ fn add_products(depth: usize, row: &Row, columns: &Columns, acc: &mut [f32; WIDT
 
 /// As [`add_products`], where some results are subnormal.
 #[inline(never)]
-fn add_small_products(depth: usize, row: &Row, columns: &Columns, before: &[f32; WIDTH], acc: &mut [f32; WIDTH]) {
-    let (top, halves) = aligned(depth, row, columns, before);
+fn add_small_products<const DEPTH: usize, const KEPT: i16>(
+    depth: usize,
+    row: &Row<DEPTH>,
+    columns: &Columns<DEPTH>,
+    before: &[f32; WIDTH],
+    acc: &mut [f32; WIDTH],
+) {
+    let (top, halves) = aligned::<DEPTH, KEPT>(depth, row, columns, before);
+    let least = 126 + of_result(KEPT);
     for column in 0..WIDTH {
         let sum = f64::from(halves[0][column]) + f64::from(halves[1][column]);
-        let exact = sum * power_of_two(top[column].wrapping_sub(FRACTION));
+        let exact = sum * power_of_two(top[column].wrapping_sub(KEPT));
         if exact.abs() < f64::from(f32::MIN_POSITIVE) {
-            acc[column] = ((exact * power_of_two(149)).trunc() * power_of_two(-149)) as f32;
+            acc[column] = ((exact * power_of_two(least)).trunc() * power_of_two(-least)) as f32 + 0.0; // no -0
         }
     }
 }
@@ -257,7 +326,13 @@ fn power_of_two(exponent: i16) -> f64 {
 
 /// The result if it is an infinity or NaN because of its summands.
 #[inline(never)]
-fn special(depth: usize, row: &Row, columns: &Columns, column: usize, before: f32) -> Option<f32> {
+fn special<const DEPTH: usize>(
+    depth: usize,
+    row: &Row<DEPTH>,
+    columns: &Columns<DEPTH>,
+    column: usize,
+    before: f32,
+) -> Option<f32> {
     let nan = Some(f32::from_bits(0x7fff_ffff));
     if before.is_nan() {
         return nan;

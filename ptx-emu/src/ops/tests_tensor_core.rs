@@ -4,9 +4,13 @@ use half::{bf16, f16};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::round::{E4M3, E5M2, to_f64};
 use super::tensor_core::{Accumulators, Columns, Format, MAX_DEPTH, ROWS, Row, WIDTH, multiply};
 
-const FORMATS: [Format; 3] = [Format::F16, Format::Bf16, Format::Tf32];
+const FORMATS: [Format; 5] = [Format::F16, Format::Bf16, Format::Tf32, Format::E4m3, Format::E5m2];
+
+/// Elements of a k-step of any format.
+const DEPTH: usize = 32;
 
 /// The value of an element, and the least exponent of its type.
 fn value(format: Format, bits: u32) -> (f64, i32) {
@@ -14,6 +18,8 @@ fn value(format: Format, bits: u32) -> (f64, i32) {
         Format::F16 => (f16::from_bits(bits as u16).to_f64(), -14),
         Format::Bf16 => (bf16::from_bits(bits as u16).to_f64(), -126),
         Format::Tf32 => (f32::from_bits(bits & !0x1fff).into(), -126),
+        Format::E4m3 => (to_f64(&E4M3, bits.into()), -6),
+        Format::E5m2 => (to_f64(&E5M2, bits.into()), -14),
     }
 }
 
@@ -24,7 +30,7 @@ fn exponent(value: f64, least: i32) -> i32 {
 
 /// The rule, one summand after the other.
 fn expected(format: Format, a: &[u32], b: &[u32], c: f32) -> f32 {
-    let mut summands = vec![(f64::from(c), exponent(c.into(), -126))];
+    let mut summands = vec![(f64::from(c), exponent(c.into(), if c == 0.0 { -133 } else { -126 }))];
     for (a, b) in a.iter().zip(b) {
         let ((a, least), (b, _)) = (value(format, *a), value(format, *b));
         let power = exponent(a, least) + exponent(b, least);
@@ -35,16 +41,17 @@ fn expected(format: Format, a: &[u32], b: &[u32], c: f32) -> f32 {
         return if all.is_nan() { f32::from_bits(0x7fff_ffff) } else { all as f32 };
     }
     let top = summands.iter().map(|(_, power)| *power).max().unwrap();
-    let unit = 2f64.powi(top - 25);
+    let (kept, of_result) = if matches!(format, Format::E4m3 | Format::E5m2) { (13, 13) } else { (25, 23) };
+    let unit = 2f64.powi(top - kept);
     let sum: f64 = summands.iter().map(|(summand, _)| (summand / unit).trunc()).sum::<f64>() * unit;
-    let last = 2f64.powi(exponent(sum, -126) - 23);
+    let last = 2f64.powi(exponent(sum, -126) - of_result);
     ((sum / last).trunc() * last) as f32
 }
 
-fn run(
+fn run<const DEPTH: usize>(
     format: Format,
-    a: &[[u32; MAX_DEPTH]; ROWS],
-    b: &[[u32; WIDTH]; MAX_DEPTH],
+    a: &[[u32; DEPTH]; ROWS],
+    b: &[[u32; WIDTH]; DEPTH],
     acc: &mut Accumulators,
     negate: bool,
 ) {
@@ -55,14 +62,16 @@ fn run(
 
 /// Random bits of a type, whose exponents are near each other or anywhere.
 fn element(rng: &mut StdRng, format: Format, kind: u32) -> u32 {
-    let (bits, fraction, middle, last) = match format {
+    let (bits, fraction, middle, last): (u32, u32, u32, u32) = match format {
         Format::F16 => (16, 10, 15, 31),
         Format::Bf16 => (16, 7, 127, 255),
         Format::Tf32 => (32, 23, 127, 255),
+        Format::E4m3 => (8, 3, 7, 15),
+        Format::E5m2 => (8, 2, 15, 31),
     };
     let exponent = match kind {
         0 => middle,
-        1 => rng.random_range(middle - 10..middle + 10),
+        1 => rng.random_range(middle.saturating_sub(10)..(middle + 10).min(last)),
         2 => rng.random_range(0..last),
         3 => rng.random_range(0..middle / 2 + 4),
         _ => rng.random_range(0..=last),
@@ -76,11 +85,11 @@ fn element(rng: &mut StdRng, format: Format, kind: u32) -> u32 {
 #[test]
 fn sums_follow_the_rule() {
     let mut rng = StdRng::seed_from_u64(7);
-    for round in 0..300 {
-        let (format, kind) = (FORMATS[round % 3], (round / 3 % 5) as u32);
+    for round in 0..500 {
+        let (format, kind) = (FORMATS[round % 5], (round / 5 % 5) as u32);
         let mut next = || element(&mut rng, format, kind);
-        let a: [[u32; MAX_DEPTH]; ROWS] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
-        let b: [[u32; WIDTH]; MAX_DEPTH] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
+        let a: [[u32; DEPTH]; ROWS] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
+        let b: [[u32; WIDTH]; DEPTH] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
         let mut acc: Accumulators =
             std::array::from_fn(|_| std::array::from_fn(|_| f32::from_bits(element(&mut rng, Format::Tf32, kind))));
         let before = acc;
@@ -145,8 +154,8 @@ fn time_of_an_mma() {
     let mut rng = StdRng::seed_from_u64(7);
     for format in FORMATS {
         let mut next = || element(&mut rng, format, 1);
-        let a: [[u32; MAX_DEPTH]; ROWS] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
-        let b: [[u32; WIDTH]; MAX_DEPTH] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
+        let a: [[u32; DEPTH]; ROWS] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
+        let b: [[u32; WIDTH]; DEPTH] = std::array::from_fn(|_| std::array::from_fn(|_| next()));
         let mut acc = Accumulators::default();
         let simd = pulp::Arch::new();
         let (rows, columns) = (a.map(|row| Row::new(format, &row, false)), Columns::new(simd, format, &b));

@@ -13,15 +13,16 @@ use half::f16;
 use rustc_apfloat::Round;
 
 use super::round::{F16, from_f64, from_parts};
-use super::tensor_core::{FRACTION, Format, INFINITE, NAN};
+use super::tensor_core::{Format, INFINITE, NAN, OF_PRODUCT};
 
 const F16_NAN: u16 = 0x7fff;
 const F32_NAN: u32 = 0x7fff_ffff;
 
-/// The fused sum of the products and an f16 accumulator.
-pub(crate) fn fused_f16(format: Format, a: &[u32], b: &[u32], c: u16) -> u16 {
+/// The fused sum of the products and an f16 accumulator. Both formats have as many bits.
+pub(crate) fn fused_f16(formats: [Format; 2], a: &[u32], b: &[u32], c: u16) -> u16 {
+    let kept = formats[0].fraction();
     let products = a.iter().zip(b).map(|(a, b)| {
-        let ((a, a_exponent), (b, b_exponent)) = (format.unpack(*a), format.unpack(*b));
+        let ((a, a_exponent), (b, b_exponent)) = (formats[0].unpack(*a), formats[1].unpack(*b));
         ((i32::from(a), a_exponent), (i32::from(b), b_exponent))
     });
     let (c_significand, c_exponent) = Format::F16.unpack(c.into());
@@ -48,11 +49,17 @@ pub(crate) fn fused_f16(format: Format, a: &[u32], b: &[u32], c: u16) -> u16 {
         if significand < 0 { -(magnitude as i64) } else { magnitude as i64 }
     };
     let products = products.map(|((a, a_exponent), (b, b_exponent))| {
-        aligned(i64::from(a * b) << (FRACTION - 20), a_exponent.saturating_add(b_exponent))
+        // What is cut off a product of 8-bit floats is 0.
+        let product = i64::from(a * b) << (kept - OF_PRODUCT).max(0) >> (OF_PRODUCT - kept).max(0);
+        aligned(product, a_exponent.saturating_add(b_exponent))
     });
-    let sum = aligned(i64::from(c_significand) << (FRACTION - 10), c_exponent) + products.sum::<i64>();
-    let exponent = i32::from(top) - i32::from(FRACTION);
-    from_parts(&F16, Round::NearestTiesToEven, sum < 0, sum.unsigned_abs(), exponent) as u16
+    let sum = aligned(i64::from(c_significand) << (kept - 10), c_exponent) + products.sum::<i64>();
+    let exponent = i32::from(top) - i32::from(kept);
+    match from_parts(&F16, Round::NearestTiesToEven, sum < 0, sum.unsigned_abs(), exponent) as u16 {
+        // No -0.
+        0x8000 => 0,
+        sum => sum,
+    }
 }
 
 /// The sum of two f32, with the NaN of the GPU.
@@ -143,7 +150,7 @@ mod tests {
     fn f16_accumulators_round_to_nearest_once() {
         let fused = |a: &[f64], c: f64| {
             let (a, ones) = (a.iter().map(|x| half(*x)).collect::<Vec<_>>(), vec![half(1.0); a.len()]);
-            f16::from_bits(fused_f16(Format::F16, &a, &ones, to_f16(c))).to_f64()
+            f16::from_bits(fused_f16([Format::F16; 2], &a, &ones, to_f16(c))).to_f64()
         };
         assert_eq!(fused(&[3.0, -5.0, 0.5], 10.0), 8.5);
         // Each is half a unit in the last place of 2048, a tie; both together are a unit.
@@ -151,13 +158,14 @@ mod tests {
         assert_eq!(fused(&[1.0, 1.0], 2048.0), 2050.0);
         // Beyond 25 fractional bits nothing is kept: 2^-11 is half a unit of 1, and 2^-26 would break the tie.
         let (tie, lost, kept) = (1.0 / 2048.0, 2f64.powi(-13), 2f64.powi(-12));
-        let product = |last: f64| fused_f16(Format::F16, &[half(tie), half(last)], &[half(1.0), half(last)], 0x3c00);
+        let product =
+            |last: f64| fused_f16([Format::F16; 2], &[half(tie), half(last)], &[half(1.0), half(last)], 0x3c00);
         assert_eq!((product(lost), product(kept)), (0x3c00, 0x3c01));
         assert_eq!(fused(&[65504.0, 16.0], 0.0), f64::INFINITY);
         assert_eq!(fused(&[f64::NEG_INFINITY, 1.0], 0.0), f64::NEG_INFINITY);
-        assert_eq!(fused_f16(Format::F16, &[0x7c00, 0xfc00], &[0x3c00, 0x3c00], 0), F16_NAN);
-        assert_eq!(fused_f16(Format::F16, &[0x7c00], &[0], 0), F16_NAN);
-        assert_eq!(fused_f16(Format::F16, &[0x8000], &[0x3c00], 0x8000), 0);
+        assert_eq!(fused_f16([Format::F16; 2], &[0x7c00, 0xfc00], &[0x3c00, 0x3c00], 0), F16_NAN);
+        assert_eq!(fused_f16([Format::F16; 2], &[0x7c00], &[0], 0), F16_NAN);
+        assert_eq!(fused_f16([Format::F16; 2], &[0x8000], &[0x3c00], 0x8000), 0);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Asynchronous copies: `cp.async`, `cp.async.bulk`, `cp.async.bulk.tensor`.
+//! Asynchronous copies: `cp.async`, `cp.async.bulk`, `cp.async.bulk.tensor`; `tensormap`.
 
-use super::memory::AddressExpr;
+use super::memory::{Access, AddressExpr};
 use crate::lanes::{Condition, Slot};
-use crate::types::Space;
+use crate::memory::MapField;
+use crate::types::{Scope, Space, Type};
 
 /// `cp.async` and its relatives.
 pub(crate) enum Async {
@@ -16,6 +17,15 @@ pub(crate) enum Async {
     /// `cp.async.bulk.commit_group` and `cp.async.bulk.wait_group`.
     CommitBulk,
     WaitBulk(u32),
+    Map(MapEdit),
+}
+
+/// What changes a tensor map in memory. Accesses are to one of its words.
+pub(crate) enum MapEdit {
+    /// `tensormap.replace`: a value of the type.
+    Replace { map: Access, field: MapField, value: Slot, ty: Type },
+    /// `tensormap.cp_fenceproxy`: from shared memory, by a warp together.
+    Copy { to: Access, from: Access, scope: Scope },
 }
 
 /// A copy of up to 16 bytes per lane from global to shared memory.

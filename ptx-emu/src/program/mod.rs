@@ -5,13 +5,14 @@ mod copy;
 pub(crate) mod fragment;
 mod memory;
 mod names;
+pub(crate) mod sparse;
 mod special;
 mod sync;
 mod tensor;
 mod texture;
 
 pub(crate) use call::{Call, Function, Passed, Saved, Target};
-pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, Reduce, Tensor};
+pub(crate) use copy::{Async, Bulk, BulkEnd, Copy, CopySource, MapEdit, Reduce, Tensor};
 pub(crate) use memory::{Access, AddressExpr, Atomic, AtomicElement, Base, Element};
 pub(crate) use names::{Home, NamedRegister, NamedVariable, Names};
 pub(crate) use special::Special;

@@ -2,6 +2,7 @@
 
 use super::memory::Access;
 use super::memory::AddressExpr;
+use super::sparse::Sparse;
 use crate::lanes::{Condition, LANES, Slot};
 use crate::ops::tensor_core::Format;
 use crate::ops::warp_mma::{BitProduct, Float8};
@@ -23,6 +24,7 @@ pub(crate) struct Matrices {
 /// `mma`, `wmma.mma`: D = A B + C of a warp. Fragments are where `fragment` says.
 pub(crate) struct WarpMma {
     pub arithmetic: Arithmetic,
+    pub sparse: Option<Sparse>,
     pub shape: MmaShape,
     pub d: Box<[Slot]>,
     pub a: Box<[Slot]>,
@@ -38,16 +40,24 @@ pub(crate) struct MmaShape {
     pub k: usize,
 }
 
-/// What an MMA of a warp computes.
+impl MmaShape {
+    /// The elements of a row of A, of which a sparse one has half.
+    pub(crate) const fn depth(self, is_sparse: bool) -> usize {
+        if is_sparse { self.k / 2 } else { self.k }
+    }
+}
+
+/// What an MMA computes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Arithmetic {
-    /// Fused sums of `depth` elements of k each.
+    /// Fused sums of `depth` products each, of elements of A and of B.
     Fused {
-        format: Format,
+        formats: [Format; 2],
         depth: usize,
         c: Accumulator,
         d: Accumulator,
     },
+    /// Of a warp: converted to f16.
     Float8 {
         a: Float8,
         b: Float8,
@@ -81,6 +91,28 @@ pub(crate) enum Accumulator {
 pub(crate) struct IntegerFormat {
     pub bits: u32,
     pub is_signed: bool,
+}
+
+impl IntegerFormat {
+    /// The integer in the lowest bits of a word.
+    pub(crate) const fn widen(self, word: u32) -> i16 {
+        let shifted = word << (32 - self.bits);
+        if self.is_signed { (shifted as i32 >> (32 - self.bits)) as i16 } else { (shifted >> (32 - self.bits)) as i16 }
+    }
+}
+
+impl Arithmetic {
+    /// Bits of an element of A or B.
+    pub(crate) const fn element_bits(self) -> usize {
+        match self {
+            Self::Fused { formats: [format, _], .. } => 8 * format.bytes(),
+            Self::Float8 { .. } => 8,
+            Self::Double(_) => 64,
+            Self::Integer { a, .. } => a.bits as usize,
+            Self::Bits(_) => 1,
+            Self::Quads { .. } => 16,
+        }
+    }
 }
 
 /// Moves a warp's fragments.
@@ -144,9 +176,11 @@ pub(crate) enum Wgmma {
 
 /// `wgmma.mma_async`: D = A B + D, or D = A B, with 64 rows.
 pub(crate) struct Mma {
-    pub format: Format,
-    pub columns: u32,
-    /// Four registers per eight columns.
+    pub arithmetic: Arithmetic,
+    pub sparse: Option<Sparse>,
+    /// Its k is that of B.
+    pub shape: MmaShape,
+    /// Four registers per eight columns, or two of two f16 each.
     pub d: Box<[Slot]>,
     pub a: MmaOperand,
     /// B: its descriptor, and whether elements are contiguous along the columns instead of along k.

@@ -10,12 +10,14 @@
 //! ```
 
 mod fill;
+mod object;
 pub mod value;
 mod view;
 
 use std::path::PathBuf;
 
 pub use fill::Fill;
+pub use object::{ObjectView, address, filter};
 use serde::Deserialize;
 pub use view::{View, swizzle};
 
@@ -42,6 +44,8 @@ pub enum Argument {
     Buffer(Buffer),
     /// A tensor map of memory.
     Map(View, Buffer),
+    /// A texture or surface of memory.
+    Object(ObjectView, Buffer),
 }
 
 /// Memory that a kernel gets a pointer to.
@@ -83,7 +87,8 @@ impl Spec {
     /// # Errors
     /// One line that says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let forms = "give TYPE:VALUE, bytes:HEX, in:TYPE:LEN, out:TYPE:LEN, inout:TYPE:LEN or map:BOX:in:TYPE:SHAPE";
+        let forms = "give TYPE:VALUE, bytes:HEX, in:TYPE:LEN, out:TYPE:LEN, inout:TYPE:LEN, map:BOX:in:TYPE:SHAPE, \
+                     texture:in:TYPE:SHAPE or surface:inout:TYPE:SHAPE";
         let (kind, rest) = text.split_once(':').ok_or_else(|| format!("there is no ':' in it: {forms}"))?;
         let argument = match kind {
             "bytes" => Argument::Bytes(hex(rest)?),
@@ -91,6 +96,10 @@ impl Spec {
             "map" => {
                 let (view, kind, rest) = View::parse(rest)?;
                 Argument::Map(view, Buffer::parse(kind, rest)?)
+            }
+            "texture" | "surface" => {
+                let (view, kind, rest) = ObjectView::parse(kind == "surface", rest)?;
+                Argument::Object(view, Buffer::parse(kind, rest)?)
             }
             name => {
                 let ty =
@@ -234,6 +243,19 @@ mod tests {
         assert_eq!((view.tile, view.swizzle, of.shape), (vec![16, 64], 128, vec![32, 64]));
         let Argument::Map(view, _) = parsed("map:8:shape=4x8:in:f16:@a:in:f16:3") else { panic!() };
         assert_eq!((view.tile, view.shape), (vec![8], Some(vec![4, 8])));
+        let text = "texture:channels=4:filter=linear:address=mirror:normalized:normalized-values:in:u8:5x6x4";
+        let Argument::Object(view, of) = parsed(text) else { panic!() };
+        let expected = ObjectView {
+            is_surface: false,
+            channels: 4,
+            filter: crate::memory::Filter::Linear,
+            address: crate::memory::AddressMode::Mirror,
+            normalized: true,
+            normalized_values: true,
+        };
+        assert_eq!((view, of.shape), (expected, vec![5, 6, 4]));
+        let Argument::Object(view, of) = parsed("surface:inout:f32:8:fill=iota") else { panic!() };
+        assert_eq!((view, of.is_output), (ObjectView::new(true), true));
     }
 
     #[test]
@@ -260,6 +282,12 @@ mod tests {
             ("map:4x0:in:f32:4x4", "a box of 4x0"),
             ("map:4x4:swizzle=7:in:f32:4x4", "'7' is no swizzle"),
             ("map:4x4:box=7:in:f32:4x4", "'box=7' does not belong here"),
+            ("texture:f32:4", "'f32' does not belong here"),
+            ("texture:4x4", "'4x4' has no buffer"),
+            ("texture:filter=cubic:in:f32:4", "'cubic' is no filter: give point or linear"),
+            ("texture:address=edge:in:f32:4", "'edge' is no address mode"),
+            ("texture:channels=3:in:f32:4x3", "3 channels: a texel has 1, 2 or 4"),
+            ("surface:filter=linear:inout:f32:4", "'filter=linear' does not belong here: channels=N, then"),
             ("in:f64:0xffffffffffffffff", "too many"),
             ("in:f32:4:seed", "'seed' does not belong here: seed=N or fill=FILL"),
             ("in:f32:4:seed=x", "'x' is no seed"),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::cli::{Outcome, SAXPY, VECTOR_ADD, assert_error, emu};
+use super::textures::TEXTURES;
 
 const VARIABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/variables.ptx");
 const TENSOR_BOX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/good/tensor_box.ptx");
@@ -230,4 +231,46 @@ fn what_does_not_fit_is_named_before_anything_runs() {
         assert_error(&Files::new(&wrong).launch(&[]), 2, words);
     }
     assert_error(&emu(&["launch", "/no/such.toml"]), 2, &["cannot read /no/such.toml"]);
+}
+
+#[test]
+fn textures_and_surfaces_have_names() {
+    let text = format!(
+        r#"
+        ptx = "{TEXTURES}"
+        [buffers]
+        image = "in:f32:4x8x4:fill=iota"
+        half = "out:f32:32"
+        pixels = "in:u8:4x8x4:fill=iota"
+        turned = "inout:u8:8x4x4:fill=zeros"
+        [textures]
+        smooth = {{ buffer = "image", channels = 4, filter = "linear" }}
+        [surfaces]
+        from = {{ buffer = "pixels", channels = 4 }}
+        to = {{ buffer = "turned", channels = 4 }}
+        [[launch]]
+        kernel = "halve"
+        grid = 1
+        block = [4, 2]
+        args = ["smooth", "half", 4, 2]
+        [[launch]]
+        kernel = "transpose"
+        grid = 1
+        block = [8, 4]
+        args = ["from", "to"]
+        "#
+    );
+    let outcome = Files::new(&text).launch(&[]);
+    let results =
+        "half: f32[32] = 18.0 19.0 20.0 21.0 26.0 27.0 28.0 29.0 ...\nturned: u8[128] = 0 1 2 3 32 33 34 35 ...\n";
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (0, results), "{}", outcome.stderr);
+    for (part, other, word) in [
+        ("filter = \"linear\"", "filter = \"cubic\"", "textures.smooth: 'cubic' is no filter"),
+        ("to = {", "half = {", "surfaces.half: the name is taken"),
+        ("\"half\", 4, 2]", "\"half\", \"to\", 2]", "the parameter is .u32, which is no handle"),
+        ("{ buffer = \"pixels\"", "{ buffer = \"pixel\"", "surfaces.from: there is no buffer 'pixel'"),
+    ] {
+        assert!(text.contains(part), "{part}");
+        assert_error(&Files::new(&text.replacen(part, other, 1)).launch(&[]), 2, &[word]);
+    }
 }

@@ -19,6 +19,7 @@ mod stopping;
 mod suppressions;
 mod syntax;
 mod tensor;
+mod tensormap;
 mod textures;
 mod trace;
 mod variables;

@@ -1,5 +1,6 @@
 //! Textures and surfaces: what is found, and what is refused.
 
+use super::cli::{assert_error, run as run_program};
 use ptx_emu::{Finding, FindingKind, GlobalMemory, Launch, Module, Pointer, Report, Texture, TextureArray, Type};
 
 /// Texels of the array.
@@ -121,4 +122,36 @@ fn what_is_missing_is_refused_in_a_line() {
         let error = launch(body, &mut GlobalMemory::default(), [0; 3]).err().unwrap().to_string();
         assert!(error.contains(reason), "{error}");
     }
+}
+
+pub const TEXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compilers/textures.ptx");
+
+#[test]
+fn textures_and_surfaces_are_arguments() {
+    let outcome = run_program(
+        TEXTURES,
+        "--entry halve --grid 1 --block 4,2",
+        "texture:channels=4:filter=linear:in:f32:4x8x4:fill=iota out:f32:2x4x4 s32:4 s32:2",
+    );
+    // Texel (x, y) has 4 (8 y + x) and the next three; each result is the mean of four.
+    assert_eq!(
+        (outcome.code, outcome.stdout.as_str()),
+        (0, "argument 2: f32[32] = 18.0 19.0 20.0 21.0 26.0 27.0 28.0 29.0 ...\n")
+    );
+    let specs = "surface:channels=4:in:u8:4x8x4:fill=iota surface:channels=4:inout:u8:8x4x4:fill=zeros";
+    let outcome = run_program(TEXTURES, "--entry transpose --grid 1 --block 8,4", specs);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "argument 2: u8[128] = 0 1 2 3 32 33 34 35 ...\n"));
+    let texture = |spec: &str| {
+        run_program(TEXTURES, "--entry halve --grid 1 --block 4,2", &format!("{spec} out:f32:2x4x4 s32:4 s32:2"))
+    };
+    assert_error(
+        &texture("texture:channels=4:in:f32:4x8"),
+        2,
+        &["argument 1", "4 channels: the last extent is to be 4"],
+    );
+    assert_error(&texture("texture:in:f64:4x8"), 2, &["a texture or surface cannot have elements of the type .f64"]);
+    assert_error(&texture("texture:filter=linear:in:u8:4x8"), 2, &["a linear filter of integers"]);
+    assert_error(&texture("texture:address=wrap:in:f32:4x8"), 2, &["without normalized coordinates"]);
+    let small = run_program(TEXTURES, "--entry halve --grid 1 --block 4,2", "u64:0 out:f32:32 surface:in:f32:4 s32:2");
+    assert_error(&small, 2, &["argument 3", "the parameter is .u32, which is no handle: its size is 4"]);
 }

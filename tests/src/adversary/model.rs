@@ -8,6 +8,9 @@ use ptx_emu::tensor_core::{Format, k_step};
 /// Rows of A, and columns of B.
 pub const SIDE: usize = 16;
 
+/// Elements of a k-step at most.
+const K_STEP: usize = 16;
+
 /// 16 x 16 accumulators.
 type Acc = [[f32; SIDE]; SIDE];
 
@@ -167,7 +170,7 @@ impl Arithmetic {
         let at = |vector: &Vector, part: usize, k: usize| {
             if k < step { vector.parts[part].get(first + k).copied().unwrap_or(0) } else { 0 }
         };
-        let rows = std::array::from_fn(|row| std::array::from_fn(|k| at(&a[row], of_a, k)));
+        let rows: [[_; K_STEP]; SIDE] = std::array::from_fn(|row| std::array::from_fn(|k| at(&a[row], of_a, k)));
         let columns = std::array::from_fn(|k| std::array::from_fn(|column| at(&b[column], of_b, k)));
         k_step(self.format(), &rows, &columns, acc);
     }

@@ -46,11 +46,9 @@ pub fn module(cases: &[Case]) -> String {
     // Only this one has tensor cores that four warps use together.
     let target = if cases.iter().any(|case| case.code.contains("wgmma")) { "sm_90a" } else { "sm_90" };
     // And these are younger than the others.
-    let version = if cases.iter().any(|case| case.code.contains(".e4m3.") || case.code.contains(".e5m2.")) {
-        "8.7"
-    } else {
-        "8.4"
-    };
+    let young = [".e4m3.", ".e5m2.", ".sp::ordered_metadata."];
+    let is_young = |case: &Case| young.iter().any(|part| case.code.contains(part));
+    let version = if cases.iter().any(is_young) { "8.7" } else { "8.4" };
     let mut text = HEADER.replace("sm_90", target).replace("8.4", version);
     for (index, case) in cases.iter().enumerate() {
         kernel(&mut text, index, case);

@@ -24,11 +24,11 @@ fn manifest(device: &Device) -> serde_json::Value {
     })
 }
 
-/// Writes the recording.
-pub fn record(folder: &Path) -> Outcome {
+/// Writes the recording: of the families of these names alone, or of all that can be recorded.
+pub fn record(folder: &Path, names: &[&str]) -> Outcome {
     std::fs::create_dir_all(folder)?;
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes);
-    for family in families() {
+    for family in families().into_iter().filter(|family| names.is_empty() || names.contains(&family.name)) {
         match device::record(&family) {
             Ok(recording) => {
                 let bytes = recording.encode(&family);
@@ -39,7 +39,9 @@ pub fn record(folder: &Path) -> Outcome {
         }
     }
     let mut backend = open(BackendChoice::Cuda, Options::default())?.backend;
-    write(steps::FILE, &steps::Recording::new(backend.as_mut())?.encode())?;
+    if names.is_empty() {
+        write(steps::FILE, &steps::Recording::new(backend.as_mut())?.encode())?;
+    }
     let manifest = format!("{:#}\n", manifest(backend.device()));
     write("recorded.json", manifest.as_bytes())?;
     Ok(())

@@ -5,8 +5,8 @@
 //! calls. The rest has tests in `emulator`.
 //!
 //! A name says which: `contract::naive`, `layouts::naive`, `library::one call`, `shapes::fp32`,
-//! `launches::plain`, `conformance::float`. With `--record FOLDER` the executable writes the
-//! recording of the instructions instead, and with `--ptx FOLDER` their PTX, for other tools. It needs no cargo, so that it can be
+//! `launches::plain`, `conformance::float`. With `--record FOLDER [FAMILY...]` the executable writes the
+//! recording of the instructions, or of those families alone, instead, and with `--ptx FOLDER` their PTX, for other tools. It needs no cargo, so that it can be
 //! taken to a machine with a GPU.
 
 mod allocations;
@@ -41,7 +41,7 @@ const DRIVER: &str = "libptx_emu_driver.so";
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["--record", folder] => conformance::record(Path::new(folder)),
+        ["--record", folder, ref names @ ..] => conformance::record(Path::new(folder), names),
         ["--ptx", folder] => conformance::write_ptx(Path::new(folder)),
         _ => return test(),
     };

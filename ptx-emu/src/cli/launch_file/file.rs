@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use ptx_emu::Checks;
-use ptx_emu::spec::{Spec, View};
+use ptx_emu::spec::{self, ObjectView, Spec, View};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 
@@ -27,6 +27,10 @@ pub struct File {
     pub variables: BTreeMap<String, Spec>,
     #[serde(default)]
     pub tensor_maps: BTreeMap<String, MapEntry>,
+    #[serde(default)]
+    pub textures: BTreeMap<String, TextureEntry>,
+    #[serde(default)]
+    pub surfaces: BTreeMap<String, SurfaceEntry>,
     #[serde(rename = "launch")]
     pub launches: Vec<LaunchEntry>,
 }
@@ -52,6 +56,49 @@ impl MapEntry {
     pub fn view(&self) -> View {
         let Self { tile, swizzle, shape, strides, .. } = self;
         View { tile: tile.clone(), swizzle: *swizzle, shape: shape.clone(), strides: strides.clone() }
+    }
+}
+
+/// A texture of a buffer: see [`ObjectView`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TextureEntry {
+    pub buffer: String,
+    channels: Option<u32>,
+    filter: Option<String>,
+    address: Option<String>,
+    #[serde(default)]
+    normalized: bool,
+    #[serde(default)]
+    normalized_values: bool,
+}
+
+/// A surface of a buffer: see [`ObjectView`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SurfaceEntry {
+    pub buffer: String,
+    channels: Option<u32>,
+}
+
+impl TextureEntry {
+    pub fn view(&self) -> Result<ObjectView, String> {
+        let default = ObjectView::new(false);
+        Ok(ObjectView {
+            channels: self.channels.unwrap_or(default.channels),
+            filter: self.filter.as_deref().map_or(Ok(default.filter), spec::filter)?,
+            address: self.address.as_deref().map_or(Ok(default.address), spec::address)?,
+            normalized: self.normalized,
+            normalized_values: self.normalized_values,
+            ..default
+        })
+    }
+}
+
+impl SurfaceEntry {
+    pub fn view(&self) -> ObjectView {
+        let default = ObjectView::new(true);
+        ObjectView { channels: self.channels.unwrap_or(default.channels), ..default }
     }
 }
 

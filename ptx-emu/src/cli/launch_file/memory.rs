@@ -13,11 +13,15 @@ use crate::cli::buffers::{Placed, Results};
 use crate::cli::error::Error;
 use crate::cli::input::Source;
 
+const NAME_TAKEN: &str = "the name is taken, or has a ':'";
+
 /// What arguments can name.
 pub struct Memory {
     pub results: Results,
     buffers: BTreeMap<String, Placed>,
     maps: BTreeMap<String, [u8; 128]>,
+    /// Handles of textures and surfaces.
+    handles: BTreeMap<String, u64>,
 }
 
 impl Memory {
@@ -29,7 +33,12 @@ impl Memory {
         sources: &[(PathBuf, Source)],
         memory: &mut GlobalMemory,
     ) -> Result<Self, Error> {
-        let mut this = Self { results: Results::default(), buffers: BTreeMap::new(), maps: BTreeMap::new() };
+        let mut this = Self {
+            results: Results::default(),
+            buffers: BTreeMap::new(),
+            maps: BTreeMap::new(),
+            handles: BTreeMap::new(),
+        };
         for ((name, spec), index) in file.buffers.iter().zip(0..) {
             let place = format!("buffers.{name}, '{}'", spec.text);
             let Argument::Buffer(buffer) = &rebased(spec, folder).argument else {
@@ -43,12 +52,26 @@ impl Memory {
         }
         for (name, entry) in &file.tensor_maps {
             let fail = |reason: String| Error::Usage(format!("tensor-maps.{name}: {reason}"));
-            if this.buffers.contains_key(name) || name.contains(':') {
-                return Err(fail("the name is that of a buffer, or has a ':'".to_owned()));
+            if this.has(name) {
+                return Err(fail(NAME_TAKEN.to_owned()));
             }
             let placed = this.buffer(&entry.buffer).map_err(&fail)?;
             let map = entry.view().encode(placed.ty, &placed.shape, placed.pointer).map_err(&fail)?;
             this.maps.insert(name.clone(), map);
+        }
+        let textures = file.textures.iter().map(|(name, entry)| ("textures", name, &entry.buffer, entry.view()));
+        let surfaces = file.surfaces.iter().map(|(name, entry)| ("surfaces", name, &entry.buffer, Ok(entry.view())));
+        for (table, name, buffer, view) in textures.chain(surfaces) {
+            let handle = match view {
+                _ if this.has(name) => Err(NAME_TAKEN.to_owned()),
+                Ok(view) => this
+                    .buffer(buffer)
+                    .cloned()
+                    .and_then(|placed| view.create(memory, placed.ty, &placed.shape, placed.pointer)),
+                Err(reason) => Err(reason),
+            };
+            let handle = handle.map_err(|reason| Error::Usage(format!("{table}.{name}: {reason}")))?;
+            this.handles.insert(name.clone(), handle);
         }
         for ((name, spec), index) in file.variables.iter().zip(0..) {
             let set = variable(sources, name).and_then(|variable| {
@@ -57,6 +80,12 @@ impl Memory {
             set.map_err(|error| error.at(&format!("variables.{name}, '{}'", spec.text)))?;
         }
         Ok(this)
+    }
+
+    /// Whether something has the name, or nothing can.
+    fn has(&self, name: &str) -> bool {
+        let known = [self.buffers.contains_key(name), self.maps.contains_key(name), self.handles.contains_key(name)];
+        known.contains(&true) || name.contains(':')
     }
 
     /// The arguments of a launch, each as its bytes.
@@ -87,9 +116,14 @@ impl Memory {
                 match spec.argument {
                     Argument::Value(ty, bits) => Ok(bits.to_le_bytes()[..ty.bytes() as usize].to_vec()),
                     Argument::Bytes(bytes) => Ok(bytes),
-                    _ => Err("memory has a name here: put it into [buffers] or [tensor-maps]".to_owned()),
+                    _ => Err("memory has a name here: put it into [buffers], [tensor-maps], [textures] or [surfaces]"
+                        .to_owned()),
                 }
             }
+            Value::String(name) if self.handles.contains_key(name) && param.bytes != 8 => {
+                Err(format!("the parameter is {}, which is no handle: its size is {}", type_name(param), param.bytes))
+            }
+            Value::String(name) if self.handles.contains_key(name) => Ok(self.handles[name].to_le_bytes().to_vec()),
             Value::String(name) => match self.maps.get(name) {
                 Some(map) if [8, 128].contains(&param.bytes) => Ok(of_map(memory, param, map)),
                 Some(_) => Err(format!("the parameter is {}, which is no tensor map", type_name(param))),
@@ -127,7 +161,8 @@ impl Memory {
 
     fn buffer(&self, name: &str) -> Result<&Placed, String> {
         self.buffers.get(name).ok_or_else(|| {
-            let names: Vec<&str> = self.buffers.keys().chain(self.maps.keys()).map(String::as_str).collect();
+            let names = self.buffers.keys().chain(self.maps.keys()).chain(self.handles.keys());
+            let names: Vec<&str> = names.map(String::as_str).collect();
             let has = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             format!("there is no buffer '{name}'; the file has {has}")
         })

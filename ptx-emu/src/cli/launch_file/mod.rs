@@ -34,13 +34,19 @@ const FORMAT: &str = r#"The file, in TOML; paths are relative to it:
   [tensor-maps]                              # of buffers; extents as in their shape, the contiguous one last
   tiles = { buffer = "x", box = [16, 64], swizzle = 128 }      # also: shape, strides in bytes
 
+  [textures]                                 # of buffers; extents as in their shape, of several channels these last
+  image = { buffer = "x", filter = "linear", address = "border" }   # also: channels, normalized, normalized-values
+
+  [surfaces]
+  canvas = { buffer = "x" }                  # also: channels
+
   [[launch]]                                 # one after the other
   kernel = "saxpy"                           # may be left out where the file has only one
   grid = [4, 1]
   block = 256
   cluster = 2                                # where the kernel does not say
   shared = 4096                              # dynamic shared memory, in bytes
-  args = [1000, 2.0, "x", "y", "tiles", { buffer = "x", offset = 416 }, "bytes:0102"]
+  args = [1000, 2.0, "x", "y", "tiles", "image", { buffer = "x", offset = 416 }, "bytes:0102"]
 
   Also, before the first table: check = "all", seed = 1, threads, max-instructions. A number among the arguments has the
   parameter's type; the offset of a pointer is in elements."#;

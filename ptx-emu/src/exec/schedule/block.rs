@@ -346,6 +346,7 @@ impl Site {
                 Async::Wait(keep) => self.end_copies(grid, warp, mask, *keep, true),
                 Async::Bulk(bulk) => self.begin_bulk(grid, warp, pc, bulk, mask, count)?,
                 Async::Tensor(tensor) => self.begin_tensor(grid, warp, pc, tensor, mask, count)?,
+                Async::Map(edit) => self.edit_map(grid, warp, pc, edit, mask, count)?,
                 Async::CommitBulk => lanes_of(mask).for_each(|lane| warp.copies.bulk_groups[lane] += 1),
                 Async::WaitBulk(keep) => self.end_bulk_groups(grid, warp, mask, Some(*keep)),
             },

@@ -50,6 +50,11 @@ impl Descriptor {
         strides.into_iter().find(is_skewed).map(|(_, stride)| stride)
     }
 
+    /// Whether a row of so many units is longer than a row of the swizzle, for which no layout is known.
+    pub(crate) fn is_too_narrow(&self, units: usize) -> bool {
+        !self.is_transposed && self.swizzle.span().is_some_and(|span| units as u64 * UNIT > span)
+    }
+
     pub(crate) fn is_transposed(&self) -> bool {
         self.is_transposed
     }

@@ -4,7 +4,7 @@
 use half::f16;
 
 use crate::lanes::{LANES, Lane, Mask, Registers, Slot};
-use crate::ops::tensor_core::{Accumulators, Format, MAX_DEPTH, ROWS, WIDTH};
+use crate::ops::tensor_core::{Accumulators, ROWS, WIDTH};
 use crate::ops::warp_mma::to_f16;
 use crate::program::Accumulator;
 use crate::program::fragment::{Lines, accumulator};
@@ -12,6 +12,10 @@ use crate::program::fragment::{Lines, accumulator};
 /// Rows of A or columns of B at most, and words of each.
 pub(crate) const MAX_LINES: usize = 32;
 pub(crate) const MAX_WORDS: usize = 8;
+
+/// Elements of a row of A at most; and of a column of B, which has twice as many where A is sparse.
+pub(crate) const MAX_K: usize = 64;
+pub(crate) const MAX_SPARSE: usize = 2 * MAX_K;
 
 /// Columns of D at most.
 pub(crate) const MAX_COLUMNS: usize = 16;
@@ -36,24 +40,27 @@ pub(crate) fn lines_in_registers<T: Lane, const WORDS: usize>(
     words
 }
 
-/// The elements of a line's words: two of 16 bits, or one.
-pub(crate) fn elements(format: Format, words: &[u32; MAX_WORDS]) -> [u32; MAX_DEPTH] {
-    let mut elements = [0; MAX_DEPTH];
-    for (index, word) in words.iter().enumerate() {
-        if format.bytes() == 4 {
-            elements[index] = *word;
-        } else {
-            (elements[2 * index], elements[2 * index + 1]) = (word & 0xffff, word >> 16);
-        }
-    }
-    elements
+/// Bits of what is multiplied at once: an element, or 32 single bits.
+pub(crate) const fn word_bits(element_bits: usize) -> usize {
+    if element_bits == 1 { 32 } else { element_bits }
+}
+
+/// The elements of a line's words, of so many bits each.
+pub(crate) fn elements<const WORDS: usize, const COUNT: usize>(bits: usize, words: &[u32; WORDS]) -> [u32; COUNT] {
+    let each = 32 / bits;
+    let kept = u32::MAX >> (32 - bits);
+    std::array::from_fn(|k| words.get(k / each).map_or(0, |word| word >> (bits * (k % each)) & kept))
 }
 
 /// The warp's 16 rows of A.
-pub(crate) fn rows_in_registers(registers: &Registers, format: Format, slots: &[Slot]) -> [[u32; MAX_DEPTH]; ROWS] {
+pub(crate) fn rows_in_registers<const DEPTH: usize>(
+    registers: &Registers,
+    bits: usize,
+    slots: &[Slot],
+) -> [[u32; DEPTH]; ROWS] {
     let lines = Lines { lines: ROWS, words: MAX_WORDS, is_first: true };
     let words = lines_in_registers::<u32, MAX_WORDS>(registers, lines, slots);
-    std::array::from_fn(|row| elements(format, &words[row]))
+    std::array::from_fn(|row| elements(bits, &words[row]))
 }
 
 /// The accumulators of `m` rows, one to a register.

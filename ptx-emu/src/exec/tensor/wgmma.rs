@@ -5,7 +5,8 @@
 //! checkers, the MMA reads shared memory until the first warp has waited.
 
 use super::descriptor::{Descriptor, UNIT};
-use super::fragment::{load_accumulators, rows_in_registers, store_accumulators};
+use super::fragment::{MAX_K, MAX_SPARSE, load_accumulators, rows_in_registers, store_accumulators, word_bits};
+use super::product::{NARROW_DEPTH, Product};
 use crate::check::{AccessKind, Observed, Proxy};
 use crate::counters::Count;
 use crate::counters::coalesce::WAVEFRONT_BYTES;
@@ -14,7 +15,7 @@ use crate::finding::FindingKind;
 use crate::lanes::{ALL_LANES, LANES, Mask, Slot, lanes_of};
 use crate::memory::window;
 use crate::ops::tensor_core::{Accumulators, Columns, Format, MAX_DEPTH, ROWS, Row, WIDTH, multiply};
-use crate::program::{Mma, MmaOperand, Pc, Wgmma};
+use crate::program::{Accumulator, Arithmetic, Mma, MmaOperand, MmaShape, Pc, Wgmma};
 
 /// Warps of a warpgroup.
 const WARPGROUP: usize = 4;
@@ -68,29 +69,17 @@ impl Site {
             self.complain(grid, at, "scale-d differs between the lanes".to_owned());
         }
         let mut units = vec![];
-        let a = match &mma.a {
-            MmaOperand::Registers(slots) => rows_in_registers(&warp.registers, mma.format, slots),
-            MmaOperand::Shared { descriptor, is_transposed } => {
-                let matrix = self.matrix(grid, warp, (pc, mask), (*descriptor, *is_transposed, WARPGROUP * ROWS))?;
-                let first = warp.index % WARPGROUP * ROWS;
-                let mut elements = [[0; MAX_DEPTH]; ROWS];
-                let strip = Strip { matrix, format: mma.format, first, rows: ROWS };
-                self.fetch(grid, at, &strip, &mut units, |row, k, bits| elements[row][k] = bits)?;
-                elements
+        match mma.arithmetic {
+            // What most kernels use.
+            Arithmetic::Fused { formats, d: Accumulator::F32, .. } if mma.sparse.is_none() => {
+                match formats[0].depth() {
+                    NARROW_DEPTH => {
+                        self.fused::<NARROW_DEPTH>(grid, warp, at, (mma, formats, accumulate, mask), &mut units)?
+                    }
+                    _ => self.fused::<MAX_DEPTH>(grid, warp, at, (mma, formats, accumulate, mask), &mut units)?,
+                }
             }
-        };
-        let of_b = (mma.b, mma.b_is_transposed, mma.columns as usize);
-        let matrix = self.matrix(grid, warp, (pc, mask), of_b)?;
-        let a = a.map(|row| Row::new(mma.format, &row, mma.negate));
-        let simd = warp.registers.simd;
-        for (block, d) in mma.d.chunks(WIDTH / 2).enumerate() {
-            let mut elements = [[0; WIDTH]; MAX_DEPTH];
-            let strip = Strip { matrix, format: mma.format, first: WIDTH * block, rows: 2 * d.len() };
-            self.fetch(grid, at, &strip, &mut units, |column, k, bits| elements[k][column] = bits)?;
-            let b = Columns::new(simd, mma.format, &elements);
-            let mut acc = if accumulate == 0 { Accumulators::default() } else { load_accumulators(&warp.registers, d) };
-            multiply(simd, mma.format, &a, &b, &mut acc);
-            store_accumulators(&mut warp.registers, d, &acc, mask);
+            _ => self.product(grid, warp, at, (mma, accumulate, mask), &mut units)?,
         }
         count.requests += 1;
         count.wavefronts += wavefronts(mma, warp.index, units.len() as u64);
@@ -103,13 +92,96 @@ impl Site {
         Ok(())
     }
 
+    /// Floats, with f32 accumulators.
+    fn fused<const DEPTH: usize>(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        at: Origin,
+        (mma, [a_format, b_format], accumulate, mask): (&Mma, [Format; 2], Mask, Mask),
+        units: &mut Vec<u64>,
+    ) -> Result<(), Fault> {
+        let a = self.rows::<DEPTH>(grid, warp, (at, mask), mma, units)?;
+        let matrix =
+            self.matrix(grid, warp, (at.pc, mask), (mma.b, mma.b_is_transposed, mma.shape.n, units_of_column(mma)))?;
+        let a = a.map(|row| Row::new(a_format, &row, mma.negate));
+        let simd = warp.registers.simd;
+        for (block, d) in mma.d.chunks(WIDTH / 2).enumerate() {
+            let mut elements = [[0; WIDTH]; DEPTH];
+            let strip = Strip::of_b(mma, matrix, WIDTH * block);
+            self.fetch(grid, at, &strip, units, |column, k, bits| elements[k][column] = bits)?;
+            let b = Columns::new(simd, b_format, &elements);
+            let mut acc = if accumulate == 0 { Accumulators::default() } else { load_accumulators(&warp.registers, d) };
+            multiply(simd, a_format, &a, &b, &mut acc);
+            store_accumulators(&mut warp.registers, d, &acc, mask);
+        }
+        Ok(())
+    }
+
+    /// Whatever is multiplied.
+    fn product(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &mut Warp,
+        at: Origin,
+        (mma, accumulate, mask): (&Mma, Mask, Mask),
+        units: &mut Vec<u64>,
+    ) -> Result<(), Fault> {
+        let arithmetic = mma.arithmetic;
+        let selected = |sparse| self.selection(grid, warp, (at.pc, mask), arithmetic, mma.shape, sparse);
+        let selection = mma.sparse.as_ref().map(selected);
+        let mut a = self.rows::<MAX_K>(grid, warp, (at, mask), mma, units)?;
+        if let (true, Arithmetic::Fused { formats, .. }) = (mma.negate, arithmetic) {
+            let sign = 1 << (8 * formats[0].bytes() - 1);
+            a.iter_mut().flatten().for_each(|element| *element ^= sign);
+        }
+        let matrix =
+            self.matrix(grid, warp, (at.pc, mask), (mma.b, mma.b_is_transposed, mma.shape.n, units_of_column(mma)))?;
+        let per_column = mma.d.len() * WIDTH / mma.shape.n;
+        let bits = arithmetic.element_bits();
+        let k = mma.shape.depth(selection.is_some()) * bits / word_bits(bits);
+        for (block, d) in mma.d.chunks(per_column).enumerate() {
+            let mut b = [[0; MAX_SPARSE]; WIDTH];
+            let strip = Strip::of_b(mma, matrix, WIDTH * block);
+            self.fetch(grid, at, &strip, units, |column, k, bits| b[column][k] = bits)?;
+            let shape = MmaShape { m: ROWS, n: strip.rows, k };
+            let c = (accumulate != 0).then_some(d);
+            Product { arithmetic, shape, selection: selection.as_ref(), c, d, mask }.run(&mut warp.registers, &a, &b);
+        }
+        Ok(())
+    }
+
+    /// The elements of the warp's rows of A.
+    fn rows<const DEPTH: usize>(
+        &mut self,
+        grid: &Grid<'_>,
+        warp: &Warp,
+        (at, mask): (Origin, Mask),
+        mma: &Mma,
+        units: &mut Vec<u64>,
+    ) -> Result<[[u32; DEPTH]; ROWS], Fault> {
+        let bits = word_bits(mma.arithmetic.element_bits());
+        match &mma.a {
+            MmaOperand::Registers(slots) => Ok(rows_in_registers(&warp.registers, bits, slots)),
+            MmaOperand::Shared { descriptor, is_transposed } => {
+                let rows = mma.shape.m;
+                let matrix = self.matrix(grid, warp, (at.pc, mask), (*descriptor, *is_transposed, rows, A_UNITS))?;
+                let first = warp.index % WARPGROUP * ROWS;
+                let mut elements = [[0; DEPTH]; ROWS];
+                let strip = Strip { matrix, element_bytes: bits / 8, line_units: A_UNITS, first, rows: ROWS };
+                self.fetch(grid, at, &strip, units, |row, k, bits| elements[row][k] = bits)?;
+                Ok(elements)
+            }
+        }
+    }
+
     /// The matrix of a descriptor, which must be the same in all lanes.
     fn matrix(
         &mut self,
         grid: &Grid<'_>,
         warp: &Warp,
         (pc, mask): (Pc, Mask),
-        (descriptor, is_transposed, rows): (Slot, bool, usize),
+        (descriptor, is_transposed, rows, units): (Slot, bool, usize, usize),
     ) -> Result<Descriptor, Fault> {
         let bits: [u64; LANES] = warp.registers.read(descriptor);
         let lane = mask.trailing_zeros() as usize;
@@ -124,6 +196,9 @@ impl Site {
             .map_err(|offset| format!("the descriptor {bits:#x} has base offset {offset}; only 0 is supported"));
         let skewed = |matrix: Descriptor| match matrix.skew(rows) {
             Some(stride) => Err(self.skewed(grid, bits, stride)),
+            None if matrix.is_too_narrow(units) => Err(format!(
+                "the descriptor {bits:#x} has a swizzle of 32 bytes; a column of 64 bytes needs a wider one"
+            )),
             None => Ok(matrix),
         };
         matrix
@@ -242,17 +317,28 @@ fn warpgroup(warp: usize, warps: usize) -> std::ops::Range<usize> {
 /// Adjacent rows of A, or columns of B.
 struct Strip {
     matrix: Descriptor,
-    format: Format,
+    element_bytes: usize,
+    /// Units of a row along k.
+    line_units: usize,
     first: usize,
     rows: usize,
 }
 
 impl Strip {
+    /// Up to 16 columns of B from `first` on.
+    fn of_b(mma: &Mma, matrix: Descriptor, first: usize) -> Self {
+        let element_bytes = word_bits(mma.arithmetic.element_bits()) / 8;
+        Self { matrix, element_bytes, line_units: units_of_column(mma), first, rows: WIDTH.min(mma.shape.n - first) }
+    }
+
     /// Its units: address, and row and k of the first element, relative to the strip.
     fn units(&self) -> impl Iterator<Item = (u64, usize, usize)> {
-        let per_unit = UNIT as usize / self.format.bytes();
+        let per_unit = UNIT as usize / self.element_bytes;
         let is_transposed = self.matrix.is_transposed();
-        let (down, across) = if is_transposed { (self.format.depth(), self.rows / per_unit) } else { (self.rows, 2) };
+        let (down, across) = match is_transposed {
+            true => (self.line_units * per_unit, self.rows / per_unit),
+            false => (self.rows, self.line_units),
+        };
         (0..down).flat_map(move |down_index| {
             (0..across).map(move |across_index| match is_transposed {
                 true => (
@@ -268,10 +354,13 @@ impl Strip {
     /// Calls `f` with the elements of a unit.
     #[inline(always)]
     fn unpack(&self, bytes: &[u8; UNIT as usize], (row, k): (usize, usize), f: &mut impl FnMut(usize, usize, u32)) {
-        if self.format.bytes() == 4 {
-            let words = bytes.as_chunks().0;
-            (k..).zip(words).for_each(|(k, bytes)| f(row, k, u32::from_le_bytes(*bytes)));
-            return;
+        match self.element_bytes {
+            4 => {
+                let words = bytes.as_chunks().0;
+                return (k..).zip(words).for_each(|(k, bytes)| f(row, k, u32::from_le_bytes(*bytes)));
+            }
+            1 => return (k..).zip(bytes).for_each(|(k, byte)| f(row, k, (*byte).into())),
+            _ => {}
         }
         let is_transposed = self.matrix.is_transposed();
         for (index, bytes) in bytes.as_chunks().0.iter().enumerate() {
@@ -281,9 +370,17 @@ impl Strip {
     }
 }
 
+/// Units of a row of A: 32 bytes.
+const A_UNITS: usize = 2;
+
+/// Units of a column of B, of which a sparse A has half.
+const fn units_of_column(mma: &Mma) -> usize {
+    if mma.sparse.is_some() { 2 * A_UNITS } else { A_UNITS }
+}
+
 /// Wavefronts in shared memory: each warp reads its rows of A, the first of the warpgroup also B for all.
 fn wavefronts(mma: &Mma, warp: usize, units: u64) -> u64 {
-    let of_columns = u64::from(mma.columns) * 2;
+    let of_columns = (mma.shape.n * units_of_column(mma)) as u64;
     let own = if warp.is_multiple_of(WARPGROUP) { units } else { units.saturating_sub(of_columns) };
     (own * UNIT).div_ceil(WAVEFRONT_BYTES)
 }

@@ -1,8 +1,9 @@
 //! `mma` and `wmma` against products of integers, which every type computes exactly: a reference that shares no code with the emulator.
 //! Fragments of `mma` are by the tables of the PTX ISA; those of `wmma` are loaded and stored.
 
-mod number;
+pub mod number;
 mod quads;
+mod sparse;
 mod tables;
 mod wmma;
 
@@ -170,7 +171,8 @@ fn what_is_not_known_is_refused_in_a_line() {
         ("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32", "only A by rows and B by columns"),
         ("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f32", "the combination of types .f16.f16.f16.f32 is not known"),
         ("mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32", ".satfinite is known for integers"),
-        ("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", "sparse matrices are not supported"),
+        ("mma.sp.sync.aligned.m16n8k64.row.col.f32.f16.f16.f32", "the shapes of these types are m16n8k16, m16n8k32"),
+        ("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", "6 operands are expected, 4 are there"),
     ] {
         let text = ptx(opcode, "f32", false, [4, 4, 2, 4])
             + &ptx("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "f32", false, [4, 4, 2, 4])

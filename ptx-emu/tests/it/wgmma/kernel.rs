@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::mma::number::bits;
+
 /// k-steps, each of 32 bytes of a row.
 pub const STEPS: usize = 2;
 
@@ -18,16 +20,54 @@ pub struct Product {
     pub b_transposed: bool,
     pub from_registers: bool,
     pub negates: [bool; 2],
+    /// Whether A is sparse: of each row, these elements of each group, by the metadata of all lanes.
+    pub sparse: Option<u32>,
 }
 
 impl Product {
     pub fn new(ty: &'static str, columns: usize) -> Self {
-        Self { ty, columns, a_transposed: false, b_transposed: false, from_registers: false, negates: [false; 2] }
+        Self {
+            ty,
+            columns,
+            a_transposed: false,
+            b_transposed: false,
+            from_registers: false,
+            negates: [false; 2],
+            sparse: None,
+        }
     }
 
     /// Bytes of an element.
     pub fn width(&self) -> usize {
-        if self.ty == "tf32" { 4 } else { 2 }
+        bits(self.ty) / 8
+    }
+
+    /// Bytes of a column of B in a k-step.
+    pub fn column_bytes(&self) -> usize {
+        if self.sparse.is_some() { 64 } else { 32 }
+    }
+
+    /// Elements of a column of B.
+    pub fn depth(&self) -> usize {
+        STEPS * self.column_bytes() / self.width()
+    }
+
+    /// The element of k that is the `index`th of a row of A.
+    pub fn k_of(&self, index: usize) -> usize {
+        let Some(metadata) = self.sparse else { return index };
+        // All lanes have the same metadata, so that they repeat: after 16 bits, or, of types of 8 bits, after 32.
+        let place = |group: usize, which: usize| {
+            let nibble = metadata >> (4 * (group % if self.width() == 1 { 8 } else { 4 })) & 15;
+            (nibble >> (2 * which) & 3) as usize
+        };
+        match self.width() {
+            4 => 2 * index + usize::from(place(index, 0) == 2),
+            _ => index / 2 * 4 + place(index / 2, index % 2),
+        }
+    }
+
+    pub fn is_integer(&self) -> bool {
+        matches!(self.ty, "s8" | "u8")
     }
 
     pub fn sign(&self) -> f32 {
@@ -45,14 +85,17 @@ impl Product {
         let a = if self.from_registers { list('a', 4 * step..4 * step + 4) } else { "%da".to_owned() };
         let [a_scale, b_scale] = self.negates.map(|negates| if negates { -1 } else { 1 });
         let sides = match (self.width(), self.from_registers) {
-            (4, _) => String::new(),
+            (1 | 4, _) => String::new(),
             (_, true) => format!(", {}", u32::from(self.b_transposed)),
             (_, false) => format!(", {}, {}", u32::from(self.a_transposed), u32::from(self.b_transposed)),
         };
-        let depth = 32 / self.width();
+        let depth = self.column_bytes() / self.width();
+        let (d_ty, scales) =
+            if self.is_integer() { ("s32", String::new()) } else { ("f32", format!(", {a_scale}, {b_scale}")) };
+        let (sp, metadata) = if self.sparse.is_some() { (".sp", ", %metadata, 0") } else { ("", "") };
         format!(
-            "wgmma.mma_async.sync.aligned.m64n{columns}k{depth}.f32.{ty}.{ty} {d}, {a}, %db, %p{step}, {a_scale}, \
-             {b_scale}{sides};"
+            "wgmma.mma_async{sp}.sync.aligned.m64n{columns}k{depth}.{d_ty}.{ty}.{ty} {d}, {a}, %db{metadata}, %p{step}\
+             {scales}{sides};"
         )
     }
 
@@ -66,7 +109,8 @@ impl Product {
             .visible .entry k(.param .u64 image, .param .u64 fragments, .param .u64 out,
                 .param .u64 a, .param .u64 b, .param .u64 a_step, .param .u64 b_step)
             {{
-                .reg .pred %p<4>; .reg .b32 %r<8>, %a<8>; .reg .b64 %rd<8>, %da, %db; .reg .f32 %f<{registers}>;
+                .reg .pred %p<4>; .reg .b32 %r<8>, %a<8>; .reg .b64 %rd<8>, %da, %db; .reg .{d} %f<{registers}>;
+                .reg .b32 %metadata; mov.b32 %metadata, {metadata};
                 .shared .align 1024 .b8 tile[{size}];
                 ld.param.u64 %rd1, [image];
                 ld.param.u64 %rd2, [fragments];
@@ -101,6 +145,8 @@ impl Product {
                 setp.eq.u32 %p1, %r1, %r1;
                 wgmma.fence.sync.aligned;\n",
             size = A_BYTES + B_BYTES,
+            d = if self.is_integer() { "b32" } else { "f32" },
+            metadata = self.sparse.unwrap_or_default(),
         );
         text += &self.instruction(0);
         text += "
@@ -116,7 +162,7 @@ impl Product {
                 wgmma.wait_group.sync.aligned 0;\n";
         _ = writeln!(text, "mul.wide.u32 %rd4, %r1, {}; add.u64 %rd3, %rd3, %rd4;", 4 * registers);
         for register in 0..registers {
-            _ = writeln!(text, "st.global.f32 [%rd3+{}], %f{register};", 4 * register);
+            _ = writeln!(text, "st.global.b32 [%rd3+{}], %f{register};", 4 * register);
         }
         text + "ret;\n}"
     }

@@ -22,7 +22,7 @@ impl Layout {
             (0, false) => (rows / 8 * pattern + 16, pattern, 0),
             (0, true) => (rows / 8 * (pattern + 16), pattern + 16, 0),
             (_, false) => (16, pattern, rows / 8 * pattern),
-            (_, true) => (4 * pattern, pattern, 0),
+            (_, true) => (8 * pattern, pattern, 0),
         };
         Self { swizzle, is_transposed, leading, stride, further }
     }
@@ -40,15 +40,15 @@ impl Layout {
         place ^ (place >> 7 & mask) << 4
     }
 
-    /// Bytes from one step of 32 bytes along k to the next.
-    pub fn step(&self, width: usize) -> usize {
+    /// Bytes from one step of so many bytes along k, 32 or 64, to the next.
+    pub fn step(&self, width: usize, bytes: usize) -> usize {
         let Self { swizzle, is_transposed, leading, stride, further } = *self;
         assert!(width == 2 || !is_transposed);
         match (swizzle, is_transposed) {
-            (0, _) => 2 * leading,
-            (32, false) => further,
-            (_, false) => 32,
-            (_, true) => 2 * stride,
+            (0, _) => bytes / 16 * leading,
+            (span, false) if bytes >= span => bytes / span * further,
+            (_, false) => bytes,
+            (_, true) => bytes / 16 * stride,
         }
     }
 

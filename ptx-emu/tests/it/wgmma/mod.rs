@@ -4,6 +4,7 @@ mod kernel;
 mod layout;
 pub mod tile;
 
+use crate::mma::number::encode;
 use half::{bf16, f16};
 use kernel::{A_BYTES, B_BYTES, Product, STEPS};
 use layout::{Layout, SWIZZLES};
@@ -15,7 +16,8 @@ fn bits(ty: &str, value: i32) -> u32 {
         "f16" => f16::from_f32(value as f32).to_bits().into(),
         "bf16" => bf16::from_f32(value as f32).to_bits().into(),
         // The last bits are ignored.
-        _ => (value as f32).to_bits() | 0x1fff,
+        "tf32" => (value as f32).to_bits() | 0x1fff,
+        _ => encode(ty, value.into()) as u32,
     }
 }
 
@@ -44,9 +46,10 @@ fn run_text(
     let (ty, width) = (product.ty, product.width());
     let mut image = vec![0u8; A_BYTES + B_BYTES];
     let mut put = |place: usize, value: u32| image[place..][..width].copy_from_slice(&value.to_le_bytes()[..width]);
-    let depth = STEPS * 32 / width;
-    for k in 0..depth {
+    for k in 0..STEPS * 32 / width {
         (0..64).for_each(|row| put(a.place(row, k, width), bits(ty, a_value(row, k))));
+    }
+    for k in 0..product.depth() {
         (0..product.columns).for_each(|column| put(A_BYTES + b.place(column, k, width), bits(ty, b_value(column, k))));
     }
     let mut fragments = vec![];
@@ -64,13 +67,19 @@ fn run_text(
     let fragments = memory.allocate_words(fragments);
     let out = memory.allocate(64 * product.columns as u64 * 4);
     let mut launch = Launch { cluster, ..Launch::new(cluster, [128, 1, 1]) };
-    let numbers = [a.descriptor(0), b.descriptor(b_start), a.step(width) as u64, b.step(width) as u64];
+    let numbers = [
+        a.descriptor(0),
+        b.descriptor(b_start),
+        a.step(width, 32) as u64,
+        b.step(width, product.column_bytes()) as u64,
+    ];
     for argument in [image, fragments, out].into_iter().chain(numbers) {
         launch = launch.argument(argument.to_le_bytes());
     }
     let module = Module::parse(text).unwrap();
     let report = module.kernel("k").unwrap().launch(&mut memory, &launch).unwrap();
-    (report, memory.free(out).unwrap().into_iter().map(f32::from_bits).collect())
+    let decode = |word: u32| if product.is_integer() { word.cast_signed() as f32 } else { f32::from_bits(word) };
+    (report, memory.free(out).unwrap().into_iter().map(decode).collect())
 }
 
 /// The expected accumulators.
@@ -80,7 +89,7 @@ fn expected(product: &Product) -> Vec<f32> {
         for register in 0..product.columns / 2 {
             let row = thread / 32 * 16 + thread % 32 / 4 + 8 * (register / 2 % 2);
             let column = register / 4 * 8 + thread % 4 * 2 + register % 2;
-            let terms = (0..STEPS * 32 / product.width()).map(|k| a_value(row, k) * b_value(column, k));
+            let terms = (0..STEPS * 32 / product.width()).map(|k| a_value(row, k) * b_value(column, product.k_of(k)));
             result.push(terms.sum::<i32>() as f32 * product.sign());
         }
     }
@@ -120,6 +129,47 @@ fn the_first_matrix_in_registers() {
             check(&product, &Layout::new(128, false, 64), &Layout::new(128, b_transposed, columns));
         }
     }
+}
+
+#[test]
+fn types_of_8_bits() {
+    for (index, ty) in ["e4m3", "e5m2", "s8"].into_iter().enumerate() {
+        for (swizzle, from_registers) in SWIZZLES.into_iter().zip([false, true].into_iter().cycle()) {
+            let product = Product { from_registers, ..Product::new(ty, [8, 72, 256][index]) };
+            check(&product, &Layout::new(128, false, 64), &Layout::new(swizzle, false, product.columns));
+        }
+    }
+}
+
+#[test]
+fn a_sparse_first_matrix() {
+    // Ascending pairs of places, and halves of words.
+    let (halves, bytes, words) = (0xd9c4_d9c4, 0xec98_4d9e, 0xe44e_e44e);
+    for (ty, metadata) in
+        [("f16", halves), ("bf16", halves), ("tf32", words), ("e4m3", bytes), ("e5m2", bytes), ("s8", bytes)]
+    {
+        for (swizzle, from_registers) in SWIZZLES.into_iter().zip([false, true].into_iter().cycle()) {
+            for b_transposed in [false, true] {
+                if b_transposed && !ty.ends_with("f16") || !b_transposed && swizzle == 32 {
+                    continue;
+                }
+                let product = Product { from_registers, b_transposed, sparse: Some(metadata), ..Product::new(ty, 40) };
+                check(&product, &Layout::new(64, false, 64), &Layout::new(swizzle, b_transposed, product.columns));
+            }
+        }
+    }
+    let narrow = Layout::new(32, false, 8);
+    let product = Product { sparse: Some(halves), ..Product::new("f16", 8) };
+    let fault = run(&product, &Layout::new(128, false, 64), &narrow, A_BYTES).0.fault.expect("a fault");
+    assert!(fault.what.contains("a column of 64 bytes needs a wider one"), "{fault}");
+    let (report, _) = run(
+        &Product { sparse: Some(0xd9c4_d9c0), ..Product::new("f16", 8) },
+        &Layout::new(128, false, 64),
+        &Layout::new(128, false, 8),
+        A_BYTES,
+    );
+    let found = report.findings.first().expect("a finding").to_string();
+    assert!(found.contains("the metadata 0xd9c4d9c0 have 0b0000, which is not defined"), "{found}");
 }
 
 #[test]

@@ -1,14 +1,23 @@
-//! `mma.sync` in every dense shape and type that a GPU of compute capability 9.0 has. PTX ISA, "Warp-level Matrix Instructions: mma".
+//! `mma.sync` in every shape and type that a GPU of compute capability 9.0 has, dense and sparse. PTX ISA, "Warp-level Matrix
+//! Instructions: mma", "mma.sp".
 //!
 //! A thread's fragments are made of its three operands: as they are, with other signs, and with their halves exchanged.
 
 use std::fmt::Write;
 
 use super::Table;
+use super::metadata::Metadata;
 use crate::conformance::kind::Kind::{self, Bf16x2, F16x2, F32, F64, Int32};
 
 /// Registers of D, A, B and C.
 type Registers = [usize; 4];
+
+/// What selects elements of the dense matrix that a sparse one stands for.
+#[derive(Clone, Copy)]
+struct Sparse {
+    metadata: Metadata,
+    selector: u32,
+}
 
 /// Shapes of types of equal width, and their registers.
 const BYTES: [(&str, Registers); 3] =
@@ -38,14 +47,14 @@ pub(super) fn fill(table: &mut Table) {
             for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                 for satfinite in ["", ".satfinite"] {
                     let name = format!("{shape}.row.col{satfinite}.s32.{}.{}.s32", types[a], types[b]);
-                    words(table, &name, registers, Int32, Int32, None, "");
+                    dense(table, &name, registers, Int32, Int32, None, "");
                 }
             }
         }
     }
     for (shape, registers) in [("m8n8k128", [2, 1, 1, 2]), ("m16n8k128", [4, 2, 1, 4]), ("m16n8k256", [4, 4, 2, 4])] {
         for product in ["xor", "and"] {
-            words(table, &format!("{shape}.row.col.s32.b1.b1.s32.{product}.popc"), registers, Int32, Int32, None, "");
+            dense(table, &format!("{shape}.row.col.s32.b1.b1.s32.{product}.popc"), registers, Int32, Int32, None, "");
         }
     }
     for (a, b) in [("row", "row"), ("row", "col"), ("col", "row"), ("col", "col")] {
@@ -70,23 +79,92 @@ pub(super) fn fill_float8(table: &mut Table) {
     }
 }
 
-/// Any values, and small ones, which lack the bits `large`.
-fn floats(table: &mut Table, name: &str, registers: Registers, kind: Kind, c_kind: Kind, large: u32) {
+/// Sparse matrices.
+pub(super) fn fill_sparse(table: &mut Table) {
+    let halves = |ty| [("m16n8k16", ty, [4, 2, 2, 4], 3), ("m16n8k32", ty, [4, 4, 4, 4], 1)];
+    let (f16, bf16) = (halves(("f16", F16x2)), halves(("bf16", Bf16x2)));
+    let tf32 = [("m16n8k8", ("tf32", F32), [4, 2, 2, 4], 3), ("m16n8k16", ("tf32", F32), [4, 4, 4, 4], 1)];
+    for (shape, (ty, kind), registers, last) in f16.into_iter().chain(bf16).chain(tf32) {
+        let metadata = if ty == "tf32" { Metadata::OneOfTwo } else { Metadata::TwoOfFour };
+        for selector in [0, last] {
+            let name = format!("{shape}.row.col.f32.{ty}.{ty}.f32");
+            let large = if ty == "tf32" { 0x4000_0000 } else { 0x4000_4000 };
+            sparse_floats(table, &name, registers, [kind, F32], large, Sparse { metadata, selector });
+            if ty == "f16" {
+                let [d, a, b, c] = registers;
+                let name = format!("{shape}.row.col.f16.f16.f16.f16");
+                let sparse = Sparse { metadata, selector };
+                sparse_floats(table, &name, [d / 2, a, b, c / 2], [kind, F16x2], large, sparse);
+            }
+        }
+    }
+    let all = Sparse { metadata: Metadata::TwoOfFour, selector: 0 };
+    for (a, b) in [("e4m3", "e4m3"), ("e4m3", "e5m2"), ("e5m2", "e4m3"), ("e5m2", "e5m2")] {
+        sparse_floats(table, &format!("m16n8k64.row.col.f32.{a}.{b}.f32"), [4; 4], [Int32, F32], 0x4040_4040, all);
+    }
+    for (shapes, types) in [(["m16n8k32", "m16n8k64"], ["s8", "u8"]), (["m16n8k64", "m16n8k128"], ["s4", "u4"])] {
+        for (shape, operands, selectors) in [(shapes[0], 2, &[0, 1][..]), (shapes[1], 4, &[0])] {
+            for (selector, (a, b)) in selectors.iter().zip([(0, 1), (1, 0)]) {
+                for satfinite in ["", ".satfinite"] {
+                    let name = format!("{shape}.row.col{satfinite}.s32.{}.{}.s32", types[a], types[b]);
+                    let sparse = Sparse { selector: *selector, ..all };
+                    sparse_words(table, &name, [4, operands, operands, 4], [Int32; 2], None, sparse, "");
+                }
+            }
+        }
+    }
+    let any = Sparse { metadata: Metadata::Any, selector: 0 };
+    let name = "m16n8k32.row.col.f32.f16.f16.f32";
+    let code = words("mma.sp", name, [4; 4], None, Some(any));
+    table.code(&format!("mma.sp.sync.aligned.{name} of any metadata"), &[32; 4], &[F16x2, F16x2, F32], &code);
+}
+
+fn sparse_floats(table: &mut Table, name: &str, registers: Registers, kinds: [Kind; 2], large: u32, sparse: Sparse) {
     for (values, kept) in [(" of any values", None), (" of small values", Some(!large))] {
-        words(table, name, registers, kind, c_kind, kept, values);
+        sparse_words(table, name, registers, kinds, kept, sparse, values);
     }
 }
 
-fn words(
+fn sparse_words(
     table: &mut Table,
     name: &str,
-    [d, a, b, c]: Registers,
+    registers: Registers,
+    [kind, c_kind]: [Kind; 2],
+    kept: Option<u32>,
+    sparse: Sparse,
+    values: &str,
+) {
+    for opcode in ["mma.sp", "mma.sp::ordered_metadata"] {
+        let code = words(opcode, name, registers, kept, Some(sparse));
+        let results = vec![32; registers[0]];
+        let name = format!("{opcode}.sync.aligned.{name} by selector {}{values}", sparse.selector);
+        table.code(&name, &results, &[kind, kind, c_kind], &code);
+    }
+}
+
+/// Any values, and small ones, which lack the bits `large`.
+fn floats(table: &mut Table, name: &str, registers: Registers, kind: Kind, c_kind: Kind, large: u32) {
+    for (values, kept) in [(" of any values", None), (" of small values", Some(!large))] {
+        dense(table, name, registers, kind, c_kind, kept, values);
+    }
+}
+
+fn dense(
+    table: &mut Table,
+    name: &str,
+    registers: Registers,
     kind: Kind,
     c_kind: Kind,
     kept: Option<u32>,
     values: &str,
 ) {
-    let name = format!("mma.sync.aligned.{name}");
+    let code = words("mma", name, registers, kept, None);
+    let results = vec![32; registers[0].min(4)];
+    table.code(&format!("mma.sync.aligned.{name}{values}"), &results, &[kind, kind, c_kind], &code);
+}
+
+fn words(opcode: &str, name: &str, [d, a, b, c]: Registers, kept: Option<u32>, sparse: Option<Sparse>) -> String {
+    let name = format!("{opcode}.sync.aligned.{name}");
     let mut code = String::from("{\n");
     let mut line = |line: &str| _ = writeln!(code, "{line}");
     line(".reg .b32 %x<8>, %y<8>, %z<8>;");
@@ -100,9 +178,14 @@ fn words(
     let register = |prefix: &str, first: usize, count: usize| -> Vec<String> {
         (0..count).map(|index| format!("%{prefix}{}", (first + index) % 8)).collect()
     };
-    let b_registers: Vec<String> = ["%x1", "%x2"][..b].iter().map(|name| (*name).to_owned()).collect();
+    let b_registers: Vec<String> = ["%x1", "%x2", "%x3", "%x0"][..b].iter().map(|name| (*name).to_owned()).collect();
     let operands = [register("z", 0, d), register("x", 0, a), b_registers, register("y", 0, c)];
-    line(&format!("{name} {};", operands.map(|names| list(&names)).join(", ")));
+    let mut last = String::new();
+    if let Some(Sparse { metadata, selector }) = sparse {
+        line(metadata.code());
+        last = format!(", %r0, {selector:#x}");
+    }
+    line(&format!("{name} {}{last};", operands.map(|names| list(&names)).join(", ")));
     // Of eight results, each two are folded into one.
     let results = d.min(4);
     for (index, result) in ["d", "e", "f", "g"].into_iter().enumerate().take(results) {
@@ -117,8 +200,7 @@ fn words(
             _ => format!("mov.b32 %{result}, %z{index};"),
         });
     }
-    code.push('}');
-    table.code(&format!("{name}{values}"), &vec![32; results], &[kind, kind, c_kind], &code);
+    code + "}"
 }
 
 fn doubles(name: &str, [d, a, b, c]: Registers) -> String {

@@ -11,10 +11,12 @@ mod float;
 mod half;
 mod integer;
 mod memory;
+mod metadata;
 mod mma_types;
 mod moves;
 mod tensor_core;
 mod warp;
+mod wgmma_types;
 mod wmma;
 
 use super::kind::Kind;
@@ -50,6 +52,12 @@ pub fn families() -> Vec<Family> {
         family("mma_types", mma_types::fill),
         family("mma_float8", mma_types::fill_float8),
         family("wmma", wmma::fill),
+        family("mma_sparse", mma_types::fill_sparse),
+        family("wgmma_float8", wgmma_types::fill_float8),
+        family("wgmma_integers", wgmma_types::fill_integers),
+        family("wgmma_f16", wgmma_types::fill_f16),
+        family("wgmma_tiny", wgmma_types::fill_tiny),
+        family("wgmma_sparse", wgmma_types::fill_sparse),
     ]
 }
 
