@@ -28,7 +28,7 @@ pub trait Executor {
     ///
     /// # Errors
     /// What went wrong.
-    fn run<I: Scalar, O: Scalar>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String>;
+    fn run<I: Number, O: Number>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String>;
 }
 
 /// What a plan reads and writes.
@@ -95,7 +95,7 @@ impl Executor for Emulated {
         self.seed.unwrap_or_else(rand::random)
     }
 
-    fn run<I: Scalar, O: Scalar>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String> {
+    fn run<I: Number, O: Number>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String> {
         let Operands { a, b, c, result, bias, scalars: [alpha, beta], are_scalars_on_device } = operands;
         let mut arguments = match c {
             Some(c) => Arguments::with_d(alpha, a, b, beta, Some(c), result),
@@ -111,9 +111,11 @@ impl Executor for Emulated {
     }
 }
 
-/// A type of elements that small integers convert to.
-pub(crate) trait Number: Scalar + PartialEq {
+/// A type of elements that small integers, and NaN, convert to.
+pub trait Number: Scalar + PartialEq {
+    /// The element nearest to it.
     fn new(value: f32) -> Self;
+    /// Its value.
     fn get(self) -> f64;
 }
 

@@ -4,10 +4,10 @@ use gpu_kernels::{Element, Precision, Step};
 use half::{bf16, f16};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use sgemm::Problem;
 use sgemm::plan::Plan;
-use sgemm::{Problem, Scalar};
 
-use crate::layouts::{Executor, Operands};
+use crate::layouts::{Executor, Number, Operands};
 
 /// Steps whose results have the same bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,37 +79,25 @@ impl Family {
     }
 }
 
-/// An element type with numbers to draw and bits to compare.
-pub trait Bits: Scalar {
-    /// The number nearest to this one.
-    fn of(value: f32) -> Self;
-
+/// An element type with bits to compare.
+pub trait Bits: Number {
     /// What it is stored as.
     fn bits(self) -> u32;
 }
 
 impl Bits for f32 {
-    fn of(value: f32) -> Self {
-        value
-    }
     fn bits(self) -> u32 {
         self.to_bits()
     }
 }
 
 impl Bits for f16 {
-    fn of(value: f32) -> Self {
-        Self::from_f32(value)
-    }
     fn bits(self) -> u32 {
         self.to_bits().into()
     }
 }
 
 impl Bits for bf16 {
-    fn of(value: f32) -> Self {
-        Self::from_f32(value)
-    }
     fn bits(self) -> u32 {
         self.to_bits().into()
     }
@@ -124,8 +112,8 @@ fn bits<I: Bits, O: Bits>(
     let rng = &mut StdRng::seed_from_u64(seed);
     let mut draw = |len| (0..len).map(|_| rng.random_range(-1.0_f32..1.0)).collect::<Vec<_>>();
     let (a, b, c) = (draw(m * k), draw(k * n), draw(m * n));
-    let (a, b): (Vec<I>, Vec<I>) = (a.into_iter().map(I::of).collect(), b.into_iter().map(I::of).collect());
-    let mut c: Vec<O> = c.into_iter().map(O::of).collect();
+    let (a, b): (Vec<I>, Vec<I>) = (a.into_iter().map(I::new).collect(), b.into_iter().map(I::new).collect());
+    let mut c: Vec<O> = c.into_iter().map(O::new).collect();
     let problem = Problem::new(m, n, k).with_elements(I::ELEMENT, O::ELEMENT);
     let plan = Plan::new(step, &problem, executor.sm_count()).map_err(|error| error.to_string())?;
     let operands = Operands {

@@ -77,7 +77,7 @@ impl Matrix {
         let (lines, len) = self.lines();
         for index in 0..if self.batch_stride > 0 { batch } else { 1 } {
             for line in 0..lines {
-                let elements: Vec<T> = (0..len).map(|at| T::of(self.value(index, self.place(line, at)))).collect();
+                let elements: Vec<T> = (0..len).map(|at| T::new(self.value(index, self.place(line, at)))).collect();
                 let begin = self.offset(index, line);
                 device.stream.memcpy_htod(&elements, &mut slice.slice_mut(begin..begin + len))?;
             }

@@ -9,9 +9,9 @@ use rand::{RngExt, SeedableRng};
 use sgemm::cuda::{Arguments, Handle, open};
 use sgemm::cudarc::driver::{CudaSlice, CudaStream};
 use sgemm::plan::Plan;
-use sgemm::{AccuracyClass, Problem, Scalar};
+use sgemm::{AccuracyClass, Problem};
 use tests::fused;
-use tests::layouts::{Executor, Operands, aligned, planned, run};
+use tests::layouts::{Executor, Number, Operands, aligned, planned, run};
 use tests::orders::families;
 
 use super::{allocations, crowded, distributed, grading, groups, large, streamed, threads};
@@ -79,11 +79,19 @@ impl Device {
         Ok(Self { handle, stream: context.default_stream() })
     }
 
-    /// The elements on the device, after so many others: at an address that is aligned to no more.
-    fn upload<T: Scalar>(&self, elements: &[T], before: usize) -> Result<CudaSlice<T>, String> {
-        let padding = elements.first().copied().into_iter().cycle().take(before);
-        let padded: Vec<T> = padding.chain(elements.iter().copied()).collect();
+    /// The elements on the device, after so many NaN: at an address that is aligned to no more. The allocation ends with them, so that
+    /// compute-sanitizer finds an access of one byte behind it.
+    fn upload<T: Number>(&self, elements: &[T], before: usize) -> Result<CudaSlice<T>, String> {
+        let padded: Vec<T> = std::iter::repeat_n(T::new(f32::NAN), before).chain(elements.iter().copied()).collect();
         self.stream.clone_htod(&padded).map_err(|error| error.to_string())
+    }
+
+    /// The same of A or B, and NaN up to a multiple of 16 bytes: compute-sanitizer takes a `cp.async` that reads fewer bytes than it writes
+    /// for a read of up to 16. A kernel that used one of them would compute NaN.
+    fn upload_operand<T: Number>(&self, elements: &[T], before: usize) -> Result<CudaSlice<T>, String> {
+        let in_all = (before + elements.len()).next_multiple_of(16 / size_of::<T>());
+        let after = std::iter::repeat_n(T::new(f32::NAN), in_all - before - elements.len());
+        self.upload(&elements.iter().copied().chain(after).collect::<Vec<T>>(), before)
     }
 }
 
@@ -92,11 +100,11 @@ impl Executor for Device {
         self.handle.device().sm_count
     }
 
-    fn run<I: Scalar, O: Scalar>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String> {
+    fn run<I: Number, O: Number>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String> {
         let Operands { a, b, c, result, bias, scalars, are_scalars_on_device } = operands;
         let text = |error: sgemm::Error| error.to_string();
         let [pad_a, pad_b] = plan.problem().alignment().map(|bytes| usize::from(bytes < 16));
-        let (on_a, on_b) = (self.upload(a, pad_a)?, self.upload(b, pad_b)?);
+        let (on_a, on_b) = (self.upload_operand(a, pad_a)?, self.upload_operand(b, pad_b)?);
         let on_c = c.map(|c| self.upload(c, 1)).transpose()?;
         let on_bias = bias.map(|bias| self.upload(bias, 1)).transpose()?;
         let mut on_result = self.upload(result, 1)?;
@@ -104,7 +112,7 @@ impl Executor for Device {
         let gemm = self.handle.load(plan).map_err(text)?;
         let mut workspace = self.handle.workspace(&self.stream, gemm.workspace_bytes()).map_err(text)?;
         {
-            let (view_a, view_b) = (on_a.slice(pad_a..), on_b.slice(pad_b..));
+            let (view_a, view_b) = (on_a.slice(pad_a..pad_a + a.len()), on_b.slice(pad_b..pad_b + b.len()));
             let (view_c, view_bias) =
                 (on_c.as_ref().map(|c| c.slice(1..)), on_bias.as_ref().map(|bias| bias.slice(1..)));
             let mut view_result = on_result.slice_mut(1..);
@@ -123,6 +131,9 @@ impl Executor for Device {
             gemm.run_with(&self.stream, arguments, &mut workspace).map_err(text)?;
         }
         let written = self.stream.clone_dtoh(&on_result).map_err(|error| error.to_string())?;
+        if !written[0].get().is_nan() {
+            return Err("an element ahead of the result was written".into());
+        }
         result.copy_from_slice(&written[1..]);
         Ok(())
     }

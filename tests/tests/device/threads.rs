@@ -169,9 +169,9 @@ impl<I: Bits, O: Bits> Known<I, O> {
         let mut draw = || rng.random_range(-1.0..1.0_f32);
         let [a, b, c, _, bias] = problem.extents()?;
         let (a, b): (Vec<_>, Vec<_>) =
-            ((0..a).map(|_| I::of(draw())).collect(), (0..b).map(|_| I::of(draw())).collect());
+            ((0..a).map(|_| I::new(draw())).collect(), (0..b).map(|_| I::new(draw())).collect());
         let (c, bias): (Vec<_>, Vec<_>) =
-            ((0..c).map(|_| O::of(draw())).collect(), (0..bias).map(|_| O::of(draw())).collect());
+            ((0..c).map(|_| O::new(draw())).collect(), (0..bias).map(|_| O::new(draw())).collect());
         let bias = if bias.is_empty() { None } else { Some(stream.clone_htod(&bias)?) };
         let (a, b, on_c) = (stream.clone_htod(&a)?, stream.clone_htod(&b)?, stream.clone_htod(&c)?);
         let mut known =
