@@ -1,6 +1,7 @@
 //! Devices with their plans, made when a call first needs them.
 
 use std::collections::HashMap;
+use std::ffi::c_ulonglong;
 use std::ptr;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -11,6 +12,7 @@ use sgemm::select::{self, Table};
 use sgemm::{AccuracyClass, Device, Error, Problem};
 
 use crate::memory::Pool;
+use crate::next::{DRIVER, Next};
 use crate::reason::Reason;
 use crate::settings::Settings;
 
@@ -23,7 +25,7 @@ const MOST_PLANS: usize = 2048;
 /// A problem of a batch that is not launched at once should take so many microseconds, to be worth a launch of its own.
 const LEAST_LAUNCH_US: f64 = 20.0;
 
-/// The primary context of a device, with what was loaded into it. It stays until the process ends.
+/// The primary context of a device, with what was loaded into it. It stays until the process ends, or the device is reset.
 pub struct Gpu {
     handle: Handle,
     pub pool: Option<Pool>,
@@ -42,8 +44,34 @@ pub struct Planned {
     pub frugal: Option<Box<Planned>>,
 }
 
+/// A context. One that a reset of the device made may be where the former one was: its number is another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Context {
+    address: usize,
+    /// 0 before CUDA 12, which has no such numbers.
+    id: c_ulonglong,
+}
+
+impl Context {
+    /// # Safety
+    /// The context is current, and the driver is open.
+    unsafe fn new(context: CUcontext) -> Self {
+        type GetId = unsafe extern "C" fn(CUcontext, *mut c_ulonglong) -> CUresult;
+        static NEXT: Next = Next::new(&DRIVER, c"cuCtxGetId");
+        // Looked up once, also where there is none.
+        static GET_ID: OnceLock<Option<GetId>> = OnceLock::new();
+        let mut id = 0;
+        // SAFETY: that is the function's type.
+        if let Some(get) = GET_ID.get_or_init(|| unsafe { NEXT.get() }) {
+            // SAFETY: a context, upheld by the caller, and a place for a number, which stays 0 where the driver refuses.
+            let _ = unsafe { get(context, &raw mut id) };
+        }
+        Self { address: context.addr(), id }
+    }
+}
+
 /// Devices by their contexts; none where there is something in the way.
-type Known = Vec<(usize, Result<&'static Gpu, Reason>)>;
+type Known = Vec<(Context, Result<&'static Gpu, Reason>)>;
 
 static GPUS: RwLock<Known> = RwLock::new(Vec::new());
 
@@ -61,7 +89,9 @@ pub unsafe fn current(stream: CUstream) -> Result<&'static Gpu, Reason> {
     if unsafe { sys::cuCtxGetCurrent(&raw mut context) } != CUresult::CUDA_SUCCESS || context.is_null() {
         return Err(Reason::Context);
     }
-    let find = |known: &Known| known.iter().find(|(of, _)| *of == context.addr()).map(|(_, gpu)| *gpu);
+    // SAFETY: it is current.
+    let key = unsafe { Context::new(context) };
+    let find = |known: &Known| known.iter().find(|(of, _)| *of == key).map(|(_, gpu)| *gpu);
     if let Some(gpu) = find(&GPUS.read().unwrap_or_else(PoisonError::into_inner)) {
         return gpu;
     }
@@ -74,7 +104,9 @@ pub unsafe fn current(stream: CUstream) -> Result<&'static Gpu, Reason> {
         return gpu;
     }
     let gpu = relaxed(|| Gpu::new(context));
-    known.push((context.addr(), gpu));
+    // What was loaded into a context that is no more is not freed: the driver did that.
+    known.retain(|(of, _)| of.address != key.address);
+    known.push((key, gpu));
     gpu
 }
 

@@ -5,13 +5,16 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A library of NVIDIA's, by the names of its versions, the newest first.
-pub struct Library([&'static CStr; 3]);
+pub struct Library(&'static [&'static CStr]);
 
 /// cuBLAS.
-pub static CUBLAS: Library = Library([c"libcublas.so.13", c"libcublas.so.12", c"libcublas.so.11"]);
+pub static CUBLAS: Library = Library(&[c"libcublas.so.13", c"libcublas.so.12", c"libcublas.so.11"]);
 
 /// cublasLt.
-pub static CUBLAS_LT: Library = Library([c"libcublasLt.so.13", c"libcublasLt.so.12", c"libcublasLt.so.11"]);
+pub static CUBLAS_LT: Library = Library(&[c"libcublasLt.so.13", c"libcublasLt.so.12", c"libcublasLt.so.11"]);
+
+/// The driver.
+pub static DRIVER: Library = Library(&[c"libcuda.so.1"]);
 
 /// A function of a library, looked up when it is first needed.
 pub struct Next {

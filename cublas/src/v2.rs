@@ -207,6 +207,11 @@ products! {
 
 watched! {
     CUBLAS;
+    /// Makes a handle. It may be where one was that a reset of the device ended: that one's workspace is not its own.
+    fn cublasCreate_v2(handle: *mut Handle) => {
+        // SAFETY: cuBLAS has just written to it.
+        memory::give(unsafe { *handle }, None)
+    };
     /// Gives a handle memory for what its calls need.
     fn cublasSetWorkspace_v2(handle: Handle, workspace: *mut c_void, bytes: usize) =>
         memory::give(handle, Some(Workspace { address: workspace.addr() as u64, bytes: bytes as u64 }));

@@ -188,6 +188,14 @@ fn two_of_them_do_not_call_each_other_for_ever() {
     check(&lines, 0);
 }
 
+/// Of the context before, no plan, pool or workspace is used.
+#[test]
+fn after_a_reset_of_the_device_all_is_made_again() {
+    let Some((lines, summary)) = run("reset", &[library()], &[]) else { return };
+    check(&lines, 3);
+    assert!(summary.starts_with("sgemm: 3 calls computed in fp32-strict, 0 forwarded"), "{summary}");
+}
+
 #[test]
 fn a_forked_child_is_left_alone() {
     let Some((mut lines, summary)) = run("forks", &[library()], &[]) else { return };
@@ -208,7 +216,7 @@ fn nothing_but_names_of_cublas_is_exported() {
     let Ok(output) = Command::new("nm").args(["-D", "--defined-only"]).arg(library()).output() else { return };
     let text = String::from_utf8(output.stdout).unwrap();
     let names: Vec<_> = text.lines().filter_map(|line| line.rsplit(' ').next()).collect();
-    assert_eq!(names.len(), 19, "{names:?}");
+    assert_eq!(names.len(), 20, "{names:?}");
     assert!(names.iter().all(|name| name.starts_with("cublas")), "{names:?}");
 }
 

@@ -48,6 +48,11 @@ impl<T> Handles<T> {
         self.0.remove(&handle.addr()).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// All of them.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.values_mut()

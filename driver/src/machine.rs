@@ -11,7 +11,7 @@ use ptx_emu::{Checks, GlobalMemory};
 
 use crate::capture::{Capture, Graph};
 use crate::code::{Code, Function};
-use crate::handles::Handles;
+use crate::handles::{Handles, fresh};
 use crate::status::{Answer, require, say};
 
 /// What memory holds before it is written: no number, whatever its elements are.
@@ -38,6 +38,15 @@ pub struct Event {
     pub capture: Option<usize>,
 }
 
+/// The primary context: its address is the same after a reset, its number another one.
+#[derive(Debug)]
+pub struct Primary {
+    pub address: ContextAddress,
+    pub id: usize,
+    /// How often it is retained.
+    pub retained: u32,
+}
+
 /// The machine.
 pub struct Machine {
     pub device: &'static Device,
@@ -47,8 +56,7 @@ pub struct Machine {
     pub host_memory: BTreeMap<usize, usize>,
     /// Flags of contexts.
     pub contexts: Handles<u32>,
-    /// The primary context, and how often it is retained.
-    pub primary: Option<(ContextAddress, u32)>,
+    pub primary: Option<Primary>,
     pub modules: Handles<Code>,
     pub functions: Handles<Function>,
     pub streams: Handles<Stream>,
@@ -143,6 +151,19 @@ impl Machine {
             pending: None,
             failed: None,
             is_initialised: false,
+        }
+    }
+
+    /// Ends the primary context with what was made in it. What other contexts may have made stays: it is not told apart.
+    pub fn reset_primary(&mut self) {
+        let Some(primary) = &mut self.primary else { return };
+        (primary.id, primary.retained) = (fresh(), 0);
+        if self.contexts.is_empty() {
+            self.memory = GlobalMemory::default();
+            (self.modules, self.functions) = Default::default();
+            (self.streams, self.default_stream, self.events) = Default::default();
+            (self.captures, self.graphs, self.executables) = Default::default();
+            (self.pending, self.failed) = (None, None);
         }
     }
 

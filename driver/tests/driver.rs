@@ -105,6 +105,36 @@ fn a_fault_is_said_and_ends_the_context() {
 }
 
 #[test]
+fn a_reset_ends_the_primary_context_and_what_is_in_it() {
+    let Ok(()) = emulated("a_reset_ends_the_primary_context_and_what_is_in_it", &[]) else { return };
+    let (context, module) = open();
+    let words = context.default_stream().clone_htod(&[1_u32; 64]).unwrap();
+    let address = words.device_ptr(words.stream()).0;
+    let id = |of| {
+        let mut id = 0;
+        // SAFETY: a place for a number; the driver says where the context is none.
+        assert_eq!(unsafe { sys::cuCtxGetId(of, &raw mut id) }, CUresult::CUDA_SUCCESS);
+        id
+    };
+    let first = id(context.cu_ctx());
+    assert_eq!(id(ptr::null_mut()), first, "null stands for the current context");
+    let (mut flags, mut is_active) = (0, 1);
+    // SAFETY: places for numbers; nothing is used any more that was made before.
+    unsafe {
+        assert_eq!(sys::cuDevicePrimaryCtxReset_v2(0), CUresult::CUDA_SUCCESS);
+        assert_eq!(sys::cuDevicePrimaryCtxGetState(0, &raw mut flags, &raw mut is_active), CUresult::CUDA_SUCCESS);
+    }
+    assert_eq!(is_active, 0);
+    let again = CudaContext::new(0).unwrap();
+    assert_eq!(again.cu_ctx(), context.cu_ctx(), "where the former one was");
+    assert_ne!(id(again.cu_ctx()), first, "but another one");
+    assert!(module.load_function("double").is_err());
+    // SAFETY: the driver says that it is not allocated.
+    assert_eq!(unsafe { sys::cuMemFree_v2(address) }, CUresult::CUDA_ERROR_INVALID_VALUE);
+    std::process::exit(0); // dropping what is gone is no part of this
+}
+
+#[test]
 fn a_capture_becomes_a_graph_and_forbids_what_may_wait() {
     let Ok(()) = emulated("a_capture_becomes_a_graph_and_forbids_what_may_wait", &["--check"]) else { return };
     let (context, module) = open();

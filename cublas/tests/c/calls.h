@@ -83,6 +83,7 @@ int cublasGetStream_v2(void *handle, void **stream);
 int cublasGetPointerMode_v2(void *handle, int *mode);
 int cublasGetMathMode(void *handle, int *mode);
 int cublasGetSmCountTarget(void *handle, int *target);
+int cublasCreate_v2(void **handle);
 int cublasDestroy_v2(void *handle);
 int cublasLtMatmulDescGetAttribute(void *of, int attribute, void *value, size_t bytes, size_t *written);
 int cublasLtMatrixLayoutGetAttribute(void *of, int attribute, void *value, size_t bytes, size_t *written);

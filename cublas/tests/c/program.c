@@ -362,6 +362,23 @@ static void threads(void) {
     for (int i = 0; i < 4; i++) verdict("in a thread", verdicts[i] == 3);
 }
 
+/* The device is reset, and a program goes on with a new handle: at the address of the former one, which had a workspace. */
+static void reset(void) {
+    for (int round = 0; round < 3; round++) {
+        void *created;
+        start();
+        CHECK(cublasCreate_v2(&created));
+        struct product p = of_sizes(0, 0, 128, 64, 4096);
+        prepare(&p);
+        char *workspace = round == 0 ? allocate(1 << 20) : NULL;
+        if (workspace) TRY(cublasSetWorkspace_v2, created, workspace, (size_t)(1 << 20));
+        CHECK(cublasSgemm_v2(created, 0, 0, p.m, p.n, p.k, &p.alpha, p.device[0], p.lda, p.device[1], p.ldb, &p.beta, p.device[2], p.ldc));
+        CHECK(((int (*)(void))driver("cuCtxSynchronize"))());
+        verdict("in a new context", is_right(&p, 0, 0, 1));
+        CHECK(((int (*)(int))driver("cuDevicePrimaryCtxReset_v2"))(0));
+    }
+}
+
 static void forks(void) {
     plain();
     struct product p = of_sizes(0, 0, 40, 40, 40);
@@ -397,6 +414,7 @@ int main(int argc, char **argv) {
     else if (strcmp(name, "limited") == 0) limited();
     else if (strcmp(name, "frugal") == 0) frugal();
     else if (strcmp(name, "threads") == 0) threads();
+    else if (strcmp(name, "reset") == 0) reset();
     else if (strcmp(name, "forks") == 0) forks();
     else if (strcmp(name, "silent") == 0) silent();
     else return 2;

@@ -8,7 +8,7 @@ use super::functions;
 use super::pointers::{In, Out};
 use crate::attribute::PRIORITIES;
 use crate::handles::fresh;
-use crate::machine::{Machine, current, in_context, machine, waited, with_contexts};
+use crate::machine::{Machine, Primary, current, in_context, machine, waited, with_contexts};
 use crate::status::Answer;
 
 /// Of `cuCtxGetLimit`: what is never exceeded here.
@@ -40,7 +40,7 @@ pub(super) fn started() -> Answer<std::sync::MutexGuard<'static, Machine>> {
 /// Fails where the context is none.
 fn check(context: CUcontext) -> Answer {
     let machine = started()?;
-    let is_primary = machine.primary.is_some_and(|(address, _)| address == context.addr());
+    let is_primary = machine.primary.as_ref().is_some_and(|primary| primary.address == context.addr());
     if is_primary || machine.contexts.get(context).is_ok() { Ok(()) } else { Err(CUresult::CUDA_ERROR_INVALID_CONTEXT) }
 }
 
@@ -48,19 +48,25 @@ functions! {
     fn cuDevicePrimaryCtxRetain(context: Out<CUcontext>, device: CUdevice) {
         let mut machine = started()?;
         machine.check_device(device)?;
-        let (address, count) = machine.primary.unwrap_or_else(|| (fresh(), 0));
-        machine.primary = Some((address, count + 1));
-        context.put(std::ptr::without_provenance_mut(address))
+        let primary = machine.primary.get_or_insert_with(|| {
+            let address = fresh();
+            Primary { address, id: address, retained: 0 }
+        });
+        primary.retained += 1;
+        context.put(std::ptr::without_provenance_mut(primary.address))
     }
     fn cuDevicePrimaryCtxRelease_v2(device: CUdevice) {
         let mut machine = started()?;
         machine.check_device(device)?;
-        let (address, count) = machine.primary.filter(|(_, count)| *count > 0).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
-        machine.primary = Some((address, count - 1));
+        let primary = machine.primary.as_mut().filter(|primary| primary.retained > 0);
+        primary.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?.retained -= 1;
         Ok(())
     }
     fn cuDevicePrimaryCtxReset_v2(device: CUdevice) {
-        started()?.check_device(device)
+        let mut machine = started()?;
+        machine.check_device(device)?;
+        machine.reset_primary();
+        Ok(())
     }
     fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, _flags: c_uint) {
         started()?.check_device(device)
@@ -69,7 +75,7 @@ functions! {
         let machine = started()?;
         machine.check_device(device)?;
         flags.put_if_asked(0);
-        active.put(machine.primary.is_some_and(|(_, count)| count > 0).into())
+        active.put(machine.primary.as_ref().is_some_and(|primary| primary.retained > 0).into())
     }
     fn cuCtxCreate_v2(context: Out<CUcontext>, flags: c_uint, device: CUdevice) {
         create(context, flags, device)
@@ -114,6 +120,12 @@ functions! {
             return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         }
         device.put(0)
+    }
+    fn cuCtxGetId(context: CUcontext, id: Out<u64>) {
+        let asked = if context.is_null() { current() } else { context };
+        check(asked)?;
+        let primary = started()?.primary.as_ref().filter(|primary| primary.address == asked.addr()).map(|primary| primary.id);
+        id.put(primary.unwrap_or_else(|| asked.addr()) as u64)
     }
     fn cuCtxSynchronize() {
         waited()?.forbid_in_capture()
