@@ -205,7 +205,7 @@ typedef struct sgemm_arguments_t {
    */
   float beta;
   /**
-   * A. Never null, and not read where alpha or k is 0.
+   * A. Not read where alpha or k is 0, and null only where k is 0.
    */
   const void *a;
   /**

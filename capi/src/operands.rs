@@ -18,7 +18,7 @@ pub struct sgemm_arguments_t {
     pub alpha: f32,
     /// The factor of C, unless it is in device memory.
     pub beta: f32,
-    /// A. Never null, and not read where alpha or k is 0.
+    /// A. Not read where alpha or k is 0, and null only where k is 0.
     pub a: *const c_void,
     /// B, likewise.
     pub b: *const c_void,
@@ -71,9 +71,11 @@ impl sgemm_arguments_t {
         if plan.problem().is_empty() {
             return Ok(());
         }
+        // Without elements, as of PyTorch's tensors, A and B have no address.
+        let has_inputs = problem.k > 0;
         let needs_c = !is_apart || self.reads(problem).c;
         for (name, pointer, is_needed) in
-            [("a", self.a, true), ("b", self.b, true), ("c", self.c.cast_const(), needs_c)]
+            [("a", self.a, has_inputs), ("b", self.b, has_inputs), ("c", self.c.cast_const(), needs_c)]
         {
             if is_needed && pointer.is_null() {
                 return Err(Failure::null(name));

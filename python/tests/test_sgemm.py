@@ -174,6 +174,13 @@ class DLPack(unittest.TestCase):
         row = Tensor([1.0, 10.0], (1, 2), strides=(-2, 1))
         self.assertEqual(matmul(row, a, out=sgemm.Matrix((1, 2))).values(), [31.0, 42.0])
 
+    def test_without_elements_there_is_no_address(self):
+        """As of PyTorch's tensors."""
+        a, b = Tensor([], (2, 0)), Tensor([], (0, 3))
+        a.tensor.data = b.tensor.data = None
+        out = sgemm.Matrix((2, 3), values=[math.nan] * 6)
+        self.assertEqual(matmul(a, b, out=out).values(), [0.0] * 6)
+
     def test_devices(self):
         one = sgemm.Matrix((2, 2))
         with self.assertRaisesRegex(TypeError, "a is on a device of DLPack's type 8"):
