@@ -3,6 +3,7 @@
 mod class;
 pub(crate) mod coalesce;
 mod count;
+mod machine;
 mod product;
 mod traced;
 mod waits;
@@ -28,7 +29,7 @@ pub struct Counters {
     /// Warp instructions, by class.
     pub instructions: BTreeMap<Class, u64>,
     /// Warp instructions of the GPU's machine code, estimated. An operation on 64-bit integers counts as two; a branch
-    /// to the next instruction, a parameter load and a widening product count as none.
+    /// to the next instruction or over a few, and what the assembler merges into another instruction count as none.
     pub machine_instructions: u64,
     /// Thread instructions: active lanes whose guard is true.
     pub thread_instructions: u64,
@@ -168,13 +169,16 @@ fn bypasses_l1(action: &Action) -> bool {
 impl Class {
     /// Instructions of the GPU's own code that an instruction of the PTX becomes, roughly.
     fn machine_instructions(self, mnemonic: &str) -> u64 {
+        // The same register, or one of a pair.
+        if ["cvta", "cvt.u64.u32", "cvt.u32.u64"].iter().any(|free| mnemonic.starts_with(free)) {
+            return 0;
+        }
         let is_wide = ["s64", "u64", "b64"].iter().any(|ty| mnemonic.ends_with(ty));
         match self {
             Self::IntegerArithmetic | Self::Logic if is_wide => 2,
             Self::Branch if mnemonic == "bra.uni" => 0,
             // Part of the addition behind it.
             Self::IntegerArithmetic if mnemonic.starts_with("mul.wide") => 0,
-            Self::OtherLoad => 0,
             _ => 1,
         }
     }
@@ -210,6 +214,7 @@ impl Counters {
         for (instruction, count) in program.instructions.iter().zip(&counts).filter(|(_, count)| count.warps > 0) {
             counters.add(instruction, count);
         }
+        counters.machine_instructions = machine::total(program, &counts);
         counters.block_sectors = counters.block_sectors.max(counters.global_stores.sectors + past_l1);
         counters
     }
@@ -218,7 +223,6 @@ impl Counters {
         let class = Class::of(instruction);
         let Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged } = *count;
         *self.instructions.entry(class).or_default() += warps;
-        self.machine_instructions += warps * class.machine_instructions(&instruction.mnemonic);
         self.thread_instructions += lanes;
         let fmas = if instruction.mnemonic.ends_with("f32x2") { 2 } else { 1 };
         self.thread_fmas += if class == Class::Fma { fmas * lanes } else { 0 };

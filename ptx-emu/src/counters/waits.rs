@@ -91,13 +91,18 @@ struct Use {
 /// While a warp waits for one load, those that it issued before that arrive, too: only a load behind the last wait is waited for.
 fn waits_of_uses(mut uses: Vec<Use>) -> Waits {
     uses.sort_unstable_by_key(|one| (one.pc, one.load));
-    let (mut waits, mut last) = (Waits::default(), None);
+    // The last wait, and the last for what the iteration before loaded.
+    let (mut waits, mut last, mut last_ahead) = (Waits::default(), None, None);
     for Use { pc, load, warps, distance } in uses {
-        let is_next = load > pc;
-        if last.is_some_and(|last| if is_next { last == pc } else { load < last }) {
+        let (is_served, wait) = if load > pc {
+            (last_ahead == Some(pc), &mut last_ahead)
+        } else {
+            (last.is_some_and(|last| load < last), &mut last)
+        };
+        if is_served {
             continue;
         }
-        last = Some(pc);
+        *wait = Some(pc);
         waits += Waits { users: warps, used_after: warps * distance, ..Waits::default() };
     }
     waits
