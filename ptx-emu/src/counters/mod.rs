@@ -20,11 +20,11 @@ use crate::lanes::LANES;
 use crate::program::{Action, Async, ClusterBarrier, Fragments, Instruction, Program, TextureKind};
 use coalesce::WAVEFRONT_BYTES;
 use product::{Unit, product};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use waits::waits;
 
 /// Counters of a launch, total and by line.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Warp instructions, by class.
     pub instructions: BTreeMap<Class, u64>,
@@ -71,12 +71,12 @@ pub struct Counters {
     /// Bytes of those that were loaded from.
     pub loaded_bytes: u64,
     /// By line, for the lines that were executed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineCounters>,
 }
 
 /// Accesses to global or local memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GlobalCounters {
     /// Warps that accessed it.
     pub requests: u64,
@@ -90,7 +90,7 @@ pub struct GlobalCounters {
 }
 
 /// Accesses to shared memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SharedCounters {
     /// Warps that accessed it.
     pub requests: u64,
@@ -101,7 +101,7 @@ pub struct SharedCounters {
 }
 
 /// FMAs of the tensor cores, by element type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TensorCoreFmas {
     /// Of `mma` of fp8 too, which Hopper converts to f16.
     pub f16: u64,
@@ -133,7 +133,7 @@ impl TensorCoreFmas {
 }
 
 /// Counters of one line of the PTX.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineCounters {
     /// Counted from 1.
     pub line: u32,

@@ -9,7 +9,7 @@ use std::ops::{Add, AddAssign};
 use super::Count;
 use crate::program::{Action, Async, BarrierKind, Instruction, Names, Pc, Program};
 use crate::types::Space;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Instructions after a load within which its wait is looked for.
 const MAX_INSTRUCTIONS: u64 = 4096;
@@ -18,7 +18,7 @@ const MAX_INSTRUCTIONS: u64 = 4096;
 ///
 /// Of transfers to shared memory there is one per barrier after which the data is read, however many loads it takes. Bulk copies are
 /// not included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Waits {
     /// Warps that waited.
     pub warps: u64,

@@ -8,13 +8,12 @@ use gpu_kernels::{STEPS, Step};
 use host::backend::emulator::{EmulatorBackend, MODELS, Model};
 use host::backend::{Backend, Kernel};
 use host::{Operands, Problem, PtxSource};
-use results::format::significant;
-use results::{Counters, Metric, Tolerance};
+use results::{Counters, Metric};
 use serde::Deserialize;
 use serde_json::Value;
 
 /// How far a predicted time may be from the measured one.
-const TIME_TOLERANCE: f64 = 0.25;
+pub(crate) const TIME_TOLERANCE: f64 = 0.25;
 
 /// How far apart two measured times must be for the predicted ones to be in their order.
 const ORDER_TOLERANCE: f64 = 0.05;
@@ -95,69 +94,6 @@ fn a_sample_scales_up_to_the_whole() {
         let counters = count(step, 500, Some(Duration::ZERO));
         assert!(counters.blocks_run < counters.blocks || counters.blocks <= 17, "{}", step.slug);
         compare(&counters, &measured);
-    }
-}
-
-/// What was counted, measured and predicted of a kernel of others, whose PTX is not here.
-#[derive(Debug, Deserialize)]
-struct Other {
-    kernel: String,
-    time_ms: f64,
-    predicted_ms: f64,
-    measured: BTreeMap<String, f64>,
-    emulator: BTreeMap<String, f64>,
-}
-
-impl Other {
-    /// The metrics that are not only comparable, with both figures.
-    fn figures(&self) -> impl Iterator<Item = (&'static Metric, f64, f64)> {
-        let both = self.measured.iter().map(|(key, theirs)| (Metric::find(key).expect("a metric"), self.emulator[key], *theirs));
-        both.filter(|(metric, ..)| metric.tolerance != Tolerance::Comparable)
-    }
-
-    /// Its row in the chapter on counters.
-    fn row(&self) -> String {
-        let percent = |ours: f64, theirs: f64| match 100.0 * (ours / theirs - 1.0) {
-            _ if ours == theirs => "equal".to_owned(),
-            percent => format!("{percent:+.1} %"),
-        };
-        let of = |key: &str| self.figures().find(|(metric, ..)| metric.figure.key == key).expect("it was counted");
-        let counted = self.figures().filter(|(metric, ..)| !["registers", "machine_instructions"].contains(&metric.figure.key));
-        let away = |(_, ours, theirs): &(&Metric, f64, f64)| (ours / theirs - 1.0).abs();
-        let (_, ours, theirs) = counted.max_by(|one, other| away(one).total_cmp(&away(other))).expect("counts");
-        let (_, our_instructions, their_instructions) = of("machine_instructions");
-        let (_, our_registers, their_registers) = of("registers");
-        format!(
-            "| {} | {} | {} | {our_registers}, {their_registers} | {}, {} | {:.2} |",
-            self.kernel,
-            percent(ours, theirs),
-            percent(our_instructions, their_instructions),
-            significant(self.predicted_ms),
-            significant(self.time_ms),
-            self.predicted_ms / self.time_ms
-        )
-    }
-}
-
-/// An H100 ran these kernels, when the emulator did: the record is as near as it says, and the chapter shows it.
-#[test]
-fn kernels_of_others_are_counted_as_by_the_hardware() {
-    #[derive(Deserialize)]
-    struct Others {
-        rows: Vec<Other>,
-    }
-    let data = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(data.join("data/ncu-h100-others.json")).unwrap();
-    let chapter = std::fs::read_to_string(data.join("../docs/src/counters.md")).unwrap();
-    let Others { rows } = serde_json::from_str(&text).unwrap();
-    assert_eq!(rows.len(), 5);
-    for other in rows {
-        for (metric, ours, theirs) in other.figures().filter(|(metric, ..)| metric.figure.key != "registers") {
-            let key = metric.figure.key;
-            assert!(metric.agrees(ours, theirs), "{}: {key}: {ours} in the emulator, {theirs} on the H100", other.kernel);
-        }
-        assert!((other.predicted_ms / other.time_ms - 1.0).abs() < TIME_TOLERANCE, "{other:?}");
-        assert!(chapter.contains(&other.row()), "the chapter has no line {}", other.row());
     }
 }
 
