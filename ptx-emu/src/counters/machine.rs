@@ -63,7 +63,9 @@ impl Kind {
             Self::Product => other == Self::Addition,
             Self::Addition | Self::Bitwise => other == self,
             // The operation on predicates is the one that goes.
-            Self::Shift | Self::WideAddition | Self::WideProduct | Self::Comparison | Self::Predicate | Self::Other => false,
+            Self::Shift | Self::WideAddition | Self::WideProduct | Self::Comparison | Self::Predicate | Self::Other => {
+                false
+            }
         }
     }
 }
@@ -87,7 +89,11 @@ fn weights(program: &Program, counts: &[Count]) -> Vec<u64> {
         names.reads(pc).iter().for_each(|register| readers[*register as usize].push(pc));
     }
     let is_narrow = narrow(program, &readers);
-    weights.iter_mut().zip(is_narrow).filter(|(_, is_narrow)| *is_narrow).for_each(|(weight, _)| *weight = 1.min(*weight));
+    weights
+        .iter_mut()
+        .zip(is_narrow)
+        .filter(|(_, is_narrow)| *is_narrow)
+        .for_each(|(weight, _)| *weight = 1.min(*weight));
     let run_together = |one: Pc, other: Pc| {
         let is_always = |pc: Pc| instructions[pc].guard.is_none();
         is_always(one) && is_always(other) && counts[one].warps == counts[other].warps
@@ -107,7 +113,9 @@ fn weights(program: &Program, counts: &[Count]) -> Vec<u64> {
                 Kind::WideProduct if kinds[pc] == Kind::WideAddition => weights[pc] = 1,
                 Kind::Comparison | Kind::Predicate if kinds[pc] == Kind::Predicate && is_only => weights[pc] = 0,
                 // Shifting costs no addition anything.
-                Kind::Shift if its_readers.iter().all(|&reader| kinds[reader] == Kind::Addition && !is_merged[reader]) => {
+                Kind::Shift
+                    if its_readers.iter().all(|&reader| kinds[reader] == Kind::Addition && !is_merged[reader]) =>
+                {
                     weights[from] = 0;
                     its_readers.iter().for_each(|&reader| is_merged[reader] = true);
                 }
@@ -163,10 +171,14 @@ fn narrow(program: &Program, readers: &[Vec<Pc>]) -> Vec<bool> {
     let mut is_narrow = vec![false; instructions.len()];
     for pc in (0..instructions.len()).rev() {
         let mnemonic = &*instructions[pc].mnemonic;
-        let keeps_lower = ["add", "sub", "mul.lo", "shl", "and", "or", "xor"].iter().any(|name| mnemonic.starts_with(name));
-        let is_lower = |&reader: &Pc| reader > pc && (is_narrow[reader] || instructions[reader].mnemonic.starts_with("cvt.u32.u64"));
+        let keeps_lower =
+            ["add", "sub", "mul.lo", "shl", "and", "or", "xor"].iter().any(|name| mnemonic.starts_with(name));
+        let is_lower = |&reader: &Pc| {
+            reader > pc && (is_narrow[reader] || instructions[reader].mnemonic.starts_with("cvt.u32.u64"))
+        };
         let mut its_readers = names.writes(pc).iter().flat_map(|register| &readers[*register as usize]).peekable();
-        is_narrow[pc] = keeps_lower && mnemonic.ends_with("64") && its_readers.peek().is_some() && its_readers.all(is_lower);
+        is_narrow[pc] =
+            keeps_lower && mnemonic.ends_with("64") && its_readers.peek().is_some() && its_readers.all(is_lower);
     }
     is_narrow
 }
@@ -218,7 +230,11 @@ mod tests {
         assert_eq!(of("mov.u32 %r5, %ctaid.x; shl.b32 %r2, %r1, %r5; add.u32 %r3, %r2, %r1;"), 3);
         assert_eq!(of("mul.lo.u32 %r2, %r1, 5; add.u32 %r3, %r2, %r1;"), 1, "IMAD");
         assert_eq!(of("mul.lo.u32 %r2, %r1, 5; add.u32 %r3, %r2, %r1; xor.b32 %r4, %r3, %r2;"), 3);
-        assert_eq!(of("add.u32 %r2, %r1, 5; add.u32 %r3, %r2, %r1; add.u32 %r4, %r3, 1;"), 2, "IADD3 has three operands");
+        assert_eq!(
+            of("add.u32 %r2, %r1, 5; add.u32 %r3, %r2, %r1; add.u32 %r4, %r3, 1;"),
+            2,
+            "IADD3 has three operands"
+        );
         assert_eq!(of("and.b32 %r2, %r1, 5; xor.b32 %r3, %r2, %r1; shl.b32 %r4, %r3, 1;"), 2, "LOP3, SHF");
         let copy = "mov.u32 %r2, s; cp.async.ca.shared.global [%r2], [%rd1], 4;";
         let copies = format!("{copy} {copy} bar.sync 0; {copy} cp.async.wait_all;");
@@ -230,7 +246,8 @@ mod tests {
         assert_eq!(of(both), 3, "ISETP, ISETP.AND, SEL");
         assert_eq!(of("add.s64 %rd2, %rd1, 4; shl.b64 %rd3, %rd2, 3; cvt.u32.u64 %r2, %rd3;"), 2, "lower halves");
         assert_eq!(of("shr.u64 %rd3, %rd1, 3; cvt.u32.u64 %r2, %rd3;"), 2, "SHF of two registers");
-        let over = |few: usize| format!("setp.lt.u32 %p1, %r1, 5; @%p1 bra END; {} END:", "shl.b32 %r1, %r1, 1;".repeat(few));
+        let over =
+            |few: usize| format!("setp.lt.u32 %p1, %r1, 5; @%p1 bra END; {} END:", "shl.b32 %r1, %r1, 1;".repeat(few));
         assert_eq!([7, 8].map(|few| of(&over(few))), [1 + 7, 2 + 8], "guards, and a branch");
         assert_eq!(of("cvta.to.global.u64 %rd2, %rd1; cvt.u32.u64 %r2, %rd2; cvt.u64.u32 %rd3, %r2;"), 0);
     }

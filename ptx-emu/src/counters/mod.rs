@@ -160,7 +160,12 @@ fn bypasses_l1(action: &Action) -> bool {
     match action {
         Action::Async(action) => match &**action {
             Async::Copy(copy) => copy.bypasses_l1,
-            Async::Bulk(_) | Async::Tensor(_) | Async::Commit | Async::Wait(_) | Async::CommitBulk | Async::WaitBulk(_) => false,
+            Async::Bulk(_)
+            | Async::Tensor(_)
+            | Async::Commit
+            | Async::Wait(_)
+            | Async::CommitBulk
+            | Async::WaitBulk(_) => false,
         },
         _ => false,
     }

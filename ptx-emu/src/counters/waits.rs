@@ -66,7 +66,8 @@ pub(crate) fn waits(program: &Program, counts: &[Count]) -> Waits {
             let (warps, instructions) = (count.warps, count.warps * distance);
             let loaded = if is_copy { [0; 2] } else { [count.requests, count.lanes * u64::from(bytes)] };
             let [requests, bytes] = loaded;
-            *by_barrier.entry(barrier).or_default() += Waits { warps, instructions, requests, bytes, ..Waits::default() };
+            *by_barrier.entry(barrier).or_default() +=
+                Waits { warps, instructions, requests, bytes, ..Waits::default() };
         } else if !is_copy && let Some((pc, distance)) = path.first_use(load, names) {
             uses.push(Use { pc, load, warps: count.warps, distance });
         }
@@ -236,7 +237,8 @@ mod tests {
         assert_eq!(waits_of("ld.global.u32 %r3, [%rd1]; st.global.u32 [%rd1], %r3; bar.sync 0;"), used(1, 0));
         let two = "ld.global.u32 %r3, [%rd1]; ld.global.u32 %r5, [%rd1+4]; add.u32 %r6, %r3, 1; add.u32 %r6, %r6, %r5;";
         assert_eq!(waits_of(two), used(1, 1), "the second arrives with the first");
-        let chain = "ld.global.u32 %r3, [%rd1]; add.u32 %r6, %r3, 1; ld.global.u32 %r5, [%rd1+4]; add.u32 %r6, %r6, %r5;";
+        let chain =
+            "ld.global.u32 %r3, [%rd1]; add.u32 %r6, %r3, 1; ld.global.u32 %r5, [%rd1+4]; add.u32 %r6, %r6, %r5;";
         assert_eq!(waits_of(chain), used(2, 0));
         let looped = format!("LOOP: {two} sub.u32 %r4, %r4, 1; setp.ne.u32 %p1, %r4, 0; @%p1 bra LOOP;");
         assert_eq!(waits_of(&looped), used(8, 8));

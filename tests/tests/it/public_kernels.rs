@@ -66,6 +66,9 @@ fn predicted_times_are_near_the_measured_ones() {
         let predicted = predict(h100, &counters, grid.iter().product(), &resources).expect("a block fits").time_ms;
         let ratio = predicted / time_ms;
         assert!((ratio - 1.0).abs() < TIME_TOLERANCE, "{what}: {predicted} ms predicted, {time_ms} ms measured");
-        assert!((predicted / predicted_ms - 1.0).abs() < 1e-3, "{what}: {predicted} ms now, the record has {predicted_ms} ms");
+        assert!(
+            (predicted / predicted_ms - 1.0).abs() < 1e-3,
+            "{what}: {predicted} ms now, the record has {predicted_ms} ms"
+        );
     }
 }

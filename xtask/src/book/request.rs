@@ -11,8 +11,8 @@ use super::page::Page;
 use super::sass::{self, Mode};
 use super::sources::{PEERS, Sources};
 use super::{
-    accuracy, chosen, counters, drop_in, example, headline, host_pointers, limits, metrics, numbers, picture, public_kernels,
-    result, scale, schema, shapes, step, tile, together,
+    accuracy, chosen, counters, drop_in, example, headline, host_pointers, limits, metrics, numbers, picture,
+    public_kernels, result, scale, schema, shapes, step, tile, together,
 };
 use crate::workspace::parse_step;
 

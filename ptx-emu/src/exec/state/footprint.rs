@@ -19,7 +19,14 @@ pub(crate) struct Touched {
 
 impl Footprint {
     /// Records an access whose lanes are all in bounds.
-    pub(crate) fn touch(&mut self, memory: &GlobalMemory, addresses: &[u64; LANES], mask: Mask, bytes: u32, is_load: bool) {
+    pub(crate) fn touch(
+        &mut self,
+        memory: &GlobalMemory,
+        addresses: &[u64; LANES],
+        mask: Mask,
+        bytes: u32,
+        is_load: bool,
+    ) {
         for lane in lanes_of(mask) {
             let address = addresses[lane];
             let is_in = |touched: &Touched| address.wrapping_sub(touched.base) < touched.bytes;

@@ -81,9 +81,10 @@ impl Memo {
         };
         let offsets = std::array::from_fn(offset);
         let known = &mut self.0[pc * PHASES + (to[lane] % BANKS_BYTES / SECTOR_BYTES) as usize];
-        if let Some(pattern) = known.as_ref().filter(|pattern| {
-            (pattern.mask, pattern.phase) == (mask, phase) && pattern.offsets == offsets
-        }) {
+        if let Some(pattern) = known
+            .as_ref()
+            .filter(|pattern| (pattern.mask, pattern.phase) == (mask, phase) && pattern.offsets == offsets)
+        {
             return (pattern.sectors, pattern.wavefronts);
         }
         let (sectors, wavefronts) = of();

@@ -72,7 +72,8 @@ impl Site {
         count.sectors += copy.runs.iter().map(sectors).sum::<u64>();
         if let Some(footprint) = self.footprint.as_mut() {
             let is_load = matches!(end, BulkEnd::Barrier { .. });
-            let mut touch = |run: &Run| footprint.touch(grid.memory, &[run.global; LANES], 1 << lane, run.bytes, is_load);
+            let mut touch =
+                |run: &Run| footprint.touch(grid.memory, &[run.global; LANES], 1 << lane, run.bytes, is_load);
             copy.runs.iter().for_each(&mut touch);
         }
         let since = self.checks.begin(warp.number);
