@@ -1,9 +1,10 @@
 //! Instructions of the GPU's own code that those of the PTX become, estimated.
 //!
-//! NVIDIA's assembler merges operations on 32 bits of which one's result is the other's operand alone: a product or a shift and an addition
-//! (`IMAD`, `LEA`), two additions (`IADD3`), two bitwise operations (`LOP3`), a comparison and an operation on its predicate
-//! (`ISETP.AND`); and a product of 64 bits and an addition (`IMAD.WIDE`). A constant added to an address
-//! becomes part of the access. Of 64 bits it computes the lower half alone, where no more is read. It guards a few instructions instead of branching over them. What it computes once for a whole warp, in uniform registers, counts like all others.
+//! NVIDIA's assembler merges operations on 32 bits of which one's result is the other's operand alone: a product or a shift and an
+//! addition (`IMAD`, `LEA`), two additions (`IADD3`), two bitwise operations (`LOP3`), a comparison and an operation on its predicate
+//! (`ISETP.AND`); and a product of 64 bits and an addition (`IMAD.WIDE`). A constant added to an address becomes part of the access.
+//! Of an operation on 64 bits it computes the lower half alone, where no more is read. It guards a few instructions instead of
+//! branching over them. What it computes once for a whole warp, in uniform registers, counts like all others.
 
 use super::{Class, Count};
 use crate::program::{Action, Async, Instruction, Pc, Program, Wgmma};
@@ -81,19 +82,53 @@ pub(super) fn total(program: &Program, counts: &[Count]) -> u64 {
 /// By instruction, how many it becomes.
 fn weights(program: &Program, counts: &[Count]) -> Vec<u64> {
     let Program { instructions, names, .. } = program;
-    let kinds: Vec<_> = (0..instructions.len()).map(|pc| Kind::of(&instructions[pc], names.reads(pc).len())).collect();
     let mut weights: Vec<_> = instructions.iter().map(|it| Class::of(it).machine_instructions(&it.mnemonic)).collect();
-    let (mut writers, mut readers) = (vec![vec![]; names.registers.len()], vec![vec![]; names.registers.len()]);
-    for pc in 0..instructions.len() {
-        names.writes(pc).iter().for_each(|register| writers[*register as usize].push(pc));
-        names.reads(pc).iter().for_each(|register| readers[*register as usize].push(pc));
+    let kinds: Vec<_> = (0..instructions.len()).map(|pc| Kind::of(&instructions[pc], names.reads(pc).len())).collect();
+    let flow = Flow::new(program);
+    for (weight, is_narrow) in weights.iter_mut().zip(narrow(program, &flow.readers)) {
+        *weight = if is_narrow { 1.min(*weight) } else { *weight };
     }
-    let is_narrow = narrow(program, &readers);
+    merge(program, counts, &kinds, &flow, &mut weights);
+    for pc in 0..instructions.len() {
+        let is_sum = matches!(kinds[pc], Kind::Addition | Kind::WideAddition) && names.reads(pc).len() == 1;
+        if is_sum && flow.is_address(program, pc) || is_guard(instructions, pc) {
+            weights[pc] = 0;
+        }
+    }
+    add_hidden(instructions, &mut weights);
     weights
-        .iter_mut()
-        .zip(is_narrow)
-        .filter(|(_, is_narrow)| *is_narrow)
-        .for_each(|(weight, _)| *weight = 1.min(*weight));
+}
+
+/// By register, the instructions that write and that read it.
+struct Flow {
+    writers: Vec<Vec<Pc>>,
+    readers: Vec<Vec<Pc>>,
+}
+
+impl Flow {
+    fn new(Program { instructions, names, .. }: &Program) -> Self {
+        let none = || vec![vec![]; names.registers.len()];
+        let mut flow = Self { writers: none(), readers: none() };
+        for pc in 0..instructions.len() {
+            names.writes(pc).iter().for_each(|register| flow.writers[*register as usize].push(pc));
+            names.reads(pc).iter().for_each(|register| flow.readers[*register as usize].push(pc));
+        }
+        flow
+    }
+
+    /// Whether what it writes is an address of accesses, and nothing else.
+    fn is_address(&self, Program { instructions, names, .. }: &Program, pc: Pc) -> bool {
+        let &[register] = names.writes(pc) else { return false };
+        let (writers, readers) = (&self.writers[register as usize], &self.readers[register as usize]);
+        writers.len() == 1
+            && !readers.is_empty()
+            && readers.iter().all(|&reader| reads_at(&instructions[reader].action))
+    }
+}
+
+/// Merges operations into those that take their results.
+fn merge(program: &Program, counts: &[Count], kinds: &[Kind], flow: &Flow, weights: &mut [u64]) {
+    let Program { instructions, names, .. } = program;
     let run_together = |one: Pc, other: Pc| {
         let is_always = |pc: Pc| instructions[pc].guard.is_none();
         is_always(one) && is_always(other) && counts[one].warps == counts[other].warps
@@ -102,22 +137,20 @@ fn weights(program: &Program, counts: &[Count]) -> Vec<u64> {
     let mut is_merged = vec![false; instructions.len()];
     for pc in 0..instructions.len() {
         for register in names.reads(pc) {
-            let [from] = writers[*register as usize][..] else { continue };
+            let [from] = flow.writers[*register as usize][..] else { continue };
             if from >= pc || !run_together(from, pc) {
                 continue;
             }
-            let its_readers = &readers[*register as usize];
-            let is_only = its_readers.len() == 1;
+            let readers = &flow.readers[*register as usize];
+            let is_only = readers.len() == 1;
             match kinds[from] {
                 // The sum of 64 bits is one instruction then, for each of several.
                 Kind::WideProduct if kinds[pc] == Kind::WideAddition => weights[pc] = 1,
                 Kind::Comparison | Kind::Predicate if kinds[pc] == Kind::Predicate && is_only => weights[pc] = 0,
                 // Shifting costs no addition anything.
-                Kind::Shift
-                    if its_readers.iter().all(|&reader| kinds[reader] == Kind::Addition && !is_merged[reader]) =>
-                {
+                Kind::Shift if readers.iter().all(|&reader| kinds[reader] == Kind::Addition && !is_merged[reader]) => {
                     weights[from] = 0;
-                    its_readers.iter().for_each(|&reader| is_merged[reader] = true);
+                    readers.iter().for_each(|&reader| is_merged[reader] = true);
                 }
                 kind if is_only && kind.merges_into(kinds[pc]) && ![from, pc].iter().any(|&one| is_merged[one]) => {
                     weights[from] = 0;
@@ -127,32 +160,22 @@ fn weights(program: &Program, counts: &[Count]) -> Vec<u64> {
             }
         }
     }
+}
+
+/// Adds those that the PTX does not show.
+fn add_hidden(instructions: &[Instruction], weights: &mut [u64]) {
     let mut copies_begin = true;
-    for pc in 0..instructions.len() {
-        match &instructions[pc].action {
+    for (instruction, weight) in instructions.iter().zip(weights) {
+        match &instruction.action {
             Action::Barrier(_) => copies_begin = true,
             Action::Async(action) if matches!(**action, Async::Copy(_)) => {
-                weights[pc] += if copies_begin { BEFORE_COPIES } else { 0 };
+                *weight += if copies_begin { BEFORE_COPIES } else { 0 };
                 copies_begin = false;
             }
-            Action::Wgmma(action) if matches!(**action, Wgmma::Mma(_)) => weights[pc] += DESCRIPTORS,
+            Action::Wgmma(action) if matches!(**action, Wgmma::Mma(_)) => *weight += DESCRIPTORS,
             _ => {}
         }
-        let is_address = |&reader: &Pc| reads_at(&instructions[reader].action);
-        let is_sum = matches!(kinds[pc], Kind::Addition | Kind::WideAddition) && names.reads(pc).len() == 1;
-        if let [register] = names.writes(pc)
-            && is_sum
-            && writers[*register as usize].len() == 1
-            && !readers[*register as usize].is_empty()
-            && readers[*register as usize].iter().all(is_address)
-        {
-            weights[pc] = 0;
-        }
-        if is_guard(instructions, pc) {
-            weights[pc] = 0;
-        }
     }
-    weights
 }
 
 /// Whether the registers that it reads are addresses, but for none or a few.
@@ -195,7 +218,8 @@ fn is_guard(instructions: &[Instruction], pc: Pc) -> bool {
 mod tests {
     use crate::{GlobalMemory, Launch, Module};
 
-    /// Machine instructions of a warp, but for those of a kernel that only loads its parameter and the index; %r1 is the index of the lane, %rd1 an address.
+    /// Machine instructions of a warp, but for those of a kernel that only loads its parameter and the index; %r1 is the index of the
+    /// lane, %rd1 an address.
     fn of(body: &str) -> u64 {
         all(body) - all("")
     }
