@@ -118,8 +118,8 @@ pub const FIGURES: &[Figure] = &[
     Figure::new("ptx_instructions", "PTX instructions", Count(|c| c.ptx_instructions),
         "Instructions of the PTX, once for each warp that executes them."),
     Figure::new("machine_instructions", "machine instructions, estimated", Count(|c| c.machine_instructions),
-        "The same in the GPU's own code (SASS), to which PTX is compiled: an operation on 64-bit integers counts as two, a read of \
-         a parameter as none.").estimated(),
+        "The same in the GPU's own code (SASS), to which PTX is compiled: an operation on 64-bit integers counts as two, what \
+         the assembler merges into another instruction as none.").estimated(),
     Figure::new("fma_share", "FMAs of all instructions, %", Share(Counters::fma_share),
         "FMAs as a share of the machine instructions. All others take issue slots from FMAs.").estimated(),
     Figure::new("thread_fmas", "FMAs of threads", Count(|c| c.thread_fmas),
@@ -183,7 +183,7 @@ pub const FIGURES: &[Figure] = &[
     Figure::new("occupancy_limit", "occupancy limited by", Word(|c| c.occupancy_limit.clone()),
         "The resource of an SM that is used up first: threads, registers, shared memory or blocks.").estimated(),
     Figure::new("l2_bytes", "bytes between L2 and the SMs", Count(|c| c.l2_bytes),
-        "Distinct sectors that each block touches: the least that must pass."),
+        "The least that must pass: the distinct sectors that each block touches, or all of stores and of copies past L1, if they are more."),
     Figure::new("flops_per_l2_byte", "arithmetic intensity (L2), FLOP/B", Number(Counters::flops_per_l2_byte),
         "FLOPs for each byte between L2 and the SMs. A multiply-add is two."),
     Figure::new("modelled_ms", "modelled time, ms", Number(|c| c.modelled_ms),

@@ -32,23 +32,34 @@ pub struct Metric {
 pub struct Source {
     /// Metrics.
     pub metrics: &'static [&'static str],
-    /// How opcodes begin whose executions by warps the source view counts. Those of `HGMMA` count as multiply-adds.
+    /// How opcodes begin whose executions by warps the source view counts. Those of MMAs count as multiply-adds.
     pub opcodes: &'static [&'static str],
+    /// Metrics of the opcodes that begin so: nothing, where a metric is missing and no such opcode ran.
+    pub of_opcodes: &'static [(&'static str, &'static str)],
     /// What one of them is of ours.
     pub unit: f64,
 }
 
 impl Source {
     const fn metrics(metrics: &'static [&'static str]) -> Self {
-        Self { metrics, opcodes: &[], unit: 1.0 }
+        Self { metrics, opcodes: &[], of_opcodes: &[], unit: 1.0 }
     }
 
     const fn opcodes(opcodes: &'static [&'static str]) -> Self {
-        Self { metrics: &[], opcodes, unit: 1.0 }
+        Self { metrics: &[], opcodes, of_opcodes: &[], unit: 1.0 }
     }
 
     const fn with(self, opcodes: &'static [&'static str]) -> Self {
         Self { opcodes, ..self }
+    }
+
+    const fn with_those_of(self, of_opcodes: &'static [(&'static str, &'static str)]) -> Self {
+        Self { of_opcodes, ..self }
+    }
+
+    /// All metrics, by name.
+    pub fn all_metrics(&self) -> impl Iterator<Item = &'static str> {
+        self.metrics.iter().copied().chain(self.of_opcodes.iter().map(|(_, metric)| *metric))
     }
 
     const fn in_units_of(self, unit: f64) -> Self {
@@ -76,6 +87,9 @@ pub struct Profiled {
     pub opcodes: BTreeMap<String, u64>,
 }
 
+/// How the opcodes of MMAs begin: of warpgroups, then of warps.
+const MMAS: &[&str] = &["HGMMA", "IGMMA", "QGMMA", "BGMMA", "HMMA", "IMMA", "DMMA", "BMMA"];
+
 /// The tolerance where both count the same.
 const COUNTED: Tolerance = Tolerance::Within(0.01);
 
@@ -94,7 +108,7 @@ pub const METRICS: &[Metric] = &[
     Metric::new("warps_per_sm", Tolerance::Comparable, Source::metrics(&["sm__warps_active.avg.per_cycle_active"])),
     Metric::new("machine_instructions", Tolerance::Within(0.05), Source::metrics(&["smsp__inst_executed.sum"])),
     Metric::new("thread_fmas", COUNTED, Source::metrics(&["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"])),
-    Metric::new("tensor_core_fmas", COUNTED, Source::opcodes(&["HGMMA"])),
+    Metric::new("tensor_core_fmas", COUNTED, Source::opcodes(MMAS)),
     Metric::new(
         "warp_loads",
         COUNTED,
@@ -121,16 +135,22 @@ pub const METRICS: &[Metric] = &[
         Tolerance::Comparable,
         Source::metrics(&["l1tex__data_pipe_lsu_wavefronts_mem_lgds.sum"]),
     ),
-    Metric::new("shared_loads", COUNTED, Source::metrics(&["smsp__sass_inst_executed_op_shared_ld.sum"])),
+    // Nsight Compute counts loads and stores of matrices, and atomic operations, by themselves.
+    Metric::new(
+        "shared_loads",
+        COUNTED,
+        Source::metrics(&["smsp__sass_inst_executed_op_shared_ld.sum"]).with(&["LDSM"]),
+    ),
     Metric::new(
         "shared_load_wavefronts",
         COUNTED,
-        Source::metrics(&["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]),
+        Source::metrics(&["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"])
+            .with_those_of(&[("LDSM", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum")]),
     ),
     Metric::new(
         "shared_stores",
         COUNTED,
-        Source::metrics(&["smsp__sass_inst_executed_op_shared_st.sum"]).with(&["LDGSTS"]),
+        Source::metrics(&["smsp__sass_inst_executed_op_shared_st.sum"]).with(&["LDGSTS", "STSM", "ATOMS"]),
     ),
     Metric::new(
         "shared_store_wavefronts",
@@ -138,6 +158,10 @@ pub const METRICS: &[Metric] = &[
         Source::metrics(&[
             "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
             "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+        ])
+        .with_those_of(&[
+            ("STSM", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_stsm.sum"),
+            ("ATOMS", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_atom.sum"),
         ]),
     ),
     Metric::new("barriers", COUNTED, Source::opcodes(&["BAR.SYNC", "BAR.ARV", "UCGABAR_WAIT"])),
@@ -171,9 +195,9 @@ impl Metric {
     /// Where Nsight Compute has it, in words: its metrics, and opcodes of its source view.
     #[must_use]
     pub fn of_nsight(&self) -> String {
-        let Source { metrics, opcodes, .. } = self.source;
+        let opcodes = self.source.opcodes;
         let listed = (!opcodes.is_empty()).then(|| format!("{} in the source view", opcodes.join(", ")));
-        metrics.iter().map(|&metric| metric.to_owned()).chain(listed).collect::<Vec<_>>().join(" + ")
+        self.source.all_metrics().map(str::to_owned).chain(listed).collect::<Vec<_>>().join(" + ")
     }
 
     /// The hardware's figure; `None` where a metric is not there.
@@ -181,9 +205,14 @@ impl Metric {
     pub fn of_hardware(&self, profiled: &Profiled) -> Option<f64> {
         let metrics = self.source.metrics.iter().map(|&metric| profiled.metrics.get(metric).copied());
         let metrics: f64 = metrics.sum::<Option<f64>>()?;
+        let of_opcode = |(opcode, metric): &(&str, &str)| match profiled.metrics.get(*metric) {
+            None if profiled.opcodes.keys().any(|name| name.starts_with(opcode)) => None,
+            count => Some(count.copied().unwrap_or(0.0)),
+        };
+        let of_opcodes: f64 = self.source.of_opcodes.iter().map(of_opcode).sum::<Option<f64>>()?;
         let counted = profiled.opcodes.iter().filter(|(name, _)| self.names(name));
         let opcodes: f64 = counted.map(|(name, &count)| count as f64 * work_of(name)).sum();
-        Some(self.source.unit * (metrics + opcodes))
+        Some(self.source.unit * (metrics + of_opcodes + opcodes))
     }
 
     /// Whether the emulator's figure is as near to the hardware's as it is to be.
@@ -204,13 +233,20 @@ impl Metric {
     }
 }
 
-/// What one execution of an opcode counts for: a warp's share of the multiply-adds of such as `HGMMA.64x256x16.F32`, which
-/// four warps execute together, and 1 of any other.
+/// What one execution of an opcode counts for: the multiply-adds of such as `HMMA.16816.F32`, a warp's share of those of such as
+/// `HGMMA.64x256x16.F32`, which four warps execute together, and 1 of any other.
 fn work_of(opcode: &str) -> f64 {
     const WARPS: f64 = 4.0;
-    let Some(rest) = opcode.strip_prefix("HGMMA.") else { return 1.0 };
-    let shape = rest.split('.').next().unwrap_or_default();
-    shape.split('x').map(|size| size.parse().unwrap_or(0.0)).product::<f64>() / WARPS
+    let Some((name, rest)) = opcode.split_once('.').filter(|(name, _)| MMAS.contains(name)) else { return 1.0 };
+    let size = |digits: &str| digits.parse().unwrap_or(0.0);
+    let shape = rest.split('.').find(|part| part.starts_with(|first: char| first.is_ascii_digit())).unwrap_or_default();
+    if name.ends_with("GMMA") {
+        return shape.split('x').map(size).product::<f64>() / WARPS;
+    }
+    // The digits of m, n and k, one after the other: m is 8 or 16, n is 8.
+    let m = if shape.starts_with("16") { "16" } else { "8" };
+    let k = shape.strip_prefix(m).and_then(|rest| rest.strip_prefix('8')).unwrap_or_default();
+    size(m) * 8.0 * size(k)
 }
 
 #[cfg(test)]
@@ -246,6 +282,25 @@ mod tests {
         let profiled = Profiled { opcodes: opcodes.map(|(o, n)| (o.into(), n)).into(), ..Profiled::default() };
         let of = |key| Metric::find(key).unwrap().of_hardware(&profiled);
         assert_eq!((of("tensor_core_fmas"), of("barriers")), (Some(256f64.powi(3)), Some(48.0)));
+        let work = ["HMMA.16816.F16", "HMMA.1684.F32.TF32", "IMMA.16832.S8.S8.SAT", "DMMA.884", "BMMA.168256.AND.POPC"];
+        assert_eq!(work.map(work_of), [2048.0, 512.0, 4096.0, 256.0, 32_768.0]);
+        assert_eq!(work_of("HFMA2.MMA"), 1.0);
+    }
+
+    /// What an H100 executed of a product by `mma.sync`, and of a histogram: loads of matrices and atomic operations are metrics of
+    /// their own there.
+    #[test]
+    fn metrics_of_an_opcode_may_be_missing_where_it_did_not_run() {
+        let wavefronts = Metric::find("shared_load_wavefronts").unwrap();
+        let [ld, ldsm] = [wavefronts.source.metrics[0], wavefronts.source.of_opcodes[0].1];
+        let mut profiled = Profiled::default();
+        profiled.metrics.insert(ld.into(), 262_144.0);
+        assert_eq!(wavefronts.of_hardware(&profiled), Some(262_144.0));
+        profiled.opcodes.insert("LDSM.16.M88.4".into(), 1_048_576);
+        assert_eq!(wavefronts.of_hardware(&profiled), None);
+        profiled.metrics.insert(ldsm.into(), 8_388_608.0);
+        assert_eq!(wavefronts.of_hardware(&profiled), Some(8_650_752.0));
+        assert!(wavefronts.of_nsight().ends_with("op_ldsm.sum"), "{}", wavefronts.of_nsight());
     }
 
     #[test]

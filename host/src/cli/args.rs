@@ -207,7 +207,7 @@ pub struct Tune {
     /// Divide these records into as many folds too, and say what choosing costs in each by what is fitted to the others
     #[arg(long, value_name = "COUNT", requires = "records", value_parser = clap::value_parser!(u8).range(2..))]
     pub folds: Option<u8>,
-    /// Take the times that the emulator models for a device instead of measuring: h200, a100, rtx3090, rtx4090 or b200
+    /// Take the times that the emulator models for a device instead of measuring: h200, h100, a100, rtx3090, rtx4090 or b200
     #[arg(long, value_name = "NAME", conflicts_with_all = ["records", "json", "ordinal"])]
     pub model: Option<String>,
     #[command(flatten)]
@@ -292,7 +292,7 @@ pub struct Emulator {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Device")]
 pub struct Model {
-    /// The device whose times the emulator models: h200, a100, rtx3090, rtx4090 or b200 [default: h200]
+    /// The device whose times the emulator models: h200, h100, a100, rtx3090, rtx4090 or b200 [default: h200]
     #[arg(long = "model", value_name = "NAME")]
     pub slug: Option<String>,
 }

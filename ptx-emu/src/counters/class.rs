@@ -2,10 +2,10 @@
 
 use crate::program::{Action, Async, Bulk, BulkEnd, Fragments, Instruction, Tensor, TextureKind, Wgmma};
 use crate::types::Space;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Class of an instruction, by the unit that executes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)] // their names say it
 pub enum Class {

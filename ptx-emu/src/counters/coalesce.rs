@@ -10,6 +10,9 @@ pub const SECTOR_BYTES: u64 = 32;
 /// Bytes that a wavefront of shared memory delivers at most.
 pub(crate) const WAVEFRONT_BYTES: u64 = 128;
 
+/// Bytes that a lane of a copy past L1 writes.
+const COPY_BYTES: u32 = 16;
+
 /// Bytes of a cache line.
 const LINE_BYTES: u64 = 128;
 
@@ -53,6 +56,36 @@ pub(crate) fn shared_wavefronts(offsets: &[u64; LANES], mask: Mask, bytes: u32, 
     let merged = is_load && bytes > 4 && are_paired(offsets, mask);
     let lanes = (lanes_per_phase(bytes) * if merged { 2 } else { 1 }).min(LANES);
     bank_wavefronts(offsets, mask, bytes, lanes).max(1)
+}
+
+/// Sectors and wavefronts of a copy from global to shared memory past L1, which reads `sizes` bytes of a lane and writes 16.
+///
+/// What comes from L2 is written as it comes, in sectors of both memories: a sector is fetched once for each sector of shared
+/// memory that it goes to, at most once in a wavefront, and a wavefront writes what is from one line. So a swizzle that moves
+/// 16 bytes across a border of 32 costs traffic and time.
+pub(crate) fn bypassing_copy(from: &[u64; LANES], to: &[u64; LANES], mask: Mask, sizes: &[u32; LANES]) -> (u32, u32) {
+    let mut fetched: Vec<[u64; 2]> = Vec::with_capacity(LANES);
+    let mut lines: Vec<(u64, Mask)> = Vec::with_capacity(LANES);
+    for lane in lanes_of(mask).filter(|&lane| sizes[lane] > 0) {
+        let source = from[lane] / SECTOR_BYTES;
+        let part = [source, to[lane] / SECTOR_BYTES];
+        if !fetched.contains(&part) {
+            fetched.push(part);
+        }
+        let line = from[lane] / LINE_BYTES;
+        match lines.iter_mut().find(|(other, _)| *other == line) {
+            Some((_, lanes)) => *lanes |= 1 << lane,
+            None => lines.push((line, 1 << lane)),
+        }
+    }
+    let wavefronts_of = |&(line, lanes): &(u64, Mask)| {
+        let of_line = || fetched.iter().filter(move |[source, _]| source * SECTOR_BYTES / LINE_BYTES == line);
+        let fetches = of_line().map(|[one, _]| of_line().filter(|[other, _]| one == other).count() as u32).max();
+        fetches.unwrap_or(0).max(bank_wavefronts(to, lanes, COPY_BYTES, LANES))
+    };
+    let wavefronts: u32 = lines.iter().map(wavefronts_of).sum();
+    // Lanes that read nothing write zeros.
+    (fetched.len() as u32, wavefronts.max(shared_wavefronts(to, mask, COPY_BYTES, false)))
 }
 
 const fn lanes_per_phase(bytes: u32) -> usize {
@@ -152,6 +185,21 @@ mod tests {
         assert_eq!(shared_wavefronts(&lanes(|lane| 16 * lane), ALL_LANES, 16, true), 4);
         assert_eq!(shared_wavefronts(&lanes(|_| 0), ALL_LANES, 16, true), 2, "broadcast, by half-warps");
         assert_eq!(shared_wavefronts(&lanes(|_| 0), ALL_LANES, 16, false), 4, "stores do not merge");
+    }
+
+    #[test]
+    fn copies_past_l1_fetch_a_sector_for_each_one_they_write() {
+        // Of an H100: rows of 128 and of 64 bytes, whose pieces of 16 bytes are swizzled.
+        let copy = |pieces: u64, place: fn(u64, u64) -> u64| {
+            let from = lanes(|lane| lane / pieces * 2048 + lane % pieces * 16);
+            let to = lanes(|lane| (lane / pieces * pieces + place(lane / pieces, lane % pieces)) * 16);
+            bypassing_copy(&from, &to, ALL_LANES, &[16; LANES])
+        };
+        assert_eq!(copy(32, |_, piece| piece), (16, 4));
+        assert_eq!(copy(8, |row, piece| piece ^ row), (16, 4));
+        assert_eq!(copy(4, |row, piece| piece ^ row / 2), (16, 8));
+        assert_eq!(copy(4, |row, piece| (piece + row / 2) % 4), (24, 12));
+        assert_eq!(bypassing_copy(&[0; LANES], &lanes(|lane| 16 * lane), ALL_LANES, &[0; LANES]), (0, 4), "zeros");
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub(crate) struct ClassCounts {
     pub recorded_blocks: u64,
     /// Bytes of the allocations that a block touched, at most.
     pub touched_bytes: u64,
+    /// Bytes of those that it loaded from, at most.
+    pub loaded_bytes: u64,
 }
 
 impl ClassCounts {
@@ -56,5 +58,6 @@ impl ClassCounts {
         self.sectors += other.sectors;
         self.recorded_blocks += other.recorded_blocks;
         self.touched_bytes = self.touched_bytes.max(other.touched_bytes);
+        self.loaded_bytes = self.loaded_bytes.max(other.loaded_bytes);
     }
 }

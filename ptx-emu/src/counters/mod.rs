@@ -3,6 +3,7 @@
 mod class;
 pub(crate) mod coalesce;
 mod count;
+mod machine;
 mod product;
 mod traced;
 mod waits;
@@ -19,16 +20,16 @@ use crate::lanes::LANES;
 use crate::program::{Action, Async, ClusterBarrier, Fragments, Instruction, Program, TextureKind};
 use coalesce::WAVEFRONT_BYTES;
 use product::{Unit, product};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use waits::waits;
 
 /// Counters of a launch, total and by line.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Warp instructions, by class.
     pub instructions: BTreeMap<Class, u64>,
     /// Warp instructions of the GPU's machine code, estimated. An operation on 64-bit integers counts as two; a branch
-    /// to the next instruction, a parameter load and a widening product count as none.
+    /// to the next instruction or over a few, and what the assembler merges into another instruction count as none.
     pub machine_instructions: u64,
     /// Thread instructions: active lanes whose guard is true.
     pub thread_instructions: u64,
@@ -57,35 +58,39 @@ pub struct Counters {
     pub crowded_words: u64,
     /// Shuffles.
     pub shuffles: u64,
-    /// Exposed waits for global memory.
+    /// Waits for global memory.
     pub waits: Waits,
     /// Branches at which a warp diverged.
     pub divergent_branches: u64,
-    /// Distinct sectors of global memory that each block touched, summed over the blocks: the least traffic between the
-    /// SMs and L2. Measured in some blocks and scaled up.
+    /// The least traffic between the SMs and L2, in sectors: the distinct ones of global memory that each block touched, summed over the
+    /// blocks, measured in some and scaled up; or those of all stores and of copies past L1, which no cache of an SM serves, if they
+    /// are more.
     pub block_sectors: u64,
     /// Bytes of the allocations that were touched.
     pub touched_bytes: u64,
+    /// Bytes of those that were loaded from.
+    pub loaded_bytes: u64,
     /// By line, for the lines that were executed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LineCounters>,
 }
 
 /// Accesses to global or local memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GlobalCounters {
     /// Warps that accessed it.
     pub requests: u64,
-    /// Sectors of 32 bytes touched.
+    /// Sectors of 32 bytes touched; of copies past L1, as often as they are fetched.
     pub sectors: u64,
     /// Bytes that the lanes requested.
     pub bytes: u64,
-    /// L1 wavefronts: more than the minimum where lanes conflict in a data bank or a tag bank.
+    /// L1 wavefronts: more than the minimum where lanes conflict in a data bank or a tag bank. Copies past L1 have none, but those
+    /// of their stores to shared memory.
     pub wavefronts: u64,
 }
 
 /// Accesses to shared memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SharedCounters {
     /// Warps that accessed it.
     pub requests: u64,
@@ -96,7 +101,7 @@ pub struct SharedCounters {
 }
 
 /// FMAs of the tensor cores, by element type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TensorCoreFmas {
     /// Of `mma` of fp8 too, which Hopper converts to f16.
     pub f16: u64,
@@ -130,7 +135,7 @@ impl TensorCoreFmas {
 }
 
 /// Counters of one line of the PTX.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineCounters {
     /// Counted from 1.
     pub line: u32,
@@ -152,16 +157,35 @@ pub struct LineCounters {
     pub diverged: u64,
 }
 
+/// Whether it loads from L2, whatever L1 has.
+fn bypasses_l1(action: &Action) -> bool {
+    match action {
+        Action::Async(action) => match &**action {
+            Async::Copy(copy) => copy.bypasses_l1,
+            Async::Bulk(_)
+            | Async::Tensor(_)
+            | Async::Commit
+            | Async::Wait(_)
+            | Async::CommitBulk
+            | Async::WaitBulk(_) => false,
+        },
+        _ => false,
+    }
+}
+
 impl Class {
     /// Instructions of the GPU's own code that an instruction of the PTX becomes, roughly.
     fn machine_instructions(self, mnemonic: &str) -> u64 {
+        // The same register, or one of a pair.
+        if ["cvta", "cvt.u64.u32", "cvt.u32.u64"].iter().any(|free| mnemonic.starts_with(free)) {
+            return 0;
+        }
         let is_wide = ["s64", "u64", "b64"].iter().any(|ty| mnemonic.ends_with(ty));
         match self {
             Self::IntegerArithmetic | Self::Logic if is_wide => 2,
             Self::Branch if mnemonic == "bra.uni" => 0,
             // Part of the addition behind it.
             Self::IntegerArithmetic if mnemonic.starts_with("mul.wide") => 0,
-            Self::OtherLoad => 0,
             _ => 1,
         }
     }
@@ -171,11 +195,12 @@ impl Counters {
     /// Sums counts by instruction, each class weighted by its factor.
     pub(crate) fn new<'a>(program: &Program, classes: impl Iterator<Item = (f64, &'a ClassCounts)>) -> Self {
         let mut sums = vec![[0f64; 7]; program.instructions.len()];
-        let (mut block_sectors, mut touched_bytes) = (0.0, 0);
+        let (mut block_sectors, mut touched_bytes, mut loaded_bytes) = (0.0, 0, 0);
         for (factor, class) in classes.filter(|(factor, _)| *factor > 0.0) {
             let (sectors, recorded) = (class.sectors, class.recorded_blocks);
             block_sectors += factor * class.blocks as f64 * sectors as f64 / recorded.max(1) as f64;
             touched_bytes = class.touched_bytes.max(touched_bytes);
+            loaded_bytes = class.loaded_bytes.max(loaded_bytes);
             for (sum, count) in sums.iter_mut().zip(&class.counts) {
                 let Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged } = *count;
                 let values = [warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged];
@@ -188,12 +213,16 @@ impl Counters {
             Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged }
         });
         let counts: Vec<_> = counts.collect();
-        let waits = waits(&program.instructions, &counts);
+        let waits = waits(program, &counts);
         let mut counters =
-            Self { block_sectors: block_sectors.round() as u64, touched_bytes, waits, ..Self::default() };
+            Self { block_sectors: block_sectors.round() as u64, touched_bytes, loaded_bytes, waits, ..Self::default() };
+        let past_l1 = program.instructions.iter().zip(&counts);
+        let past_l1: u64 = past_l1.filter(|(it, _)| bypasses_l1(&it.action)).map(|(_, count)| count.sectors).sum();
         for (instruction, count) in program.instructions.iter().zip(&counts).filter(|(_, count)| count.warps > 0) {
             counters.add(instruction, count);
         }
+        counters.machine_instructions = machine::total(program, &counts);
+        counters.block_sectors = counters.block_sectors.max(counters.global_stores.sectors + past_l1);
         counters
     }
 
@@ -201,7 +230,6 @@ impl Counters {
         let class = Class::of(instruction);
         let Count { warps, lanes, requests, sectors, wavefronts, copy_wavefronts, diverged } = *count;
         *self.instructions.entry(class).or_default() += warps;
-        self.machine_instructions += warps * class.machine_instructions(&instruction.mnemonic);
         self.thread_instructions += lanes;
         let fmas = if instruction.mnemonic.ends_with("f32x2") { 2 } else { 1 };
         self.thread_fmas += if class == Class::Fma { fmas * lanes } else { 0 };

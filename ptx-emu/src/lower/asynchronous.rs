@@ -61,7 +61,7 @@ fn copy(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Copy, Unsupported> {
         _ => return Err(Unsupported::new("too few or too many operands")),
     };
     let (to, from) = (o.address(0)?.0, o.address(1)?.0);
-    Ok(Copy { to, from, bytes: bytes as u32, source })
+    Ok(Copy { to, from, bytes: bytes as u32, source, bypasses_l1: cache == "cg" })
 }
 
 /// `cp.async.bulk`; `None` for prefetches.

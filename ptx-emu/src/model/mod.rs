@@ -2,8 +2,9 @@
 //!
 //! The units of an SM work in parallel: schedulers that issue instructions, FMA lanes, tensor cores, L1, and its share
 //! of the L2 bandwidth. A block takes slightly longer than its busiest unit. It also waits: all its warps stand at a
-//! barrier until their loads from global memory have arrived in shared memory. What they execute between load and wait
-//! hides part of that latency. And while it stores C, nothing of it is left to compute.
+//! barrier until their loads from global memory have arrived in shared memory, and each of them where it computes with what
+//! it loaded. What they execute between load and wait hides part of that latency. And while it stores C, nothing of it is
+//! left to compute.
 //!
 //! Of the resident blocks of an SM, one computes while another waits, but they are not synchronised, so some of both is
 //! exposed. A wave of blocks takes the work of one, plus the waits of one overlapped with the work of the others. A
@@ -44,14 +45,21 @@ const REQUEST_CYCLES: f64 = 0.2;
 /// Cycles from a load from global memory to its value. Measured.
 const LATENCY_CYCLES: f64 = 660.0;
 
-/// Until what was loaded can be read in shared memory, after a barrier: additional cycles per requesting warp, and bytes
-/// that arrive per cycle. Fitted.
+/// The same where L1 has it. Measured by others: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via
+/// Microbenchmarking", 2024.
+const L1_LATENCY_CYCLES: f64 = 40.0;
+
+/// Until what was loaded to registers can be read in shared memory, after a barrier: additional cycles per requesting warp, and bytes
+/// that arrive per cycle. Fitted. Copies need no registers: what they take is the bandwidth of L2 and of L1 alone.
 const ARRIVAL_CYCLES: f64 = 4.0;
 const ARRIVAL_BYTES: f64 = 19.0;
 
 /// Degree of the norm by which times combine: of units that work in parallel, and of blocks that overlap. Fitted.
 const SHARPNESS: f64 = 4.0;
 const OVERLAP: f64 = 2.2;
+
+/// Share of the bandwidth of device memory that reads and writes reach together. Fitted, to transpositions and reductions on an H100.
+const DRAM_SHARE: f64 = 0.9;
 
 /// Launch overhead: the time of an empty kernel, in milliseconds. Measured.
 const LAUNCH_MS: f64 = 0.0028;
@@ -168,11 +176,15 @@ impl Demand {
             l2: per_block(counters.block_sectors * SECTOR_BYTES) / l2_bytes_per_cycle,
             wait: 0.0,
         };
-        let Waits { warps: waiting, instructions, requests, bytes } = *waits;
+        let Waits { warps: waiting, instructions, requests, bytes, users, used_after } = *waits;
+        let misses = counters.block_sectors as f64 / (global_loads.sectors + global_stores.sectors).max(1) as f64;
+        let used_latency = L1_LATENCY_CYCLES + misses.min(1.0) * (LATENCY_CYCLES - L1_LATENCY_CYCLES);
         let asked = per_block(waiting) / warps * LATENCY_CYCLES
+            + per_block(users) / warps * used_latency
             + per_block(requests) * ARRIVAL_CYCLES
             + per_block(bytes) / ARRIVAL_BYTES;
-        let done_meanwhile = demand.work(1.0) * instructions as f64 / counters.machine_instructions.max(1) as f64;
+        let meanwhile = (instructions + used_after) as f64 / counters.machine_instructions.max(1) as f64;
+        let done_meanwhile = demand.work(1.0) * meanwhile;
         let stores = per_block(global_stores.sectors * SECTOR_BYTES) / l2_bytes_per_cycle;
         // The first loads of a block are always exposed, and so are the stores of its epilogue.
         demand.wait = (asked - done_meanwhile).max(LATENCY_CYCLES) + stores;
@@ -203,6 +215,18 @@ impl Demand {
         let one = self.work(1.0);
         one + norm(OVERLAP, [(self.work(blocks) - one).max(0.0), self.wait])
     }
+}
+
+/// Bytes that pass between device memory and L2. Each byte that is loaded passes once; L2 serves reuse. What a launch touches takes
+/// the place of what L2 held, which goes back to memory where it was modified: at the beginning all of it, as other work left it
+/// (times are measured after a buffer of twice its size was set), then the launch's own stores.
+fn dram_bytes(device: &Device, counters: &Counters) -> f64 {
+    let moved = counters.block_sectors * SECTOR_BYTES;
+    let touched = counters.touched_bytes.min(moved);
+    let stored = (counters.global_stores.sectors * SECTOR_BYTES).min(touched);
+    let replaced = touched.min(device.l2_bytes);
+    let own = (touched - replaced) as f64 * stored as f64 / touched.max(1) as f64;
+    (counters.loaded_bytes.min(moved) + replaced) as f64 + own
 }
 
 fn norm<const N: usize>(degree: f64, values: [f64; N]) -> f64 {
@@ -264,9 +288,7 @@ pub fn predict(device: &Device, counters: &Counters, blocks: u64, resources: &Re
     let cycles = waves as f64 * wave(occupancy.blocks.into()) + wave(rest);
 
     let ms = |cycles: f64| cycles / f64::from(device.clock_mhz) / 1000.0;
-    // Each touched byte is loaded once; L2 serves reuse.
-    let dram_bytes = counters.touched_bytes.min(counters.block_sectors * SECTOR_BYTES);
-    let dram = dram_bytes as f64 / f64::from(device.memory_gb_per_s) / 1e6;
+    let dram = dram_bytes(device, counters) / (DRAM_SHARE * f64::from(device.memory_gb_per_s)) / 1e6;
     let time_ms = norm(SHARPNESS, [ms(cycles), dram]) + LAUNCH_MS;
 
     let units = demand.units(blocks as f64 / f64::from(device.sm_count)).map(|(cycles, bound)| (ms(cycles), bound));

@@ -35,6 +35,8 @@ pub(crate) struct Copy {
     /// Bytes written.
     pub bytes: u32,
     pub source: CopySource,
+    /// `.cg`: caches in L2 only.
+    pub bypasses_l1: bool,
 }
 
 /// Bytes read; the rest is zero-filled.

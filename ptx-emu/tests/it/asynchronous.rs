@@ -26,10 +26,11 @@ fn run(bytes: u32, stride: u32) -> Report {
     Module::parse(&text).unwrap().kernel("k").unwrap().launch(&mut memory, &launch).unwrap()
 }
 
+/// Those of 16 bytes are `.cg`, past L1: it fetches a sector for each half that goes elsewhere.
 #[test]
 fn copies_count_as_a_load_and_a_store() {
     for (bytes, stride, sectors, passes, shared_passes) in
-        [(4, 4, 4, 1, 1), (8, 8, 8, 2, 2), (16, 16, 16, 4, 4), (4, 128, 4, 1, 32), (16, 128, 16, 4, 32)]
+        [(4, 4, 4, 1, 1), (8, 8, 8, 2, 2), (16, 16, 16, 0, 4), (4, 128, 4, 1, 32), (16, 128, 32, 0, 32)]
     {
         let report = run(bytes, stride);
         assert!(report.is_clean());

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// How far a predicted time may be from the measured one.
-const TIME_TOLERANCE: f64 = 0.25;
+pub(crate) const TIME_TOLERANCE: f64 = 0.25;
 
 /// How far apart two measured times must be for the predicted ones to be in their order.
 const ORDER_TOLERANCE: f64 = 0.05;

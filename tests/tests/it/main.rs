@@ -14,6 +14,7 @@ mod noticed;
 mod overflow;
 mod paths;
 mod ptx;
+mod public_kernels;
 mod registry;
 mod report;
 mod sample;

@@ -11,8 +11,8 @@ use super::page::Page;
 use super::sass::{self, Mode};
 use super::sources::{PEERS, Sources};
 use super::{
-    accuracy, chosen, counters, drop_in, example, headline, host_pointers, limits, metrics, numbers, picture, result,
-    scale, schema, shapes, step, tile, together,
+    accuracy, chosen, counters, drop_in, example, headline, host_pointers, limits, metrics, numbers, picture,
+    public_kernels, result, scale, schema, shapes, step, tile, together,
 };
 use crate::workspace::parse_step;
 
@@ -64,6 +64,7 @@ impl Request<'_> {
             ("together", "") => together::block(),
             ("figures", "") => Ok(counters::figures()),
             ("metrics", "") => metrics::block(sources),
+            ("public-kernels", "") => public_kernels::block(),
             ("schema", "") => schema::block(),
             _ => bail!("there is no such block: `cargo xtask book --help` lists them"),
         }

@@ -78,7 +78,7 @@ fn command(ncu: &Path, step: &Step, size: &str, report: &Path) -> Command {
     let mut kernels: Vec<_> = runnable.flat_map(Step::kernels).collect();
     kernels.sort_unstable();
     kernels.dedup();
-    let metrics: Vec<_> = METRICS.iter().flat_map(|metric| metric.source.metrics).copied().collect();
+    let metrics: Vec<_> = METRICS.iter().flat_map(|metric| metric.source.all_metrics()).collect();
     let host = ["run", "--quiet", "--package", "host", "--", "--backend", "cuda", "--format", "json"];
     let host = workspace::cargo(host);
     let mut command = Command::new(ncu);

@@ -159,7 +159,9 @@ fn own(step: &Step, problem: &Problem, part: &Problem, launched: &Launched, sm_c
 fn scaled(counters: &Counters, growth: Growth, touched_bytes: u64) -> Counters {
     let scale_by = |factor: f64| move |count: &mut u64| *count = (*count as f64 * factor) as u64;
     let scale = scale_by(growth.work);
-    let mut counters = Counters { touched_bytes, lines: Vec::new(), ..counters.clone() };
+    let is_loaded = counters.loaded_bytes as f64 / counters.touched_bytes.max(1) as f64;
+    let loaded_bytes = (touched_bytes as f64 * is_loaded) as u64;
+    let mut counters = Counters { touched_bytes, loaded_bytes, lines: Vec::new(), ..counters.clone() };
     let Counters { global_loads, global_stores, copies, local, .. } = &mut counters;
     for (global, factor) in
         [(global_loads, growth.work), (global_stores, growth.stores), (copies, growth.work), (local, growth.work)]
@@ -170,8 +172,8 @@ fn scaled(counters: &Counters, growth: Growth, touched_bytes: u64) -> Counters {
     for shared in [shared_loads, shared_stores, tensor_core_reads] {
         [&mut shared.requests, &mut shared.wavefronts].into_iter().for_each(scale);
     }
-    let Waits { warps, instructions, requests, bytes } = &mut counters.waits;
-    [warps, instructions, requests, bytes].into_iter().for_each(scale);
+    let Waits { warps, instructions, requests, bytes, users, used_after } = &mut counters.waits;
+    [warps, instructions, requests, bytes, users, used_after].into_iter().for_each(scale);
     counters.tensor_core_fmas.each_mut().into_iter().for_each(scale);
     counters.instructions.values_mut().for_each(scale);
     let Counters { machine_instructions, thread_fmas, barriers, block_sectors, crowded_words, shuffles, .. } =

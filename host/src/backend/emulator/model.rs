@@ -84,6 +84,6 @@ mod tests {
     fn models_are_found_by_their_slug() {
         assert_eq!(find_model("H200").unwrap().name, "NVIDIA H200");
         let error = find_model("tpu").unwrap_err();
-        assert_eq!((error.exit_code(), error.to_string().contains("h200, a100")), (2, true));
+        assert_eq!((error.exit_code(), error.to_string().contains("h200, h100, a100")), (2, true));
     }
 }

@@ -145,7 +145,7 @@ impl Site {
         count.sectors += u64::from(sectors);
         count.wavefronts += u64::from(wavefronts);
         if let (Some(footprint), Space::Global) = (&mut self.footprint, space) {
-            footprint.touch(grid.memory, addresses, mask, bytes);
+            footprint.touch(grid.memory, addresses, mask, bytes, kind.reads());
         }
         let observed = request.observed(warp, mask);
         let mut found = match space {

@@ -67,16 +67,25 @@ impl Site {
             };
             let inside = self.in_bounds(grid, warp, &read)?;
             lanes_of(lanes & !inside).for_each(|lane| sizes[lane] = 0);
-            self.count_read(grid, &read, inside, count);
+            self.count_read(grid, &read, inside, (!copy.bypasses_l1).then_some(&mut *count));
         }
         if mask == 0 {
             return Ok(());
         }
         count.requests += 1;
         let key = grid.program.instructions.len() + pc;
-        let (_, wavefronts) = self
-            .patterns
-            .count(key, &to, mask, |addresses| (0, coalesce::shared_wavefronts(addresses, mask, bytes, false)));
+        let wavefronts = if copy.bypasses_l1 {
+            let of = || coalesce::bypassing_copy(&from, &to, mask, &sizes);
+            // Memoised patterns are of lanes that read as much as they write.
+            let is_plain = lanes_of(mask).all(|lane| sizes[lane] == bytes);
+            let (sectors, wavefronts) =
+                if is_plain { self.patterns.count_copy(key, [&from, &to], mask, of) } else { of() };
+            count.sectors += u64::from(sectors);
+            wavefronts
+        } else {
+            let of = |to: &[u64; LANES]| (0, coalesce::shared_wavefronts(to, mask, bytes, false));
+            self.patterns.count(key, &to, mask, of).1
+        };
         count.copy_wavefronts += u64::from(wavefronts);
         let since = self.checks.begin(warp.number);
         let groups = warp.copies.groups;
@@ -86,11 +95,16 @@ impl Site {
         Ok(())
     }
 
-    fn count_read(&mut self, grid: &Grid<'_>, read: &Request, mask: Mask, count: &mut Count) {
+    /// Notes what lanes read, and counts it where it goes through L1.
+    fn count_read(&mut self, grid: &Grid<'_>, read: &Request, mask: Mask, count: Option<&mut Count>) {
         let Request { pc, ref addresses, bytes, alignment, .. } = *read;
         if mask == 0 {
             return;
         }
+        if let Some(footprint) = &mut self.footprint {
+            footprint.touch(grid.memory, addresses, mask, bytes, true);
+        }
+        let Some(count) = count else { return };
         let of = |addresses: &[u64; LANES]| {
             (coalesce::sectors(addresses, mask, bytes), coalesce::global_wavefronts(addresses, mask, bytes))
         };
@@ -99,9 +113,6 @@ impl Site {
             if bytes == alignment { self.patterns.count(pc, addresses, mask, of) } else { of(addresses) };
         count.sectors += u64::from(sectors);
         count.wavefronts += u64::from(wavefronts);
-        if let Some(footprint) = &mut self.footprint {
-            footprint.touch(grid.memory, addresses, mask, bytes);
-        }
     }
 
     /// Completes the copies of these lanes, or those of all groups but the last `keep`; `watched` by the checkers.

@@ -134,6 +134,7 @@ impl<'a> Worker<'a> {
                 class.sectors += footprint.sectors();
                 class.recorded_blocks += 1;
                 class.touched_bytes = class.touched_bytes.max(footprint.touched_bytes());
+                class.loaded_bytes = class.loaded_bytes.max(footprint.loaded_bytes());
             }
         }
         self.resident.fetch_sub(1, Relaxed);

@@ -63,4 +63,32 @@ impl Memo {
         *known = Some(Box::new(Pattern { mask, phase, line, offsets, sectors, wavefronts }));
         (sectors, wavefronts)
     }
+
+    /// As [`Self::count`], of a copy past L1, which depends on the addresses in both memories.
+    pub(crate) fn count_copy(
+        &mut self,
+        pc: Pc,
+        [from, to]: [&[u64; LANES]; 2],
+        mask: Mask,
+        of: impl Fn() -> (u32, u32),
+    ) -> (u32, u32) {
+        let lane = mask.trailing_zeros() as usize;
+        let phase = to[lane] % BANKS_BYTES + from[lane] % BANKS_BYTES * BANKS_BYTES;
+        // Offsets in shared memory have fewer bits than this.
+        let offset = |other: usize| {
+            let [from, to] = [from, to].map(|addresses| addresses[other].wrapping_sub(addresses[lane]));
+            to.wrapping_add(from << 24)
+        };
+        let offsets = std::array::from_fn(offset);
+        let known = &mut self.0[pc * PHASES + (to[lane] % BANKS_BYTES / SECTOR_BYTES) as usize];
+        if let Some(pattern) = known
+            .as_ref()
+            .filter(|pattern| (pattern.mask, pattern.phase) == (mask, phase) && pattern.offsets == offsets)
+        {
+            return (pattern.sectors, pattern.wavefronts);
+        }
+        let (sectors, wavefronts) = of();
+        *known = Some(Box::new(Pattern { mask, phase, line: None, offsets, sectors, wavefronts }));
+        (sectors, wavefronts)
+    }
 }

@@ -71,7 +71,10 @@ impl Site {
         count.requests += 1;
         count.sectors += copy.runs.iter().map(sectors).sum::<u64>();
         if let Some(footprint) = self.footprint.as_mut() {
-            copy.runs.iter().for_each(|run| footprint.touch(grid.memory, &[run.global; LANES], 1 << lane, run.bytes));
+            let is_load = matches!(end, BulkEnd::Barrier { .. });
+            let mut touch =
+                |run: &Run| footprint.touch(grid.memory, &[run.global; LANES], 1 << lane, run.bytes, is_load);
+            copy.runs.iter().for_each(&mut touch);
         }
         let since = self.checks.begin(warp.number);
         let bulk = PendingBulk { pc, warp: warp.number, lane, copy, end: End::Group(0), since };
