@@ -197,7 +197,7 @@ mod tests {
         };
         assert_eq!(copy(32, |_, piece| piece), (16, 4));
         assert_eq!(copy(8, |row, piece| piece ^ row), (16, 4));
-        assert_eq!(copy(4, |row, piece| piece ^ row / 2), (16, 8));
+        assert_eq!(copy(4, |row, piece| piece ^ (row / 2)), (16, 8));
         assert_eq!(copy(4, |row, piece| (piece + row / 2) % 4), (24, 12));
         assert_eq!(bypassing_copy(&[0; LANES], &lanes(|lane| 16 * lane), ALL_LANES, &[0; LANES]), (0, 4), "zeros");
     }

@@ -167,7 +167,8 @@ fn bypasses_l1(action: &Action) -> bool {
             | Async::Commit
             | Async::Wait(_)
             | Async::CommitBulk
-            | Async::WaitBulk(_) => false,
+            | Async::WaitBulk(_)
+            | Async::Map(_) => false,
         },
         _ => false,
     }

@@ -16,13 +16,16 @@ pub(super) fn lower(op: &Opcode<'_>, o: &Operands<'_>) -> Result<Option<Action>,
     Ok(Some(Action::Async(Box::new(Async::Map(edit)))))
 }
 
+/// The field of a dimension.
+type Field = fn(usize) -> MapField;
+
 /// `tensormap.replace.tile.global_address.shared::cta.b1024.b64 [map], value`; of fields with one value for each dimension,
 /// `[map], dimension, value`.
 fn replace(op: &Opcode<'_>, o: &Operands<'_>) -> Result<MapEdit, Unsupported> {
     if !op.take("tile") || !op.take("b1024") {
         return Err(Unsupported::new(".tile and .b1024 are missing"));
     }
-    let fields: [(&str, fn(usize) -> MapField, Type); 10] = [
+    let fields: [(&str, Field, Type); 10] = [
         ("global_address", |_| MapField::Address, Type::B64),
         ("rank", |_| MapField::Rank, Type::B32),
         ("box_dim", MapField::Side, Type::B32),

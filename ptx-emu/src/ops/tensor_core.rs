@@ -259,7 +259,7 @@ fn aligned<const DEPTH: usize, const KEPT: i16>(
         halves[0][column] = if bits >> 31 == 0 { summand } else { summand.wrapping_neg() };
     }
     for k in 0..depth {
-        // The shift is split, for neither factor has room for all of it. What is cut off a factor of 8 bits is 0.
+        // The shift is split, for neither factor has room for all of it. What a factor of 8 bits is truncated by is 0.
         let significand = row.significands[k] << (KEPT - OF_PRODUCT - 1).max(0);
         let acc = &mut halves[k % 2];
         for column in 0..WIDTH {

@@ -49,7 +49,7 @@ pub(crate) fn fused_f16(formats: [Format; 2], a: &[u32], b: &[u32], c: u16) -> u
         if significand < 0 { -(magnitude as i64) } else { magnitude as i64 }
     };
     let products = products.map(|((a, a_exponent), (b, b_exponent))| {
-        // What is cut off a product of 8-bit floats is 0.
+        // What a product of 8-bit floats is truncated by is 0.
         let product = i64::from(a * b) << (kept - OF_PRODUCT).max(0) >> (OF_PRODUCT - kept).max(0);
         aligned(product, a_exponent.saturating_add(b_exponent))
     });

@@ -109,7 +109,7 @@ fn every_field_can_be_changed() {
     // Of f16, the 12 columns are six words of the tensor's rows of 64 bytes; chunks of rows 2 and 3 change places.
     let expected = |row: usize, word: usize| if word < 6 && row < 3 { (16 * row + word) as u32 } else { 0 };
     for (place, word) in tile.iter().enumerate() {
-        let (row, chunk) = (place / 16, place / 4 % 4 ^ place / 32 % 4);
+        let (row, chunk) = (place / 16, (place / 4 % 4) ^ (place / 32 % 4));
         assert_eq!(*word, expected(row, 4 * chunk + place % 4), "{place}");
     }
 }

@@ -45,7 +45,7 @@ pub(crate) const fn word_bits(element_bits: usize) -> usize {
     if element_bits == 1 { 32 } else { element_bits }
 }
 
-/// The elements of a line's words, of so many bits each.
+/// The elements of a line's words, of `bits` each.
 pub(crate) fn elements<const WORDS: usize, const COUNT: usize>(bits: usize, words: &[u32; WORDS]) -> [u32; COUNT] {
     let each = 32 / bits;
     let kept = u32::MAX >> (32 - bits);
