@@ -75,8 +75,8 @@ impl Kind {
 pub(super) fn total(program: &Program, counts: &[Count]) -> u64 {
     let shared = if program.shared.is_empty() { 0 } else { SHARED_PROLOGUE };
     let warps = counts.first().map_or(0, |count| count.warps);
-    let body: u64 = counts.iter().zip(weights(program, counts)).map(|(count, weight)| count.warps * weight).sum();
-    warps * (PROLOGUE + shared) + body
+    let bodies = counts.iter().zip(weights(program, counts)).map(|(count, weight)| count.warps.saturating_mul(weight));
+    bodies.fold(warps.saturating_mul(PROLOGUE + shared), u64::saturating_add)
 }
 
 /// By instruction, how many it becomes.

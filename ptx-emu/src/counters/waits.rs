@@ -63,7 +63,7 @@ pub(crate) fn waits(program: &Program, counts: &[Count]) -> Waits {
     for (load, count) in counts.iter().enumerate().filter(|(_, count)| count.requests > 0) {
         let Some((bytes, is_copy)) = load_bytes(&instructions[load]) else { continue };
         if let Some((barrier, distance)) = path.wait(load, is_copy) {
-            let (warps, instructions) = (count.warps, count.warps * distance);
+            let (warps, instructions) = (count.warps, count.warps.saturating_mul(distance));
             let loaded = if is_copy { [0; 2] } else { [count.requests, count.lanes * u64::from(bytes)] };
             let [requests, bytes] = loaded;
             *by_barrier.entry(barrier).or_default() +=
@@ -104,7 +104,7 @@ fn waits_of_uses(mut uses: Vec<Use>) -> Waits {
             continue;
         }
         *wait = Some(pc);
-        waits += Waits { users: warps, used_after: warps * distance, ..Waits::default() };
+        waits += Waits { users: warps, used_after: warps.saturating_mul(distance), ..Waits::default() };
     }
     waits
 }
