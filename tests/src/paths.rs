@@ -90,19 +90,26 @@ fn must_wait(instruction: &Instruction) -> bool {
     }
 }
 
-/// Why a kernel may not be launched before the one ahead of it has ended.
+/// Whether a kernel is a pre-pass that waits at its end only: it reads and writes nothing of the launch ahead.
+fn waits_last(kernel: &str) -> bool {
+    let prepasses = gpu_kernels::runnable().flat_map(|step| step.prepasses);
+    prepasses.filter(|prepass| prepass.waits_last).any(|prepass| prepass.kernel == kernel)
+}
+
+/// Why the kernel of that name may not be launched before the one ahead of it has ended.
 #[must_use]
-pub fn complaint(body: &Body) -> Option<String> {
+pub fn complaint(kernel: &str, body: &Body) -> Option<String> {
     let instructions = body.statements.iter().filter_map(|statement| match statement {
         Statement::Instruction(instruction) => Some(instruction.mnemonic()),
         _ => None,
     });
     let dependencies: Vec<_> = instructions.filter(|mnemonic| mnemonic.starts_with("griddepcontrol")).collect();
-    if dependencies != [WAIT, LAUNCH] {
+    let waits_last = waits_last(kernel);
+    if dependencies != if waits_last { [LAUNCH, WAIT] } else { [WAIT, LAUNCH] } {
         return Some(format!("{dependencies:?}"));
     }
     let unwaited = Unwaited::new(body);
-    let early = unwaited.instructions.iter().find(|instruction| must_wait(instruction));
+    let early = unwaited.instructions.iter().find(|instruction| !waits_last && must_wait(instruction));
     let early = early.map(|early| format!("line {}: `{}` before the wait", early.line, early.mnemonic()));
     early.or_else(|| unwaited.ends.then(|| "a way around the wait".to_owned()))
 }
@@ -114,7 +121,7 @@ pub fn complaint_of_module(text: &str) -> Option<String> {
     if text.contains("\n.target sm_80") {
         return None;
     }
-    let complaints = bodies(&module).filter_map(|(name, body)| Some((name, complaint(body)?)));
+    let complaints = bodies(&module).filter_map(|(name, body)| Some((name, complaint(name, body)?)));
     complaints.map(|(name, complaint)| format!("{name}: {complaint}")).next()
 }
 

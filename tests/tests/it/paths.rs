@@ -18,7 +18,7 @@ fn kernels_wait_for_the_launch_before_them_on_every_path_to_global_memory_and_to
         let names: Vec<_> = bodies(&module).map(|(name, _)| name).collect();
         assert!(gpu_kernels::kernels(target).all(|kernel| names.contains(&kernel)), "{}", target.name());
         for (name, body) in bodies(&module) {
-            let complaint = complaint(body);
+            let complaint = complaint(name, body);
             let expected = (target == Target::Sm80).then_some("[]");
             assert_eq!(complaint.as_deref(), expected, "{name}");
         }
@@ -27,14 +27,15 @@ fn kernels_wait_for_the_launch_before_them_on_every_path_to_global_memory_and_to
 
 #[test]
 fn a_kernel_that_does_not_wait_is_found() {
-    let complaint = |body: &str| {
+    let complaint_of = |kernel: &str, body: &str| {
         let text = format!(
-            ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n\
+            ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry {kernel}(.param .u64 a)\n{{\n\
              .reg .pred %p;\n.reg .b32 %r;\n.reg .b64 %a;\nld.param.u64 %a, [a];\nsetp.eq.u64 %p, %a, 0;\n{body}\nret;\n}}"
         );
         let module = syntax::parse(&text).unwrap_or_else(|error| panic!("{error}"));
-        complaint(bodies(&module).next().expect("a kernel").1)
+        complaint(kernel, bodies(&module).next().expect("a kernel").1)
     };
+    let complaint = |body: &str| complaint_of("k", body);
     let (both, load) = (format!("{WAIT};\n{LAUNCH};"), "ld.global.u32 %r, [%a];");
     for right in [
         format!("{both}\n{load}"),
@@ -62,6 +63,11 @@ fn a_kernel_that_does_not_wait_is_found() {
         let found = complaint(&wrong).unwrap_or_default();
         assert!(found.contains(why), "{wrong}: {found}");
     }
+    // A pre-pass that waits at its end only.
+    let last = |body: &str| complaint_of("split_columns_f16", body).unwrap_or_default();
+    assert_eq!(last(&format!("{LAUNCH};\n{load}\n{WAIT};")), "");
+    assert!(last(&format!("{load}\n{both}")).contains("[\"griddepcontrol.wait"));
+    assert!(last(&format!("{LAUNCH};\n@%p bra $no;\n{WAIT};\n$no:\n")).contains("a way around"));
 }
 
 /// Steps whose kernels, and those of their variants, carry the stage of the k-tile before from one iteration to the next: there is none
