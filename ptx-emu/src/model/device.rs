@@ -38,42 +38,30 @@ pub struct Device {
 const GIB: u64 = 1 << 30;
 const MIB: u64 = 1 << 20;
 
+const H200: Device = Device {
+    slug: "h200",
+    name: "NVIDIA H200",
+    compute_capability: (9, 0),
+    sm_count: 132,
+    clock_mhz: 1980,
+    fp32_lanes: 128,
+    registers: 65_536,
+    threads: 2048,
+    blocks: 32,
+    shared_bytes: 228 << 10,
+    l2_bytes: 50 * MIB,
+    l2_bytes_per_cycle: 4800,
+    memory_bytes: 141 * GIB,
+    memory_gb_per_s: 4800,
+};
+
 /// The known devices, the default first. Sources: NVIDIA's architecture white papers for GA100, GA102, AD102, GH100 and
 /// GB100, and the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". The H200's L2
 /// bandwidth was measured, and is that of the H100, which has the same chip; the others' are scaled by their number of SMs.
 pub const DEVICES: [Device; 6] = [
-    Device {
-        slug: "h200",
-        name: "NVIDIA H200",
-        compute_capability: (9, 0),
-        sm_count: 132,
-        clock_mhz: 1980,
-        fp32_lanes: 128,
-        registers: 65_536,
-        threads: 2048,
-        blocks: 32,
-        shared_bytes: 228 << 10,
-        l2_bytes: 50 * MIB,
-        l2_bytes_per_cycle: 4800,
-        memory_bytes: 141 * GIB,
-        memory_gb_per_s: 4800,
-    },
-    Device {
-        slug: "h100",
-        name: "NVIDIA H100 80GB HBM3",
-        compute_capability: (9, 0),
-        sm_count: 132,
-        clock_mhz: 1980,
-        fp32_lanes: 128,
-        registers: 65_536,
-        threads: 2048,
-        blocks: 32,
-        shared_bytes: 228 << 10,
-        l2_bytes: 50 * MIB,
-        l2_bytes_per_cycle: 4800,
-        memory_bytes: 80 * GIB,
-        memory_gb_per_s: 3350,
-    },
+    H200,
+    // The same chip, with less memory.
+    Device { slug: "h100", name: "NVIDIA H100 80GB HBM3", memory_bytes: 80 * GIB, memory_gb_per_s: 3350, ..H200 },
     Device {
         slug: "a100",
         name: "NVIDIA A100 80GB",
