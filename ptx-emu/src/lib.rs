@@ -120,8 +120,8 @@ pub use kernel::{Error, Kernel, Module, Report};
 pub use launch::{BlockIndex, Blocks, Grouping, Launch, MAX_SHARED_BYTES, MAX_THREADS};
 pub use lower::LowerError;
 pub use memory::{
-    AddressMode, Filter, GlobalMemory, Label, Pointer, Swizzle, TensorMap, TensorMapError, Texture, TextureArray,
-    TextureError, VariableInfo,
+    AddressMode, Filter, GlobalMemory, Label, Layering, Pointer, Swizzle, TensorMap, TensorMapError, Texture,
+    TextureArray, TextureError, VariableInfo,
 };
 pub use model::{device, occupancy};
 pub use program::ParamInfo;

@@ -45,10 +45,10 @@ SPEC, one for each parameter, in order:
   inout:TYPE:@FILE[:@FILE]                both: what the kernel finds, and the file that its result goes to
   map:BOX[:swizzle=N][:shape=SHAPE]:BUFFER
                                           a tensor map of a buffer (in:, out: or inout:): map:16x64:swizzle=128:in:f16:30x416
-  texture[:channels=N][:filter=linear][:address=MODE][:normalized][:normalized-values]:BUFFER
+  texture[:channels=N][:layered][:cubemap][:filter=linear][:address=MODE][:normalized][:normalized-values]:BUFFER
                                           the handle of a texture, of 1, 2 or 3 dimensions: texture:filter=linear:in:f32:30x416;
-                                          MODE is clamp, border, wrap or mirror
-  surface[:channels=N]:BUFFER             the handle of a surface: surface:inout:f32:30x416; channels are the last extent
+                                          MODE is clamp, border, wrap or mirror; the first extent counts layers, or 6 faces
+  surface[:channels=N][:layered]:BUFFER   the handle of a surface: surface:inout:f32:30x416; channels are the last extent
 
   LEN is a number of elements, or extents with the contiguous one last, such as 30x416: findings then say row and column.
 

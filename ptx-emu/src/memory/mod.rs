@@ -1,5 +1,6 @@
 //! The memories of a device, and the windows of generic addresses.
 
+mod geometry;
 mod global;
 mod heap;
 mod image;
@@ -10,6 +11,8 @@ mod texture_object;
 mod variables;
 pub(crate) mod window;
 
+pub(crate) use geometry::Geometry;
+pub use geometry::Layering;
 pub(crate) use global::{Allocation, Missing};
 pub use global::{GlobalMemory, Pointer};
 pub(crate) use image::Image;

@@ -2,6 +2,7 @@
 //! Fetching"; PTX ISA, "Texture Instructions", "Surface Instructions".
 
 use super::Pointer;
+use super::geometry::{Geometry, Layering, face};
 use crate::types::Type;
 
 /// An array of texels: what a texture object and a surface object read and write. Its texels are rows in global memory, the
@@ -13,6 +14,8 @@ pub struct TextureArray {
     channels: u32,
     /// Texels by dimension: 1 to 3.
     extent: Vec<u32>,
+    /// What the last of them is, where it is no dimension.
+    layering: Option<Layering>,
     /// Bytes from a row to the next.
     pitch: u64,
 }
@@ -95,7 +98,7 @@ impl TextureArray {
             return fail(format!("the extent {extent:?}"));
         }
         let pitch = u64::from(extent[0]) * u64::from(channels * element.bytes());
-        Ok(Self { address, element, channels, extent: extent.to_vec(), pitch })
+        Ok(Self { address, element, channels, extent: extent.to_vec(), layering: None, pitch })
     }
 
     /// The same array with rows that are so many bytes apart.
@@ -109,8 +112,32 @@ impl TextureArray {
         Ok(Self { pitch: bytes, ..self })
     }
 
-    pub(crate) fn rank(&self) -> usize {
-        self.extent.len()
+    /// The same array with layers, or faces of cubes, which its last extent counts.
+    ///
+    /// # Errors
+    /// [`TextureError`] if its extents are not those of such an array.
+    pub fn with_layering(self, layering: Layering) -> Result<Self, TextureError> {
+        if !layering.suits(&self.extent) {
+            let needs = match layering {
+                Layering::Layered => "layers are of one or two dimensions, and the last extent counts them",
+                Layering::Cubemap => "the faces of a cube are squares, and the last extent, 6, counts them",
+                Layering::LayeredCubemap => {
+                    "the faces of cubes are squares, and the last extent, a multiple of 6, counts them"
+                }
+            };
+            return fail(format!("the extent {:?}: {needs}", self.extent));
+        }
+        Ok(Self { layering: Some(layering), ..self })
+    }
+
+    /// As a texture has it.
+    pub(crate) fn geometry(&self) -> Geometry {
+        Geometry { rank: self.extent.len() - usize::from(self.layering.is_some()), layering: self.layering }
+    }
+
+    /// As a surface has it: faces are layers.
+    pub(crate) fn surface_geometry(&self) -> Geometry {
+        Geometry { layering: self.layering.map(|_| Layering::Layered), ..self.geometry() }
     }
 
     pub(crate) fn element(&self) -> Type {
@@ -169,44 +196,68 @@ impl Texture {
             return fail("a linear filter of integers that are not normalized");
         }
         let repeats = |mode: &AddressMode| matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
-        if !self.normalized_coordinates && self.address_modes[..self.array.rank()].iter().any(repeats) {
+        if !self.has_normalized_coordinates() && self.address_modes[..self.array.geometry().rank].iter().any(repeats) {
             return fail("an address mode that repeats it without normalized coordinates");
         }
         Ok(())
     }
 
-    /// The texels at floating-point coordinates.
-    pub(crate) fn sample(&self, coordinates: [f32; 3]) -> ([Tap; MAX_TAPS], usize) {
-        let axis = |dimension: usize| {
-            let extent = self.array.extent(dimension);
-            if dimension >= self.array.rank() {
-                return ([(Some(0), 1.0), (None, 0.0)], 1);
+    /// Those of a direction are, on the face that it leads to.
+    fn has_normalized_coordinates(&self) -> bool {
+        self.normalized_coordinates || self.array.geometry().is_cubemap()
+    }
+
+    /// The texels at floating-point coordinates, in a layer where there are several.
+    pub(crate) fn sample(&self, coordinates: [f32; 3], layer: u32) -> ([Tap; MAX_TAPS], usize) {
+        self.filtered(coordinates, layer, self.filter)
+    }
+
+    /// The texels that the linear filter would take, of an image or a face: its rows, one after the other.
+    pub(crate) fn footprint(&self, coordinates: [f32; 3], layer: u32) -> ([Tap; MAX_TAPS], usize) {
+        self.filtered(coordinates, layer, Filter::Linear)
+    }
+
+    fn filtered(&self, coordinates: [f32; 3], layer: u32, filter: Filter) -> ([Tap; MAX_TAPS], usize) {
+        let (face, coordinates) = match self.array.geometry().is_cubemap() {
+            true => {
+                let (face, [s, t]) = face(coordinates);
+                (face, [s, t, 0.0])
             }
+            false => (0, coordinates),
+        };
+        self.combine(layer, face, |dimension| {
+            let extent = self.array.extent(dimension);
             let x = f64::from(coordinates[dimension]);
             // The product is one of f32.
-            let x = if self.normalized_coordinates { f64::from((x * f64::from(extent)) as f32) } else { x };
+            let x = if self.has_normalized_coordinates() { f64::from((x * f64::from(extent)) as f32) } else { x };
             let at = |index: f64| self.address_modes[dimension].index(index, extent);
-            if self.filter == Filter::Point {
+            if filter == Filter::Point {
                 return ([(at(x.floor()), 1.0), (None, 0.0)], 1);
             }
-            let first = (x - 0.5).floor();
-            let weight = ((x - 0.5 - first) * 256.0).round() / 256.0;
-            ([(at(first), 1.0 - weight), (at(first + 1.0), weight)], 2)
-        };
-        self.combine([axis(0), axis(1), axis(2)])
+            // The fraction has 8 bits before it is taken off: the two texels of 2.498 are the third and the fourth.
+            let x = ((x - 0.5) * 256.0 + 0.5).floor() / 256.0;
+            let weight = x - x.floor();
+            ([(at(x.floor()), 1.0 - weight), (at(x.floor() + 1.0), weight)], 2)
+        })
     }
 
-    /// The texel at integer coordinates.
-    pub(crate) fn fetch(&self, coordinates: [i32; 3]) -> ([Tap; MAX_TAPS], usize) {
-        let axis = |dimension: usize| {
-            let index = if dimension < self.array.rank() { coordinates[dimension] } else { 0 };
-            let at = self.address_modes[dimension].index(index.into(), self.array.extent(dimension));
+    /// The texel at integer coordinates, in a layer where there are several.
+    pub(crate) fn fetch(&self, coordinates: [i32; 3], layer: u32) -> ([Tap; MAX_TAPS], usize) {
+        self.combine(layer, 0, |dimension| {
+            let at = self.address_modes[dimension].index(coordinates[dimension].into(), self.array.extent(dimension));
             ([(at, 1.0), (None, 0.0)], 1)
-        };
-        self.combine([axis(0), axis(1), axis(2)])
+        })
     }
 
-    fn combine(&self, axes: [Axis; 3]) -> ([Tap; MAX_TAPS], usize) {
+    fn combine(&self, layer: u32, face: u32, axis: impl Fn(usize) -> Axis) -> ([Tap; MAX_TAPS], usize) {
+        let Geometry { rank, layering } = self.array.geometry();
+        let axes: [Axis; 3] = std::array::from_fn(|dimension| match layering {
+            _ if dimension < rank => axis(dimension),
+            Some(layering) if dimension == rank => {
+                ([(Some(layering.index(layer, face, self.array.extent(rank))), 1.0), (None, 0.0)], 1)
+            }
+            _ => ([(Some(0), 1.0), (None, 0.0)], 1),
+        });
         let (mut taps, mut count) = ([(None, 0.0); MAX_TAPS], 0);
         let [x, y, z] = axes.each_ref().map(|(axis, count)| &axis[..*count]);
         for (z, z_weight) in z {
@@ -263,11 +314,20 @@ mod tests {
     fn weights_have_eight_bits() {
         let array = TextureArray::new(256, Type::F32, 1, &[4]).unwrap();
         let texture = Texture { filter: Filter::Linear, ..Texture::new(array) };
-        let taps = |x: f32| texture.sample([x, 0.0, 0.0]).0;
+        let taps = |x: f32| texture.sample([x, 0.0, 0.0], 0).0;
         assert_eq!(taps(1.5)[..2], [(Some(260), 1.0), (Some(264), 0.0)]);
         assert_eq!(taps(1.75)[..2], [(Some(260), 0.75), (Some(264), 0.25)]);
         assert_eq!(taps(1.5 + 1.0 / 1024.0)[..2], taps(1.5)[..2]);
         assert_eq!(taps(-3.0)[..2], [(Some(256), 0.5), (Some(256), 0.5)]);
+    }
+
+    #[test]
+    fn a_fraction_that_rounds_to_1_is_of_the_next_texel() {
+        // The example of the programming guide, "Texture Gather".
+        let texture = Texture::new(TextureArray::new(0, Type::U8, 1, &[4, 2]).unwrap());
+        let taps = texture.footprint([2.49805, 0.75, 0.0], 0).0;
+        assert_eq!(taps.map(|(address, _)| address)[..4], [2, 3, 6, 7].map(Some));
+        assert_eq!(texture.footprint([2.49, 0.75, 0.0], 0).0[0].0, Some(1));
     }
 
     #[test]
@@ -287,5 +347,20 @@ mod tests {
         assert!(Texture { filter: Filter::Linear, ..texture.clone() }.check().is_err());
         assert!(Texture { filter: Filter::Linear, normalized_values: true, ..texture.clone() }.check().is_ok());
         assert!(Texture { address_modes: [AddressMode::Wrap; 3], ..texture }.check().is_err());
+        let with =
+            |extent: &[u32], layering| TextureArray::new(0, Type::U8, 1, extent).unwrap().with_layering(layering);
+        for (extent, layering) in [
+            (&[4][..], Layering::Layered),
+            (&[4, 4], Layering::Cubemap),
+            (&[4, 4, 5], Layering::Cubemap),
+            (&[4, 4, 12], Layering::Cubemap),
+            (&[4, 2, 6], Layering::Cubemap),
+            (&[4, 4, 9], Layering::LayeredCubemap),
+        ] {
+            assert!(with(extent, layering).is_err(), "{extent:?}, {layering:?}");
+        }
+        // Coordinates on a face are normalized.
+        let cubes = Texture::new(with(&[4, 4, 12], Layering::LayeredCubemap).unwrap());
+        assert!(Texture { address_modes: [AddressMode::Wrap; 3], ..cubes }.check().is_ok());
     }
 }

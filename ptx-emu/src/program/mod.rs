@@ -22,7 +22,7 @@ pub(crate) use tensor::{
     Stride, Transpose, WarpMma, Wgmma,
 };
 
-pub(crate) use texture::{Outside, TextureAccess, TextureKind};
+pub(crate) use texture::{Fetched, Outside, TextureAccess, TextureKind};
 
 use std::sync::Arc;
 

@@ -243,19 +243,21 @@ mod tests {
         assert_eq!((view.tile, view.swizzle, of.shape), (vec![16, 64], 128, vec![32, 64]));
         let Argument::Map(view, _) = parsed("map:8:shape=4x8:in:f16:@a:in:f16:3") else { panic!() };
         assert_eq!((view.tile, view.shape), (vec![8], Some(vec![4, 8])));
-        let text = "texture:channels=4:filter=linear:address=mirror:normalized:normalized-values:in:u8:5x6x4";
+        let text = "texture:channels=4:cubemap:filter=linear:address=mirror:normalized:normalized-values:in:u8:5x6x4";
         let Argument::Object(view, of) = parsed(text) else { panic!() };
         let expected = ObjectView {
             is_surface: false,
             channels: 4,
+            layered: false,
+            cubemap: true,
             filter: crate::memory::Filter::Linear,
             address: crate::memory::AddressMode::Mirror,
             normalized: true,
             normalized_values: true,
         };
         assert_eq!((view, of.shape), (expected, vec![5, 6, 4]));
-        let Argument::Object(view, of) = parsed("surface:inout:f32:8:fill=iota") else { panic!() };
-        assert_eq!((view, of.is_output), (ObjectView::new(true), true));
+        let Argument::Object(view, of) = parsed("surface:layered:inout:f32:8x8:fill=iota") else { panic!() };
+        assert_eq!((view, of.is_output), (ObjectView { layered: true, ..ObjectView::new(true) }, true));
     }
 
     #[test]
@@ -287,7 +289,8 @@ mod tests {
             ("texture:filter=cubic:in:f32:4", "'cubic' is no filter: give point or linear"),
             ("texture:address=edge:in:f32:4", "'edge' is no address mode"),
             ("texture:channels=3:in:f32:4x3", "3 channels: a texel has 1, 2 or 4"),
-            ("surface:filter=linear:inout:f32:4", "'filter=linear' does not belong here: channels=N, then"),
+            ("surface:filter=linear:inout:f32:4", "'filter=linear' does not belong here: channels=N, layered, then"),
+            ("surface:cubemap:inout:f32:6x4x4", "'cubemap' does not belong here: channels=N, layered, then"),
             ("in:f64:0xffffffffffffffff", "too many"),
             ("in:f32:4:seed", "'seed' does not belong here: seed=N or fill=FILL"),
             ("in:f32:4:seed=x", "'x' is no seed"),

@@ -1,15 +1,19 @@
 //! Textures and surfaces: how SPECs and launch files describe them.
 
-use crate::memory::{AddressMode, Filter, GlobalMemory, Pointer, Texture, TextureArray};
+use crate::memory::{AddressMode, Filter, GlobalMemory, Layering, Pointer, Texture, TextureArray};
 use crate::types::Type;
 
 /// A texture or surface of a buffer, whose extents are those of the array, the contiguous one last; of several channels, these follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectView {
-    /// A surface: the rest, but for the channels, is of textures.
+    /// A surface: the rest, but for the channels and the layers, is of textures.
     pub is_surface: bool,
     /// Elements of a texel.
     pub channels: u32,
+    /// Whether the first extent counts layers, or the faces of cubes.
+    pub layered: bool,
+    /// Whether it counts the faces of a cube, or of several if there are layers.
+    pub cubemap: bool,
     /// How a texel is chosen.
     pub filter: Filter,
     /// What stands outside of the array, in all dimensions.
@@ -27,6 +31,8 @@ impl ObjectView {
         Self {
             is_surface,
             channels: 1,
+            layered: false,
+            cubemap: false,
             filter: Filter::default(),
             address: AddressMode::default(),
             normalized: false,
@@ -38,8 +44,10 @@ impl ObjectView {
     pub(super) fn parse(is_surface: bool, text: &str) -> Result<(Self, &str, &str), String> {
         let mut view = Self::new(is_surface);
         let (object, options) = match is_surface {
-            true => ("surface", "channels=N"),
-            false => ("texture", "channels=N, filter=FILTER, address=MODE, normalized, normalized-values"),
+            true => ("surface", "channels=N, layered"),
+            false => {
+                ("texture", "channels=N, layered, cubemap, filter=FILTER, address=MODE, normalized, normalized-values")
+            }
         };
         let mut rest = text;
         loop {
@@ -52,6 +60,8 @@ impl ObjectView {
                     let channels = number.parse().ok().filter(|channels| [1, 2, 4].contains(channels));
                     view.channels = channels.ok_or_else(|| format!("{number} channels: a texel has 1, 2 or 4"))?;
                 }
+                None if part == "layered" => view.layered = true,
+                None if part == "cubemap" && !is_surface => view.cubemap = true,
                 Some(("filter", name)) if !is_surface => view.filter = filter(name)?,
                 Some(("address", name)) if !is_surface => view.address = address(name)?,
                 None if part == "normalized" && !is_surface => view.normalized = true,
@@ -74,6 +84,14 @@ impl ObjectView {
         let too_large = || "an extent of more than 2^32 texels".to_owned();
         let extents: Option<Vec<u32>> = extents.iter().rev().map(|extent| u32::try_from(*extent).ok()).collect();
         let array = TextureArray::new(pointer, ty, self.channels, &extents.ok_or_else(too_large)?);
+        let layering = match (self.layered, self.cubemap) {
+            (false, false) => None,
+            (true, false) => Some(Layering::Layered),
+            (false, true) => Some(Layering::Cubemap),
+            (true, true) => Some(Layering::LayeredCubemap),
+        };
+        let array =
+            array.and_then(|array| layering.map_or(Ok(array.clone()), |layering| array.with_layering(layering)));
         let array = array.map_err(|error| error.to_string())?;
         if self.is_surface {
             return Ok(memory.create_surface(array));

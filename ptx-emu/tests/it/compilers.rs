@@ -1,10 +1,11 @@
 //! PTX as nvcc and Triton write it: it runs, nothing is found, and the results are those of the source.
 
 use half::f16;
-use ptx_emu::{AddressMode, Filter, GlobalMemory, Launch, Module, Pointer, Texture, TextureArray, Type};
+use ptx_emu::{AddressMode, Filter, GlobalMemory, Launch, Layering, Module, Pointer, Texture, TextureArray, Type};
 
 const NVCC: &str = include_str!("../compilers/nvcc.ptx");
 const TENSOR_CORES: &str = include_str!("../compilers/tensor_cores.ptx");
+const LAYERS: &str = include_str!("../compilers/layers.ptx");
 const TEXTURES: &str = include_str!("../compilers/textures.ptx");
 const TRITON: &str = include_str!("../compilers/triton.ptx");
 
@@ -26,7 +27,7 @@ fn read_floats(memory: &mut GlobalMemory, pointer: Pointer) -> Vec<f32> {
 
 #[test]
 fn every_kernel_can_be_run() {
-    for (ptx, count) in [(NVCC, 6), (TENSOR_CORES, 2), (TEXTURES, 3), (TRITON, 1)] {
+    for (ptx, count) in [(NVCC, 6), (TENSOR_CORES, 2), (TEXTURES, 3), (LAYERS, 4), (TRITON, 1)] {
         let module = Module::parse(ptx).unwrap();
         assert_eq!(module.kernels().count(), count);
         for name in module.kernels() {
@@ -237,4 +238,118 @@ fn a_surface_is_transposed_into_another() {
     run(TEXTURES, "transpose", &mut memory, &launch);
     let expected: Vec<u32> = (0..5).flat_map(|x| (0..4).map(move |y| 8 * y + x)).collect();
     assert_eq!(memory.free(to).unwrap(), expected);
+}
+
+#[test]
+fn a_layer_is_filtered_alone() {
+    let mut memory = GlobalMemory::default();
+    let (width, height, layers) = (4, 3, 3);
+    // Linear in each coordinate: between texels lies what the formula gives there.
+    let texel = |x: f32, y: f32, layer: u32, channel: f32| 100.0 * layer as f32 + 10.0 * y + x + channel / 2.0;
+    let images = floats(
+        &mut memory,
+        (0..layers * height * width * 2).map(|at| {
+            let (channel, x, y) = (at % 2, at / 2 % width, at / 2 / width % height);
+            texel(x as f32, y as f32, at / 2 / width / height, channel as f32)
+        }),
+    );
+    let lines = floats(&mut memory, (0..layers * width).map(|at| (1 << at) as f32));
+    let layered = |pointer: Pointer, channels: u32, extent: &[u32]| {
+        let array = TextureArray::new(pointer, Type::F32, channels, extent).unwrap();
+        Texture { filter: Filter::Linear, ..Texture::new(array.with_layering(Layering::Layered).unwrap()) }
+    };
+    let textures = [layered(lines, 1, &[width, layers]), layered(images, 2, &[width, height, layers])];
+    let handles = textures.map(|texture| memory.create_texture(texture).unwrap());
+    // One layer more than there are: it is read as the last.
+    let (of_lines, of_images) = (memory.allocate(4 * 3 * 4), memory.allocate(4 * 2 * 3 * 8));
+    let mut launch = Launch::new([1; 3], [3, 2, 4]);
+    launch.arguments = handles.iter().chain([&of_lines, &of_images]).map(|word| word.to_le_bytes().to_vec()).collect();
+    run(LAYERS, "sample_layers", &mut memory, &launch);
+    let threads = (0..4 * 2 * 3).map(|at| (at % 3, at / 3 % 2, (at / 6).min(2)));
+    let expected = threads
+        .flat_map(|(x, y, layer)| [0.0, 1.0].map(|channel| texel(x as f32 + 0.5, y as f32 + 0.25, layer, channel)));
+    assert_eq!(read_floats(&mut memory, of_images), expected.collect::<Vec<_>>());
+    let expected = [0, 1, 2, 4, 5, 6, 8, 9, 10, 8, 9, 10].map(|at| (1 << at) as f32);
+    assert_eq!(read_floats(&mut memory, of_lines), expected);
+}
+
+#[test]
+fn a_direction_leads_to_a_texel_of_a_cube() {
+    let mut memory = GlobalMemory::default();
+    // Each texel its own number: 4 to a face, 24 to a cube.
+    let cubemap = |memory: &mut GlobalMemory, faces: u32, layering| {
+        let texels = memory.allocate_words(0..4 * faces);
+        let array = TextureArray::new(texels, Type::S32, 1, &[2, 2, faces]).unwrap();
+        memory.create_texture(Texture::new(array.with_layering(layering).unwrap())).unwrap()
+    };
+    let cube = cubemap(&mut memory, 6, Layering::Cubemap);
+    let cubes = cubemap(&mut memory, 12, Layering::LayeredCubemap);
+    // To the upper left of each face and to its lower right, seen from inside: the right of +x is -z, and up is +y, but for the faces above
+    // and below.
+    let directions: [[f32; 3]; 12] = [
+        [2.0, 1.0, 1.0],
+        [2.0, -1.0, -1.0],
+        [-2.0, 1.0, -1.0],
+        [-2.0, -1.0, 1.0],
+        [-1.0, 2.0, -1.0],
+        [1.0, 2.0, 1.0],
+        [-1.0, -2.0, 1.0],
+        [1.0, -2.0, -1.0],
+        [-1.0, 1.0, 2.0],
+        [1.0, -1.0, 2.0],
+        [1.0, 1.0, -2.0],
+        [-1.0, -1.0, -2.0],
+    ];
+    let directions = floats(&mut memory, directions.into_iter().flatten());
+    let [of_cube, of_cubes] = [(); 2].map(|()| memory.allocate(12 * 4));
+    let mut launch = Launch::new([1; 3], [12, 1, 1]);
+    launch.arguments = [cube, cubes, directions, of_cube, of_cubes].map(|word| word.to_le_bytes().to_vec()).into();
+    run(LAYERS, "look_around", &mut memory, &launch);
+    let expected: Vec<u32> = (0..6).flat_map(|face| [4 * face, 4 * face + 3]).collect();
+    assert_eq!(memory.free(of_cube).unwrap(), expected);
+    let layered: Vec<u32> = expected.iter().zip(0..).map(|(texel, thread)| texel + thread % 2 * 24).collect();
+    assert_eq!(memory.free(of_cubes).unwrap(), layered);
+}
+
+#[test]
+fn four_texels_are_gathered_counterclockwise() {
+    let mut memory = GlobalMemory::default();
+    // The second of two components is ten times the number of the texel.
+    let texels = memory.allocate_bytes(&(0..12u8).flat_map(|at| [255, 10 * at]).collect::<Vec<_>>());
+    let image = Texture::new(TextureArray::new(texels, Type::U8, 2, &[4, 3]).unwrap());
+    let image = memory.create_texture(image).unwrap();
+    let places = floats(&mut memory, [1.0, 1.0, 2.75, 1.5, 2.498_05, 2.0, 0.0, 0.0]);
+    let gathered = memory.allocate(4 * 16);
+    let launch = Launch::new([1; 3], [4, 1, 1]).argument(image.to_le_bytes());
+    let launch = launch.argument(places.to_le_bytes()).argument(gathered.to_le_bytes());
+    run(LAYERS, "gather", &mut memory, &launch);
+    let expected = [[40, 50, 10, 0], [100, 110, 70, 60], [100, 110, 70, 60], [0, 0, 0, 0]];
+    assert_eq!(memory.free(gathered).unwrap(), expected.concat());
+}
+
+#[test]
+fn layers_of_surfaces_are_reversed() {
+    let mut memory = GlobalMemory::default();
+    let halves: Vec<u8> = (0..6 * 3u16).flat_map(u16::to_le_bytes).collect();
+    let lines = memory.allocate_bytes(&halves);
+    let turned = memory.allocate(halves.len() as u64);
+    let images = memory.allocate_words(0..3 * 3 * 6 * 2);
+    let cube = memory.allocate(3 * 3 * 6 * 8);
+    let surface = |memory: &mut GlobalMemory, pointer, ty, channels, extent: &[u32], layering| {
+        let array = TextureArray::new(pointer, ty, channels, extent).unwrap();
+        memory.create_surface(array.with_layering(layering).unwrap())
+    };
+    let handles = [
+        surface(&mut memory, lines, Type::S16, 1, &[3, 6], Layering::Layered),
+        surface(&mut memory, turned, Type::S16, 1, &[3, 6], Layering::Layered),
+        surface(&mut memory, images, Type::U32, 2, &[3, 3, 6], Layering::Layered),
+        surface(&mut memory, cube, Type::U32, 2, &[3, 3, 6], Layering::Cubemap),
+    ];
+    let mut launch = Launch::new([1; 3], [3, 3, 6]);
+    launch.arguments = handles.iter().map(|handle| handle.to_le_bytes().to_vec()).collect();
+    run(LAYERS, "reverse_layers", &mut memory, &launch.argument(6i32.to_le_bytes()));
+    let expected: Vec<u16> = (0..6).rev().flat_map(|layer| 3 * layer..3 * layer + 3).collect();
+    assert_eq!(memory.read(turned).unwrap(), expected.into_iter().flat_map(u16::to_le_bytes).collect::<Vec<_>>());
+    let expected: Vec<u32> = (0..6).rev().flat_map(|layer| 18 * layer..18 * layer + 18).collect();
+    assert_eq!(memory.free(cube).unwrap(), expected);
 }

@@ -100,19 +100,23 @@ fn a_handle_is_of_one_kind() {
     let line = "tex.1d.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%texture, {%x}];";
     assert!(what(line).ends_with("is no handle of a texture of 1 dimension"));
     assert!(what("suld.b.1d.b32.trap {%r0}, [%texture, {%x}];").ends_with("is no handle of a surface of 1 dimension"));
+    let layer = "tex.a1d.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%texture, {%x, %y}];";
+    assert!(what(layer).ends_with("is no handle of a layered texture of 1 dimension"));
+    let cube = "tex.acube.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%texture, {%x, %x, %y, %y}];";
+    assert!(what(cube).ends_with("is no handle of a layered cubemap texture"));
 }
 
 #[test]
 fn what_is_missing_is_refused_in_a_line() {
     for (body, reason) in [
+        ("tex.2dms.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%texture, {%r4, %r5, %r6, %r7}];", "no samples of a texel"),
+        ("tex.cube.v4.f32.s32 {%r0, %r1, %r2, %r3}, [%texture, {%r4, %r5, %r6, %r7}];", "of cubes by those of .f32"),
         (
-            "tex.a2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%texture, {%r4, %r5, %r6, %r7}];",
-            "no layers, cubes, samples or gradients",
+            "tld4.r.3d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%texture, {%r4, %r5, %r6, %r7}];",
+            "only .2d, .a2d, .cube and .acube have four texels",
         ),
-        (
-            "tld4.r.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%texture, {%r4, %r5}];",
-            "tld4 is not supported; of textures and surfaces",
-        ),
+        ("txq.width.b32 %r0, [%texture];", "txq is not supported; of textures and surfaces"),
+        ("suld.b.cube.b32.trap {%r0}, [%surface, {%r4, %r5, %r6, %r7}];", "their faces are layers, .a2d"),
         (
             "sust.p.2d.v4.b32.trap [%surface, {%x, %y}], {%r0, %r1, %r2, %r3};",
             "only unformatted accesses, .b, are known",
@@ -124,6 +128,7 @@ fn what_is_missing_is_refused_in_a_line() {
     }
 }
 
+const LAYERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compilers/layers.ptx");
 pub const TEXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compilers/textures.ptx");
 
 #[test]
@@ -141,6 +146,12 @@ fn textures_and_surfaces_are_arguments() {
     let specs = "surface:channels=4:in:u8:4x8x4:fill=iota surface:channels=4:inout:u8:8x4x4:fill=zeros";
     let outcome = run_program(TEXTURES, "--entry transpose --grid 1 --block 8,4", specs);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "argument 2: u8[128] = 0 1 2 3 32 33 34 35 ...\n"));
+    let specs = "texture:layered:filter=linear:in:f32:2x4:fill=iota texture:layered:channels=2:in:f32:2x3x4x2:fill=iota out:f32:2x3 \
+                 out:f32:2x2x3x2";
+    let outcome = run_program(LAYERS, "--entry sample_layers --grid 1 --block 3,2,2", specs);
+    let expected =
+        "argument 3: f32[6] = 0.0 1.0 2.0 4.0 5.0 6.0\nargument 4: f32[24] = 2.0 3.0 4.0 5.0 6.0 7.0 10.0 11.0 ...\n";
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (0, expected));
     let texture = |spec: &str| {
         run_program(TEXTURES, "--entry halve --grid 1 --block 4,2", &format!("{spec} out:f32:2x4x4 s32:4 s32:2"))
     };
@@ -149,6 +160,7 @@ fn textures_and_surfaces_are_arguments() {
         2,
         &["argument 1", "4 channels: the last extent is to be 4"],
     );
+    assert_error(&texture("texture:cubemap:in:f32:4x8x8"), 2, &["the faces of a cube are squares"]);
     assert_error(&texture("texture:in:f64:4x8"), 2, &["a texture or surface cannot have elements of the type .f64"]);
     assert_error(&texture("texture:filter=linear:in:u8:4x8"), 2, &["a linear filter of integers"]);
     assert_error(&texture("texture:address=wrap:in:f32:4x8"), 2, &["without normalized coordinates"]);

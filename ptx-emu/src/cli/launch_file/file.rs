@@ -65,6 +65,10 @@ impl MapEntry {
 pub struct TextureEntry {
     pub buffer: String,
     channels: Option<u32>,
+    #[serde(default)]
+    layered: bool,
+    #[serde(default)]
+    cubemap: bool,
     filter: Option<String>,
     address: Option<String>,
     #[serde(default)]
@@ -79,6 +83,8 @@ pub struct TextureEntry {
 pub struct SurfaceEntry {
     pub buffer: String,
     channels: Option<u32>,
+    #[serde(default)]
+    layered: bool,
 }
 
 impl TextureEntry {
@@ -88,6 +94,8 @@ impl TextureEntry {
             channels: self.channels.unwrap_or(default.channels),
             filter: self.filter.as_deref().map_or(Ok(default.filter), spec::filter)?,
             address: self.address.as_deref().map_or(Ok(default.address), spec::address)?,
+            layered: self.layered,
+            cubemap: self.cubemap,
             normalized: self.normalized,
             normalized_values: self.normalized_values,
             ..default
@@ -98,7 +106,7 @@ impl TextureEntry {
 impl SurfaceEntry {
     pub fn view(&self) -> ObjectView {
         let default = ObjectView::new(true);
-        ObjectView { channels: self.channels.unwrap_or(default.channels), ..default }
+        ObjectView { channels: self.channels.unwrap_or(default.channels), layered: self.layered, ..default }
     }
 }
 

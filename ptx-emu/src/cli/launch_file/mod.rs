@@ -35,10 +35,10 @@ const FORMAT: &str = r#"The file, in TOML; paths are relative to it:
   tiles = { buffer = "x", box = [16, 64], swizzle = 128 }      # also: shape, strides in bytes
 
   [textures]                                 # of buffers; extents as in their shape, of several channels these last
-  image = { buffer = "x", filter = "linear", address = "border" }   # also: channels, normalized, normalized-values
+  image = { buffer = "x", filter = "linear", address = "border" }   # also: channels, layered, cubemap, normalized, normalized-values
 
   [surfaces]
-  canvas = { buffer = "x" }                  # also: channels
+  canvas = { buffer = "x" }                  # also: channels, layered
 
   [[launch]]                                 # one after the other
   kernel = "saxpy"                           # may be left out where the file has only one

@@ -10,12 +10,15 @@ use crate::counters::Count;
 use crate::exec::state::{Fault, Grid, Site, Warp};
 use crate::finding::FindingKind;
 use crate::lanes::{LANES, Mask, lanes_of};
-use crate::memory::{MAX_TAPS, Texture, TextureArray, TextureObject};
-use crate::program::{Element, Outside, Pc, TextureAccess, TextureKind};
+use crate::memory::{Geometry, MAX_TAPS, Texture, TextureArray, TextureObject};
+use crate::program::{Element, Fetched, Outside, Pc, TextureAccess, TextureKind};
 use crate::types::{Semantics, Space, Type};
 
 /// Values of a texel.
 const CHANNELS: usize = 4;
+
+/// The texels that are gathered, of two rows one after the other: counterclockwise from the lower left.
+const GATHERED: [usize; CHANNELS] = [2, 3, 1, 0];
 
 impl Site {
     pub(crate) fn texture(
@@ -29,33 +32,33 @@ impl Site {
     ) -> Result<(), Fault> {
         let handles = warp.addresses(&access.handle);
         let mut coordinates = [[0u32; LANES]; 3];
-        for (values, slot) in coordinates.iter_mut().zip(&access.coordinates[..access.rank]) {
+        for (values, slot) in coordinates.iter_mut().zip(&access.coordinates) {
             *values = warp.registers.read(*slot);
         }
+        let layers = access.layer.map_or([0; LANES], |slot| warp.registers.read(slot));
         let mut rest = mask;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             let same =
                 lanes_of(rest).filter(|&other| handles[other] == handles[lane]).fold(0, |all, lane| all | 1 << lane);
             rest &= !same;
-            let at = Lanes { pc, mask: same, coordinates: &coordinates };
+            let at = Lanes { pc, mask: same, coordinates: &coordinates, layers: &layers };
             match (grid.memory.texture_object(handles[lane]), &access.kind) {
-                (Some(TextureObject::Texture(texture)), TextureKind::Fetch { coordinates_are_floats, d })
-                    if texture.array.rank() == access.rank =>
+                (Some(TextureObject::Texture(texture)), TextureKind::Fetch { fetched, d })
+                    if texture.array.geometry() == access.geometry =>
                 {
-                    let results = self.fetch_texels(grid, warp, &at, texture, *coordinates_are_floats, count)?;
+                    let results = self.fetch_texels(grid, warp, &at, texture, *fetched, count)?;
                     d.iter().zip(&results).for_each(|(slot, values)| warp.registers.write(*slot, values, same));
                 }
                 (Some(TextureObject::Surface(array)), TextureKind::Surface { is_store, outside, width, elements })
-                    if array.rank() == access.rank =>
+                    if array.surface_geometry() == access.geometry =>
                 {
                     let moved = Moved { is_store: *is_store, outside: *outside, width: *width, elements };
                     self.access_surface(grid, warp, &at, array, &moved, count)?;
                 }
                 (_, kind) => {
                     let object = if matches!(kind, TextureKind::Fetch { .. }) { "texture" } else { "surface" };
-                    let dimensions = crate::finding::plural(access.rank as u32, "dimension");
-                    let what = format!("{:#x} is no handle of a {object} of {dimensions}", handles[lane]);
+                    let what = format!("{:#x} is no handle of a {}", handles[lane], access.geometry.name(object));
                     if grid.checks.memory {
                         let thread = warp.number * LANES + lane;
                         return Err(self.finding(grid, FindingKind::OutOfBounds, pc, thread, what).into());
@@ -73,15 +76,15 @@ impl Site {
         warp: &Warp,
         at: &Lanes<'_>,
         texture: &Texture,
-        coordinates_are_floats: bool,
+        fetched: Fetched,
         count: &mut Count,
     ) -> Result<[[u32; LANES]; CHANNELS], Fault> {
         let taps: [_; LANES] = std::array::from_fn(|lane| {
-            let bits = at.coordinates.map(|values| values[lane]);
-            if coordinates_are_floats {
-                texture.sample(bits.map(f32::from_bits))
-            } else {
-                texture.fetch(bits.map(u32::cast_signed))
+            let (bits, layer) = (at.coordinates.map(|values| values[lane]), at.layers[lane]);
+            match fetched {
+                Fetched::Texel => texture.fetch(bits.map(u32::cast_signed), layer),
+                Fetched::Sample => texture.sample(bits.map(f32::from_bits), layer),
+                Fetched::Gathered(_) => texture.footprint(bits.map(f32::from_bits), layer),
             }
         });
         let (element, channels) = (texture.array.element(), texture.array.channels());
@@ -103,18 +106,27 @@ impl Site {
         count.requests += 1;
         (count.sectors, count.wavefronts) = (count.sectors + counted.sectors, count.wavefronts + counted.wavefronts);
         let as_float = matches!(element, Type::F16 | Type::F32) || texture.normalized_values;
-        Ok(std::array::from_fn(|channel| {
-            if channel >= channels {
-                // What is missing is 0, and the last 1.
-                let one = if as_float { 1f32.to_bits() } else { 1 };
-                return [if channel == CHANNELS - 1 { one } else { 0 }; LANES];
-            }
-            std::array::from_fn(|lane| {
-                let value = |tap: usize| texel(element, texture.normalized_values, values[tap][channel][lane]);
-                if number == 1 {
-                    return value(0);
+        let one = if as_float { 1f32.to_bits() } else { 1 };
+        let value = |tap: usize, channel: usize, lane: usize| match channel {
+            channel if channel < channels => texel(element, texture.normalized_values, values[tap][channel][lane]),
+            // What is missing is 0, and the last 1.
+            channel => {
+                if channel == CHANNELS - 1 {
+                    one
+                } else {
+                    0
                 }
-                let weighted = |tap: usize| f64::from(f32::from_bits(value(tap))) * taps[lane].0[tap].1;
+            }
+        };
+        Ok(std::array::from_fn(|index| {
+            std::array::from_fn(|lane| {
+                if let Fetched::Gathered(component) = fetched {
+                    return value(GATHERED[index], component, lane);
+                }
+                if number == 1 || index >= channels {
+                    return value(0, index, lane);
+                }
+                let weighted = |tap: usize| f64::from(f32::from_bits(value(tap, index, lane))) * taps[lane].0[tap].1;
                 // Of a weight of 0 not even an infinity or NaN counts.
                 let sum: f64 = (0..number).filter(|&tap| taps[lane].0[tap].1 != 0.0).map(weighted).sum();
                 (sum as f32).to_bits()
@@ -140,7 +152,7 @@ impl Site {
         let mut inside = 0;
         let mut addresses = [0; LANES];
         for lane in lanes_of(at.mask) {
-            let place = at.coordinates.map(|values| i64::from(values[lane].cast_signed()));
+            let place = at.place(lane, array.surface_geometry());
             let is_inside = place.iter().zip(last).all(|(at, last)| (0..=last as i64).contains(at));
             if !is_inside && moved.outside == Outside::Trap && grid.checks.memory {
                 let [x, y, z] = place;
@@ -176,11 +188,12 @@ impl Site {
     }
 }
 
-/// The lanes that access an object, and their coordinates.
+/// The lanes that access an object, their coordinates, and the numbers of layers.
 struct Lanes<'a> {
     pc: Pc,
     mask: Mask,
     coordinates: &'a [[u32; LANES]; 3],
+    layers: &'a [u32; LANES],
 }
 
 /// What is read from a surface, or written to one.
@@ -192,6 +205,15 @@ struct Moved<'a> {
 }
 
 impl Lanes<'_> {
+    /// Where in a surface a lane accesses it: byte, row, and what comes next; a layer is behind the other coordinates.
+    fn place(&self, lane: usize, geometry: Geometry) -> [i64; 3] {
+        let mut place = self.coordinates.map(|values| i64::from(values[lane].cast_signed()));
+        if geometry.has_layers() {
+            place[geometry.rank] = self.layers[lane].into();
+        }
+        place
+    }
+
     fn request(&self, kind: AccessKind, mask: Mask, addresses: [u64; LANES], bytes: u32, alignment: u32) -> Request {
         let semantics = Semantics { is_non_coherent: kind.reads(), ..Semantics::DEFAULT };
         Request { pc: self.pc, kind, space: Space::Global, mask, addresses, bytes, alignment, remote: None, semantics }
