@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use super::allocation::{Allocation, Words, words};
 use super::heap::{HEAP_BYTES, Heap};
 use super::label::Label;
 use super::variables::MappedModule;
@@ -33,20 +34,10 @@ pub struct GlobalMemory {
     /// What kernels must not read: from an address, and to one.
     unreadable: Option<(Pointer, Pointer)>,
     heap: Option<Heap>,
-    pub(super) texture_objects: Vec<TextureObject>,
+    /// By handle; those that are gone leave their place.
+    pub(super) texture_objects: Vec<Option<TextureObject>>,
     /// Modules whose variables are mapped.
     pub(super) modules: Vec<MappedModule>,
-}
-
-/// An allocation.
-#[derive(Debug)]
-pub(crate) struct Allocation {
-    base: Pointer,
-    bytes: u64,
-    /// The contents, as words that host threads share without a lock.
-    words: Vec<AtomicU32>,
-    /// What it is called in messages.
-    label: Option<Box<Label>>,
 }
 
 /// Why an address is not mapped.
@@ -106,6 +97,21 @@ impl GlobalMemory {
         self.next = (self.next + bytes).next_multiple_of(ALIGNMENT);
     }
 
+    /// Maps the first so many bytes of words that the host has, at the address that they have there; `None`, and nothing is mapped, where
+    /// other memory or a window of generic addresses is. Kernels and the host see what either writes, in no order but that of launches.
+    pub fn map_host(&mut self, words: &'static [AtomicU32], bytes: u64) -> Option<Pointer> {
+        let base = words.as_ptr().addr() as Pointer;
+        let end = base.checked_add(bytes)?;
+        let next = self.allocations.partition_point(|allocation| allocation.base + allocation.bytes <= base);
+        let is_free = self.allocations.get(next).is_none_or(|allocation| end <= allocation.base);
+        let is_there = bytes.div_ceil(4) <= words.len() as u64;
+        if !is_free || !is_there || bytes == 0 || !window::is_global(base) || !window::is_global(end - 1) {
+            return None;
+        }
+        self.add(Allocation { base, bytes, words: Words::OfHost(words), label: None });
+        Some(base)
+    }
+
     /// Says which allocation kernels must not read, if any, as one that holds nothing yet: loads from it are found, which copies to
     /// shared memory are not.
     pub fn forbid_loads(&mut self, pointer: Option<Pointer>) {
@@ -152,7 +158,8 @@ impl GlobalMemory {
 
     /// Adds an allocation at that address, out of order.
     pub(super) fn place(&mut self, base: Pointer, bytes: &[u8]) {
-        self.allocations.push(Allocation { base, bytes: bytes.len() as u64, words: words(bytes), label: None });
+        let words = Words::Owned(words(bytes));
+        self.allocations.push(Allocation { base, bytes: bytes.len() as u64, words, label: None });
     }
 
     /// Puts allocations in order.
@@ -167,18 +174,27 @@ impl GlobalMemory {
 
     fn insert(&mut self, base: Pointer, bytes: u64, words: Vec<AtomicU32>) -> Pointer {
         self.next = (base + bytes + GAP).next_multiple_of(ALIGNMENT);
-        self.allocations.push(Allocation { base, bytes, words, label: None });
+        self.add(Allocation { base, bytes, words: Words::Owned(words), label: None });
         base
+    }
+
+    /// Adds an allocation where it belongs.
+    fn add(&mut self, allocation: Allocation) {
+        let after = self.allocations.partition_point(|other| other.base <= allocation.base);
+        self.allocations.insert(after, allocation);
     }
 
     /// Frees the allocation at `pointer` and returns its words; `None` if there is none, or a variable. A kernel that uses it
     /// afterwards is reported.
     pub fn free(&mut self, pointer: Pointer) -> Option<Vec<u32>> {
-        let is_it = |allocation: &Allocation| allocation.base == pointer && pointer >= window::HEAP;
+        let is_it = |allocation: &Allocation| allocation.base == pointer && !window::is_fixed(pointer);
         let index = self.allocations.iter().position(is_it)?;
         let allocation = self.allocations.remove(index);
         self.freed.push((allocation.base, allocation.bytes));
-        Some(allocation.words.into_iter().map(AtomicU32::into_inner).collect())
+        Some(match allocation.words {
+            Words::Owned(words) => words.into_iter().map(AtomicU32::into_inner).collect(),
+            Words::OfHost(words) => words.iter().map(|word| word.load(Relaxed)).collect(),
+        })
     }
 
     /// The bytes of the allocation that begins at `pointer`; `None` if there is none.
@@ -277,49 +293,6 @@ impl GlobalMemory {
     }
 }
 
-impl Allocation {
-    pub(crate) fn base(&self) -> Pointer {
-        self.base
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    pub(crate) fn label(&self) -> Option<&Label> {
-        self.label.as_deref()
-    }
-
-    /// The words; the last may extend past the end of the allocation.
-    #[inline(always)]
-    pub(crate) fn words(&self) -> &[AtomicU32] {
-        &self.words
-    }
-
-    /// The byte at an offset.
-    pub(crate) fn load_u8(&self, offset: u64) -> u8 {
-        self.words[offset as usize / 4].load(Relaxed).to_le_bytes()[offset as usize % 4]
-    }
-
-    /// Sets the byte at an offset; the word's other bytes keep what other threads write meanwhile.
-    pub(crate) fn store_u8(&self, offset: u64, value: u8) {
-        let shift = offset % 4 * 8;
-        let word = &self.words[offset as usize / 4];
-        let replaced = |old: u32| Some(old & !(0xff << shift) | u32::from(value) << shift);
-        let _ = word.fetch_update(Relaxed, Relaxed, replaced);
-    }
-}
-
-/// Bytes as words; what the last lacks is 0.
-fn words(bytes: &[u8]) -> Vec<AtomicU32> {
-    let word = |chunk: &[u8]| {
-        let mut word = [0; 4];
-        word[..chunk.len()].copy_from_slice(chunk);
-        AtomicU32::new(u32::from_le_bytes(word))
-    };
-    bytes.chunks(4).map(word).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -349,5 +322,25 @@ mod tests {
         assert_eq!(memory.allocate_filled(u64::MAX, 0), None);
         assert_eq!(memory.free(a).unwrap(), [0x0100_0000, 0x0504_0302, 6]);
         assert_eq!(memory.find(a + 4).unwrap_err(), Missing::Freed(a, 10));
+    }
+
+    #[test]
+    fn memory_of_the_host_is_where_the_host_has_it() {
+        let words: &'static [AtomicU32] = Box::leak([1, 2, 3].map(AtomicU32::new).into());
+        let mut memory = GlobalMemory::default();
+        let before = memory.allocate_words([7]);
+        let mapped = memory.map_host(words, 10).unwrap();
+        assert_eq!(mapped, words.as_ptr().addr() as Pointer);
+        // Wherever that is, memory before and behind it is found.
+        let after = memory.allocate_words([8]);
+        assert_eq!([before, mapped, after].map(|pointer| memory.read(pointer).unwrap()[0]), [7, 1, 8]);
+        words[1].store(9, Relaxed);
+        assert!(memory.write(mapped + 8, &[4, 5]) && !memory.write(mapped + 8, &[4, 5, 6]));
+        assert_eq!(memory.read(mapped).unwrap(), [1, 0, 0, 0, 9, 0, 0, 0, 4, 5]);
+        assert_eq!(words[2].load(Relaxed), 0x0504);
+        assert_eq!(memory.map_host(&words[1..], 4), None, "it is mapped");
+        assert_eq!(memory.free(mapped).unwrap(), [1, 9, 0x0504]);
+        assert_eq!(memory.map_host(words, 13), None, "there are 12 bytes");
+        assert!(memory.map_host(&words[1..], 8).is_some());
     }
 }

@@ -1,5 +1,6 @@
 //! The memories of a device, and the windows of generic addresses.
 
+mod allocation;
 mod geometry;
 mod global;
 mod heap;
@@ -11,9 +12,10 @@ mod texture_object;
 mod variables;
 pub(crate) mod window;
 
+pub(crate) use allocation::Allocation;
 pub(crate) use geometry::Geometry;
 pub use geometry::Layering;
-pub(crate) use global::{Allocation, Missing};
+pub(crate) use global::Missing;
 pub use global::{GlobalMemory, Pointer};
 pub(crate) use image::Image;
 pub use image::VariableInfo;

@@ -140,7 +140,9 @@ impl TextureArray {
         Geometry { layering: self.layering.map(|_| Layering::Layered), ..self.geometry() }
     }
 
-    pub(crate) fn element(&self) -> Type {
+    /// The type of its elements.
+    #[must_use]
+    pub fn element(&self) -> Type {
         self.element
     }
 
@@ -152,7 +154,9 @@ impl TextureArray {
         self.channels * self.element.bytes()
     }
 
-    pub(crate) fn row_bytes(&self) -> u64 {
+    /// Bytes of a row, without what stands between it and the next.
+    #[must_use]
+    pub fn row_bytes(&self) -> u64 {
         u64::from(self.extent[0]) * u64::from(self.texel_bytes())
     }
 

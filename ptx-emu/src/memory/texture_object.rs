@@ -27,14 +27,24 @@ impl GlobalMemory {
         self.create(TextureObject::Surface(array))
     }
 
+    /// Ends a texture or surface object; false if the handle is of none. A kernel that uses it afterwards is reported.
+    pub fn destroy_object(&mut self, handle: u64) -> bool {
+        let object = index(handle).and_then(|index| self.texture_objects.get_mut(index));
+        object.and_then(Option::take).is_some()
+    }
+
     fn create(&mut self, object: TextureObject) -> u64 {
-        self.texture_objects.push(object);
+        self.texture_objects.push(Some(object));
         FIRST + self.texture_objects.len() as u64
     }
 
     /// What the handle stands for.
     pub(crate) fn texture_object(&self, handle: u64) -> Option<&TextureObject> {
-        let index = handle.checked_sub(FIRST + 1)?;
-        self.texture_objects.get(usize::try_from(index).ok()?)
+        self.texture_objects.get(index(handle)?)?.as_ref()
     }
+}
+
+/// Where the object of a handle stands.
+fn index(handle: u64) -> Option<usize> {
+    usize::try_from(handle.checked_sub(FIRST + 1)?).ok()
 }

@@ -1,13 +1,17 @@
 //! Generic addresses: all state spaces but global memory are windows of the 64-bit address space.
+//!
+//! The windows are beyond what a process of the host has, which is below 2^48 unless it asks for more: memory of the host can be mapped at
+//! the address that it has there. Nor is it at the addresses of variables and allocations, which operating systems leave free between a
+//! program and its libraries.
 
 use crate::types::Space;
 
 /// The windows, from the lowest; global memory lies below.
-pub(crate) const CONST: u64 = 0x7c00_0000_0000;
-pub(crate) const PARAM: u64 = 0x7d00_0000_0000;
-pub(crate) const LOCAL: u64 = 0x7e00_0000_0000;
-pub(crate) const SHARED: u64 = 0x7f00_0000_0000;
-const END: u64 = 0x8000_0000_0000;
+pub(crate) const CONST: u64 = 0x007c_0000_0000_0000;
+pub(crate) const PARAM: u64 = 0x007d_0000_0000_0000;
+pub(crate) const LOCAL: u64 = 0x007e_0000_0000_0000;
+pub(crate) const SHARED: u64 = 0x007f_0000_0000_0000;
+const END: u64 = 0x0080_0000_0000_0000;
 
 /// In a cluster, an address in a block's shared memory carries (rank + 1) * RANK, also for the block itself if the
 /// cluster has others: see [`rank`]. The hardware omits the + 1, which hides in rank 0 the error of taking such an
@@ -45,6 +49,16 @@ pub(crate) const fn function(address: u64) -> Option<usize> {
 /// Whether an address is one of the heap.
 pub(crate) const fn is_in_heap(address: u64) -> bool {
     DEVICE_HEAP <= address && address < WORKSPACE
+}
+
+/// Whether an address is one of variables, of a heap, or of what else has its place: no allocation that can be freed.
+pub(crate) const fn is_fixed(address: u64) -> bool {
+    DEVICE_HEAP <= address && address < HEAP
+}
+
+/// Whether a generic address is one of global memory.
+pub(crate) const fn is_global(address: u64) -> bool {
+    matches!(resolve(address).0, Space::Global)
 }
 
 /// The state space of a generic address, and the address in it.
@@ -101,5 +115,7 @@ mod tests {
             assert_ne!(resolve(base(space) - 1).0, space);
         }
         assert_eq!(resolve(HEAP + 5), (Space::Global, HEAP + 5));
+        let of_host = std::ptr::from_ref(&HEAP).addr() as u64;
+        assert_eq!(resolve(of_host), (Space::Global, of_host));
     }
 }

@@ -107,6 +107,17 @@ fn a_handle_is_of_one_kind() {
 }
 
 #[test]
+fn an_object_is_destroyed_once() {
+    let mut memory = GlobalMemory::default();
+    let array = TextureArray::new(memory.allocate_words(0..32), Type::U32, 1, &EXTENT).unwrap();
+    let [first, second] = [(); 2].map(|()| memory.create_texture(Texture::new(array.clone())).unwrap());
+    assert!(memory.destroy_object(first) && !memory.destroy_object(first) && !memory.destroy_object(0));
+    let fetch = "tex.2d.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%texture, {%x, %y}];";
+    assert!(launch(fetch, &mut memory, [first, 0, 0]).unwrap().fault.is_some());
+    assert!(launch(fetch, &mut memory, [second, 0, 0]).unwrap().is_clean());
+}
+
+#[test]
 fn what_is_missing_is_refused_in_a_line() {
     for (body, reason) in [
         ("tex.2dms.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%texture, {%r4, %r5, %r6, %r7}];", "no samples of a texel"),
