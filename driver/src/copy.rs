@@ -11,25 +11,28 @@ use crate::status::{Answer, require};
 #[derive(Debug, Clone, Copy)]
 pub struct Rows {
     /// In the host's memory or the device's: an address is in one of them only, since nothing of a process lies where the emulator's
-    /// memory does.
+    /// memory does, but for managed memory, which is both.
     pub address: u64,
     pub pitch: u64,
+    /// Bytes from the first row of a slice to that of the next.
+    pub slice: u64,
 }
 
 impl Rows {
     /// One row, however long.
     pub fn one(address: u64) -> Self {
-        Self { address, pitch: 0 }
+        Self { address, pitch: 0, slice: 0 }
     }
 }
 
-/// A copy of so many bytes of so many rows.
+/// A copy of so many bytes of so many rows of so many slices.
 #[derive(Debug, Clone, Copy)]
 pub struct Copy {
     pub to: Rows,
     pub from: Rows,
     pub bytes: u64,
     pub rows: u64,
+    pub slices: u64,
 }
 
 impl Copy {
@@ -43,8 +46,11 @@ impl Copy {
         let mut row = Vec::new();
         row.try_reserve_exact(bytes).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         row.resize(bytes, 0);
-        for index in 0..self.rows {
-            let [from, to] = [self.from, self.to].map(|rows| rows.address.wrapping_add(index.wrapping_mul(rows.pitch)));
+        for (slice, index) in (0..self.slices).flat_map(|slice| (0..self.rows).map(move |row| (slice, row))) {
+            let [from, to] = [self.from, self.to].map(|rows| {
+                let before = slice.wrapping_mul(rows.slice).wrapping_add(index.wrapping_mul(rows.pitch));
+                rows.address.wrapping_add(before)
+            });
             // SAFETY: upheld by the caller.
             unsafe {
                 read(memory, from, &mut row)?;

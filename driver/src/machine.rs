@@ -9,9 +9,11 @@ use cudarc::driver::sys::{CUcontext, CUfunction, CUresult, CUstream};
 use ptx_emu::device::{DEVICES, Device};
 use ptx_emu::{Checks, GlobalMemory};
 
+use crate::array::Array;
 use crate::capture::{Capture, Graph};
 use crate::code::{Code, Function};
 use crate::handles::{Handles, fresh};
+use crate::host::HostMemory;
 use crate::status::{Answer, require, say};
 
 /// What memory holds before it is written: no number, whatever its elements are.
@@ -52,8 +54,10 @@ pub struct Machine {
     pub device: &'static Device,
     pub checks: Checks,
     pub memory: GlobalMemory,
-    /// Memory of the host that was allocated here: its bytes, by address.
-    pub host_memory: BTreeMap<usize, usize>,
+    /// Memory of the host that was allocated here, and that which is the device's, too, by address.
+    pub host_memory: BTreeMap<usize, HostMemory>,
+    managed: BTreeMap<usize, HostMemory>,
+    pub arrays: Handles<Array>,
     /// Flags of contexts.
     pub contexts: Handles<u32>,
     pub primary: Option<Primary>,
@@ -137,6 +141,8 @@ impl Machine {
             checks,
             memory: GlobalMemory::default(),
             host_memory: BTreeMap::new(),
+            managed: BTreeMap::new(),
+            arrays: Handles::default(),
             contexts: Handles::default(),
             primary: None,
             modules: Handles::default(),
@@ -159,7 +165,8 @@ impl Machine {
         let Some(primary) = &mut self.primary else { return };
         (primary.id, primary.retained) = (fresh(), 0);
         if self.contexts.is_empty() {
-            self.memory = GlobalMemory::default();
+            (self.memory, self.arrays) = Default::default();
+            self.managed.clear();
             (self.modules, self.functions) = Default::default();
             (self.streams, self.default_stream, self.events) = Default::default();
             (self.captures, self.graphs, self.executables) = Default::default();
@@ -179,15 +186,42 @@ impl Machine {
 
     /// Device memory of so many bytes.
     pub fn allocate(&mut self, bytes: u64) -> Answer<u64> {
-        require(bytes > 0)?;
-        let free = self.device.memory_bytes.saturating_sub(self.memory.allocated_bytes());
-        let allocated = if bytes <= free { self.memory.allocate_filled(bytes, UNWRITTEN) } else { None };
-        allocated.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)
+        self.check_room(bytes)?;
+        self.memory.allocate_filled(bytes, UNWRITTEN).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)
     }
 
-    /// Frees it; null is nothing.
+    /// Memory of so many bytes that the device and the host have at the same address.
+    pub fn allocate_managed(&mut self, bytes: usize) -> Answer<u64> {
+        self.check_room(bytes as u64)?;
+        let memory = HostMemory::new(bytes)?;
+        // SAFETY: what drops it, `free` and `reset_primary`, ends the device's allocation before.
+        let words = unsafe { memory.words(UNWRITTEN) };
+        let address = self.memory.map_host(words, bytes as u64).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        self.managed.insert(memory.address(), memory);
+        Ok(address)
+    }
+
+    /// Fails where the device has no room for so many bytes.
+    fn check_room(&self, bytes: u64) -> Answer {
+        require(bytes > 0)?;
+        let free = self.device.memory_bytes.saturating_sub(self.memory.allocated_bytes());
+        if bytes <= free { Ok(()) } else { Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) }
+    }
+
+    /// The managed memory that an address is in, or the host's that was allocated here.
+    pub fn managed(&self, address: u64) -> Option<&HostMemory> {
+        holding(&self.managed, address)
+    }
+
+    pub fn of_host(&self, address: u64) -> Option<&HostMemory> {
+        holding(&self.host_memory, address)
+    }
+
+    /// Frees what was allocated on the device; null is nothing.
     pub fn free(&mut self, address: u64) -> Answer {
-        require(address == 0 || self.memory.free(address).is_some())
+        require(address == 0 || self.memory.free(address).is_some())?;
+        self.managed.remove(&(address as usize));
+        Ok(())
     }
 
     /// Fails what a capture does not permit, and makes the capture invalid.
@@ -200,4 +234,10 @@ impl Machine {
         forbidding.for_each(|capture| capture.is_valid = false);
         Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
     }
+}
+
+fn holding(memory: &BTreeMap<usize, HostMemory>, address: u64) -> Option<&HostMemory> {
+    let address = usize::try_from(address).ok()?;
+    let (first, memory) = memory.range(..=address).next_back()?;
+    (address - first < memory.bytes()).then_some(memory)
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys::{
-    CUDA_HOST_NODE_PARAMS_st, CUDA_KERNEL_NODE_PARAMS_st, CUDA_MEMCPY2D, CUDA_MEMCPY3D_st, CUDA_MEMSET_NODE_PARAMS_st,
-    CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUresult,
+    CUDA_HOST_NODE_PARAMS_st, CUDA_KERNEL_NODE_PARAMS_st, CUDA_MEMCPY3D_st, CUDA_MEMSET_NODE_PARAMS_st, CUcontext,
+    CUgraph, CUgraphExec, CUgraphNode, CUresult,
 };
 use ptx_emu::Launch;
 
+use super::copy::described;
 use super::execution::prepare;
 use super::functions;
-use super::memory::described;
 use super::pointers::{In, Out};
 use crate::capture::Node;
 use crate::copy::Fill;
@@ -55,31 +55,9 @@ fn kernel(parameters: In<CUDA_KERNEL_NODE_PARAMS_st>) -> Answer<Operation> {
     prepare(it.func, Launch { dynamic_shared_bytes: it.sharedMemBytes, ..sizes }, arguments, extra)
 }
 
-/// A copy of one slice.
+/// A copy.
 fn copy(parameters: In<CUDA_MEMCPY3D_st>) -> Answer<Operation> {
-    let it = parameters.get()?;
-    if it.Depth != 1 || it.srcZ != 0 || it.dstZ != 0 {
-        return Err(unsupported("a copy of several slices as a node of a graph"));
-    }
-    let rows = CUDA_MEMCPY2D {
-        srcXInBytes: it.srcXInBytes,
-        srcY: it.srcY,
-        srcMemoryType: it.srcMemoryType,
-        srcHost: it.srcHost,
-        srcDevice: it.srcDevice,
-        srcArray: it.srcArray,
-        srcPitch: it.srcPitch,
-        dstXInBytes: it.dstXInBytes,
-        dstY: it.dstY,
-        dstMemoryType: it.dstMemoryType,
-        dstHost: it.dstHost,
-        dstDevice: it.dstDevice,
-        dstArray: it.dstArray,
-        dstPitch: it.dstPitch,
-        WidthInBytes: it.WidthInBytes,
-        Height: it.Height,
-    };
-    described(&rows).map(Operation::Copy)
+    Ok(Operation::Copy(described(&parameters.get()?)?))
 }
 
 fn fill(parameters: In<CUDA_MEMSET_NODE_PARAMS_st>) -> Answer<Operation> {

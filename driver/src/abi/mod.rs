@@ -2,6 +2,7 @@
 
 mod absent;
 mod context;
+mod copy;
 mod device;
 mod entry;
 mod event;
@@ -14,9 +15,12 @@ mod occupancy;
 mod pointers;
 mod stream;
 mod tensor_map;
+mod texture;
+mod unified;
 
 pub use absent::*;
 pub use context::*;
+pub use copy::*;
 pub use device::*;
 pub use entry::*;
 pub use event::*;
@@ -28,6 +32,8 @@ pub use module::*;
 pub use occupancy::*;
 pub use stream::*;
 pub use tensor_map::*;
+pub use texture::*;
+pub use unified::*;
 
 /// Defines functions of the interface: each returns what its body answers. `find` gives one of them by its name.
 macro_rules! functions {

@@ -99,15 +99,17 @@ impl<T: Copy> In<T> {
     }
 }
 
+impl<T> In<T> {
+    /// Whether there are none.
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+}
+
 impl In<*mut c_void> {
     /// The pointers to a kernel's arguments.
     pub fn raw(self) -> *mut *mut c_void {
         self.0.cast_mut()
-    }
-
-    /// Whether there are none.
-    pub fn is_null(&self) -> bool {
-        self.0.is_null()
     }
 }
 
@@ -148,4 +150,9 @@ impl Image {
         }
         if MACHINE_CODE.contains(&first) { Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU) } else { text.get() }
     }
+}
+
+/// What a number of an enumeration stands for.
+pub fn by_number<T: Copy>(of: &[T], number: u32) -> Answer<T> {
+    of.get(number as usize).copied().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }

@@ -6,8 +6,8 @@ use cudarc::driver::sys::CUresult;
 use ptx_emu::{Swizzle, TensorMap, Type};
 
 use super::functions;
-use super::pointers::{In, Out};
-use crate::status::{Answer, say, unsupported};
+use super::pointers::{In, Out, by_number};
+use crate::status::{say, unsupported};
 
 /// Bytes of a map.
 const BYTES: usize = 128;
@@ -32,14 +32,10 @@ const ELEMENTS: [Type; 13] = [
 /// By the numbers of `CUtensorMapSwizzle`.
 const SWIZZLES: [Swizzle; 4] = [Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128];
 
-fn by_number<T: Copy>(of: &[T], number: c_int) -> Answer<T> {
-    usize::try_from(number).ok().and_then(|number| of.get(number)).copied().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
-}
-
 functions! {
     fn cuTensorMapEncodeTiled(
-        map: Out<[u8; BYTES]>, element: c_int, rank: u32, address: *mut c_void, dims: In<u64>, strides: In<u64>, box_dims: In<u32>,
-        element_strides: In<u32>, interleave: c_int, swizzle: c_int, _l2_promotion: c_int, fill: c_int,
+        map: Out<[u8; BYTES]>, element: u32, rank: u32, address: *mut c_void, dims: In<u64>, strides: In<u64>, box_dims: In<u32>,
+        element_strides: In<u32>, interleave: c_int, swizzle: u32, _l2_promotion: c_int, fill: c_int,
     ) {
         let rank = rank as usize;
         if !(1..=5).contains(&rank) {

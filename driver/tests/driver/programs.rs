@@ -1,12 +1,7 @@
-//! Programs on the CUDA driver's interface, with the emulator in its place. Each test runs itself by `ptx-emu exec`, which cargo has put above
-//! it; where only this package was built, it is not there, and the tests say so and end.
+//! Kernels, contexts, captures, graphs and modules.
 
-#![cfg(target_os = "linux")]
-
-use std::env;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
-use std::process::Command;
 use std::ptr;
 use std::sync::Arc;
 
@@ -14,6 +9,8 @@ use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUresult, CUstreamCapt
 use cudarc::driver::{CudaContext, CudaModule, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use ptx_emu::device::Device;
+
+use super::emulated;
 
 /// Each thread doubles one word, and those of block 1 a word that is not there.
 const DOUBLE: &str = "
@@ -36,26 +33,6 @@ const DOUBLE: &str = "
     ret;
 }";
 
-/// Runs the test of that name again, on the emulated driver. Whether this is that run; what it printed otherwise, where it could be made.
-fn emulated(test: &str, options: &[&str]) -> Result<(), Option<String>> {
-    if env::var_os("PTX_EMU_DEVICE").is_some() {
-        return Ok(());
-    }
-    let executable = env::current_exe().unwrap();
-    let is_built =
-        |folder: &&std::path::Path| ["ptx-emu", "libptx_emu_driver.so"].iter().all(|file| folder.join(file).is_file());
-    let Some(folder) = executable.ancestors().skip(1).find(is_built) else {
-        println!("ptx-emu is not built");
-        return Err(None);
-    };
-    let mut command = Command::new(folder.join("ptx-emu"));
-    command.arg("exec").args(options).arg("--").arg(&executable).args(["--exact", test, "--nocapture"]);
-    let output = command.output().unwrap();
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success(), "{text}");
-    Err(Some(text))
-}
-
 fn open() -> (Arc<CudaContext>, Arc<CudaModule>) {
     let context = CudaContext::new(0).unwrap();
     let module = context.load_module(Ptx::from_src(DOUBLE)).unwrap();
@@ -66,7 +43,8 @@ const ONE_BLOCK: LaunchConfig = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (
 
 #[test]
 fn a_kernel_runs_and_takes_the_modelled_time() {
-    let Ok(()) = emulated("a_kernel_runs_and_takes_the_modelled_time", &["--check", "--device", "a100"]) else {
+    let Ok(()) = emulated("programs::a_kernel_runs_and_takes_the_modelled_time", &["--check", "--device", "a100"])
+    else {
         return;
     };
     let (context, module) = open();
@@ -88,7 +66,7 @@ fn a_kernel_runs_and_takes_the_modelled_time() {
 
 #[test]
 fn a_fault_is_said_and_ends_the_context() {
-    let text = match emulated("a_fault_is_said_and_ends_the_context", &[]) {
+    let text = match emulated("programs::a_fault_is_said_and_ends_the_context", &[]) {
         Ok(()) => {
             let (context, module) = open();
             let (stream, function) = (context.new_stream().unwrap(), module.load_function("double").unwrap());
@@ -106,7 +84,7 @@ fn a_fault_is_said_and_ends_the_context() {
 
 #[test]
 fn a_reset_ends_the_primary_context_and_what_is_in_it() {
-    let Ok(()) = emulated("a_reset_ends_the_primary_context_and_what_is_in_it", &[]) else { return };
+    let Ok(()) = emulated("programs::a_reset_ends_the_primary_context_and_what_is_in_it", &[]) else { return };
     let (context, module) = open();
     let words = context.default_stream().clone_htod(&[1_u32; 64]).unwrap();
     let address = words.device_ptr(words.stream()).0;
@@ -136,7 +114,9 @@ fn a_reset_ends_the_primary_context_and_what_is_in_it() {
 
 #[test]
 fn a_capture_becomes_a_graph_and_forbids_what_may_wait() {
-    let Ok(()) = emulated("a_capture_becomes_a_graph_and_forbids_what_may_wait", &["--check"]) else { return };
+    let Ok(()) = emulated("programs::a_capture_becomes_a_graph_and_forbids_what_may_wait", &["--check"]) else {
+        return;
+    };
     let (context, module) = open();
     // cudarc's own events between streams would be recorded in the capture.
     // SAFETY: all that follows is in one stream.
@@ -162,7 +142,7 @@ fn a_capture_becomes_a_graph_and_forbids_what_may_wait() {
 
 #[test]
 fn functions_are_found_by_name_and_what_is_missing_says_so() {
-    let name = "functions_are_found_by_name_and_what_is_missing_says_so";
+    let name = "programs::functions_are_found_by_name_and_what_is_missing_says_so";
     let text = match emulated(name, &[]) {
         Ok(()) => {
             let _context = CudaContext::new(0).unwrap();
@@ -175,20 +155,20 @@ fn functions_are_found_by_name_and_what_is_missing_says_so() {
             };
             assert_eq!(find(c"cuMemAlloc"), (CUresult::CUDA_SUCCESS, false));
             assert_eq!(find(c"cuNothing"), (CUresult::CUDA_ERROR_NOT_FOUND, true));
-            let mut address = 0;
-            // SAFETY: a place for an address.
-            let status = unsafe { sys::cuMemAllocManaged(&raw mut address, 64, 1) };
+            let (mut address, mut word) = (0, 0_u32);
+            // SAFETY: a place for an address, and memory.
+            let status = unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, (&raw mut word).cast(), 0) };
             assert_eq!(status, CUresult::CUDA_ERROR_NOT_SUPPORTED);
             return;
         }
         Err(text) => text,
     };
-    assert!(text.is_none_or(|text| text.contains("ptx-emu: managed memory is not emulated")));
+    assert!(text.is_none_or(|text| text.contains("ptx-emu: mapped memory of the host is not emulated")));
 }
 
 #[test]
 fn graphs_are_built_node_by_node() {
-    let Ok(()) = emulated("graphs_are_built_node_by_node", &["--check"]) else { return };
+    let Ok(()) = emulated("programs::graphs_are_built_node_by_node", &["--check"]) else { return };
     let (context, module) = open();
     // SAFETY: all that follows is in one stream.
     unsafe { context.disable_event_tracking() };
@@ -257,11 +237,11 @@ fn graphs_are_built_node_by_node() {
 }
 
 /// Each thread multiplies one number by a constant, and counts itself.
-const SCALE: &str = include_str!("../../ptx-emu/tests/ptx/variables.ptx");
+const SCALE: &str = include_str!("../../../ptx-emu/tests/ptx/variables.ptx");
 
 #[test]
 fn variables_are_kept_between_launches() {
-    let Ok(()) = emulated("variables_are_kept_between_launches", &["--check"]) else { return };
+    let Ok(()) = emulated("programs::variables_are_kept_between_launches", &["--check"]) else { return };
     let context = CudaContext::new(0).unwrap();
     let stream = context.new_stream().unwrap();
     let modules = [(); 2].map(|()| context.load_module(Ptx::from_src(SCALE)).unwrap());

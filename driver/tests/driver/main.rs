@@ -1,0 +1,51 @@
+//! Programs on the CUDA driver's interface, with the emulator in its place. Each test runs itself by `ptx-emu exec`, which cargo has put above
+//! it; where only this package was built, it is not there, and the tests say so and end.
+
+#![cfg(target_os = "linux")]
+
+mod arrays;
+mod managed;
+mod programs;
+
+use std::env;
+use std::process::Command;
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUresult;
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig};
+use cudarc::nvrtc::Ptx;
+
+/// Runs the test of that name again, on the emulated driver. Whether this is that run; what it printed otherwise, where it could be made.
+fn emulated(test: &str, options: &[&str]) -> Result<(), Option<String>> {
+    if env::var_os("PTX_EMU_DEVICE").is_some() {
+        return Ok(());
+    }
+    let executable = env::current_exe().unwrap();
+    let is_built =
+        |folder: &&std::path::Path| ["ptx-emu", "libptx_emu_driver.so"].iter().all(|file| folder.join(file).is_file());
+    let Some(folder) = executable.ancestors().skip(1).find(is_built) else {
+        println!("ptx-emu is not built");
+        return Err(None);
+    };
+    let mut command = Command::new(folder.join("ptx-emu"));
+    command.arg("exec").args(options).arg("--").arg(&executable).args(["--exact", test, "--nocapture"]);
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success() && text.contains("running 1 test"), "{text}");
+    Err(Some(text))
+}
+
+fn good(status: CUresult) {
+    assert_eq!(status, CUresult::CUDA_SUCCESS);
+}
+
+/// A kernel, and a stream to launch it in.
+fn open(ptx: &str, kernel: &str) -> (Arc<CudaStream>, CudaFunction) {
+    let context = CudaContext::new(0).unwrap();
+    let module = context.load_module(Ptx::from_src(ptx)).unwrap();
+    (context.default_stream(), module.load_function(kernel).unwrap())
+}
+
+fn one_block(x: u32, y: u32, z: u32) -> LaunchConfig {
+    LaunchConfig { grid_dim: (1, 1, 1), block_dim: (x, y, z), shared_mem_bytes: 0 }
+}
