@@ -266,11 +266,24 @@ fn textures_and_surfaces_have_names() {
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, results), "{}", outcome.stderr);
     for (part, other, word) in [
         ("filter = \"linear\"", "filter = \"cubic\"", "textures.smooth: 'cubic' is no filter"),
+        (
+            "channels = 4, filter",
+            "channels = 4, cubemap = true, filter",
+            "textures.smooth: a texture or surface cannot",
+        ),
         ("to = {", "half = {", "surfaces.half: the name is taken"),
         ("\"half\", 4, 2]", "\"half\", \"to\", 2]", "the parameter is .u32, which is no handle"),
         ("{ buffer = \"pixels\"", "{ buffer = \"pixel\"", "surfaces.from: there is no buffer 'pixel'"),
     ] {
         assert!(text.contains(part), "{part}");
         assert_error(&Files::new(&text.replacen(part, other, 1)).launch(&[]), 2, &[word]);
+    }
+    for (part, other, word) in [
+        ("channels = 4, filter", "channels = 4, layered = true, filter", "is no handle of a texture of 2 dimensions"),
+        ("\"pixels\", channels", "\"pixels\", layered = true, channels", "is no handle of a surface of 2 dimensions"),
+    ] {
+        assert!(text.contains(part), "{part}");
+        let outcome = Files::new(&text.replacen(part, other, 1)).launch(&[]);
+        assert!(outcome.code == 1 && outcome.stderr.contains(word), "{}", outcome.stderr);
     }
 }
