@@ -1,4 +1,5 @@
-//! A product over two GPUs: the bits of one, whatever the grid, also where one rank comes late and where the operands are others each time.
+//! A product over several GPUs: the bits of one, whatever the grid, also where one rank comes late and where the operands are others each
+//! time.
 
 use std::sync::Barrier;
 use std::thread;
@@ -6,22 +7,26 @@ use std::thread;
 use libtest_mimic::Failed;
 use rand::RngExt;
 use sgemm::cuda::{Handle, open};
-use sgemm::cudarc::driver::CudaSlice;
-use sgemm::distributed::nccl::{Communicator, GRACE, Id};
+use sgemm::cudarc::driver::{CudaContext, CudaSlice};
+use sgemm::distributed::nccl::{Communicator, GRACE, Id, Reduction};
 use sgemm::distributed::{Chunks, Grid, Scheme};
 use sgemm::{AccuracyClass, Determinism, Layout, Problem};
 
 use super::library::random;
 
-const RANKS: usize = 2;
+/// More GPUs than these are left alone.
+const MOST: usize = 4;
 
 /// Bytes that a rank that comes late has to clear first, up to [`LATE`] times: about as long as a product takes.
 const CLEARED: usize = 256 << 20;
 const LATE: u32 = 40;
 
-/// Whether there are so many GPUs.
+/// How often values of each count are added up.
+const SUMS: usize = 10;
+
+/// Whether there are two GPUs. One that is not there is not opened: compute-sanitizer would report that.
 pub fn is_possible() -> bool {
-    open(RANKS - 1).is_ok()
+    open(0).is_ok() && CudaContext::device_count().is_ok_and(|count| count > 1)
 }
 
 /// What is multiplied, how it is dealt out, and how often.
@@ -33,17 +38,21 @@ struct Case {
     runs: usize,
 }
 
-fn cases() -> Vec<Case> {
-    let [rows, columns] = [(RANKS, 1), (1, RANKS)].map(|(rows, columns)| Grid { rows, columns, layers: 1 });
-    let case = |sizes: [usize; 3], class, grid, chunks: usize, runs| {
+fn cases(ranks: usize) -> Vec<Case> {
+    let [rows, columns, both] =
+        [(ranks, 1), (1, ranks), (2, ranks / 2)].map(|(rows, columns)| Grid { rows, columns, layers: 1 });
+    let mut grids = vec![rows, columns];
+    grids.extend((ranks == MOST).then_some(both));
+    let case = |sizes: [usize; 3], class, grid: Grid, chunks: usize, runs| {
         let problem = Problem::new(sizes[0], sizes[1], sizes[2]).with_accuracy(class);
-        let chunks = if grid == rows { Chunks { m: 1, n: chunks } } else { Chunks { m: chunks, n: 1 } };
+        let of = |processes| if processes > 1 { chunks } else { 1 };
+        let chunks = Chunks { m: of(grid.columns), n: of(grid.rows) };
         let problem = problem.with_determinism(Determinism::PerElement);
         Case { class, problem, is_by_columns: false, scheme: Scheme::panels(sizes, grid).with_chunks(chunks), runs }
     };
     let mut cases = Vec::new();
     for class in [AccuracyClass::Fp32Strict, AccuracyClass::Fp32, AccuracyClass::Tf32] {
-        for grid in [rows, columns] {
+        for &grid in &grids {
             cases.push(case([1500, 1301, 1111], class, grid, 3, 10));
             cases.push(case([4096, 4096, 4096], class, grid, 4, 60));
         }
@@ -60,17 +69,20 @@ fn cases() -> Vec<Case> {
 /// Every run has the bits of one GPU.
 pub fn same_bits() -> Result<(), Failed> {
     let id = Id::new()?;
-    let handles: Vec<Handle> = (0..RANKS).map(|rank| Handle::new(&open(rank)?)).collect::<Result<_, _>>()?;
+    let contexts: Vec<_> = (0..MOST).map_while(|device| open(device).ok()).collect();
+    let handles: Vec<Handle> = contexts.iter().map(Handle::new).collect::<Result<_, _>>()?;
+    let ranks = handles.len();
     let communicators = thread::scope(|scope| {
-        let join = |rank: usize| Communicator::new(&handles[rank], &id, rank, RANKS, GRACE);
-        let ranks: Vec<_> = (0..RANKS).map(|rank| scope.spawn(move || join(rank))).collect();
+        let join = |rank: usize| Communicator::new(&handles[rank], &id, rank, ranks, GRACE);
+        let ranks: Vec<_> = (0..ranks).map(|rank| scope.spawn(move || join(rank))).collect();
         ranks
             .into_iter()
             .map(|rank| rank.join().map_err(|_| "a rank panicked".to_owned()))
             .collect::<Result<Vec<_>, _>>()
     })?;
     let communicators: Vec<Communicator> = communicators.into_iter().collect::<Result<_, _>>()?;
-    for case in cases() {
+    sums(&communicators)?;
+    for case in cases(ranks) {
         let Case { class, problem, scheme, runs, .. } = &case;
         let [m, n, k] = problem.sizes();
         // Two of each, so that what is left of the run before is seen.
@@ -78,7 +90,7 @@ pub fn same_bits() -> Result<(), Failed> {
         let expected = operands.each_ref().map(|[a, b]| alone(&handles[0], problem, a, b));
         let [first, second] = expected;
         let expected = [first?, second?];
-        let meet = Barrier::new(RANKS);
+        let meet = Barrier::new(ranks);
         let outcome: Vec<_> = thread::scope(|scope| {
             let (case, operands, expected, meet) = (&case, &operands, &expected, &meet);
             let rank = |communicator| move || run(communicator, case, operands, expected, meet);
@@ -91,6 +103,26 @@ pub fn same_bits() -> Result<(), Failed> {
         if !wrong.is_empty() {
             return Err(format!("{what}: {}", wrong.join("; ")).into());
         }
+    }
+    Ok(())
+}
+
+/// Sums over all ranks are right at once, however many values there are: copies to the device are not overtaken.
+fn sums(communicators: &[Communicator]) -> Result<(), Failed> {
+    let total = (1..=communicators.len()).sum::<usize>() as f64;
+    for count in [1, 10_000, 100_000, 1_000_000].repeat(SUMS) {
+        let sum = |communicator: &Communicator| {
+            let rank = (communicator.rank() + 1) as f64;
+            let mut values: Vec<f64> = (0..count).map(|index| rank * f64::from(index)).collect();
+            communicator.all_reduce(Reduction::Sum, &mut values).map_err(|error| error.to_string())?;
+            let wrong = (0..count).zip(&values).filter(|(index, value)| **value != total * f64::from(*index)).count();
+            if wrong == 0 { Ok(()) } else { Err(format!("{wrong} of {count} sums are wrong")) }
+        };
+        thread::scope(|scope| {
+            let ranks: Vec<_> =
+                communicators.iter().map(|communicator| scope.spawn(move || sum(communicator))).collect();
+            ranks.into_iter().try_for_each(|rank| rank.join().unwrap_or_else(|_| Err("a rank panicked".into())))
+        })?;
     }
     Ok(())
 }
@@ -117,15 +149,10 @@ fn run(
     let mut gemm = communicator.plan(problem, scheme).map_err(text)?;
     let share = *gemm.plan().share();
     let rank = communicator.rank();
-    // The rank's rows and columns of a whole matrix that is stored by rows, or by columns.
-    let part = |whole: &[f32],
-                [rows, columns]: [usize; 2],
-                [all_rows, all_columns]: [usize; 2],
-                is_by_columns: bool| {
-        let [lines, length, all_lines, all_length] =
-            if is_by_columns { [columns, rows, all_columns, all_rows] } else { [rows, columns, all_rows, all_columns] };
-        let start = |own: usize, all: usize| if own == all || rank == 0 { 0 } else { all - own };
-        let [line, offset] = [start(lines, all_lines), start(length, all_length)];
+    // The rank's rows and columns, from the first one, of a whole matrix that is stored by rows, or by columns.
+    let part = |whole: &[f32], own: [usize; 2], first: [usize; 2], all: [usize; 2]| {
+        let turned = |pair: [usize; 2]| if *is_by_columns { [pair[1], pair[0]] } else { pair };
+        let ([lines, length], [line, offset], [_, all_length]) = (turned(own), turned(first), turned(all));
         (line..line + lines)
             .flat_map(|line| whole[line * all_length + offset..][..length].iter().copied())
             .collect::<Vec<f32>>()
@@ -133,11 +160,13 @@ fn run(
     let [m, n, k] = problem.sizes();
     let mut given: Vec<[CudaSlice<f32>; 2]> = Vec::new();
     for [a, b] in operands {
-        let a = stream.clone_htod(&part(a, share.a, [m, k], *is_by_columns)).map_err(driver)?;
-        let b = stream.clone_htod(&part(b, share.b, [k, n], *is_by_columns)).map_err(driver)?;
+        let a = part(a, share.a, scheme.global_a(problem, rank, [0, 0]), [m, k]);
+        let b = part(b, share.b, scheme.global_b(problem, rank, [0, 0]), [k, n]);
+        let [a, b] = [a, b].map(|part| stream.clone_htod(&part));
+        let [a, b] = [a.map_err(driver)?, b.map_err(driver)?];
         given.push([a, b]);
     }
-    let wanted = expected.each_ref().map(|c| part(c, share.c, [m, n], *is_by_columns));
+    let wanted = expected.each_ref().map(|c| part(c, share.c, scheme.global_c(problem, rank, [0, 0]), [m, n]));
     let nothing = vec![f32::NAN; wanted[0].len()];
     let mut c = stream.clone_htod(&nothing).map_err(driver)?;
     let mut cleared = stream.alloc_zeros::<u8>(CLEARED).map_err(driver)?;
@@ -146,7 +175,7 @@ fn run(
         stream.memcpy_htod(&nothing, &mut c).map_err(driver)?;
         stream.synchronize().map_err(driver)?;
         meet.wait();
-        if number % 2 == rank {
+        if number % communicator.ranks() == rank {
             for _ in 0..rand::rng().random_range(0..LATE) {
                 stream.memset_zeros(&mut cleared).map_err(driver)?;
             }

@@ -58,7 +58,7 @@ pub fn trials(capability: Option<(u32, u32)>) -> impl Iterator<Item = Trial> {
     ];
     let others = others.map(move |(name, test)| Trial::test(name, test).with_ignored_flag(capability.is_none()));
     let is_several = capability.is_some() && distributed::is_possible();
-    let several = Trial::test("library::over two GPUs", distributed::same_bits).with_ignored_flag(!is_several);
+    let several = Trial::test("library::over several GPUs", distributed::same_bits).with_ignored_flag(!is_several);
     let minute = Trial::test("library::a minute of eight threads", threads::a_minute).with_ignored_flag(true);
     layouts.chain(fused).chain(splits).chain(aligned).chain(orders).chain(others).chain([several, minute])
 }

@@ -61,8 +61,8 @@ impl Aborter {
 }
 
 impl JoinedRank {
-    /// Joins the other ranks of the launcher. They wait `deadline` beyond the predicted time for each other in products, and `grace` where
-    /// the host has something to do. Times of tasks are kept where that is asked for.
+    /// Joins the other ranks of the launcher. They wait `deadline` for each other now, and beyond the predicted time in products, and `grace`
+    /// where the host has something to do. Times of tasks are kept where that is asked for.
     ///
     /// # Errors
     /// Those of [`super::CudaBackend::new`], and the library's: where there is no NCCL, or another rank does not come.
@@ -82,7 +82,7 @@ impl JoinedRank {
             events: [event()?, event()?],
             meeting: DeviceBuffer::zeroed(1).context("allocate a word")?,
             stream,
-            communicator: Communicator::launched(&library, launched, grace)?,
+            communicator: Communicator::launched(&library, launched, deadline)?.with_grace(grace),
             plans: Vec::new(),
             deadline,
             keeps_times,

@@ -42,7 +42,10 @@ pub enum Reduction {
 /// Whatever takes other ranks ends by a deadline. After an error of that, the communicator has been aborted: products are to be made
 /// again, by new processes.
 #[derive(Debug, Clone)]
-pub struct Communicator(Arc<Inner>);
+pub struct Communicator {
+    shared: Arc<Inner>,
+    grace: Duration,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -53,7 +56,6 @@ struct Inner {
     world: Comm,
     rank: usize,
     ranks: usize,
-    grace: Duration,
     handle: Handle,
 }
 
@@ -137,31 +139,37 @@ impl Communicator {
     fn of(handle: &Handle, world: Comm, ranks: usize, grace: Duration) -> Result<Self, Error> {
         let stream = Stream::new(handle.context(), true)?;
         let (axes, rank, handle) = (Mutex::default(), world.rank(), handle.clone());
-        Ok(Self(Arc::new(Inner { axes, stream, world, rank, ranks, grace, handle })))
+        Ok(Self { shared: Arc::new(Inner { axes, stream, world, rank, ranks, handle }), grace })
+    }
+
+    /// The same ranks, which from now on wait so long for each other: longer where one of them has other work to do in between.
+    #[must_use]
+    pub fn with_grace(self, grace: Duration) -> Self {
+        Self { grace, ..self }
     }
 
     /// This process's rank.
     #[must_use]
     pub fn rank(&self) -> usize {
-        self.0.rank
+        self.shared.rank
     }
 
     /// Processes.
     #[must_use]
     pub fn ranks(&self) -> usize {
-        self.0.ranks
+        self.shared.ranks
     }
 
     /// How long ranks wait for each other.
     #[must_use]
     pub fn grace(&self) -> Duration {
-        self.0.grace
+        self.grace
     }
 
     /// Kernels and choices of this rank's device.
     #[must_use]
     pub fn handle(&self) -> &Handle {
-        &self.0.handle
+        &self.shared.handle
     }
 
     /// NCCL's version, such as `2.28.9`.
@@ -195,7 +203,7 @@ impl Communicator {
     /// As of [`Self::all_reduce_on`].
     pub fn all_reduce(&self, reduction: Reduction, values: &mut [f64]) -> Result<(), Error> {
         let own = values.to_vec();
-        let (count, stream) = (own.len(), self.0.stream.raw());
+        let (count, stream) = (own.len(), self.shared.stream.raw());
         // SAFETY: the memory begins with so many values.
         self.exchange(&own, values, |memory, _| unsafe { self.all_reduce_raw(stream, reduction, memory, count) })
     }
@@ -210,7 +218,7 @@ impl Communicator {
             let message = Message { send, receive, count: values.len(), element: sys::UINT64 };
             let what = || "AllGather of values".to_owned();
             // SAFETY: this rank's values are at one address, and there is room for all at the other.
-            unsafe { self.0.world.all_gather(message, self.0.stream.raw(), what, self.patience()) }
+            unsafe { self.shared.world.all_gather(message, self.shared.stream.raw(), what, self.patience()) }
         })?;
         Ok(all)
     }
@@ -237,7 +245,7 @@ impl Communicator {
         };
         let message = Message { send: address, receive: address, count, element: sys::FLOAT64 };
         // SAFETY: upheld by the caller.
-        unsafe { self.0.world.all_reduce(message, operation, stream, self.patience()) }
+        unsafe { self.shared.world.all_reduce(message, operation, stream, self.patience()) }
     }
 
     /// Copies values to the device, has `queue` do something there in the communicator's own stream, and waits for what it leaves. It is
@@ -254,10 +262,11 @@ impl Communicator {
         let send = memory.address();
         let receive = if bytes == all { send } else { send + bytes as u64 };
         bind(context)?;
+        // In the stream: the driver returns when it has staged the values, and the copy may still be under way then.
+        let stream = self.shared.stream.raw();
         // SAFETY: as many bytes are there and in the memory. The driver has read them when it returns.
-        checked(unsafe { driver::cuMemcpyHtoD_v2(send, own.as_ptr().cast(), bytes) }, || {
-            "copy values to the device".into()
-        })?;
+        let status = unsafe { driver::cuMemcpyHtoDAsync_v2(send, own.as_ptr().cast(), bytes, stream) };
+        checked(status, || "copy values to the device".into())?;
         let done = queue(send, receive).and_then(|()| self.finish());
         // What did not end may still use it.
         done.inspect_err(|_| self.give_up([&mut memory]))?;
@@ -269,10 +278,10 @@ impl Communicator {
     /// Waits for the communicator's own stream.
     fn finish(&self) -> Result<(), Error> {
         let event = self.event(CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
-        self.0.stream.record(&event)?;
+        self.shared.stream.record(&event)?;
         let patience = self.patience();
         while !is_complete(&event)? {
-            self.0.world.check(|| "exchange of values".into())?;
+            self.shared.world.check(|| "exchange of values".into())?;
             if !patience.pause() {
                 return Err(patience.over(self.rank(), "exchange of values".into()));
             }
@@ -282,36 +291,36 @@ impl Communicator {
 
     /// The communicator of this rank's group along an axis; all ranks ask for the same ones in the same order.
     pub(super) fn along(&self, grid: Grid, axis: Axis) -> Result<Arc<Comm>, Error> {
-        let mut axes = self.0.axes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut axes = self.shared.axes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(comm) = axes.get(&(grid, axis)) {
             return Ok(Arc::clone(comm));
         }
         bind(self.handle().context())?;
         let color = grid.group(self.rank(), axis)[0];
         let key = grid.position(self.rank()).along(axis);
-        let comm = Arc::new(self.0.world.split(color, key, super::MAX_CTAS, self.patience())?);
+        let comm = Arc::new(self.shared.world.split(color, key, super::MAX_CTAS, self.patience())?);
         axes.insert((grid, axis), Arc::clone(&comm));
         Ok(comm)
     }
 
     /// Ends all that waits for other ranks, on the host and on the device.
     pub fn abort(&self) {
-        let axes = self.0.axes.lock().unwrap_or_else(PoisonError::into_inner);
+        let axes = self.shared.axes.lock().unwrap_or_else(PoisonError::into_inner);
         // All at once, since each may hang.
-        let all = axes.values().map(|comm| &**comm).chain([&self.0.world]);
+        let all = axes.values().map(|comm| &**comm).chain([&self.shared.world]);
         all.filter_map(Comm::begin_abort).collect::<Vec<_>>().into_iter().for_each(Ending::wait);
     }
 
     pub(super) fn library(&self) -> &'static Library {
-        self.0.world.library()
+        self.shared.world.library()
     }
 
     pub(super) fn world(&self) -> &Comm {
-        &self.0.world
+        &self.shared.world
     }
 
     pub(super) fn patience(&self) -> Patience {
-        Patience::new(self.0.grace)
+        Patience::new(self.grace)
     }
 }
 
