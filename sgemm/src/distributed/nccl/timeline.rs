@@ -56,7 +56,9 @@ impl DistributedGemm {
         };
         let (rank, collectives) = (self.plan.rank(), collectives(&self.plan));
         let span = |(task, [start, end]): (usize, &[CudaEvent; 2])| {
-            let (start_us, end_us) = (time(start)?, time(end)?);
+            // Events of different streams may be some microseconds out of their order.
+            let start_us = time(start)?.max(0.0);
+            let end_us = time(end)?.max(start_us);
             Ok(Span { rank, task, start_us, end_us, collective: collectives[task] })
         };
         marks.tasks.iter().enumerate().map(span).collect()
