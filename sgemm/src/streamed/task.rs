@@ -82,6 +82,12 @@ impl Transfer {
         self.bytes * self.lines
     }
 
+    /// Whether lines follow each other without gaps, on both sides.
+    #[must_use]
+    pub const fn is_contiguous(&self) -> bool {
+        self.lines <= 1 || (self.host_pitch == self.bytes && self.device_pitch == self.bytes)
+    }
+
     /// The same in pieces of at most so many bytes: of some lines, or of a part of one.
     pub fn pieces(self, most: u64) -> impl Iterator<Item = Self> {
         let width = self.bytes.min(most).max(1);

@@ -27,7 +27,7 @@ fn rates_from_the_host_are_near_those_of_devices() {
                 streamed / of_all
             );
             if class == AccuracyClass::Fp32Strict {
-                assert!(streamed > [0.93, 0.9, 0.8][gpus.ilog2() as usize] * of_all, "{gpus}: {streamed}");
+                assert!(streamed > [0.93, 0.88, 0.75][gpus.ilog2() as usize] * of_all, "{gpus}: {streamed}");
             }
         }
     }
