@@ -19,9 +19,9 @@ struct BuiltIn {
     text: &'static str,
 }
 
-/// The tables that are built in: an H200's was measured, the others are of times that the emulator models. Whoever tunes for another
+/// The tables that are built in: those of an H100 and an H200 were measured, the others are of times that the emulator models. Whoever tunes for another
 /// device adds its file here.
-const BUILT_IN: [BuiltIn; 5] = [
+const BUILT_IN: [BuiltIn; 6] = [
     BuiltIn { capability: (8, 0), file: "nvidia-a100-80gb.txt", text: include_str!("tables/nvidia-a100-80gb.txt") },
     BuiltIn { capability: (10, 0), file: "nvidia-b200.txt", text: include_str!("tables/nvidia-b200.txt") },
     BuiltIn {
@@ -33,6 +33,11 @@ const BUILT_IN: [BuiltIn; 5] = [
         capability: (8, 9),
         file: "nvidia-geforce-rtx-4090.txt",
         text: include_str!("tables/nvidia-geforce-rtx-4090.txt"),
+    },
+    BuiltIn {
+        capability: (9, 0),
+        file: "nvidia-h100-80gb-hbm3.txt",
+        text: include_str!("tables/nvidia-h100-80gb-hbm3.txt"),
     },
     BuiltIn { capability: (9, 0), file: "nvidia-h200.txt", text: include_str!("tables/nvidia-h200.txt") },
 ];

@@ -52,7 +52,7 @@ fn every_file_is_built_in_and_written_as_it_stands() {
 fn a_device_without_a_table_has_that_of_one_like_it_or_a_guess() {
     let of = |name, capability| Table::of(&Device::new(name, capability, 132));
     assert_eq!(of("NVIDIA H200", (9, 0)).header.device, "NVIDIA H200");
-    assert_eq!(of("NVIDIA H100 PCIe", (9, 0)).header.device, "NVIDIA H200");
+    assert_eq!(of("NVIDIA H100 PCIe", (9, 0)).header.device, "NVIDIA H100 80GB HBM3");
     assert_eq!(of("NVIDIA A100-SXM4-40GB", (8, 0)).header.device, "NVIDIA A100 80GB");
     let guess = of("Future GPU", (99, 0));
     assert_eq!((guess.header.device.as_str(), guess.costs.len()), ("", gpu_kernels::runnable().count()));
