@@ -86,7 +86,7 @@ fn no_text_lies_on_another_or_outside() {
     let mut other = shapes();
     other.name = long.name.clone();
     other.shapes.iter_mut().for_each(|row| (row.ratio, row.k) = (row.ratio * 1e-3, row.k * 16));
-    let timelines = Run::read(&docs("scale/timeline-modelled.jsonl")).unwrap();
+    let timelines = Run::read(&docs("scale/timeline-2026-11-26-h200.jsonl")).unwrap();
     let cases: [&[Run]; 7] = [
         &[measured()],
         &[modelled()],

@@ -64,9 +64,9 @@ fn measured() -> Result<Vec<Run>> {
     Ok(vec![run])
 }
 
-/// What the model predicts for several GPUs, beside a product over them that says to be measured.
+/// What several GPUs did over time, beside a product over them.
 fn several_gpus() -> Result<Vec<Run>> {
-    let mut run = Run::read(&results().join("scale/timeline-modelled.jsonl"))?;
+    let mut run = Run::read(&results().join("scale/timeline-2026-11-26-h200.jsonl"))?;
     let newest = Run::newest_in(&results())?.context("there are no results")?;
     let row = Run::read(&newest)?.measurements.remove(0);
     let scheme = Some("2x2 panels, 4x4 chunks".to_owned());

@@ -25,6 +25,3 @@ mod scaling;
 mod shared_memory;
 mod streams;
 mod timed;
-#[path = "../../../host/examples/timeline.rs"]
-#[allow(dead_code, reason = "the example prints what is tested here")]
-mod timeline;

@@ -5,7 +5,7 @@ use results::format::{percent, times};
 use results::{Distribution, ShapeTiming};
 
 use super::sources::{SHAPES, Sources};
-use super::{drop_in, scale};
+use super::{drop_in, together};
 
 /// The class that changes no arithmetic.
 const STRICT: &str = "fp32-strict";
@@ -20,7 +20,7 @@ pub fn block(name: &str, sources: &Sources) -> Result<String> {
         "shapes" => shapes(sources),
         "drop-in" => drop_in::headline(),
         "accuracy" => accuracy(sources),
-        "several-gpus" => scale::headline(),
+        "several-gpus" => together::headline(),
         _ => bail!("there is no such headline: take library, shapes, drop-in, accuracy or several-gpus"),
     }
 }

@@ -45,7 +45,7 @@ pub use sources::{FOLDER, PEERS};
 ///
 /// A block stands between the lines `<!-- generated: NAME -->` and `<!-- /generated -->`. In a step's chapter NAME is `facts`, `result`,
 /// `tile`, `timeline`, `diff`, `counters`, `numbers`, `limits`, `chosen` or `sass`; on any page `headline NAME`, `sass STEP`, `ladder`,
-/// `picture NAME` (of the report), `accuracy`, `shapes`, `drop-in`, `host-pointers`, `call-overhead`, `scale CLASS`, `together`, `figures`, `metrics`, `public-kernels`, `schema` or `example NAME` (of
+/// `picture NAME` (of the report), `accuracy`, `shapes`, `drop-in`, `host-pointers`, `call-overhead`, `scale CLASS`, `together RUN`, `figures`, `metrics`, `public-kernels`, `schema` or `example NAME` (of
 /// the library). They are made of the steps' source, constants and PTX, of the newest file in docs/results/, and of sgemm/examples/.
 /// `cargo xtask check book` fails when one of them is not what this command would write.
 #[derive(clap::Args)]

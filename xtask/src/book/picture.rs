@@ -14,7 +14,7 @@ const ERRORS: &str = "precision";
 /// What pictures of timelines are called, but for a number behind it.
 const TIMELINE: &str = "timeline";
 
-/// What pictures show: the newest run, with the errors of [`errors`], and the timelines that the model predicts.
+/// What pictures show: the newest run, with the errors of [`errors`], and the timelines of several devices.
 pub fn run(sources: &Sources) -> Run {
     let accuracy = errors(sources).map_or_else(Vec::new, |(_, run)| run.accuracy.clone());
     Run { accuracy, timelines: sources.timelines.clone(), ..sources.run.clone() }

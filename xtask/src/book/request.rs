@@ -61,7 +61,7 @@ impl Request<'_> {
             ("host-pointers", "") => host_pointers::block(),
             ("call-overhead", "") => host_pointers::calls(),
             ("scale", class) => scale::block(class),
-            ("together", "") => together::block(),
+            ("together", name) => together::block(name),
             ("figures", "") => Ok(counters::figures()),
             ("metrics", "") => metrics::block(sources),
             ("public-kernels", "") => public_kernels::block(),

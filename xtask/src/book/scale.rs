@@ -3,17 +3,12 @@
 use std::fs;
 
 use anyhow::{Context, Result};
-use results::format::times;
 use serde::Deserialize;
 
 use crate::workspace::root;
 
 /// The lines that the library's example `scale` prints.
 const FILE: &str = "docs/results/scale/modelled.jsonl";
-
-/// The devices of the headline, and its square size.
-const GPUS: usize = 4;
-const SIZE: usize = 32_768;
 
 /// One of them, as far as the table shows it.
 #[derive(Debug, Deserialize)]
@@ -34,19 +29,6 @@ fn rows(class: &str) -> Result<Vec<Row>> {
     let rows = text.lines().map(serde_json::from_str).collect::<Result<Vec<Row>, _>>();
     let rows = rows.with_context(|| format!("cannot read {FILE}"))?;
     Ok(rows.into_iter().filter(|row| row.class == class).collect())
-}
-
-/// The block `headline several-gpus`: a product on the devices of one host.
-pub fn headline() -> Result<String> {
-    let rows = rows("fp32-strict")?;
-    let row = rows.iter().find(|row| row.gpus == GPUS && row.size == SIZE);
-    let Row { device, class, size, efficiency, .. } =
-        row.with_context(|| format!("{FILE} has no row of {GPUS} devices at {SIZE}"))?;
-    Ok(format!(
-        "**{} x the speed of one {device} on {GPUS}, at {size} in `{class}`**: what each device receives takes less time than what it \
-        computes, so all transfers but the first are hidden.\n\n*Modelled, not measured. Every row: `{FILE}`.*\n",
-        times(efficiency * GPUS as f64),
-    ))
 }
 
 /// The block `scale CLASS`: sizes by numbers of devices.
@@ -70,11 +52,6 @@ mod tests {
     fn a_table_has_a_row_for_each_number_of_devices() {
         let table = super::block("fp32").unwrap();
         assert!(table.contains("| 32768 | 4 | ") && table.contains("Modelled: fp32 over NVIDIA H200"), "{table}");
-        let headline = super::headline().unwrap();
-        assert!(
-            headline.contains(" on 4, at 32768 in `fp32-strict`**: ") && headline.contains("*Modelled"),
-            "{headline}"
-        );
         assert!(super::block("fp64").unwrap_err().to_string().contains("no rows of fp64"));
     }
 }

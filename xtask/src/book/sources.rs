@@ -13,8 +13,8 @@ pub const FOLDER: &str = "docs/results";
 /// The folder in it of sets of shapes.
 pub const SHAPES: &str = "docs/results/shapes";
 
-/// What the event model predicts over time, of several devices: what the example `timeline` of `host` prints.
-pub const TIMELINES: &str = "docs/results/scale/timeline-modelled.jsonl";
+/// What several devices did over time: records of `host --gpus 4 --timeline FILE.svg --json FILE`.
+pub const TIMELINES: &str = "docs/results/scale/timeline-2026-11-26-h200.jsonl";
 
 /// Kernels in CUDA C++ that the steps stand beside.
 pub const PEERS: &str = "docs/results/peers.json";

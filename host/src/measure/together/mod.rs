@@ -11,7 +11,7 @@ use sgemm::distributed::{Chunks, Plan, Scheme, Span, Work};
 pub use ran::{Ran, gather};
 pub use row::{efficiency, row};
 pub use scheme::{Wanted, name};
-pub use timeline::{predicted, timeline};
+pub use timeline::timeline;
 
 use super::measurement::{Samples, Timing, automatic_iterations};
 use crate::backend::{Conditions, Ranks};

@@ -3,9 +3,7 @@
 use results::{Lane, SCHEMA, TimedTask, Timeline};
 use sgemm::distributed::Queue;
 
-use super::{Job, Ran, gather, name};
-use crate::Error;
-use crate::backend::emulator::EmulatedRanks;
+use super::{Job, Ran, name};
 use crate::backend::{Ranks, now};
 
 /// The record of a job's last run, of so many timed ones, and of the tasks that all ranks ran in it.
@@ -27,17 +25,6 @@ pub fn timeline(ranks: &dyn Ranks, job: &Job, iterations: usize, tasks: &[Ran]) 
         date: now(),
         commit: env!("HOST_COMMIT").to_owned(),
     }
-}
-
-/// What the model predicts for a job over all ranks, of which nothing runs.
-///
-/// # Errors
-/// Those of [`Ranks::place`].
-pub fn predicted(ranks: &mut EmulatedRanks, job: &Job) -> Result<Timeline, Error> {
-    let plans = ranks.place(&job.local(), &job.scheme)?.to_vec();
-    let spans = ranks.spans()?;
-    let tasks = gather(ranks, &plans, &spans)?;
-    Ok(timeline(ranks, job, 1, &tasks))
 }
 
 /// The queues of a rank that have tasks.
