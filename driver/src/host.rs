@@ -1,6 +1,6 @@
 //! Memory of the host that a program gets from here.
 
-use std::alloc::{Layout, alloc, dealloc};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::slice;
 use std::sync::atomic::AtomicU32;
 
@@ -20,14 +20,14 @@ pub struct HostMemory {
 }
 
 impl HostMemory {
-    /// Memory that holds nothing yet.
+    /// Zeros, as the operating system gives them.
     pub fn new(bytes: usize) -> Answer<Self> {
         require(bytes > 0)?;
         // Whole pages.
         let layout = Layout::from_size_align(bytes, PAGE).map(|layout| layout.pad_to_align());
         let layout = layout.map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)?;
         // SAFETY: the layout is not empty.
-        let allocated = unsafe { alloc(layout) };
+        let allocated = unsafe { alloc_zeroed(layout) };
         if allocated.is_null() {
             return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
         }
@@ -44,17 +44,14 @@ impl HostMemory {
         self.bytes
     }
 
-    /// Each of its words set to a value, to be shared with the program, which has their address.
+    /// Its words, to be shared with the program, which has their address.
     ///
     /// # Safety
     /// They are not used once this is dropped.
-    pub unsafe fn words(&self, value: u32) -> &'static [AtomicU32] {
-        let (first, count) = (std::ptr::with_exposed_provenance_mut::<AtomicU32>(self.address), self.layout.size() / 4);
-        for index in 0..count {
-            // SAFETY: `count` words were allocated, at a multiple of a page.
-            unsafe { first.add(index).write(AtomicU32::new(value)) };
-        }
-        // SAFETY: as above; each was written, and the caller keeps them no longer than they are there.
+    pub unsafe fn words(&self) -> &'static [AtomicU32] {
+        let (first, count) = (std::ptr::with_exposed_provenance::<AtomicU32>(self.address), self.layout.size() / 4);
+        // SAFETY: `count` words were allocated, at a multiple of a page, and set to zeros; the caller keeps them no longer than they are
+        // there.
         unsafe { slice::from_raw_parts(first, count) }
     }
 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::env;
+use std::sync::atomic::Ordering;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{CUcontext, CUfunction, CUresult, CUstream};
@@ -12,9 +13,10 @@ use ptx_emu::{Checks, GlobalMemory};
 use crate::array::Array;
 use crate::capture::{Capture, Graph};
 use crate::code::{Code, Function};
+use crate::copy::is_of_device;
 use crate::handles::{Handles, fresh};
 use crate::host::HostMemory;
-use crate::status::{Answer, require, say};
+use crate::status::{Answer, require, say, unsupported};
 
 /// What memory holds before it is written: no number, whatever its elements are.
 const UNWRITTEN: u32 = u32::MAX;
@@ -195,10 +197,33 @@ impl Machine {
         self.check_room(bytes as u64)?;
         let memory = HostMemory::new(bytes)?;
         // SAFETY: what drops it, `free` and `reset_primary`, ends the device's allocation before.
-        let words = unsafe { memory.words(UNWRITTEN) };
+        let words = unsafe { memory.words() };
+        words.iter().for_each(|word| word.store(UNWRITTEN, Ordering::Relaxed));
         let address = self.memory.map_host(words, bytes as u64).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
         self.managed.insert(memory.address(), memory);
         Ok(address)
+    }
+
+    /// Gives kernels the memory of the host that an address is in, which was allocated here: they have it at the same address.
+    pub fn map_host(&mut self, address: u64) -> Answer<u64> {
+        let memory =
+            holding(&self.host_memory, address).ok_or_else(|| unsupported("mapped memory of the program's own"))?;
+        let is_mapped = is_of_device(&self.memory, memory.address() as u64);
+        if !is_mapped {
+            // SAFETY: `free_host`, which drops it, ends the mapping before.
+            let words = unsafe { memory.words() };
+            self.memory.map_host(words, memory.bytes() as u64).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+        }
+        Ok(address)
+    }
+
+    /// Frees memory of the host that was allocated here.
+    pub fn free_host(&mut self, address: usize) -> Answer {
+        require(self.host_memory.contains_key(&address))?;
+        // Mapped or not.
+        self.memory.free(address as u64);
+        self.host_memory.remove(&address);
+        Ok(())
     }
 
     /// Fails where the device has no room for so many bytes.

@@ -11,7 +11,7 @@ use crate::copy::Fill;
 use crate::host::HostMemory;
 use crate::machine::in_context;
 use crate::operation::Operation;
-use crate::status::{Answer, require, unsupported};
+use crate::status::{Answer, require};
 
 fn fill(address: CUdeviceptr, value: u32, element: usize, count: usize, stream: Option<CUstream>) -> Answer {
     if stream.is_none() {
@@ -21,12 +21,18 @@ fn fill(address: CUdeviceptr, value: u32, element: usize, count: usize, stream: 
     submit(stream.unwrap_or(std::ptr::null_mut()), Operation::Fill(fill))
 }
 
-fn allocate_host(pointer: Out<*mut c_void>, bytes: usize) -> Answer {
+/// `CU_MEMHOSTALLOC_DEVICEMAP`.
+const MAPPED: c_uint = 2;
+
+fn allocate_host(pointer: Out<*mut c_void>, bytes: usize, is_mapped: bool) -> Answer {
     let mut machine = in_context()?;
     machine.forbid_in_capture()?;
     let memory = HostMemory::new(bytes)?;
     let address = memory.address();
     machine.host_memory.insert(address, memory);
+    if is_mapped {
+        machine.map_host(address as u64)?;
+    }
     pointer.put(std::ptr::with_exposed_provenance_mut(address))
 }
 
@@ -65,15 +71,14 @@ functions! {
         free.put(all.saturating_sub(machine.memory.allocated_bytes()) as usize)?;
         total.put(all as usize)
     }
-    fn cuMemHostAlloc(pointer: Out<*mut c_void>, bytes: usize, _flags: c_uint) {
-        allocate_host(pointer, bytes)
+    fn cuMemHostAlloc(pointer: Out<*mut c_void>, bytes: usize, flags: c_uint) {
+        allocate_host(pointer, bytes, flags & MAPPED != 0)
     }
     fn cuMemAllocHost_v2(pointer: Out<*mut c_void>, bytes: usize) {
-        allocate_host(pointer, bytes)
+        allocate_host(pointer, bytes, false)
     }
     fn cuMemFreeHost(pointer: *mut c_void) {
-        let freed = in_context()?.host_memory.remove(&pointer.addr());
-        require(freed.is_some())
+        in_context()?.free_host(pointer.addr())
     }
     fn cuMemHostRegister_v2(pointer: *mut c_void, _bytes: usize, _flags: c_uint) {
         in_context()?.forbid_in_capture()?;
@@ -82,8 +87,8 @@ functions! {
     fn cuMemHostUnregister(_pointer: *mut c_void) {
         in_context()?.forbid_in_capture()
     }
-    fn cuMemHostGetDevicePointer_v2(_address: Out<CUdeviceptr>, _pointer: *mut c_void, _flags: c_uint) {
-        Err(unsupported("mapped memory of the host"))
+    fn cuMemHostGetDevicePointer_v2(address: Out<CUdeviceptr>, pointer: *mut c_void, _flags: c_uint) {
+        address.put(in_context()?.map_host(pointer.addr() as u64)?)
     }
     fn cuMemsetD8_v2(address: CUdeviceptr, value: u8, count: usize) {
         fill(address, value.into(), 1, count, None)

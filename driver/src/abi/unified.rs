@@ -105,7 +105,7 @@ fn of_pointer(machine: &Machine, attribute: c_uint, pointer: CUdeviceptr) -> Ans
     require(is_of_device || of_host.is_some())?;
     Ok(match (attribute, managed.or(of_host)) {
         (CONTEXT, _) => Value::Wide(current().addr() as u64),
-        (MEMORY_TYPE, _) => Value::Word(if is_of_device { ON_DEVICE } else { ON_HOST }),
+        (MEMORY_TYPE, _) => Value::Word(if of_host.is_none() { ON_DEVICE } else { ON_HOST }),
         (DEVICE_POINTER, _) if is_of_device => Value::Wide(pointer),
         (HOST_POINTER, Some(_)) => Value::Wide(pointer),
         (IS_MANAGED, _) => Value::Word(managed.is_some().into()),

@@ -165,3 +165,36 @@ fn advice_is_taken_of_managed_memory_only() {
         good(sys::cuMemAdvise_v2(address, 256, sys::CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY, place));
     }
 }
+
+#[test]
+fn memory_of_the_host_is_mapped_where_it_is() {
+    let Ok(()) = emulated("managed::memory_of_the_host_is_mapped_where_it_is", &["--check"]) else { return };
+    let (stream, function) = open(ADD, "add");
+    // Mapped at once, and when a kernel's address is asked for.
+    for flags in [sys::CU_MEMHOSTALLOC_DEVICEMAP, 0] {
+        let (mut pointer, mut address) = (ptr::null_mut(), 0);
+        // SAFETY: places for two addresses.
+        unsafe {
+            good(sys::cuMemHostAlloc(&raw mut pointer, 256, flags));
+            good(sys::cuMemHostGetDevicePointer_v2(&raw mut address, pointer, 0));
+        }
+        assert_eq!(address, pointer.addr() as u64);
+        let words: *mut u32 = pointer.cast();
+        // SAFETY: 64 words, which no kernel uses meanwhile; the kernel takes a pointer to as many.
+        unsafe {
+            (0..64).for_each(|index| words.add(index).write(100 * index as u32));
+            stream.launch_builder(&function).arg(&address).launch(one_block(64, 1, 1)).unwrap();
+            stream.synchronize().unwrap();
+            assert!((0..64).all(|index| words.add(index).read() == 101 * index as u32));
+        }
+        let mut kind = 0_u32;
+        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+        // SAFETY: a place for the kind; the memory is freed once.
+        unsafe {
+            good(sys::cuPointerGetAttribute((&raw mut kind).cast(), attribute, address));
+            good(sys::cuMemFreeHost(pointer));
+            assert_eq!(kind, sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32);
+            assert_eq!(sys::cuMemFreeHost(pointer), CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+    }
+}

@@ -163,7 +163,7 @@ fn functions_are_found_by_name_and_what_is_missing_says_so() {
         }
         Err(text) => text,
     };
-    assert!(text.is_none_or(|text| text.contains("ptx-emu: mapped memory of the host is not emulated")));
+    assert!(text.is_none_or(|text| text.contains("ptx-emu: mapped memory of the program's own is not emulated")));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use super::buffers::Results;
 use super::error::Error;
 
 /// The bytes of a pointer, as of the handle of a texture or surface, and those of a tensor map.
-const POINTER_BYTES: u32 = 8;
-const MAP_BYTES: u32 = 128;
+pub const POINTER_BYTES: u32 = 8;
+pub const MAP_BYTES: u32 = 128;
 
 /// Makes the arguments of the kernel, each as its bytes, and takes memory for what they point to. What does not fit the parameters is found
 /// before any memory is taken. Buffers without a seed of their own differ from each other.
@@ -45,7 +45,7 @@ pub fn make(
 }
 
 /// A tensor map as an argument: by value, or a pointer to it.
-pub fn of_map(memory: &mut GlobalMemory, param: &ParamInfo, map: &[u8; 128]) -> Vec<u8> {
+pub fn of_map(memory: &mut GlobalMemory, param: &ParamInfo, map: &[u8; MAP_BYTES as usize]) -> Vec<u8> {
     if param.bytes == POINTER_BYTES { memory.allocate_bytes(map).to_le_bytes().to_vec() } else { map.to_vec() }
 }
 

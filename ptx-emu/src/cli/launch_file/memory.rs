@@ -8,7 +8,7 @@ use ptx_emu::{GlobalMemory, Kernel, ParamInfo, VariableInfo};
 use toml::Value;
 
 use super::file::File;
-use crate::cli::arguments::{fit, of_map, takes, type_name};
+use crate::cli::arguments::{MAP_BYTES, POINTER_BYTES, fit, of_map, takes, type_name};
 use crate::cli::buffers::{Placed, Results};
 use crate::cli::error::Error;
 use crate::cli::input::Source;
@@ -19,7 +19,7 @@ const NAME_TAKEN: &str = "the name is taken, or has a ':'";
 pub struct Memory {
     pub results: Results,
     buffers: BTreeMap<String, Placed>,
-    maps: BTreeMap<String, [u8; 128]>,
+    maps: BTreeMap<String, [u8; MAP_BYTES as usize]>,
     /// Handles of textures and surfaces.
     handles: BTreeMap<String, u64>,
 }
@@ -120,12 +120,12 @@ impl Memory {
                         .to_owned()),
                 }
             }
-            Value::String(name) if self.handles.contains_key(name) && param.bytes != 8 => {
+            Value::String(name) if self.handles.contains_key(name) && param.bytes != POINTER_BYTES => {
                 Err(format!("the parameter is {}, which is no handle: its size is {}", type_name(param), param.bytes))
             }
             Value::String(name) if self.handles.contains_key(name) => Ok(self.handles[name].to_le_bytes().to_vec()),
             Value::String(name) => match self.maps.get(name) {
-                Some(map) if [8, 128].contains(&param.bytes) => Ok(of_map(memory, param, map)),
+                Some(map) if [POINTER_BYTES, MAP_BYTES].contains(&param.bytes) => Ok(of_map(memory, param, map)),
                 Some(_) => Err(format!("the parameter is {}, which is no tensor map", type_name(param))),
                 None => self.pointer(param, name, 0),
             },
@@ -145,7 +145,7 @@ impl Memory {
 
     fn pointer(&self, param: &ParamInfo, name: &str, offset: u64) -> Result<Vec<u8>, String> {
         let Placed { pointer, ty, bytes, .. } = self.buffer(name)?;
-        if param.bytes != 8 {
+        if param.bytes != POINTER_BYTES {
             return Err(format!(
                 "the parameter is {}, which is no pointer: its size is {}",
                 type_name(param),
