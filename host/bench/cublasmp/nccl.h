@@ -1,0 +1,3 @@
+#pragma once
+typedef struct ncclComm *ncclComm_t;
+typedef struct { char internal[128]; } ncclUniqueId;
