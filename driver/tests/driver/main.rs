@@ -7,9 +7,9 @@ mod arrays;
 mod managed;
 mod programs;
 
-use std::env;
 use std::process::Command;
 use std::sync::Arc;
+use std::{env, fs};
 
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, LaunchConfig};
@@ -21,13 +21,17 @@ fn emulated(test: &str, options: &[&str]) -> Result<(), Option<String>> {
         return Ok(());
     }
     let executable = env::current_exe().unwrap();
-    let is_built =
-        |folder: &&std::path::Path| ["ptx-emu", "libptx_emu_driver.so"].iter().all(|file| folder.join(file).is_file());
-    let Some(folder) = executable.ancestors().skip(1).find(is_built) else {
+    let find = |file: &str| executable.ancestors().skip(1).map(|folder| folder.join(file)).find(|path| path.is_file());
+    let (Some(program), Some(driver)) = (find("ptx-emu"), find("libptx_emu_driver.so")) else {
         println!("ptx-emu is not built");
         return Err(None);
     };
-    let mut command = Command::new(folder.join("ptx-emu"));
+    // The driver is the one beside the tests: that which is beside the program may be older.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for file in [&program, &driver] {
+        fs::hard_link(file, folder.path().join(file.file_name().unwrap())).unwrap();
+    }
+    let mut command = Command::new(folder.path().join("ptx-emu"));
     command.arg("exec").args(options).arg("--").arg(&executable).args(["--exact", test, "--nocapture"]);
     let output = command.output().unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
