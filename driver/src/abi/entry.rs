@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUresult;
 
 use super::pointers::{In, Out, Text};
 use super::{
-    context, copy, device, event, execution, functions, graph, graph_node, memory, module, occupancy, stream,
+    context, copy, device, event, execution, functions, graph, graph_node, library, memory, module, occupancy, stream,
     tensor_map, texture, unified,
 };
 use crate::status::unsupported;
@@ -30,6 +30,7 @@ fn find_any(name: &str, version: c_int) -> Option<*const ()> {
         execution::find,
         graph::find,
         graph_node::find,
+        library::find,
         memory::find,
         module::find,
         occupancy::find,

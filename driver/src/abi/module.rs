@@ -32,7 +32,35 @@ fn load_or_say(text: &str, module: Out<CUmodule>) -> Answer {
     module.put(loaded?)
 }
 
-fn get_function(module: CUmodule, name: &str) -> Answer<CUfunction> {
+/// The same with options of the compiler, which say where a message goes; so many of them.
+pub(super) fn load_logged(
+    module: Out<CUmodule>,
+    image: Image,
+    count: usize,
+    options: In<c_uint>,
+    values: In<*mut c_void>,
+) -> Answer {
+    let (status, reason) = match image.text().map_err(|status| (status, String::new())).and_then(|text| load(&text)) {
+        Ok(loaded) => return module.put(loaded),
+        Err(error) => error,
+    };
+    let (options, values) = (options.all(count)?, values.all(count)?);
+    let value = |option| options.iter().position(|known| *known == option).map(|index| values[index]);
+    match (value(ERROR_LOG_BUFFER), value(ERROR_LOG_BUFFER_BYTES)) {
+        (Some(buffer), Some(bytes)) if bytes.addr() > 0 => {
+            Out::at(buffer.expose_provenance()).put_all(reason.bytes().take(bytes.addr() - 1).chain([0]))?;
+        }
+        _ => say(&reason),
+    }
+    Err(status)
+}
+
+/// The names of a module's kernels.
+pub(super) fn names(module: CUmodule) -> Answer<Vec<String>> {
+    Ok(in_context()?.modules.get(module)?.module.kernels().map(str::to_owned).collect())
+}
+
+pub(super) fn get_function(module: CUmodule, name: &str) -> Answer<CUfunction> {
     let mut guard = in_context()?;
     let machine = &mut *guard;
     let code = machine.modules.get_mut(module)?;
@@ -56,19 +84,7 @@ functions! {
         load_or_say(&image.text()?, module)
     }
     fn cuModuleLoadDataEx(module: Out<CUmodule>, image: Image, count: c_uint, options: In<c_uint>, values: In<*mut c_void>) {
-        let (status, reason) = match image.text().map_err(|status| (status, String::new())).and_then(|text| load(&text)) {
-            Ok(loaded) => return module.put(loaded),
-            Err(error) => error,
-        };
-        let (options, values) = (options.all(count as usize)?, values.all(count as usize)?);
-        let value = |option| options.iter().position(|known| *known == option).map(|index| values[index]);
-        match (value(ERROR_LOG_BUFFER), value(ERROR_LOG_BUFFER_BYTES)) {
-            (Some(buffer), Some(bytes)) if bytes.addr() > 0 => {
-                Out::at(buffer.expose_provenance()).put_all(reason.bytes().take(bytes.addr() - 1).chain([0]))?;
-            }
-            _ => say(&reason),
-        }
-        Err(status)
+        load_logged(module, image, count as usize, options, values)
     }
     fn cuModuleLoad(module: Out<CUmodule>, path: Text) {
         let bytes = fs::read(path.get()?).map_err(|_| CUresult::CUDA_ERROR_FILE_NOT_FOUND)?;

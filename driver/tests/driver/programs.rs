@@ -1,16 +1,16 @@
 //! Kernels, contexts, captures, graphs and modules.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode};
-use cudarc::driver::{CudaContext, CudaModule, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaContext, CudaModule, CudaSlice, DevicePtr, DevicePtrMut, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use ptx_emu::device::Device;
 
-use super::emulated;
+use super::{emulated, good};
 
 /// Each thread doubles one word, and those of block 1 a word that is not there.
 const DOUBLE: &str = "
@@ -146,7 +146,7 @@ fn functions_are_found_by_name_and_what_is_missing_says_so() {
     let text = match emulated(name, &[]) {
         Ok(()) => {
             let _context = CudaContext::new(0).unwrap();
-            let find = |name: &std::ffi::CStr| {
+            let find = |name: &CStr| {
                 let mut function: *mut c_void = ptr::null_mut();
                 // SAFETY: a name, and a place for an address; no status is asked for.
                 let status =
@@ -164,6 +164,44 @@ fn functions_are_found_by_name_and_what_is_missing_says_so() {
         Err(text) => text,
     };
     assert!(text.is_none_or(|text| text.contains("ptx-emu: mapped memory of the program's own is not emulated")));
+}
+
+#[test]
+fn a_kernel_of_a_library_is_launched() {
+    let Ok(()) = emulated("programs::a_kernel_of_a_library_is_launched", &["--check"]) else { return };
+    let context = CudaContext::new(0).unwrap();
+    let stream = context.default_stream();
+    let mut words = stream.clone_htod(&(0..64).collect::<Vec<u32>>()).unwrap();
+    let code = CString::new(DOUBLE).unwrap();
+    let (mut library, mut kernel, mut first, mut function) =
+        (ptr::null_mut(), ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    let (mut name, mut count, mut threads) = (ptr::null(), 0, 0);
+    let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+    // SAFETY: text and names with a NUL, and places for what is asked for; the kernel takes a pointer to 64 words.
+    unsafe {
+        let text = code.as_ptr().cast();
+        let [null, none] = [ptr::null_mut(), ptr::null_mut()];
+        good(sys::cuLibraryLoadData(&raw mut library, text, ptr::null_mut(), null, 0, ptr::null_mut(), none, 0));
+        good(sys::cuLibraryGetKernelCount(&raw mut count, library));
+        good(sys::cuLibraryEnumerateKernels(&raw mut first, 1, library));
+        good(sys::cuLibraryGetKernel(&raw mut kernel, library, c"double".as_ptr()));
+        good(sys::cuKernelGetFunction(&raw mut function, kernel));
+        good(sys::cuKernelGetName(&raw mut name, kernel));
+        good(sys::cuKernelGetAttribute(&raw mut threads, most, kernel, 0));
+        assert_eq!((count, first, CStr::from_ptr(name), threads), (1, kernel, c"double", 1024));
+        let missing = sys::cuLibraryGetKernel(&raw mut first, library, c"triple".as_ptr());
+        assert_eq!(missing, CUresult::CUDA_ERROR_NOT_FOUND);
+        // A kernel stands for its function.
+        for function in [function, kernel.cast()] {
+            let mut address = words.device_ptr_mut(&stream).0;
+            let mut arguments = [(&raw mut address).cast::<c_void>()];
+            let stream = stream.cu_stream();
+            good(sys::cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, stream, arguments.as_mut_ptr(), ptr::null_mut()));
+        }
+        good(sys::cuLibraryUnload(library));
+        assert_eq!(sys::cuKernelGetName(&raw mut name, kernel), CUresult::CUDA_ERROR_INVALID_HANDLE);
+    }
+    assert_eq!(stream.clone_dtoh(&words).unwrap(), (0..64).map(|word| 4 * word).collect::<Vec<u32>>());
 }
 
 #[test]
