@@ -39,6 +39,9 @@ pub struct JoinedRank {
     _context: Context,
 }
 
+/// How long after the first one a process of a launcher may be ready to join.
+const START: Duration = Duration::from_secs(10);
+
 /// One part in so many of the memory that is free is left to NCCL's buffers.
 const NCCL_SHARE: u64 = 16;
 
@@ -61,8 +64,8 @@ impl Aborter {
 }
 
 impl JoinedRank {
-    /// Joins the other ranks of the launcher. They wait `deadline` for each other now, and beyond the predicted time in products, and `grace`
-    /// where the host has something to do. Times of tasks are kept where that is asked for.
+    /// Joins the other ranks of the launcher. They wait `deadline` for each other beyond the predicted time in products, and beyond [`START`]
+    /// now; `grace` where the host has something to do. Times of tasks are kept where that is asked for.
     ///
     /// # Errors
     /// Those of [`super::CudaBackend::new`], and the library's: where there is no NCCL, or another rank does not come.
@@ -82,7 +85,7 @@ impl JoinedRank {
             events: [event()?, event()?],
             meeting: DeviceBuffer::zeroed(1).context("allocate a word")?,
             stream,
-            communicator: Communicator::launched(&library, launched, deadline)?.with_grace(grace),
+            communicator: Communicator::launched(&library, launched, deadline + START)?.with_grace(grace),
             plans: Vec::new(),
             deadline,
             keeps_times,
