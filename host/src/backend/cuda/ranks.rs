@@ -64,7 +64,7 @@ impl Aborter {
 }
 
 impl JoinedRank {
-    /// Joins the other ranks of the launcher. They wait `deadline` for each other beyond the predicted time in products, and beyond [`START`]
+    /// Joins the other ranks of the launcher. They wait `deadline` for each other beyond the predicted time in products, and beyond ten seconds
     /// now; `grace` where the host has something to do. Times of tasks are kept where that is asked for.
     ///
     /// # Errors
