@@ -139,8 +139,10 @@ impl Descriptor {
             (true, true) => Some(Layering::LayeredCubemap),
         };
         let array = TextureArray::new(address, element(self.format)?, self.channels, &self.extent()?);
-        let array =
-            array.and_then(|array| layering.map_or(Ok(array.clone()), |layering| array.with_layering(layering)));
+        let array = match layering {
+            None => array,
+            Some(layering) => array.and_then(|array| array.with_layering(layering)),
+        };
         array.map_err(|error| refused(&error))
     }
 }

@@ -10,8 +10,8 @@
 //! - `PTX_EMU_CHECK=all`: kernels run under all checkers, and an error that they find ends the context as a fault does. Unset: accesses out of bounds and
 //!   misaligned ones are found, and what always ends a launch.
 //!
-//! Modules are PTX text. Managed memory lies at the address that the program has for it; nothing migrates. What is not here: machine code,
-//! mapped memory, mipmaps, texture and surface references, peers, and the tables that the CUDA runtime asks for. A call of those returns
+//! Modules are PTX text. Managed and mapped memory lies at the address that the program has for it; nothing migrates. What is not here: machine
+//! code, mapped memory of the program's own, mipmaps, texture and surface references, peers, and the tables that the CUDA runtime asks for. A call of those returns
 //! `CUDA_ERROR_NOT_SUPPORTED`, and says so in a line on standard error.
 
 mod abi;

@@ -219,10 +219,10 @@ impl Machine {
 
     /// Frees memory of the host that was allocated here.
     pub fn free_host(&mut self, address: usize) -> Answer {
-        require(self.host_memory.contains_key(&address))?;
-        // Mapped or not.
+        let memory = self.host_memory.remove(&address).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
+        // Mapped or not, before the host has it back.
         self.memory.free(address as u64);
-        self.host_memory.remove(&address);
+        drop(memory);
         Ok(())
     }
 
@@ -233,11 +233,12 @@ impl Machine {
         if bytes <= free { Ok(()) } else { Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) }
     }
 
-    /// The managed memory that an address is in, or the host's that was allocated here.
+    /// The managed memory that an address is in.
     pub fn managed(&self, address: u64) -> Option<&HostMemory> {
         holding(&self.managed, address)
     }
 
+    /// The memory of the host that an address is in, of what was allocated here.
     pub fn of_host(&self, address: u64) -> Option<&HostMemory> {
         holding(&self.host_memory, address)
     }

@@ -8,7 +8,7 @@ use super::module::{get_function, load_logged, names};
 use super::pointers::{Image, In, Out, Text};
 use super::{execution, functions, module};
 use crate::machine::in_context;
-use crate::status::{Answer, require};
+use crate::status::Answer;
 
 /// What another function of the interface answered.
 fn as_answered(status: CUresult) -> Answer {
@@ -74,15 +74,15 @@ functions! {
         count.put(in_context()?.function(function_of(kernel))?.kernel.params().len())
     }
     fn cuKernelGetAttribute(value: Out<c_int>, attribute: c_int, kernel: CUkernel, device: CUdevice) {
-        require(device == 0)?;
+        in_context()?.check_device(device)?;
         as_answered(execution::cuFuncGetAttribute(value, attribute, function_of(kernel)))
     }
     fn cuKernelSetAttribute(attribute: c_int, value: c_int, kernel: CUkernel, device: CUdevice) {
-        require(device == 0)?;
+        in_context()?.check_device(device)?;
         as_answered(execution::cuFuncSetAttribute(function_of(kernel), attribute, value))
     }
     fn cuKernelSetCacheConfig(kernel: CUkernel, config: c_uint, device: CUdevice) {
-        require(device == 0)?;
+        in_context()?.check_device(device)?;
         as_answered(execution::cuFuncSetCacheConfig(function_of(kernel), config))
     }
 }

@@ -39,6 +39,19 @@ fn emulated(test: &str, options: &[&str]) -> Result<(), Option<String>> {
     Err(Some(text))
 }
 
+/// The test of that name: a launch ends in a fault, of which the emulator says this. `launch` gives its stream, and what it uses.
+fn faults<T>(test: &str, says: &str, launch: impl FnOnce() -> (Arc<CudaStream>, T)) {
+    let text = match emulated(test, &[]) {
+        Ok(()) => {
+            let (stream, _used) = launch();
+            assert_eq!(stream.synchronize().unwrap_err().0, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+            std::process::exit(0); // dropping what cannot be freed any more is no part of this
+        }
+        Err(text) => text,
+    };
+    assert!(text.is_none_or(|text| text.contains(says)));
+}
+
 fn good(status: CUresult) {
     assert_eq!(status, CUresult::CUDA_SUCCESS);
 }

@@ -10,7 +10,7 @@ use cudarc::driver::{CudaContext, CudaModule, CudaSlice, DevicePtr, DevicePtrMut
 use cudarc::nvrtc::Ptx;
 use ptx_emu::device::Device;
 
-use super::{emulated, good};
+use super::{emulated, faults, good, one_block};
 
 /// Each thread doubles one word, and those of block 1 a word that is not there.
 const DOUBLE: &str = "
@@ -39,8 +39,6 @@ fn open() -> (Arc<CudaContext>, Arc<CudaModule>) {
     (context, module)
 }
 
-const ONE_BLOCK: LaunchConfig = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (64, 1, 1), shared_mem_bytes: 0 };
-
 #[test]
 fn a_kernel_runs_and_takes_the_modelled_time() {
     let Ok(()) = emulated("programs::a_kernel_runs_and_takes_the_modelled_time", &["--check", "--device", "a100"])
@@ -55,7 +53,7 @@ fn a_kernel_runs_and_takes_the_modelled_time() {
     let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
     let start = stream.record_event(timed).unwrap();
     // SAFETY: the kernel takes a pointer to 64 words.
-    unsafe { stream.launch_builder(&function).arg(&mut words).launch(ONE_BLOCK) }.unwrap();
+    unsafe { stream.launch_builder(&function).arg(&mut words).launch(one_block(64, 1, 1)) }.unwrap();
     let end = stream.record_event(timed).unwrap();
     let ms = start.elapsed_ms(&end).unwrap();
     assert!(ms > 0.0 && ms < 0.1, "{ms} ms");
@@ -66,20 +64,15 @@ fn a_kernel_runs_and_takes_the_modelled_time() {
 
 #[test]
 fn a_fault_is_said_and_ends_the_context() {
-    let text = match emulated("programs::a_fault_is_said_and_ends_the_context", &[]) {
-        Ok(()) => {
-            let (context, module) = open();
-            let (stream, function) = (context.new_stream().unwrap(), module.load_function("double").unwrap());
-            let mut words = stream.alloc_zeros::<u32>(64).unwrap();
-            let two_blocks = LaunchConfig { grid_dim: (2, 1, 1), ..ONE_BLOCK };
-            // SAFETY: what block 1 accesses is not there: the emulator finds it.
-            unsafe { stream.launch_builder(&function).arg(&mut words).launch(two_blocks) }.unwrap();
-            assert_eq!(stream.synchronize().unwrap_err().0, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
-            std::process::exit(0); // dropping what cannot be freed any more is no part of this
-        }
-        Err(text) => text,
-    };
-    assert!(text.is_none_or(|text| text.contains("double: out of bounds: line 15")));
+    faults("programs::a_fault_is_said_and_ends_the_context", "double: out of bounds: line 15", || {
+        let (context, module) = open();
+        let (stream, function) = (context.new_stream().unwrap(), module.load_function("double").unwrap());
+        let mut words = stream.alloc_zeros::<u32>(64).unwrap();
+        let two_blocks = LaunchConfig { grid_dim: (2, 1, 1), ..one_block(64, 1, 1) };
+        // SAFETY: what block 1 accesses is not there: the emulator finds it.
+        unsafe { stream.launch_builder(&function).arg(&mut words).launch(two_blocks) }.unwrap();
+        (stream, words)
+    });
 }
 
 #[test]
@@ -127,7 +120,7 @@ fn a_capture_becomes_a_graph_and_forbids_what_may_wait() {
     let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     stream.begin_capture(mode).unwrap();
     // SAFETY: the kernel takes a pointer to 64 words.
-    unsafe { stream.launch_builder(&function).arg(&mut words).launch(ONE_BLOCK) }.unwrap();
+    unsafe { stream.launch_builder(&function).arg(&mut words).launch(one_block(64, 1, 1)) }.unwrap();
     let graph = stream.end_capture(flags).unwrap().expect("a graph");
     (0..3).for_each(|_| graph.launch().unwrap());
     assert_eq!(stream.clone_dtoh(&words).unwrap(), [8; 64], "recorded, and done three times");
@@ -296,7 +289,7 @@ fn variables_are_kept_between_launches() {
     for module in [&modules[0], &modules[0], &modules[1]] {
         let function = module.load_function("scale").unwrap();
         // SAFETY: the kernel takes a pointer to so many floats.
-        unsafe { stream.launch_builder(&function).arg(&mut values).arg(&64_u32).launch(ONE_BLOCK) }.unwrap();
+        unsafe { stream.launch_builder(&function).arg(&mut values).arg(&64_u32).launch(one_block(64, 1, 1)) }.unwrap();
     }
     assert_eq!(stream.clone_dtoh(&values).unwrap(), [45.0; 64], "each module has its own constant");
     assert_eq!(modules.each_ref().map(count), [128, 64]);

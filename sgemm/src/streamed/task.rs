@@ -83,9 +83,8 @@ impl Transfer {
     }
 
     /// Whether lines follow each other without gaps, on both sides.
-    #[must_use]
-    pub const fn is_contiguous(&self) -> bool {
-        self.lines <= 1 || (self.host_pitch == self.bytes && self.device_pitch == self.bytes)
+    pub(super) fn is_contiguous(&self) -> bool {
+        are_contiguous(self.lines, self.bytes, [self.host_pitch, self.device_pitch])
     }
 
     /// The same in pieces of at most so many bytes: of some lines, or of a part of one.
@@ -104,6 +103,11 @@ impl Transfer {
             })
         })
     }
+}
+
+/// Whether so many lines of so many bytes follow each other without gaps, by how far it is from one to the next on both sides.
+pub(super) fn are_contiguous(lines: u64, bytes: u64, pitches: [u64; 2]) -> bool {
+    lines <= 1 || pitches == [bytes; 2]
 }
 
 impl Product {

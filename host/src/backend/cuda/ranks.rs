@@ -64,8 +64,8 @@ impl Aborter {
 }
 
 impl JoinedRank {
-    /// Joins the other ranks of the launcher. They wait `deadline` for each other beyond the predicted time in products, and beyond ten seconds
-    /// now; `grace` where the host has something to do. Times of tasks are kept where that is asked for.
+    /// Joins the other ranks of the launcher. They wait `deadline` for each other: in products beyond the predicted time, and now beyond what
+    /// processes start apart; `grace` where the host has something to do. Times of tasks are kept where that is asked for.
     ///
     /// # Errors
     /// Those of [`super::CudaBackend::new`], and the library's: where there is no NCCL, or another rank does not come.

@@ -110,13 +110,8 @@ impl Site {
         let value = |tap: usize, channel: usize, lane: usize| match channel {
             channel if channel < channels => texel(element, texture.normalized_values, values[tap][channel][lane]),
             // What is missing is 0, and the last 1.
-            channel => {
-                if channel == CHANNELS - 1 {
-                    one
-                } else {
-                    0
-                }
-            }
+            channel if channel == CHANNELS - 1 => one,
+            _ => 0,
         };
         Ok(std::array::from_fn(|index| {
             std::array::from_fn(|lane| {

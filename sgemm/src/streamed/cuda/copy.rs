@@ -4,6 +4,7 @@ use cudarc::driver::sys::{self, CUDA_MEMCPY2D, CUdeviceptr, CUmemorytype, CUstre
 
 use crate::Error;
 use crate::cuda::checked;
+use crate::streamed::task::are_contiguous;
 
 /// Lines on their way between host and device.
 #[derive(Debug, Clone, Copy)]
@@ -36,11 +37,10 @@ impl HostDevice {
     /// The stream's context is current. All lines can be read, and written where they go, until the stream has come past this; those of
     /// the host are page-locked.
     pub unsafe fn queue(self, way: Way, stream: CUstream) -> Result<(), Error> {
-        let is_dense = self.host_pitch == self.bytes && self.device_pitch == self.bytes;
         let pitch = self.host_pitch.max(self.device_pitch);
         // SAFETY: upheld by the caller: these are the same lines.
         unsafe {
-            if self.lines <= 1 || is_dense {
+            if are_contiguous(self.lines, self.bytes, [self.host_pitch, self.device_pitch]) {
                 self.queue_line(way, 0, self.bytes * self.lines, stream)
             } else if pitch <= MAX_PITCH {
                 self.queue_plane(way, stream)
