@@ -1,8 +1,10 @@
-//! The accuracy class fp32 on inputs that the tensor cores are certified for, and on others: times, and how much was computed in fp32.
+//! The accuracy class fp32 on inputs that a hi/lo split is certified for, and on others: times, and how much was computed by three bf16 or in
+//! fp32.
 
 use std::time::Instant;
 
 use sgemm::cuda::{Handle, open};
+use sgemm::gpu_kernels::Uncertified;
 use sgemm::{AccuracyClass, Problem};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,20 +15,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for size in [1024, 2048, 4096] {
         let all = size * size;
         let ordinary: Vec<f32> = (0..all).map(|i| 1.0 + (i * 7919 % 1009) as f32 / 1009.0).collect();
-        // A subnormal in each row is beyond any window.
-        let with_subnormals = |rows: usize| {
+        // A subnormal in a row is beyond the window of two parts, and numbers near the end of f32 are what fp32 alone does as it should.
+        let with = |rows: usize, x: f32| {
             let mut a = ordinary.clone();
-            a.chunks_mut(size).take(rows).for_each(|row| row[0] = f32::MIN_POSITIVE / 2.0);
+            a.chunks_mut(size).take(rows).for_each(|row| row[0] = x);
             a
         };
-        let inputs = [("all rows certified", 0), ("all but one", 1), ("none", size)];
+        const SUBNORMAL: f32 = f32::MIN_POSITIVE / 2.0;
+        let inputs = [
+            ("all rows certified", 0, SUBNORMAL),
+            ("a subnormal in one", 1, SUBNORMAL),
+            ("a subnormal in each", size, SUBNORMAL),
+            ("2^100 in each", size, 2f32.powi(100)),
+        ];
         let on_b = stream.clone_htod(&ordinary)?;
         let mut on_c = stream.alloc_zeros::<f32>(all)?;
         for class in [AccuracyClass::Fp32, AccuracyClass::Fp32Strict] {
             let gemm = handle.plan(&Problem::new(size, size, size).with_accuracy(class))?;
             let mut workspace = handle.workspace(&stream, gemm.workspace_bytes())?;
-            for (what, rows) in inputs {
-                let on_a = stream.clone_htod(&with_subnormals(rows))?;
+            for (what, rows, x) in inputs {
+                let on_a = stream.clone_htod(&with(rows, x))?;
                 let mut run = || gemm.run(&stream, 1.0, &on_a, &on_b, 0.0, &mut on_c, &mut workspace);
                 run()?;
                 stream.synchronize()?;
@@ -36,8 +44,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
                 stream.synchronize()?;
                 let ms = since.elapsed().as_secs_f64() * 1e3 / f64::from(RUNS);
-                let in_fp32 = gemm.uncertified(&stream, &workspace)?;
-                println!("{size} {} {}, {what}: {ms:.3} ms, {in_fp32} uncertified", class.name(), gemm.kernel().slug);
+                let Uncertified { by_bf16, in_fp32 } = gemm.uncertified(&stream, &workspace)?;
+                let kernel = gemm.kernel().slug;
+                println!("{size} {} {kernel}, {what}: {ms:.3} ms, {by_bf16} by bf16, {in_fp32} in fp32", class.name());
             }
         }
     }

@@ -1,5 +1,6 @@
-//! Which elements of C the hi/lo splits are certified for: those whose row of A and column of B have a certificate in common. The others
-//! are computed in fp32. The proof is the book's chapter on error bounds.
+//! Which elements of C a split is certified for: those whose row of A and column of B have a certificate of it in common. The hi/lo splits
+//! come first; then a split into three bf16, which is exact; the others are computed in fp32. The proof is the book's chapter on error
+//! bounds.
 
 /// Bits of certificates, below the exponent of the scaling in the word of a row or column.
 pub const CERTIFICATE_BITS: u32 = 8;
@@ -7,11 +8,20 @@ pub const CERTIFICATE_BITS: u32 = 8;
 /// All certificates.
 pub const CERTIFIED: u32 = (1 << CERTIFICATE_BITS) - 1;
 
+/// Those of a hi/lo split.
+pub const OF_HI_LO: u32 = 0b1111;
+
+/// Those of a split into three bf16.
+pub const OF_BF16: u32 = 0b111_0000;
+
 /// The shortest k for which a split is certified: the error of the split itself is as large as that of so many roundings.
 pub const SHORTEST_SPLIT_K: u32 = 32;
 
-/// The longest k for which numbers of small elements are: beyond it, they are counted too roughly.
+/// The longest k for which numbers of small elements are: beyond it, they are counted too roughly. The sums of three bf16 end there, too.
 pub const LONGEST_COUNTED_K: u32 = 1 << 20;
+
+/// The exponent of a row's largest element where it is scaled for three bf16: [`LONGEST_COUNTED_K`] products of such are below 2^127.
+pub const BF16_TOP: i32 = 52;
 
 /// Magnitudes of the elements but zeros of a row of A or a column of B.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,6 +85,35 @@ impl Magnitudes {
         certificates
     }
 
+    /// Exponents from the largest scaled element's down to 2^-110, the least of which three bf16 make all 24 bits: they end at 2^-133.
+    const BF16_SPAN: i32 = BF16_TOP + 110;
+
+    /// The largest exponents of a row of A and of a column of B that may meet: their sum is so far below that of scaled ones that
+    /// unscaling divides what underflows by 16, and what does not underflow does not overflow.
+    const BF16_LIMITS: [[i32; 2]; 3] = [[50, 50], [75, 25], [25, 75]];
+
+    /// The certificates of a split into three scaled bf16, which is exact.
+    #[must_use]
+    #[inline(always)]
+    pub fn certificates_of_bf16(&self, k: u32, of_b: bool) -> u32 {
+        if self.largest == 0 {
+            return CERTIFIED;
+        }
+        // Of a subnormal, its last bit's.
+        let exponent = |bits: u32| if bits < NORMAL { -149 } else { (bits >> 23) as i32 - 127 };
+        let [top, bottom] = [self.largest, self.smallest].map(exponent);
+        if top - bottom > Self::BF16_SPAN || !(SHORTEST_SPLIT_K..=LONGEST_COUNTED_K).contains(&k) {
+            return 0;
+        }
+        let mut certificates = 0;
+        for (i, limits) in Self::BF16_LIMITS.iter().enumerate() {
+            if top <= limits[usize::from(of_b)] {
+                certificates |= 1 << (OF_BF16.trailing_zeros() + i as u32);
+            }
+        }
+        certificates
+    }
+
     /// The same of a split into TF32, which has the exponents of f32: products must not be near its smallest.
     #[must_use]
     #[inline(always)]
@@ -89,15 +128,62 @@ impl Magnitudes {
     }
 }
 
-/// How many elements of C have no certificate, and are computed in fp32: by the words of its rows and of its columns.
-#[must_use]
-pub fn uncertified(rows: &[i32], columns: &[i32]) -> u64 {
-    let count = |words: &[i32]| {
-        let mut counts = [0_u64; 1 << CERTIFICATE_BITS];
-        words.iter().for_each(|word| counts[(*word as u32 & CERTIFIED) as usize] += 1);
-        counts
-    };
-    let (rows, columns) = (count(rows), count(columns));
-    let pairs = rows.iter().enumerate().flat_map(|row| columns.iter().enumerate().map(move |column| (row, column)));
-    pairs.filter(|((row, _), (column, _))| row & column == 0).map(|((_, rows), (_, columns))| rows * columns).sum()
+/// How an element of C is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Computed {
+    /// By the hi/lo split of its kernel.
+    ByHiLo,
+    /// By a split into three bf16, on the tensor cores as well.
+    ByBf16,
+    /// In fp32, on the CUDA cores.
+    InFp32,
+}
+
+impl Computed {
+    /// By the words of its row and of its column.
+    #[must_use]
+    #[inline(always)]
+    pub const fn of(row: i32, column: i32) -> Self {
+        let common = (row & column) as u32;
+        if common & OF_HI_LO != 0 {
+            Self::ByHiLo
+        } else if common & OF_BF16 != 0 {
+            Self::ByBf16
+        } else {
+            Self::InFp32
+        }
+    }
+}
+
+/// How many elements of C were not computed by a hi/lo split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Uncertified {
+    /// Elements computed by a split into three bf16.
+    pub by_bf16: u64,
+    /// Elements computed in fp32.
+    pub in_fp32: u64,
+}
+
+impl Uncertified {
+    /// By the words of the rows of A and of the columns of B.
+    #[must_use]
+    pub fn of(rows: &[i32], columns: &[i32]) -> Self {
+        let count = |words: &[i32]| {
+            let mut counts = [0_u64; 1 << CERTIFICATE_BITS];
+            words.iter().for_each(|word| counts[(*word as u32 & CERTIFIED) as usize] += 1);
+            counts
+        };
+        let (of_rows, of_columns) = (count(rows), count(columns));
+        let mut all = Self::default();
+        for (row, rows) in of_rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0) {
+            for (column, columns) in of_columns.into_iter().enumerate() {
+                match Computed::of(row as i32, column as i32) {
+                    Computed::ByHiLo => {}
+                    Computed::ByBf16 => all.by_bf16 += rows * columns,
+                    Computed::InFp32 => all.in_fp32 += rows * columns,
+                }
+            }
+        }
+        all
+    }
 }

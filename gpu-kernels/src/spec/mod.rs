@@ -9,7 +9,10 @@ mod postpass;
 mod schedule;
 
 pub use arithmetic::{Element, Precision, Target};
-pub use certificate::{CERTIFICATE_BITS, CERTIFIED, LONGEST_COUNTED_K, Magnitudes, SHORTEST_SPLIT_K, uncertified};
+pub use certificate::{
+    BF16_TOP, CERTIFICATE_BITS, CERTIFIED, Computed, LONGEST_COUNTED_K, Magnitudes, OF_BF16, OF_HI_LO,
+    SHORTEST_SPLIT_K, Uncertified,
+};
 pub use geometry::{Ab, Coord, Extent};
 pub use launch::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES};
 pub use operand::{

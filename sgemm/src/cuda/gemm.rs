@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUstream, CUstreamCaptureStatus};
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
-use gpu_kernels::{Ab, Operand, Step};
+use gpu_kernels::{Ab, Operand, Step, Uncertified};
 
 use super::arguments::Arguments;
 use super::driver::{checked, failed};
@@ -149,20 +149,20 @@ impl Gemm {
         unsafe { self.loaded.run(stream.cu_stream(), &bindings) }
     }
 
-    /// How many elements of D the last run with this workspace computed in fp32, although the kernel is one of the tensor cores: those that
-    /// are not certified to keep the guarantee of [`AccuracyClass::Fp32`](crate::AccuracyClass::Fp32). It is of a run without prepared
-    /// operands, and of the last problem of a batch. It waits for the stream.
+    /// How many elements of D the last run with this workspace computed by three bf16 or in fp32, although its kernel splits into two parts:
+    /// those for which two are not certified to keep the guarantee of [`AccuracyClass::Fp32`](crate::AccuracyClass::Fp32). It is of a run
+    /// without prepared operands, and of the last problem of a batch. It waits for the stream.
     ///
     /// # Errors
     /// [`Error::WorkspaceTooSmall`] where it is not this plan's; [`Error::Driver`] where the driver refuses.
-    pub fn uncertified(&self, stream: &Arc<CudaStream>, workspace: &Workspace) -> Result<u64, Error> {
+    pub fn uncertified(&self, stream: &Arc<CudaStream>, workspace: &Workspace) -> Result<Uncertified, Error> {
         let plan = self.plan();
         workspace.check(plan, Ab::both(false))?;
         let [Some(rows), Some(columns)] = [Operand::A, Operand::B].map(|operand| plan.certificates(operand)) else {
-            return Ok(0);
+            return Ok(Uncertified::default());
         };
         let words = |of| workspace.words(stream, plan, of);
-        Ok(gpu_kernels::uncertified(&words(rows)?, &words(columns)?))
+        Ok(Uncertified::of(&words(rows)?, &words(columns)?))
     }
 
     /// Captures the run in a CUDA graph, which borrows the buffers and can be launched as often as wanted: each launch reads what they

@@ -273,8 +273,8 @@ impl Plan {
         prepared.flat_map(|preparation| preparation.parts()).fold(self.bytes, |bytes, part| bytes.with(part, 0))
     }
 
-    /// Where a run leaves a word for each row of A or column of B that it splits, and how many: which elements of D are computed in fp32
-    /// is [`gpu_kernels::uncertified`] of both. `None` where nothing is split. In a batch they are those of the last problem.
+    /// Where a run leaves a word for each row of A or column of B that it splits, and how many: how elements of D are computed is
+    /// [`gpu_kernels::Computed`] of both. `None` where nothing is split. In a batch they are those of the last problem.
     #[must_use]
     pub fn certificates(&self, operand: Operand) -> Option<(Place, u32)> {
         let Rewrite { prepass, source, target } = self.preparation_of(operand)?.rewrites.last()?;

@@ -1,5 +1,6 @@
 use gpu_kernels::{
-    Activation, Group, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, runnable,
+    Activation, Group, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, Uncertified,
+    runnable,
 };
 
 use super::*;
@@ -361,6 +362,8 @@ fn words_of_rows_and_columns_follow_what_is_split() {
     assert_eq!(of.certificates(Operand::A), Some((at(Buffer::CopyA, 9 * row), 9)));
     assert_eq!(of.certificates(Operand::B), Some((at(Buffer::CopyB, 7 * row), 7)));
     assert_eq!(plan(&COPIES, 9, 17, 33).certificates(Operand::A), None);
-    // The certificates are the low bits: the first row has none, the second one of the first column's, the third all.
-    assert_eq!(gpu_kernels::uncertified(&[0x500, 0x701, 0xff], &[1, 0, 0x302]), 3 + 2 + 1);
+    // The certificates are the low bits: the first row has none, the second one of the first column's, the third all, the fourth one of
+    // bf16 that the last column has, too.
+    let uncertified = Uncertified::of(&[0x500, 0x701, 0xff, 0x10], &[1, 0, 0x312]);
+    assert_eq!(uncertified, Uncertified { by_bf16: 1, in_fp32: 3 + 2 + 1 + 2 });
 }

@@ -1,8 +1,8 @@
-//! fp16x3 and tf32x3 on one tile of 16 x 16, with alpha = 1 and beta = 0: a model that is a thousand times as fast as the emulator, whose
-//! MMA it uses. `tests/tests/it/adversary.rs` compares the bits of both.
+//! fp16x3 and tf32x3 on one tile of 16 x 16, with alpha = 1 and beta = 0, and what they compute by three bf16: a model that is a thousand
+//! times as fast as the emulator, whose MMA it uses. `tests/tests/it/adversary.rs` compares the bits of both.
 
-use gpu_kernels::{CERTIFIED, Magnitudes};
-use half::f16;
+use gpu_kernels::{BF16_TOP, Computed, Magnitudes, OF_HI_LO};
+use half::{bf16, f16};
 use ptx_emu::tensor_core::{Format, k_step};
 
 /// Rows of A, and columns of B.
@@ -60,8 +60,19 @@ struct Vector<'a> {
     /// The exponent of its scaling.
     exponent: i32,
     /// hi, lo.
-    parts: [Vec<u32>; 2],
+    parts: Vec<Vec<u32>>,
+    /// Three bf16, by a scaling of their own.
+    by_bf16: Vec<Vec<u32>>,
 }
+
+/// The exponent of a row's largest element where it is scaled for f16.
+const F16_TOP: i32 = 14;
+
+/// Which parts of A and B are multiplied, in their order.
+const BF16_PRODUCTS: [[usize; 2]; 6] = [[0, 2], [2, 0], [1, 1], [0, 1], [1, 0], [0, 0]];
+
+/// Products in a sum of the first level, of what is computed by three bf16 or in fp32.
+pub const DEPTH: usize = 16;
 
 impl Arithmetic {
     /// The slug of its step.
@@ -111,15 +122,17 @@ impl Arithmetic {
     fn vector(self, guard: Guard, values: &[f32], of_b: bool) -> Vector<'_> {
         let (of, k) = (guard.sees(values), values.len() as u32);
         let (certificates, exponent) = match self {
-            Self::Fp16x3 if of.largest == 0 => (of.certificates_of_f16(k, of_b), 0),
-            Self::Fp16x3 => (of.certificates_of_f16(k, of_b), 14 - exponent(of.largest)),
+            Self::Fp16x3 => {
+                let exponent = if of.largest == 0 { 0 } else { F16_TOP - exponent(of.largest) };
+                (of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k, of_b), exponent)
+            }
             Self::Tf32x3 => (of.certificates_of_tf32(k), 0),
         };
-        let [first, second] = powers(exponent);
-        let scaled = |x: &f32| if certificates == 0 { 0.0 } else { x * first * second };
-        let split: Vec<_> = values.iter().map(|x| self.split(scaled(x))).collect();
-        let parts = [0, 1].map(|part| split.iter().map(|split| split[part]).collect());
-        Vector { values, certificates, exponent, parts }
+        let is_split = certificates & OF_HI_LO != 0;
+        let hi_lo = |x: f32| self.split(if is_split { x } else { 0.0 }).to_vec();
+        let parts = parts_of(values, exponent, 2, hi_lo);
+        let by_bf16 = parts_of(values, exponent + BF16_TOP - F16_TOP, 3, three_bf16);
+        Vector { values, certificates, exponent, parts, by_bf16 }
     }
 
     /// C of 16 rows and 16 columns of the same length.
@@ -154,10 +167,21 @@ impl Arithmetic {
         }
         for (totals, a) in totals.iter_mut().zip(&a) {
             for (total, b) in totals.iter_mut().zip(&b) {
-                if a.certificates & b.certificates & CERTIFIED == 0 {
-                    *total = in_fp32(a.values, b.values, depth, inner * depth);
-                } else if self == Self::Fp16x3 {
-                    *total = unscaled(*total, a.exponent, b.exponent);
+                match Computed::of(a.certificates as i32, b.certificates as i32) {
+                    Computed::ByHiLo if self == Self::Fp16x3 => *total = unscaled(*total, a.exponent, b.exponent),
+                    Computed::ByHiLo | Computed::ByBf16 => {}
+                    Computed::InFp32 => *total = in_fp32(a.values, b.values),
+                }
+            }
+        }
+        if self == Self::Fp16x3 {
+            let by_bf16 = multiply_by_bf16(&a, &b);
+            for (i, a) in a.iter().enumerate() {
+                for (j, b) in b.iter().enumerate() {
+                    if Computed::of(a.certificates as i32, b.certificates as i32) == Computed::ByBf16 {
+                        let more = BF16_TOP - F16_TOP;
+                        totals[i][j] = unscaled(by_bf16[i][j], a.exponent + more, b.exponent + more);
+                    }
                 }
             }
         }
@@ -166,14 +190,56 @@ impl Arithmetic {
 
     /// An MMA of these parts.
     fn k_step(self, a: &[Vector; SIDE], b: &[Vector; SIDE], first: usize, [of_a, of_b]: [usize; 2], acc: &mut Acc) {
-        let step = self.format().depth();
-        let at = |vector: &Vector, part: usize, k: usize| {
-            if k < step { vector.parts[part].get(first + k).copied().unwrap_or(0) } else { 0 }
-        };
-        let rows: [[_; K_STEP]; SIDE] = std::array::from_fn(|row| std::array::from_fn(|k| at(&a[row], of_a, k)));
-        let columns = std::array::from_fn(|k| std::array::from_fn(|column| at(&b[column], of_b, k)));
-        k_step(self.format(), &rows, &columns, acc);
+        mma(self.format(), [a.each_ref().map(|a| &*a.parts[of_a]), b.each_ref().map(|b| &*b.parts[of_b])], first, acc);
     }
+}
+
+/// The parts of values that are scaled by a power of two: as vectors of first ones, second ones and so on.
+fn parts_of(values: &[f32], exponent: i32, count: usize, split: impl Fn(f32) -> Vec<u32>) -> Vec<Vec<u32>> {
+    let [first, second] = powers(exponent);
+    let split: Vec<_> = values.iter().map(|x| split(x * first * second)).collect();
+    (0..count).map(|part| split.iter().map(|split| split[part]).collect()).collect()
+}
+
+/// A value as the sum of three bf16.
+fn three_bf16(x: f32) -> Vec<u32> {
+    let mut rest = x;
+    let parts = (0..3).map(|_| {
+        let part = bf16::from_f32(rest);
+        rest -= part.to_f32();
+        part.to_bits().into()
+    });
+    parts.collect()
+}
+
+/// Scaled sums of six products of bf16 parts, in three-level summation.
+fn multiply_by_bf16(a: &[Vector; SIDE], b: &[Vector; SIDE]) -> Acc {
+    let steps = a[0].values.len().div_ceil(DEPTH);
+    let inner = inner_k_tiles(steps);
+    let mut totals = Acc::default();
+    for first in (0..steps).step_by(inner) {
+        let mut sums = Acc::default();
+        for step in first..steps.min(first + inner) {
+            let mut acc = Acc::default();
+            for [of_a, of_b] in BF16_PRODUCTS {
+                let parts = [a.each_ref().map(|a| &*a.by_bf16[of_a]), b.each_ref().map(|b| &*b.by_bf16[of_b])];
+                mma(Format::Bf16, parts, step * DEPTH, &mut acc);
+            }
+            add(&mut sums, &acc);
+        }
+        add(&mut totals, &sums);
+    }
+    totals
+}
+
+/// An MMA of parts of rows and columns, from that k on.
+fn mma(format: Format, [rows, columns]: [[&[u32]; SIDE]; 2], first: usize, acc: &mut Acc) {
+    let at = |vector: &[u32], k: usize| {
+        if k < format.depth() { vector.get(first + k).copied().unwrap_or(0) } else { 0 }
+    };
+    let rows: [[_; K_STEP]; SIDE] = std::array::from_fn(|row| std::array::from_fn(|k| at(rows[row], k)));
+    let columns = std::array::from_fn(|k| std::array::from_fn(|column| at(columns[column], k)));
+    k_step(format, &rows, &columns, acc);
 }
 
 /// The k-tiles of the inner level of the two-level summation.
@@ -208,11 +274,12 @@ fn tf32(x: f32) -> f32 {
 }
 
 /// In three-level summation of fused multiply-adds.
-fn in_fp32(a: &[f32], b: &[f32], depth: usize, inner: usize) -> f32 {
+fn in_fp32(a: &[f32], b: &[f32]) -> f32 {
+    let inner = DEPTH * inner_k_tiles(a.len().div_ceil(DEPTH));
     let mut total = 0.0;
     for (a, b) in a.chunks(inner).zip(b.chunks(inner)) {
         let mut sum = 0.0;
-        for (a, b) in a.chunks(depth).zip(b.chunks(depth)) {
+        for (a, b) in a.chunks(DEPTH).zip(b.chunks(DEPTH)) {
             sum += a.iter().zip(b).fold(0.0, |partial, (a, b)| a.mul_add(*b, partial));
         }
         total += sum;

@@ -1,8 +1,9 @@
 //! The c(k) that is proven: the book's chapter on error bounds has the same sum, term by term.
 
-use gpu_kernels::{SHORTEST_SPLIT_K, find};
+use gpu_kernels::{LONGEST_COUNTED_K, SHORTEST_SPLIT_K, find};
 
 use super::Arithmetic;
+use super::model::DEPTH;
 
 /// The error of a split in each operand, 2^-23 of an element; of lo\*lo, which is left out, 2^-22 of a product; and of small elements.
 const OF_SPLIT: f64 = 2.0 + 2.0 + 4.0 + OF_SMALL_ELEMENTS;
@@ -12,6 +13,15 @@ const OF_SMALL_ELEMENTS: f64 = 1.0;
 
 /// Of MMAs of small products, per k-tile of a sum of them: 2^-10 of 4 MMAs' errors of 10 u.
 const OF_SMALL_MMA: f64 = 4.0 * 10.0 / 1024.0;
+
+/// Of three bf16: what is left out, first\*third and less in either direction, 2^-24 of a product.
+const OF_BF16_SPLIT: f64 = 1.0;
+
+/// An MMA of 16 products loses half a u of each by alignment, and 2 u by truncation.
+const OF_BF16_MMA: f64 = 10.0;
+
+/// MMAs of small bf16 products lose as much of what they have added up, which is below 1/32 of all, together.
+const OF_SMALL_BF16: f64 = OF_BF16_MMA / 32.0;
 
 /// Roundings by alpha and beta.
 const OF_SCALARS: f64 = 2.0;
@@ -25,20 +35,29 @@ const SECOND_ORDER: f64 = 1.002;
 /// If no kernel has it.
 #[must_use]
 pub fn proven(arithmetic: Arithmetic, k: usize) -> f64 {
-    let k_tile = find(arithmetic.slug()).expect("a step of the ladder").tile.bk as usize;
-    let k_tiles = k.div_ceil(k_tile);
-    let inner = 1_usize << ((usize::BITS - k_tiles.leading_zeros()) / 2);
-    let levels = inner.min(k_tiles) + k_tiles.div_ceil(inner);
-    // In fp32: a rounding for each product of a k-tile, and for each sum of both levels but their first.
-    let in_fp32 = (k.min(k_tile) + levels.saturating_sub(2)) as f64 + OF_SCALARS;
+    // Sums in the inner level, at most, and in both but their first.
+    let levels = |summands: usize| {
+        let inner = 1_usize << ((usize::BITS - summands.leading_zeros()) / 2);
+        (inner, (inner.min(summands) + summands.div_ceil(inner)).saturating_sub(1))
+    };
+    // In fp32: a rounding for each product of a sum of the first level, and for each sum of both others but their first.
+    let (_, additions) = levels(k.div_ceil(DEPTH));
+    let in_fp32 = (k.min(DEPTH) + additions.saturating_sub(1)) as f64 + OF_SCALARS;
     if k < SHORTEST_SPLIT_K as usize {
         return in_fp32;
     }
+    let by_bf16 = if arithmetic == Arithmetic::Fp16x3 && k <= LONGEST_COUNTED_K as usize {
+        (OF_BF16_SPLIT + OF_BF16_MMA + OF_SMALL_BF16 + (additions - 1) as f64 + OF_SCALARS) * SECOND_ORDER
+    } else {
+        0.0
+    };
+    let k_tile = find(arithmetic.slug()).expect("a step of the ladder").tile.bk as usize;
+    let (inner, additions) = levels(k.div_ceil(k_tile));
     // Each product of a k-tile loses half a u by alignment, each of its two MMAs 2 u by truncation.
     let of_k_tile = k_tile as f64 / 2.0 + 2.0 * 2.0;
     // The small products are one more summand of the inner level.
-    let split = OF_SPLIT + of_k_tile + OF_SMALL_MMA * inner as f64 + (levels - 1) as f64 + OF_SCALARS;
-    in_fp32.max(split * SECOND_ORDER)
+    let split = OF_SPLIT + of_k_tile + OF_SMALL_MMA * inner as f64 + additions as f64 + OF_SCALARS;
+    in_fp32.max(by_bf16).max(split * SECOND_ORDER)
 }
 
 #[cfg(test)]
@@ -64,10 +83,13 @@ mod tests {
     fn what_is_proven_is_the_guarantee_of_the_class_fp32() {
         let of_tf32 = LONGEST_TF32_SPLIT_K;
         assert!(proven(Arithmetic::Tf32x3, of_tf32 + 1) > bound(of_tf32 + 1, true));
-        for (arithmetic, k_tile, longest) in [(Arithmetic::Fp16x3, 32, 1 << 30), (Arithmetic::Tf32x3, 16, of_tf32)] {
-            let others = (2..3000).filter(|k| steps(k_tile, 3000).all(|step| step != *k));
+        for (arithmetic, longest) in [(Arithmetic::Fp16x3, 1 << 30), (Arithmetic::Tf32x3, of_tf32)] {
+            // Of the split, and of what it is not certified for.
+            let k_tile = find(arithmetic.slug()).unwrap().tile.bk as usize;
+            let steps = |longest| steps(k_tile, longest).chain(steps(DEPTH, longest));
+            let others = (2..3000).filter(|k| steps(3000).all(|step| step != *k));
             others.for_each(|k| assert!(proven(arithmetic, k) <= proven(arithmetic, k - 1), "{k} is a step"));
-            for k in steps(k_tile, longest).chain([longest]) {
+            for k in steps(longest).chain([longest]) {
                 let (proven, bound) = (proven(arithmetic, k), bound(k, true));
                 assert!(proven <= bound, "{} k = {k}: {proven} is more than {bound}", arithmetic.slug());
             }

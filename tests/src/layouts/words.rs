@@ -14,13 +14,15 @@ use super::{Emulated, Executor};
 const DEPTHS: [usize; 3] = [70, 1000, 2 * 4096 + 40];
 
 /// What becomes of the numbers of a row or a column, one after the other.
-const KINDS: [fn(usize, f32) -> f32; 6] = [
+const KINDS: [fn(usize, f32) -> f32; 8] = [
     |_, x| x,
     |p, x| if p % 3 == 0 { 0.0 } else { -x.abs() },
     |_, _| 0.0,
     |p, x| if p % 7 == 0 { x * 2f32.powi(-30) } else { x },
     |p, x| if p % 5 == 0 { x * 2f32.powi(-60) } else { x * 2f32.powi(20) },
     |p, x| if p == 41 { -64.0 } else { x },
+    |p, x| if p % 9 == 0 { x * 2f32.powi(-140) } else { x * 2f32.powi(30) },
+    |p, x| if p == 41 { 2f32.powi(70) } else { x },
 ];
 
 /// Checks the words of a step of either split, by rows and by columns; others have none.
@@ -102,8 +104,10 @@ fn word(precision: Precision, values: &[f32], of_b: bool) -> i32 {
     let (certificates, exponent) = match precision {
         Precision::Tf32x3 => (of.certificates_of_tf32(k), 0),
         // The largest is not subnormal: 2^14 of its own power of two.
-        _ if of.largest > 0 => (of.certificates_of_f16(k, of_b), 14 + 127 - (of.largest >> 23) as i32),
-        _ => (of.certificates_of_f16(k, of_b), 0),
+        _ => {
+            let exponent = if of.largest > 0 { 14 + 127 - (of.largest >> 23) as i32 } else { 0 };
+            (of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k, of_b), exponent)
+        }
     };
     exponent << CERTIFICATE_BITS | certificates as i32
 }

@@ -49,7 +49,7 @@ fn what_overflows_is_what_sgemm_gives() {
 
 /// For each k: 2^31 products of smaller elements are below 2^127.
 #[test]
-fn elements_from_2_to_48_on_have_no_certificate() {
+fn elements_from_2_to_48_on_have_no_certificate_of_a_hi_lo_split() {
     let large = 2f32.powi(48);
     for (x, is_certified) in
         [(large.next_down(), true), (large, false), (f32::MAX, false), (f32::INFINITY, false), (f32::NAN, false)]

@@ -10,7 +10,7 @@ use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Descriptor, WGMMA_K_BYTES};
 use crate::ptx::{barrier, cluster, f32x4, lanes};
-use crate::{Ab, Coord, Extent};
+use crate::{Ab, Computed, Coord, Extent};
 use cuda_std::prelude::*;
 
 /// The ordered ping-pong barrier of the first consumer warpgroup; the second one's is next to it. Barrier 0 is the block's.
@@ -51,7 +51,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 if lanes::warp_index() == 0 {
                     for tile in work {
                         let columns = Self::columns(&g, tile.col, k_tiles, words.b);
-                        if Self::verdict(&g, tile.row, k_tiles, &columns, words.a).any && lanes::elect() {
+                        if Self::verdict(&g, tile.row, k_tiles, &columns, words.a).any_hi_lo() && lanes::elect() {
                             warp_specialized::produce_tile(&mut ring, tile, |stage, tile, k_tile| {
                                 Self::load(stage, tile, k_tile, Ab { a: a_map, b: b_map });
                             });
@@ -68,31 +68,32 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 for tile in warp_specialized::work_tiles(tiles, Self::TILE, Self::GROUP, k_tiles) {
                     let columns = Self::columns(&g, tile.col, k_tiles, words.b);
                     let verdict = Self::verdict(&g, tile.row, k_tiles, &columns, words.a);
-                    if verdict.any {
+                    if verdict.any_hi_lo() {
                         let row = tile.row + warp_specialized::consumer() * WGMMA_M + wgmma::acc_row();
                         let own_words = Words { rows: Self::rows(&g, row, k_tiles, words.a), columns };
                         let mut totals = [0.0; ACC];
                         // mainloop
                         Self::mainloop(&mut ring, k_tiles, totals_smem, &mut totals);
                         // epilogue
-                        if verdict.all {
+                        if verdict.all_hi_lo() {
                             Self::store(&g, fusion, row, tile.col, &own_words, &mut totals);
                         } else {
-                            Self::store_certified(
+                            Self::store_computed(
                                 &g,
                                 fusion,
                                 row,
                                 tile.col,
                                 &own_words,
                                 words,
+                                Computed::ByHiLo,
                                 totals_smem,
                                 &mut totals,
                             );
                         }
                     }
-                    if !verdict.all {
+                    if !verdict.all_hi_lo() {
                         let tile = Coord { row: tile.row, col: tile.col };
-                        Self::in_fp32(&g, fusion, tile, words, totals_smem);
+                        Self::compute_others(&g, fusion, tile, verdict, words, totals_smem);
                     }
                 }
                 if warp_specialized::consumer() == 0 {

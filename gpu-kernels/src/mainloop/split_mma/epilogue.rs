@@ -2,7 +2,6 @@
 
 use super::SplitMma;
 use super::consumer::{place, store_totals};
-use super::verdict::is_certified;
 use crate::epilogue::direct::OCTET;
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
@@ -10,7 +9,7 @@ use crate::hardware::VEC;
 use crate::prepass::split::hi_lo::HiLo;
 use crate::prepass::split::range::powers;
 use crate::ptx::{compiler, lanes, wgmma};
-use crate::{Ab, CERTIFICATE_BITS, Coord};
+use crate::{Ab, CERTIFICATE_BITS, Computed, Coord};
 
 /// The words of a thread's accumulators: of its two rows, and, a lane's own, of every 32nd column.
 pub(super) struct Words {
@@ -39,16 +38,17 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// The same of the elements that are certified.
+    /// The same of the elements that are `computed` so.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
-    pub(super) unsafe fn store_certified(
+    pub(super) unsafe fn store_computed(
         g: &Gemm,
         fusion: impl Fusion<f32>,
         row: u32,
         col: u32,
         own_words: &Words,
         words: Ab<*const i32>,
+        computed: Computed,
         totals_smem: *mut f32,
         totals: &mut [f32; ACC],
     ) {
@@ -58,15 +58,15 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             if P::IS_SCALED {
                 Self::unscale(own_words, totals);
             }
-            Self::store_some(g, fusion, words, true, totals_smem, totals, |i| Coord {
+            Self::store_some(g, fusion, words, computed, totals_smem, totals, |i| Coord {
                 row: row + i / 2 % 2 * 8,
                 col: col + i / OCTET as u32 * 8 + i % 2,
             });
         }
     }
 
-    /// Stores those of a thread's results that are certified, or those that are not; number i belongs to `element(i)`. Rare, and
-    /// therefore short: they are read from shared memory one by one.
+    /// Stores those of a thread's results that are `computed` so; number i belongs to `element(i)`. Rare, and therefore short: they are
+    /// read from shared memory one by one.
     ///
     /// # Safety
     /// The thread's totals in shared memory are its own. Elements are its own, or out of bounds, and k > 0.
@@ -75,7 +75,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         g: &Gemm,
         fusion: impl Fusion<f32>,
         words: Ab<*const i32>,
-        are_certified: bool,
+        computed: Computed,
         totals_smem: *mut f32,
         results: &[f32; ACC],
         element: impl Fn(u32) -> Coord,
@@ -88,7 +88,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 let Coord { row, col } = element(i);
                 let of_row = *words.a.wrapping_add(row.min(g.m - 1) as usize);
                 let of_column = *words.b.wrapping_add(col.min(g.n - 1) as usize);
-                if is_certified(of_row, of_column) == are_certified {
+                if Computed::of(of_row, of_column) == computed {
                     fusion.store_1(g, row, col, result);
                 }
             }

@@ -12,11 +12,11 @@
 //! bits, and what truncation takes of them is small enough for more k-tiles. There are no registers for a fourth set: totals are in
 //! shared memory, to which they go once in some k-tiles.
 //!
-//! Elements without a certificate are computed in fp32 (`fp32`), by tiles.
+//! Elements without a certificate are computed in another way (`uncertified`), by tiles: by a split into three bf16, or in fp32.
 
 use core::marker::PhantomData;
 
-use crate::hardware::SWIZZLE_BYTES;
+use crate::hardware::{SWIZZLE_ATOM_BYTES, SWIZZLE_BYTES, VEC};
 use crate::mainloop::warp_specialized::{self, BLOCK_ROWS, CONSUMER_THREADS};
 use crate::prepass::split::Format;
 use crate::{Ab, Extent, Group, Operand, Precision, Schedule, Step, Target, Tile, TmaBox};
@@ -26,12 +26,17 @@ mod consumer;
 #[cfg(feature = "device")]
 mod epilogue;
 #[cfg(feature = "device")]
-mod fp32;
+mod uncertified;
 #[cfg(feature = "device")]
 mod verdict;
 
 const BM: u32 = BLOCK_ROWS;
 const A_BYTES: u32 = BM * SWIZZLE_BYTES;
+
+/// Of a stage of values that are copied as they are, along k: a k-step of bf16.
+const DEPTH: u32 = 16;
+/// Elements there from one k of A to the next: a warp copies 8 k of 4 rows at once, to 32 banks.
+const A_PITCH: u32 = BM + VEC;
 
 /// Tiles of 128 x 2 ACC, in clusters of CLUSTER blocks, which share B.
 pub(crate) struct SplitMma<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32>(PhantomData<P>);
@@ -45,6 +50,15 @@ impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMm
     const GROUP: Group = Group::sharing(Operand::B, CLUSTER);
     /// Of the consumers' totals, behind the ring.
     const TOTALS_BYTES: u32 = ACC as u32 * CONSUMER_THREADS * 4;
+    /// Values of A and B that are copied as they are, in a stage.
+    const COPIED: u32 = DEPTH * (A_PITCH + Self::BN);
+    /// Their bf16 parts: a row of an operand has DEPTH first, DEPTH second and DEPTH third parts.
+    const PARTS_BYTES: u32 = (BM + Self::BN) * SWIZZLE_BYTES;
+    /// Parts begin at a swizzle atom, and two stages follow.
+    const BY_BF16_BYTES: u32 = SWIZZLE_ATOM_BYTES + Self::PARTS_BYTES + 2 * Self::COPIED * 4;
+    /// What is in the place of totals when they are not needed may be larger.
+    const BEHIND_RING_BYTES: u32 =
+        if Self::TOTALS_BYTES > Self::BY_BF16_BYTES { Self::TOTALS_BYTES } else { Self::BY_BF16_BYTES };
     /// Elements in a row of a stage, hi and lo.
     const ROW: u32 = 2 * P::CHUNK;
     /// Rows of B that each block of a cluster loads.
@@ -63,7 +77,7 @@ impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMm
             a: TmaBox { element: P::ELEMENT, extent: Extent { rows: BM, cols: Self::ROW }, swizzled: true },
             b: TmaBox { element: P::ELEMENT, extent: Extent { rows: Self::SHARE, cols: Self::ROW }, swizzled: true },
         }),
-        dynamic_smem_bytes: warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES) + Self::TOTALS_BYTES,
+        dynamic_smem_bytes: warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES) + Self::BEHIND_RING_BYTES,
         ..Step::PLAIN
     };
 }

@@ -5,16 +5,42 @@ use crate::gemm::Gemm;
 use crate::hardware::WARP;
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{compiler, lanes};
-use crate::{CERTIFICATE_BITS, CERTIFIED};
+use crate::{CERTIFICATE_BITS, CERTIFIED, OF_BF16, OF_HI_LO};
 use cuda_std::prelude::*;
 
 /// What a warp knows of the tiles of its cluster: the same in all their warps.
 #[derive(Clone, Copy)]
 pub(super) struct Verdict {
-    /// Whether any element is certified.
-    pub any: bool,
+    /// The certificates that some row and some column have.
+    some: u32,
+    /// Those that all rows and columns have.
+    all: u32,
+}
+
+impl Verdict {
+    /// Whether any element is certified for the hi/lo split.
+    #[inline(always)]
+    pub const fn any_hi_lo(self) -> bool {
+        self.some & OF_HI_LO != 0
+    }
+
     /// Whether all are, by a certificate that all rows and columns have.
-    pub all: bool,
+    #[inline(always)]
+    pub const fn all_hi_lo(self) -> bool {
+        self.all & OF_HI_LO != 0
+    }
+
+    /// Whether some may be computed by a split into three bf16.
+    #[inline(always)]
+    pub const fn any_bf16(self) -> bool {
+        self.some & OF_BF16 != 0
+    }
+
+    /// Whether some may have no certificate.
+    #[inline(always)]
+    pub const fn any_fp32(self) -> bool {
+        self.all == 0
+    }
 }
 
 /// The word at `index`, or the last; all certificates where no pre-pass ran.
@@ -28,12 +54,6 @@ unsafe fn word(words: *const i32, index: u32, count: u32, k_tiles: u32) -> i32 {
     }
     // SAFETY: in bounds, upheld by the caller.
     unsafe { compiler::pin_load(*words.wrapping_add(index.min(count - 1) as usize)) }
-}
-
-/// The words of a row of A and of a column of B have a certificate in common.
-#[inline(always)]
-pub(super) fn is_certified(row: i32, column: i32) -> bool {
-    (row & column) as u32 & CERTIFIED != 0
 }
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
@@ -78,6 +98,6 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         // SAFETY: all lanes are here, upheld by the caller.
         let all = unsafe { lanes::any_bits(pair(of_rows) | pair(of_columns) << (2 * LACKS)) };
         let [rows, columns] = [all, all >> (2 * LACKS)];
-        Verdict { any: rows & columns & CERTIFIED != 0, all: !((rows | columns) >> LACKS) & CERTIFIED != 0 }
+        Verdict { some: rows & columns & CERTIFIED, all: !((rows | columns) >> LACKS) & CERTIFIED }
     }
 }

@@ -6,7 +6,13 @@ use super::{F16, Format, Tf32};
 use crate::hardware::VEC;
 use crate::ptx::convert;
 use crate::ptx::wgmma::{self, Descriptor};
-use crate::{CERTIFICATE_BITS, Element, Magnitudes};
+use crate::{BF16_TOP, CERTIFICATE_BITS, Element, Magnitudes};
+
+/// The exponent of a row's largest element where it is scaled for f16, which ends at 2^16.
+const F16_TOP: i32 = 14;
+
+/// By how much the exponent of the scaling for three bf16 is larger.
+pub(crate) const BF16_MORE: i32 = BF16_TOP - F16_TOP;
 
 /// How values are split, and the MMAs of hi and lo.
 pub(crate) trait HiLo: Format {
@@ -46,13 +52,12 @@ impl HiLo for F16 {
 
     #[inline(always)]
     fn certificates(of: Magnitudes, k: u32, of_b: bool) -> u32 {
-        of.certificates_of_f16(k, of_b)
+        of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k, of_b)
     }
 
     #[inline(always)]
     fn exponent(largest: u32) -> i32 {
-        const TOP: i32 = 14;
-        if largest == 0 { 0 } else { TOP - exponent(largest) }
+        if largest == 0 { 0 } else { F16_TOP - exponent(largest) }
     }
 
     #[inline(always)]

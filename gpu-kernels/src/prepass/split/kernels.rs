@@ -5,7 +5,7 @@ use super::range::powers;
 use super::{F16, Tf32, columns, rows};
 use crate::hardware::{SWIZZLE_BYTES, VEC};
 use crate::ptx::f32x4;
-use crate::{CERTIFICATE_BITS, CERTIFIED};
+use crate::{CERTIFICATE_BITS, OF_HI_LO};
 use cuda_std::prelude::*;
 
 /// Words of 32 bits in a chunk.
@@ -13,11 +13,11 @@ pub(super) const CHUNK_WORDS: usize = SWIZZLE_BYTES as usize / 4;
 /// Groups of VEC values that a lane holds: loads in flight.
 pub(super) const HELD: usize = 8;
 
-/// Scaled values; zeros where the row or column has no certificate.
+/// Scaled values; zeros where the row or column has no certificate of a hi/lo split.
 #[inline(always)]
 fn scale<P: HiLo, const N: usize>(values: [f32; N], word: i32) -> [f32; N] {
     let [first, second] = powers(word >> CERTIFICATE_BITS);
-    let is_split = word as u32 & CERTIFIED != 0;
+    let is_split = word as u32 & OF_HI_LO != 0;
     values.map(|value| match is_split {
         true if P::IS_SCALED => value * first * second,
         true => value,

@@ -1,0 +1,135 @@
+//! By a split into three bf16, which has the exponents of f32: x = first + second + third exactly, and six of their nine products do.
+//!
+//! ```text
+//!   a stage, f32 ──► parts: A (BM, 16 first | 16 second | 16 third), B (BN, the same) ──► sums of 16 products in the tensor cores
+//! ```
+//!
+//! As everywhere, the small products come before the large ones, which a truncated sum would take more from.
+
+use super::{CONSUMERS, thread_index};
+use crate::epilogue::fusion::Fusion;
+use crate::gemm::Gemm;
+use crate::hardware::{SWIZZLE_ATOM_BYTES, SWIZZLE_BYTES, VEC, WGMMA_M};
+use crate::mainloop::split_mma::epilogue::Words;
+use crate::mainloop::split_mma::{A_PITCH, BM, DEPTH, SplitMma};
+use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS};
+use crate::prepass::split::hi_lo::{BF16_MORE, HiLo};
+use crate::prepass::split::range::powers;
+use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
+use crate::ptx::{barrier, compiler, convert};
+use crate::{Ab, CERTIFICATE_BITS, Computed, Coord};
+use cuda_std::prelude::*;
+use half::bf16;
+
+const PARTS: u32 = 3;
+/// Which parts of A and B are multiplied: all products above 2^-24 of the largest, and the least first.
+const PRODUCTS: [[u32; 2]; 6] = [[0, 2], [2, 0], [1, 1], [0, 1], [1, 0], [0, 0]];
+/// Values that a thread splits at once. More would not be in registers, beside all sums.
+const VALUES: u32 = VEC;
+const _: () = assert!(DEPTH * 2 == WGMMA_K_BYTES, "a k-step of each part");
+
+impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+    /// Where the parts of a stage are: at a swizzle atom.
+    #[inline(always)]
+    pub(super) fn parts(smem: *mut f32) -> *mut f32 {
+        // SAFETY: it is shared memory.
+        let offset = unsafe { shared::address(smem) }.wrapping_neg() % SWIZZLE_ATOM_BYTES;
+        smem.wrapping_add((offset / 4) as usize)
+    }
+
+    /// The products of a stage.
+    ///
+    /// # Safety
+    /// The stage is written, nobody else uses the parts, and all consumers call it.
+    #[inline(always)]
+    pub(super) unsafe fn multiply_by_bf16(
+        g: &Gemm,
+        tile: Coord,
+        words: Ab<*const i32>,
+        stage: *const f32,
+        parts: *mut f32,
+        partial: &mut [f32; ACC],
+    ) {
+        const { assert!(CONSUMER_THREADS.is_multiple_of(Self::BN) && BM == 2 * WGMMA_M, "whole operands") };
+        let b_stage = stage.wrapping_add((DEPTH * A_PITCH) as usize);
+        let b_parts = parts.wrapping_add((BM * SWIZZLE_BYTES / 4) as usize);
+        // SAFETY: upheld by the caller.
+        unsafe {
+            split([BM, A_PITCH], stage, parts, words.a, [tile.row, g.m]);
+            split([Self::BN; 2], b_stage, b_parts, words.b, [tile.col, g.n]);
+            wgmma::fence_operands();
+            barrier::sync(CONSUMERS, CONSUMER_THREADS); // the parts are written
+            let parts = shared::address(parts);
+            let a = Descriptor::k_major(parts + warp_specialized::consumer() * WGMMA_M * SWIZZLE_BYTES);
+            let b = Descriptor::k_major(parts + BM * SWIZZLE_BYTES);
+            wgmma::fence();
+            for (i, [of_a, of_b]) in PRODUCTS.into_iter().enumerate() {
+                let [a, b] = [a.add(of_a * WGMMA_K_BYTES), b.add(of_b * WGMMA_K_BYTES)];
+                <bf16 as Input>::mma::<ACC, 0, 0>(partial, a, b, i > 0);
+            }
+            wgmma::commit_group();
+            wgmma::wait_acc::<0, ACC>(partial);
+        }
+    }
+
+    /// Stores what is certified for this split alone of the tile at `tile`.
+    ///
+    /// # Safety
+    /// All consumers call it, and k > 0.
+    #[inline(always)]
+    pub(super) unsafe fn store_by_bf16(
+        g: &Gemm,
+        fusion: impl Fusion<f32>,
+        tile: Coord,
+        words: Ab<*const i32>,
+        smem: *mut f32,
+        totals: &mut [f32; ACC],
+    ) {
+        let k_tiles = g.k.div_ceil(Self::BK);
+        let row = tile.row + warp_specialized::consumer() * WGMMA_M + wgmma::acc_row();
+        // SAFETY: upheld by the caller.
+        unsafe {
+            let rows = Self::rows(g, row, k_tiles, words.a).map(|word| word + (BF16_MORE << CERTIFICATE_BITS));
+            let own_words = Words { rows, columns: Self::columns(g, tile.col, k_tiles, words.b) };
+            Self::store_computed(g, fusion, row, tile.col, &own_words, words, Computed::ByBf16, smem, totals);
+        }
+    }
+}
+
+/// Scales and splits the values of a stage: so many rows of A or columns of B, of which each k is `pitch` from the next. The first of
+/// them is number `first`, of `count`.
+///
+/// # Safety
+/// All consumers call it. The stage is written, nobody else uses the parts, and there are `count` words.
+#[inline(always)]
+unsafe fn split(
+    [rows, pitch]: [u32; 2],
+    stage: *const f32,
+    parts: *mut f32,
+    words: *const i32,
+    [first, count]: [u32; 2],
+) {
+    let row = thread_index() % rows;
+    // SAFETY: in bounds of the words.
+    let word = unsafe { *words.wrapping_add((first + row).min(count - 1) as usize) };
+    let scale = powers((word >> CERTIFICATE_BITS) + BF16_MORE);
+    let mut piece = thread_index() / rows;
+    while piece < DEPTH / VALUES {
+        let from = stage.wrapping_add((piece * VALUES * pitch + row) as usize);
+        // SAFETY: in the stage.
+        let mut rest = [0, 1, 2, 3].map(|i| unsafe { *from.wrapping_add((i * pitch) as usize) } * scale[0] * scale[1]);
+        for part in 0..PARTS {
+            let pairs = [0, 2].map(|i| convert::bf16x2(rest[i], rest[i + 1]));
+            for i in 0..VALUES as usize {
+                let pair = pairs[i / 2];
+                rest[i] -= f32::from_bits(if i % 2 == 0 { pair << 16 } else { pair & 0xffff_0000 });
+            }
+            // The 128-byte swizzle: 16 bytes are where the row says.
+            let at = (part * DEPTH / VALUES + piece) ^ row % 8 * 2;
+            let to = parts.wrapping_add((row * SWIZZLE_BYTES / 4 + at * 2) as usize).cast::<u64>();
+            // SAFETY: in the row of the parts, at a multiple of 8 bytes.
+            unsafe { *to = u64::from(pairs[0]) | u64::from(pairs[1]) << 32 }
+        }
+        piece = compiler::opaque(piece + CONSUMER_THREADS / rows); // or LLVM would unroll the loop
+    }
+}
