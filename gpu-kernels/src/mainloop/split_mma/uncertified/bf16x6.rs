@@ -89,8 +89,9 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         let row = tile.row + warp_specialized::consumer() * WGMMA_M + wgmma::acc_row();
         // SAFETY: upheld by the caller.
         unsafe {
-            let rows = Self::rows(g, row, k_tiles, words.a).map(|word| word + (BF16_MORE << CERTIFICATE_BITS));
-            let own_words = Words { rows, columns: Self::columns(g, tile.col, k_tiles, words.b) };
+            let scaled = |word: i32| word + (BF16_MORE << CERTIFICATE_BITS);
+            let rows = Self::rows(g, row, k_tiles, words.a).map(scaled);
+            let own_words = Words { rows, columns: Self::columns(g, tile.col, k_tiles, words.b).map(scaled) };
             Self::store_computed(g, fusion, row, tile.col, &own_words, words, Computed::ByBf16, smem, totals);
         }
     }
