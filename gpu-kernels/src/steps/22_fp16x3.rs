@@ -13,9 +13,10 @@
 //!
 //! Each element meets the guarantee of the class fp32. The pre-passes look at the magnitudes of each row and column, and give it
 //! certificates (`spec/certificate`): for elements within those 28 binades, or nearly all of them not far below the largest.
-//! Elements of C whose row and column have none in common are computed in fp32, on the CUDA cores, in the same kernel: the
-//! others' bits do not depend on it. Those are rows with infinities, NaN, subnormals or elements of 2^48 or more, rows of widely
-//! different magnitudes, and all where k is below 32.
+//! Elements of C whose row and column have none in common are computed in another way, in the same kernel: the others' bits do not
+//! depend on it. Rows of widely different magnitudes, and such with subnormals or elements of 2^48 or more, are split into three
+//! bf16, which is exact. Those with infinities or NaN, sums that may overflow, and all where k is below 32 are computed in fp32 on the
+//! CUDA cores.
 //!
 //! Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores" (2022), for the hi/lo split, the
 //! scaling and the accumulation outside; no library has it on Hopper.

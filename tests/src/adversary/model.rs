@@ -34,6 +34,8 @@ pub enum Guard {
     ZerosAsOthers,
     /// Subnormals count as if they had the exponent that they are stored with.
     SubnormalsAsStored,
+    /// Three bf16 are taken to represent whatever is far below the largest element.
+    AnySpan,
 }
 
 impl Guard {
@@ -49,6 +51,8 @@ impl Guard {
             Self::LargestAlone => Magnitudes { smallest: largest, ..all },
             Self::ZerosAsOthers => Magnitudes { count: count * zeros, exponents: all.exponents * zeros, ..all },
             Self::SubnormalsAsStored => Magnitudes { smallest: smallest.max(f32::MIN_POSITIVE.to_bits()), ..all },
+            // Beyond the window of f16, within the span of bf16.
+            Self::AnySpan => Magnitudes { smallest: smallest.max(largest.saturating_sub(100 << 23)), ..all },
         }
     }
 }

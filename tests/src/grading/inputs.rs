@@ -27,6 +27,8 @@ pub enum Kind {
     Integers,
     /// Normal times 2^-130 and 1: A is subnormal.
     Subnormal,
+    /// Normal, times powers of two whose exponents are uniform: from -100 to 60 in A, and to 20 in B.
+    Wide,
     /// Normal times 2^-74 each: products are about the smallest f32.
     Underflowing,
     /// Normal; one element each of A and B is infinite, one of A is NaN.
@@ -53,13 +55,14 @@ const PERIOD: usize = 16;
 
 impl Kind {
     /// The kinds beside those of [`Inputs`].
-    pub const PROBES: [Self; 18] = [
+    pub const PROBES: [Self; 19] = [
         Self::Identity,
         Self::Permutation,
         Self::Sparse,
         Self::GradedColumns,
         Self::Integers,
         Self::Subnormal,
+        Self::Wide,
         Self::Underflowing,
         Self::NotFinite,
         Self::Overflowing,
@@ -92,6 +95,7 @@ impl Kind {
             Self::GradedColumns => "graded-columns".into(),
             Self::Integers => "integers".into(),
             Self::Subnormal => "subnormal".into(),
+            Self::Wide => "wide".into(),
             Self::Underflowing => "underflowing".into(),
             Self::NotFinite => "not-finite".into(),
             Self::Overflowing => "overflowing".into(),
@@ -129,6 +133,10 @@ impl Kind {
             Self::Sparse => a.iter_mut().filter(|_| rng.random_range(0..100) > 0).for_each(|x| *x = 0.0),
             Self::GradedColumns => grade(&mut a, &mut b, k, |p| -((20 * p / k) as i32)),
             Self::Subnormal => a.iter_mut().for_each(|x| *x *= 2f32.powi(-130)),
+            Self::Wide => {
+                a.iter_mut().for_each(|x| *x *= power(rng.random_range(-100..=60)));
+                b.iter_mut().for_each(|x| *x *= power(rng.random_range(-100..=20)));
+            }
             Self::Underflowing => a.iter_mut().chain(&mut b).for_each(|x| *x *= 2f32.powi(-74)),
             Self::Overflowing => a.iter_mut().chain(&mut b).for_each(|x| *x *= 2f32.powi(63)),
             Self::NotFinite => {
