@@ -24,11 +24,13 @@ mod cuda;
 #[cfg(feature = "emulator")]
 mod emulated;
 mod geometry;
+mod grid;
 mod kernels;
 mod matrix;
 mod order;
 mod part;
 mod plan;
+mod side;
 mod simulate;
 mod slots;
 mod task;
@@ -41,7 +43,7 @@ pub use kernels::ProductTime;
 pub use part::Part;
 pub use plan::Plan;
 pub use simulate::Rates;
-pub use task::{Product, Task, Transfer, Work};
+pub use task::{PeerCopy, PeerTask, Product, Queue, Task, Transfer, Work};
 
 #[cfg(test)]
 mod tests;
