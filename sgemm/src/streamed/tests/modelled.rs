@@ -12,7 +12,6 @@ fn rates(class: AccuracyClass, gpus: usize) -> [f64; 2] {
     let plan = Plan::new(&problem, &device, &vec![130 << 30; gpus]).unwrap();
     let resident = crate::select::plan(crate::select::Table::of(&device), &device, &problem, u64::MAX).unwrap();
     let resident_us = machine.product_us(&resident, gpu_kernels::Ab::both(false), &device).unwrap();
-    println!("{:?} shared {} {:?}", plan.grid(), plan.is_shared(), plan.parts()[0].shape());
     [plan.predicted_us([1.0, 0.0]), resident_us].map(|time_us| problem.flops() / time_us / 1e6)
 }
 

@@ -1,0 +1,255 @@
+//! C = A\*B of square matrices in the host's page-locked memory, by the plan that is chosen for 1, 2, 4 ... GPUs, and by others: how fast each
+//! is, and how fast it was predicted to be. And what GPUs exchange with the host and with each other in a second.
+//!
+//! `cargo run --release -p sgemm --example streamed_plans [-- SIZE [MIB [RUNS]]]`
+
+use std::error::Error;
+use std::time::Instant;
+
+use sgemm::cuda::{CUdeviceptr, Handle, open};
+use sgemm::cudarc::driver::CudaStream;
+use sgemm::cudarc::driver::result::{free_sync, malloc_sync, memcpy_dtoh_async, memcpy_htod_async, memcpy_peer_async};
+use sgemm::streamed::{Kept, Plan, Rates, Registered, Shape, Streamer};
+use sgemm::{Abc, Problem};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const ALPHA_BETA: [f32; 2] = [1.0, 0.0];
+
+/// Bytes of a copy, and how many follow each other.
+const COPY_BYTES: usize = 64 << 20;
+const COPIES: usize = 8;
+
+/// Plans of each kind that are run, beside the chosen one: those with the least predicted times.
+const BEST: usize = 3;
+
+/// Rows of C that are compared with f64.
+const ROWS: usize = 3;
+
+fn main() -> Result<()> {
+    let given: Vec<usize> = std::env::args().skip(1).map(|word| word.parse()).collect::<std::result::Result<_, _>>()?;
+    let [n, mib, runs] = [0, 1, 2].map(|at| given.get(at).copied().unwrap_or([4096, 16 << 10, 7][at]));
+    let Ok(first) = open(0).inspect_err(|error| println!("{error}")) else { return Ok(()) };
+    let mut handles = vec![Handle::new(&first)?];
+    while let Ok(context) = open(handles.len()) {
+        handles.push(Handle::new(&context)?);
+    }
+    if handles.len() == 1 {
+        println!("one GPU, which stands for two as well");
+        handles.push(handles[0].clone());
+    }
+    let mut a = numbers(n * n, 1);
+    let mut b = numbers(n * n, 2);
+    let mut c = vec![f32::NAN; n * n];
+    let rows: Vec<usize> = (0..ROWS).map(|row| (row * (n - 1)) / (ROWS - 1)).collect();
+    let expected = product(&rows, n, &a, &b);
+    let (a, b) = (Registered::new(&first, &mut a)?, Registered::new(&first, &mut b)?);
+    let mut c = Registered::new(&first, &mut c)?;
+
+    let problem = Problem::new(n, n, n);
+    let limits = |gpus: usize| vec![(mib as u64) << 20; gpus];
+    println!("n = {n}, {mib} MiB of each GPU, medians of {runs} runs");
+    println!("{:60} {:>9} {:>9} {:>9} {:>9}", "plan", "predicted", "median", "slowest", "fastest");
+    for gpus in [1, 2, 4, 8].into_iter().filter(|gpus| *gpus <= handles.len()) {
+        let mut streamer = Streamer::new(&handles[..gpus])?;
+        let device = handles[0].device();
+        let chosen = streamer.plan(&problem, &limits(gpus), ALPHA_BETA)?;
+        let unshared = Plan::with_rates(&problem, device, &limits(gpus), ALPHA_BETA, Rates::h200(gpus).without_peers())?;
+        let mut plans = vec![("chosen", chosen)];
+        if gpus > 1 {
+            plans.push(("not shared", unshared));
+            plans.extend(others(&problem, &handles, &limits(gpus))?.into_iter().map(|plan| ("", plan)));
+        }
+        for (name, plan) in plans {
+            let predicted = problem.flops() / plan.predicted_us(ALPHA_BETA) / 1e6;
+            let text = format!("{gpus} GPUs, {} {name}", text(&plan));
+            let mut plan = streamer.load(plan)?;
+            streamer.reserve(&plan)?;
+            let mut times = Vec::new();
+            for run in 0..=runs {
+                c.fill(f32::NAN);
+                let start = Instant::now();
+                streamer.run(&mut plan, 1.0, &a, &b, 0.0, &mut c)?;
+                times.extend((run > 0).then(|| start.elapsed().as_secs_f64()));
+            }
+            check(&rows, n, &expected, &c)?;
+            times.sort_by(f64::total_cmp);
+            let [median, slowest, fastest] =
+                [runs / 2, runs - 1, 0].map(|at| problem.flops() / times[at] / 1e12);
+            println!("{text:60} {predicted:9.1} {median:9.1} {slowest:9.1} {fastest:9.1}");
+        }
+    }
+    // Streamers have given the GPUs access to each other's memory.
+    if n * n * 4 >= COPY_BYTES {
+        rates(&handles, &a, &mut c)?;
+    }
+    Ok(())
+}
+
+/// Numbers from -1 to 1.
+fn numbers(count: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// Some rows of A\*B, and of the products of magnitudes.
+fn product(rows: &[usize], n: usize, a: &[f32], b: &[f32]) -> Vec<Vec<[f64; 2]>> {
+    let row = |row: &usize| {
+        let mut sums = vec![[0.0; 2]; n];
+        for (factor, line) in a[row * n..][..n].iter().zip(b.chunks(n)) {
+            for (sum, element) in sums.iter_mut().zip(line) {
+                let term = f64::from(*factor) * f64::from(*element);
+                *sum = [sum[0] + term, sum[1] + term.abs()];
+            }
+        }
+        sums
+    };
+    rows.iter().map(row).collect()
+}
+
+fn check(rows: &[usize], n: usize, expected: &[Vec<[f64; 2]>], c: &[f32]) -> Result<()> {
+    for (row, expected) in rows.iter().zip(expected) {
+        for (column, ([sum, size], element)) in expected.iter().zip(&c[row * n..][..n]).enumerate() {
+            // 2^-22 of the sum of magnitudes, for each of some hundred partial sums, is more than any order of the sum needs.
+            if (f64::from(*element) - sum).abs().partial_cmp(&(size * 3e-5)) != Some(std::cmp::Ordering::Less) {
+                return Err(format!("element {row}, {column} is {element}, not {sum}").into());
+            }
+        }
+    }
+    match c.iter().position(|element| element.is_nan()) {
+        Some(element) => Err(format!("element {element} is not computed").into()),
+        None => Ok(()),
+    }
+}
+
+/// Plans that share panels, in each grid the best by prediction.
+fn others(problem: &Problem, handles: &[Handle], limits: &[u64]) -> Result<Vec<Plan>> {
+    let (gpus, [m, n, k]) = (limits.len(), problem.sizes());
+    let mut plans = Vec::new();
+    for rows in [1, gpus / 2, gpus].into_iter().filter(|rows| gpus.is_multiple_of(*rows)) {
+        let columns = gpus / rows;
+        let mut of_grid = Vec::new();
+        let widths = |whole: usize| (0..6).map(move |halvings| whole >> halvings).filter(|width| *width >= 256);
+        for tile in widths(m / rows).flat_map(|m| widths(n / columns).map(move |n| [m, n])) {
+            for kept in Kept::ALL {
+                let slots = Abc { a: m / rows / tile[0], b: n / columns / tile[1], c: 3 };
+                let shape = Shape { tile, piece: k, slots, kept };
+                let grid = ([rows, columns], true);
+                of_grid.extend(Plan::of_shape(problem, handles[0].device(), limits, grid, shape)?);
+            }
+        }
+        of_grid.sort_by(|one, other| one.predicted_us(ALPHA_BETA).total_cmp(&other.predicted_us(ALPHA_BETA)));
+        of_grid.truncate(BEST);
+        plans.extend(of_grid);
+    }
+    Ok(plans)
+}
+
+fn text(plan: &Plan) -> String {
+    let ([rows, columns], shape) = (plan.grid(), plan.parts()[0].shape());
+    let Shape { tile, piece, slots, kept } = shape;
+    let Abc { a, b, c } = slots;
+    let shared = if plan.is_shared() { "shared" } else { "alone" };
+    let k = if *piece < plan.problem().sizes()[2] { format!(" x {piece}") } else { String::new() };
+    format!("{rows}x{columns} {shared}, {}x{}{k} {a}/{b}/{c} kept {kept:?}", tile[0], tile[1])
+}
+
+/// What GPUs copy.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Up,
+    Down,
+    Peer,
+}
+
+/// Prints the rates of copies: of one GPU, and of all at once.
+fn rates(handles: &[Handle], from: &[f32], to: &mut [f32]) -> Result<()> {
+    let ways: [&[Way]; 6] = [
+        &[Way::Up],
+        &[Way::Down],
+        &[Way::Up, Way::Down],
+        &[Way::Peer],
+        &[Way::Up, Way::Peer],
+        &[Way::Up, Way::Down, Way::Peer],
+    ];
+    let memory: Vec<[CUdeviceptr; 2]> = handles.iter().map(allocate).collect::<Result<_>>()?;
+    for ways in ways {
+        for gpus in [1, 2, 4, 8].into_iter().filter(|gpus| *gpus <= handles.len()) {
+            let mut streams = Vec::new();
+            for handle in &handles[..gpus] {
+                for way in ways {
+                    streams.push((*way, handle.context().new_stream()?));
+                }
+            }
+            let mut seconds = f64::INFINITY;
+            for _ in 0..3 {
+                let start = Instant::now();
+                for _ in 0..COPIES {
+                    for (number, (way, stream)) in streams.iter().enumerate() {
+                        let gpu = number / ways.len();
+                        copy(*way, stream, handles, &memory, gpu, from, to)?;
+                    }
+                }
+                streams.iter().try_for_each(|(_, stream)| stream.synchronize())?;
+                seconds = seconds.min(start.elapsed().as_secs_f64());
+            }
+            let gbps = (COPIES * COPY_BYTES) as f64 / seconds / 1e9;
+            println!("{ways:?}: {gbps:.1} GB/s in each way, of each of {gpus} GPUs");
+        }
+    }
+    for (handle, addresses) in handles.iter().zip(memory) {
+        handle.context().bind_to_thread()?;
+        // SAFETY: they were allocated there, and all copies have ended.
+        addresses.into_iter().try_for_each(|address| unsafe { free_sync(address) })?;
+    }
+    Ok(())
+}
+
+/// What is read, and what is written, of a GPU.
+fn allocate(handle: &Handle) -> Result<[CUdeviceptr; 2]> {
+    handle.context().bind_to_thread()?;
+    // SAFETY: the context is current, and what is read there does not matter.
+    unsafe { Ok([malloc_sync(COPY_BYTES)?, malloc_sync(COPY_BYTES)?]) }
+}
+
+/// Queues a copy, from or to a GPU's own place on the host, or from the next GPU.
+fn copy(
+    way: Way,
+    stream: &CudaStream,
+    handles: &[Handle],
+    memory: &[[CUdeviceptr; 2]],
+    gpu: usize,
+    from: &[f32],
+    to: &mut [f32],
+) -> Result<()> {
+    let elements = COPY_BYTES / size_of::<f32>();
+    let place = |length: usize| gpu * elements % (length - elements + 1);
+    stream.context().bind_to_thread()?;
+    let next = (gpu + 1) % handles.len();
+    let contexts = [gpu, next].map(|gpu| handles[gpu].context().cu_ctx());
+    let [source, target] = memory[gpu];
+    // SAFETY: all places have as many bytes, and live until the streams are synchronised; what they hold does not matter.
+    unsafe {
+        match way {
+            Way::Up => memcpy_htod_async(target, &from[place(from.len())..][..elements], stream.cu_stream())?,
+            Way::Down => {
+                let start = place(to.len());
+                memcpy_dtoh_async(&mut to[start..][..elements], source, stream.cu_stream())?;
+            }
+            Way::Peer if contexts[0] == contexts[1] => {}
+            Way::Peer => memcpy_peer_async(
+                contexts[0],
+                target,
+                contexts[1],
+                memory[next][0],
+                COPY_BYTES,
+                stream.cu_stream(),
+            )?,
+        }
+    }
+    Ok(())
+}
