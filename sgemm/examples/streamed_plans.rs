@@ -54,7 +54,8 @@ fn main() -> Result<()> {
         let mut streamer = Streamer::new(&handles[..gpus])?;
         let device = handles[0].device();
         let chosen = streamer.plan(&problem, &limits(gpus), ALPHA_BETA)?;
-        let unshared = Plan::with_rates(&problem, device, &limits(gpus), ALPHA_BETA, Rates::h200(gpus).without_peers())?;
+        let unshared =
+            Plan::with_rates(&problem, device, &limits(gpus), ALPHA_BETA, Rates::h200(gpus).without_peers())?;
         let mut plans = vec![("chosen", chosen)];
         if gpus > 1 {
             plans.push(("not shared", unshared));
@@ -74,8 +75,7 @@ fn main() -> Result<()> {
             }
             check(&rows, n, &expected, &c)?;
             times.sort_by(f64::total_cmp);
-            let [median, slowest, fastest] =
-                [runs / 2, runs - 1, 0].map(|at| problem.flops() / times[at] / 1e12);
+            let [median, slowest, fastest] = [runs / 2, runs - 1, 0].map(|at| problem.flops() / times[at] / 1e12);
             println!("{text:60} {predicted:9.1} {median:9.1} {slowest:9.1} {fastest:9.1}");
         }
     }
@@ -241,14 +241,9 @@ fn copy(
                 memcpy_dtoh_async(&mut to[start..][..elements], source, stream.cu_stream())?;
             }
             Way::Peer if contexts[0] == contexts[1] => {}
-            Way::Peer => memcpy_peer_async(
-                contexts[0],
-                target,
-                contexts[1],
-                memory[next][0],
-                COPY_BYTES,
-                stream.cu_stream(),
-            )?,
+            Way::Peer => {
+                memcpy_peer_async(contexts[0], target, contexts[1], memory[next][0], COPY_BYTES, stream.cu_stream())?
+            }
         }
     }
     Ok(())

@@ -140,9 +140,19 @@ impl<'a> Builder<'a> {
         let mut received = vec![None; group.count];
         let mut last = None;
         for member in group.others() {
-            let Some(Transfer { device, device_pitch: pitch, bytes, lines, matrix, .. }) = piece(member) else { continue };
+            let Some(Transfer { device, device_pitch: pitch, bytes, lines, matrix, .. }) = piece(member) else {
+                continue;
+            };
             // Where the other GPU's slot begins is added when its part is known.
-            let copy = PeerCopy { gpu: group.gpu(member), matrix, source: device - place, target: device, pitch, bytes, lines };
+            let copy = PeerCopy {
+                gpu: group.gpu(member),
+                matrix,
+                source: device - place,
+                target: device,
+                pitch,
+                bytes,
+                lines,
+            };
             let after = free.filter(|_| last.is_none()).into_iter().collect();
             let copied = self.push(Queue::Peer, Work::Receive(copy), after);
             // Until then, the other GPU is taken to be as far as this one.

@@ -1,8 +1,8 @@
 //! Tasks on their way into the streams of a GPU.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaStream, DriverError};
 

@@ -89,7 +89,12 @@ impl Streamer {
         if self.gpus.len() != plan.parts().len() || self.gpus.iter().any(|gpu| gpu.device() != plan.device()) {
             return Err(OTHER_GPUS);
         }
-        let loaded = self.gpus.iter().zip(plan.parts()).map(|(gpu, part)| gpu.load(plan.parts(), part)).collect::<Result<_, _>>()?;
+        let loaded = self
+            .gpus
+            .iter()
+            .zip(plan.parts())
+            .map(|(gpu, part)| gpu.load(plan.parts(), part))
+            .collect::<Result<_, _>>()?;
         Ok(StreamedPlan { plan, loaded })
     }
 
