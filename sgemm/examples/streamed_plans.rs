@@ -1,7 +1,9 @@
 //! C = A\*B of square matrices in the host's page-locked memory, by the plan that is chosen for 1, 2, 4 ... GPUs, and by others: how fast each
 //! is, and how fast it was predicted to be. And what GPUs exchange with the host and with each other in a second.
 //!
-//! `cargo run --release -p sgemm --example streamed_plans [-- SIZE [MIB [RUNS]]]`
+//! `cargo run --release -p sgemm --example streamed_plans [-- SIZE [MIB [RUNS [THREADS]]]]`
+//!
+//! With so many threads the matrices are written for the first time, which decides near which CPU their pages are.
 
 use std::error::Error;
 use std::time::Instant;
@@ -28,7 +30,8 @@ const ROWS: usize = 3;
 
 fn main() -> Result<()> {
     let given: Vec<usize> = std::env::args().skip(1).map(|word| word.parse()).collect::<std::result::Result<_, _>>()?;
-    let [n, mib, runs] = [0, 1, 2].map(|at| given.get(at).copied().unwrap_or([4096, 16 << 10, 7][at]));
+    let [n, mib, runs, threads] =
+        [0, 1, 2, 3].map(|at| given.get(at).copied().unwrap_or([4096, 16 << 10, 7, 1][at]).max(1));
     let Ok(first) = open(0).inspect_err(|error| println!("{error}")) else { return Ok(()) };
     let mut handles = vec![Handle::new(&first)?];
     while let Ok(context) = open(handles.len()) {
@@ -38,9 +41,7 @@ fn main() -> Result<()> {
         println!("one GPU, which stands for two as well");
         handles.push(handles[0].clone());
     }
-    let mut a = numbers(n * n, 1);
-    let mut b = numbers(n * n, 2);
-    let mut c = vec![f32::NAN; n * n];
+    let [mut a, mut b, mut c] = [1, 2, 3].map(|seed| numbers(n * n, seed, threads));
     let rows: Vec<usize> = (0..ROWS).map(|row| (row * (n - 1)) / (ROWS - 1)).collect();
     let expected = product(&rows, n, &a, &b);
     let (a, b) = (Registered::new(&first, &mut a)?, Registered::new(&first, &mut b)?);
@@ -67,8 +68,8 @@ fn main() -> Result<()> {
             let mut plan = streamer.load(plan)?;
             streamer.reserve(&plan)?;
             let mut times = Vec::new();
+            c.fill(f32::NAN);
             for run in 0..=runs {
-                c.fill(f32::NAN);
                 let start = Instant::now();
                 streamer.run(&mut plan, 1.0, &a, &b, 0.0, &mut c)?;
                 times.extend((run > 0).then(|| start.elapsed().as_secs_f64()));
@@ -86,14 +87,26 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Numbers from -1 to 1.
-fn numbers(count: usize, seed: u64) -> Vec<f32> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+/// Numbers from -1 to 1, written by so many threads in turn.
+fn numbers(count: usize, seed: u64, threads: usize) -> Vec<f32> {
+    const CHUNK: usize = 1 << 20;
+    let fill = |(number, chunk): (usize, &mut [f32])| {
+        let mut state = seed << 32 | number as u64;
+        for element in chunk {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *element = (state >> 40) as f32 / (1 << 23) as f32 - 1.0;
+        }
     };
-    (0..count).map(|_| next()).collect()
+    // Its pages are not there before they are written.
+    let mut numbers = vec![0.0; count];
+    let mut chunks: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
+    numbers.chunks_mut(CHUNK).enumerate().for_each(|chunk| chunks[chunk.0 % threads].push(chunk));
+    std::thread::scope(|scope| {
+        for own in chunks {
+            scope.spawn(move || own.into_iter().for_each(fill));
+        }
+    });
+    numbers
 }
 
 /// Some rows of A\*B, and of the products of magnitudes.
@@ -130,7 +143,7 @@ fn check(rows: &[usize], n: usize, expected: &[Vec<[f64; 2]>], c: &[f32]) -> Res
 fn others(problem: &Problem, handles: &[Handle], limits: &[u64]) -> Result<Vec<Plan>> {
     let (gpus, [m, n, k]) = (limits.len(), problem.sizes());
     let mut plans = Vec::new();
-    for rows in [1, gpus / 2, gpus].into_iter().filter(|rows| gpus.is_multiple_of(*rows)) {
+    for rows in (1..=gpus).filter(|rows| gpus.is_multiple_of(*rows)) {
         let columns = gpus / rows;
         let mut of_grid = Vec::new();
         let widths = |whole: usize| (0..6).map(move |halvings| whole >> halvings).filter(|width| *width >= 256);
