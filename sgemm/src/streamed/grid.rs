@@ -1,6 +1,7 @@
 //! C divided among the rows and columns of a grid of GPUs.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use gpu_kernels::Ab;
@@ -73,9 +74,9 @@ impl<'a> Grid<'a> {
         largest.sort_by_key(|place| std::cmp::Reverse(place.extents()));
         let mut shapes: HashMap<([usize; 2], u64), Shape> = HashMap::new();
         for place in largest {
-            if !shapes.contains_key(&key(place)) {
+            if let Entry::Vacant(entry) = shapes.entry(key(place)) {
                 let Some(shape) = search.best(place)? else { return Ok(None) };
-                shapes.insert(key(place), shape);
+                entry.insert(shape);
             }
         }
         self.built(search, &places, |place| shapes[&key(place)])

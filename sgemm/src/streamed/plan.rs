@@ -28,7 +28,8 @@ pub struct Plan {
 
 impl Plan {
     /// The plan for GPUs like this one, each of which may use as many bytes of its memory as `limits` has for it. It is the one with the
-    /// least predicted time where C is written and not read, on [`Machine::h200`] with [`Rates::h200`].
+    /// least predicted time where C is written and not read, on [`Machine::h200`] with [`Rates::h200`]. Several GPUs have access to each
+    /// other's memory: where that is to be asked, [`Streamer::plan`](super::Streamer::plan) asks.
     ///
     /// # Errors
     /// Those of [`Problem::validate`]; [`Error::NotDistributed`] for what only one device can do: batches, D apart from C, an epilogue,
