@@ -15,8 +15,8 @@ use crate::{Device, Error, Problem};
 /// How a product is streamed through one or several GPUs. It knows no address.
 ///
 /// Where all of k is multiplied at once, the result has the same bits as that of one run on one device, where the problem has
-/// [`Determinism::PerElement`]: the plan never cuts k then. Otherwise it may, where C is of f32: pieces are added to the tile in the
-/// GPU's memory, in the order of k: a rounding more of the sum, and of beta\*C, for each.
+/// [`PerElement`](crate::Determinism::PerElement): the plan never cuts k then. Otherwise it may, where C is of f32: pieces are added to
+/// the tile in the GPU's memory, in the order of k: a rounding more of the sum, and of beta\*C, for each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     problem: Problem,
