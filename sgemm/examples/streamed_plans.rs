@@ -1,5 +1,6 @@
 //! C = A\*B of square matrices in the host's page-locked memory, by the plan that is chosen for 1, 2, 4 ... GPUs, and by others: how fast each
-//! is, and how fast it was predicted to be. And what GPUs exchange with the host and with each other in a second.
+//! is, how fast it was predicted to be, and how fast its products are alone, in the GPUs' memory. And what GPUs exchange with the host and
+//! with each other in a second.
 //!
 //! `cargo run --release -p sgemm --example streamed_plans [-- SIZE [MIB [RUNS [THREADS]]]]`
 //!
@@ -11,7 +12,7 @@ use std::time::Instant;
 use sgemm::cuda::{CUdeviceptr, Handle, open};
 use sgemm::cudarc::driver::CudaStream;
 use sgemm::cudarc::driver::result::{free_sync, malloc_sync, memcpy_dtoh_async, memcpy_htod_async, memcpy_peer_async};
-use sgemm::streamed::{Kept, Plan, Rates, Registered, Shape, Streamer};
+use sgemm::streamed::{Kept, Plan, Rates, Registered, Shape, Streamer, Task, Work};
 use sgemm::{Abc, Problem};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -50,7 +51,8 @@ fn main() -> Result<()> {
     let problem = Problem::new(n, n, n);
     let limits = |gpus: usize| vec![(mib as u64) << 20; gpus];
     println!("n = {n}, {mib} MiB of each GPU, medians of {runs} runs");
-    println!("{:60} {:>9} {:>9} {:>9} {:>9}", "plan", "predicted", "median", "slowest", "fastest");
+    let titles = ["predicted", "median", "slowest", "fastest", "products"].map(|title| format!(" {title:>9}"));
+    println!("{:60}{}", "TFLOPS by plan", titles.concat());
     for gpus in [1, 2, 4, 8].into_iter().filter(|gpus| *gpus <= handles.len()) {
         let mut streamer = Streamer::new(&handles[..gpus])?;
         let device = handles[0].device();
@@ -66,6 +68,7 @@ fn main() -> Result<()> {
         for (name, plan) in plans {
             let predicted = problem.flops() / plan.predicted_us(ALPHA_BETA) / 1e6;
             let text = format!("{gpus} GPUs, {} {name}", text(&plan));
+            let products = problem.flops() / products_s(&plan, &handles, &a)? / 1e12;
             let mut plan = streamer.load(plan)?;
             streamer.reserve(&plan)?;
             let mut times = Vec::new();
@@ -78,7 +81,7 @@ fn main() -> Result<()> {
             check(&rows, n, &expected, &c)?;
             times.sort_by(f64::total_cmp);
             let [median, slowest, fastest] = [runs / 2, runs - 1, 0].map(|at| problem.flops() / times[at] / 1e12);
-            println!("{text:60} {predicted:9.1} {median:9.1} {slowest:9.1} {fastest:9.1}");
+            println!("{text:60} {predicted:9.1} {median:9.1} {slowest:9.1} {fastest:9.1} {products:9.1}");
         }
     }
     // Streamers have given the GPUs access to each other's memory.
@@ -163,6 +166,32 @@ fn others(problem: &Problem, handles: &[Handle], limits: &[u64], best: usize) ->
         plans.extend(of_grid);
     }
     Ok(plans)
+}
+
+/// Seconds of as many products as the plan has on each GPU, of the size that most of them have, with nothing beside them.
+fn products_s(plan: &Plan, handles: &[Handle], numbers: &[f32]) -> Result<f64> {
+    let mut gpus = Vec::new();
+    for (part, handle) in plan.parts().iter().zip(handles) {
+        let of_product = |task: &Task| if let Work::Product(product) = task.work { Some(product.gemm) } else { None };
+        let products: Vec<usize> = part.tasks().iter().filter_map(of_product).collect();
+        let gemm = handle.load(part.gemms()[products[products.len() / 2]].clone())?;
+        let stream = handle.context().new_stream()?;
+        let [of_a, of_b, of_c, ..] = gemm.problem().extents()?;
+        // Zeros would take less power.
+        let [a, b] = [of_a, of_b].map(|count| stream.clone_htod(&numbers[..count]));
+        let memory = (a?, b?, stream.alloc_zeros::<f32>(of_c)?, handle.workspace(&stream, gemm.workspace_bytes())?);
+        gpus.push((gemm, stream, memory, products.len()));
+    }
+    let mut seconds = 0.0;
+    for _ in 0..2 {
+        let start = Instant::now();
+        for (gemm, stream, (a, b, c, workspace), products) in &mut gpus {
+            (0..*products).try_for_each(|_| gemm.run(stream, 1.0, a, b, 0.0, c, workspace))?;
+        }
+        gpus.iter().try_for_each(|(_, stream, ..)| stream.synchronize())?;
+        seconds = start.elapsed().as_secs_f64();
+    }
+    Ok(seconds)
 }
 
 fn text(plan: &Plan) -> String {

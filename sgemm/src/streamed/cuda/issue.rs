@@ -68,6 +68,9 @@ impl Run<'_> {
 
     /// Queues the tasks in their order; downloads go to the thread that does them, where there is one.
     ///
+    /// No thread waits for ever. What it waits for comes before in an order of all tasks, as [`join`](crate::streamed::side::join) has it, or
+    /// its thread has ended. And streams wait for events that were recorded before, so that what is queued ends.
+    ///
     /// # Safety
     /// As of [`Self::all`].
     unsafe fn issue(
