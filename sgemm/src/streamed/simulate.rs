@@ -22,8 +22,8 @@ const LINE_US: f64 = 0.05;
 impl Rates {
     /// So many H200 of one host, from pinned memory, while both directions are in use: on one of them 52 GB/s were measured each way. Four
     /// share what the host's memory gives, 48 GB/s for each in both directions together: of that an upload has 32 and a download 24, by
-    /// which the times of 67 plans without sharing are predicted within 6 %, and the fastest of them is found. Numbers between are interpolated; more GPUs
-    /// are taken to share what four had.
+    /// which the times of 67 plans without sharing are predicted within 6 %, and the fastest of them is found. Numbers between are
+    /// interpolated; more GPUs are taken to share what four had.
     ///
     /// What a GPU has from another one is not measured yet: 150 GB/s are a guess, for NVLink.
     #[must_use]
