@@ -8,11 +8,11 @@ use super::geometry::{Geometry, Kept, Shape};
 use super::kernels::{Kernels, prepared_bytes};
 use super::order::order;
 use super::part::Part;
+use super::side::{Built, Group, Load, Side};
 use super::simulate::Rates;
 use super::slots::Slots;
-use super::task::{Product, Task, Work};
+use super::task::{PeerCopy, PeerTask, Product, Queue, Task, Transfer, Work};
 use crate::Abc;
-use crate::distributed::Queue;
 use crate::plan::{Buffer, Plan as Gemm};
 
 /// A part in the making.
@@ -31,24 +31,10 @@ pub(super) struct Builder<'a> {
     downloads: Vec<Option<usize>>,
 }
 
-/// Where the panels of an operand are.
-struct Side {
-    buffer: Buffer,
-    slots: Slots,
-    first: u64,
-    /// Bytes of a slot, and of the panel in it as it arrives: what is made of that follows.
-    bytes: [u64; 2],
-}
-
-impl Side {
-    fn place(&self, slot: usize) -> u64 {
-        self.first + slot as u64 * self.bytes[0]
-    }
-}
-
 impl<'a> Builder<'a> {
+    /// For the GPU that is in these groups.
     pub fn new(
-        gpu: usize,
+        groups: &Ab<Group>,
         geometry: &'a Geometry<'a>,
         kernels: &'a Kernels<'a>,
         rates: &'a Rates,
@@ -60,13 +46,13 @@ impl<'a> Builder<'a> {
         let first_b = first_a + a * shape.slots.a as u64;
         let steps = steps(geometry, &shape);
         let [_, _, pieces] = geometry.counts();
-        let side = |buffer, count, first, bytes, of: usize| {
+        let side = |buffer, count, first, bytes, of: usize, group: &Group| {
             let panels: Vec<_> = steps.iter().map(|step| step[of] * pieces + step[2]).collect();
-            Side { buffer, slots: Slots::new(count, &panels), first, bytes }
+            Side { buffer, slots: Slots::new(count, &panels), group: *group, first, bytes, loads: Vec::new() }
         };
         Self {
-            a: side(Buffer::A, shape.slots.a, first_a, [a, geometry.raw.a], 0),
-            b: side(Buffer::B, shape.slots.b, first_b, [b, geometry.raw.b], 1),
+            a: side(Buffer::A, shape.slots.a, first_a, [a, geometry.raw.a], 0, &groups.a),
+            b: side(Buffer::B, shape.slots.b, first_b, [b, geometry.raw.b], 1, &groups.b),
             geometry,
             kernels,
             rates,
@@ -74,7 +60,7 @@ impl<'a> Builder<'a> {
             tiles,
             downloads: vec![None; shape.slots.c],
             part: Part {
-                gpu,
+                gpu: groups.a.gpu(groups.a.own),
                 rows: geometry.rows.clone(),
                 columns: geometry.columns.clone(),
                 shape,
@@ -86,14 +72,14 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub fn build(mut self) -> Part {
+    pub fn build(mut self) -> Built {
         let [_, _, pieces] = self.geometry.counts();
         let steps = steps(self.geometry, &self.part.shape);
         for (number, tile) in steps.chunks(pieces).enumerate() {
             self.tile(number, [tile[0][0], tile[0][1]], pieces);
         }
         let gemms = self.numbers.iter().map(|number| self.kernels.gemm(*number).clone()).collect();
-        Part { gemms, ..self.part }
+        Built { part: Part { gemms, ..self.part }, sides: Ab { a: self.a, b: self.b } }
     }
 
     /// A tile of C: its panels, what was there, its products, and its way back.
@@ -127,18 +113,59 @@ impl<'a> Builder<'a> {
         let blocks = [(a, rows, range.clone()), (b, range, columns)];
         let mut taken = [0; 2];
         for (which, (matrix, rows, columns)) in blocks.into_iter().enumerate() {
-            let side = if which == 0 { &mut self.a } else { &mut self.b };
+            let side = self.side(which);
             let (slot, is_new) = side.slots.take(panels[which]);
             taken[which] = slot;
             let transfer = matrix.transfer(rows, columns, side.place(slot));
             if is_new && transfer.total_bytes() > 0 {
-                let after = side.slots.slot(slot).read_by.into_iter().collect();
-                let upload = self.push(Queue::Inbound, Work::Upload(transfer), after);
-                let side = if which == 0 { &mut self.a } else { &mut self.b };
-                side.slots.slot(slot).arriving = Some(upload);
+                self.bring(which, slot, transfer);
             }
         }
         taken
+    }
+
+    fn side(&mut self, which: usize) -> &mut Side {
+        if which == 0 { &mut self.a } else { &mut self.b }
+    }
+
+    /// Has a panel brought to a slot: the own piece from the host, and the others from the GPUs that upload them.
+    fn bring(&mut self, which: usize, slot: usize, panel: Transfer) {
+        let side = self.side(which);
+        let place = side.place(slot);
+        let group = side.group;
+        let free = side.slots.slot(slot).read_by;
+        let piece = |member| Some(panel.share(member, group.count)).filter(|piece| piece.total_bytes() > 0);
+        let upload =
+            piece(group.own).map(|piece| self.push(Queue::Inbound, Work::Upload(piece), free.into_iter().collect()));
+        let mut received = vec![None; group.count];
+        let mut last = None;
+        for member in group.others() {
+            let Some(Transfer { device, device_pitch: pitch, bytes, lines, matrix, .. }) = piece(member) else {
+                continue;
+            };
+            // Where the other GPU's slot begins is added when its part is known.
+            let copy = PeerCopy {
+                gpu: group.gpu(member),
+                matrix,
+                source: device - place,
+                target: device,
+                pitch,
+                bytes,
+                lines,
+            };
+            let after = free.filter(|_| last.is_none()).into_iter().collect();
+            let copied = self.push(Queue::Peer, Work::Receive(copy), after);
+            // Until then, the other GPU is taken to be as far as this one.
+            let gpu = self.part.gpu;
+            self.part.tasks[copied].after_peers = upload.map(|task| PeerTask { gpu, task }).into_iter().collect();
+            received[member] = Some(copied);
+            last = Some(copied);
+        }
+        let side = self.side(which);
+        let there = side.slots.slot(slot);
+        there.arriving = upload.into_iter().chain(last).collect();
+        let before = there.load.replace(side.loads.len());
+        side.loads.push(Load { slot, before, upload, received });
     }
 
     fn product(
@@ -158,8 +185,8 @@ impl<'a> Builder<'a> {
         let plan = self.kernels.gemm(number);
         let mut prepared = Ab { a: None, b: None };
         for which in [0, 1] {
-            let side = if which == 0 { &mut self.a } else { &mut self.b };
-            let arriving = side.slots.slot(slots[which]).arriving.take();
+            let side = self.side(which);
+            let arriving = std::mem::take(&mut side.slots.slot(slots[which]).arriving);
             let Some((operand, target, is_new)) = side.prepare(slots[which], plan) else {
                 after.extend(arriving);
                 continue;
@@ -171,7 +198,7 @@ impl<'a> Builder<'a> {
             let source = side.place(slots[which]);
             if is_new {
                 let work = Work::Prepare { gemm, operand, source, target };
-                self.push(Queue::Compute, work, arriving.into_iter().collect());
+                self.push(Queue::Compute, work, arriving);
             }
         }
         let [a, b] = [self.a.place(slots[0]), self.b.place(slots[1])];
@@ -184,11 +211,11 @@ impl<'a> Builder<'a> {
     fn push(&mut self, queue: Queue, work: Work, after: Vec<usize>) -> usize {
         let gemm = |gemm: usize| self.numbers[gemm];
         let time_us = match work {
-            Work::Upload(_) | Work::Download(_) => self.rates.transfer_us(&work),
+            Work::Upload(_) | Work::Receive(_) | Work::Download(_) => self.rates.transfer_us(&work),
             Work::Prepare { gemm: index, operand, .. } => self.kernels.prepare_us(gemm(index), operand),
             Work::Product(Product { gemm: index, .. }) => self.kernels.time_us(gemm(index)),
         };
-        self.part.tasks.push(Task { queue, work, after });
+        self.part.tasks.push(Task { queue, work, after, after_peers: Vec::new() });
         self.part.times_us.push(time_us);
         self.part.tasks.len() - 1
     }

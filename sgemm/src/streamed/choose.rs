@@ -2,13 +2,18 @@
 
 use std::ops::Range;
 
+use gpu_kernels::Element;
+
 use super::build::Builder;
 use super::geometry::{Geometry, Kept, Shape};
-use super::kernels::Kernels;
+use super::grid::Place;
+use super::kernels::{Kernels, ProductTime};
 use super::part::Part;
-use super::simulate::Rates;
-use crate::distributed::Chunks;
-use crate::{Error, Problem};
+use super::side::Built;
+use super::simulate::{Rates, end_us, simulate};
+use crate::distributed::{Chunks, Machine};
+use crate::problem::Determinism;
+use crate::{Device, Error, Problem};
 
 /// A search among blocks, for one problem on GPUs of one kind.
 pub(super) struct Search<'a> {
@@ -25,62 +30,63 @@ pub(super) struct Search<'a> {
 type Cut = (usize, [usize; 2], usize);
 
 impl<'a> Search<'a> {
-    /// The best part for a GPU, with these rows and columns of C and so many bytes of memory; `None` where these are too few.
-    pub fn best(&mut self, gpu: usize, block: &[Range<usize>; 2], limit: u64) -> Result<Option<Part>, Error> {
+    pub fn new(
+        problem: &'a Problem,
+        device: &'a Device,
+        rates: Rates,
+        factors: [f32; 2],
+        time: ProductTime<'a>,
+    ) -> Self {
+        let kernels = Kernels::new(device, Machine::h200().memory, time);
+        let may_cut_k = problem.output == Element::F32 && problem.determinism == Determinism::PerProblem;
+        Self { problem, kernels, rates, factors, may_cut_k }
+    }
+
+    /// The best shape for a GPU; `None` where it has too little memory. Those with which it shares panels are taken to be as far as it is.
+    pub fn best(&mut self, place: &Place) -> Result<Option<Shape>, Error> {
         for shortest in SHORTEST {
-            let mut best: Option<(f64, Part)> = None;
-            for (products, tile, piece) in self.cuts(block, shortest, limit) {
+            let mut best: Option<(f64, Shape)> = None;
+            for (products, tile, piece) in self.cuts(&place.block, shortest, place.limit) {
                 if products > MANY_PRODUCTS && best.is_some() {
                     break;
                 }
-                for part in self.parts(gpu, block, (products, tile, piece), limit)? {
-                    let time_us = part.predicted_us(self.factors);
+                for part in self.parts(place, (products, tile, piece))? {
+                    let time_us = end_us(&simulate(&[&part], self.factors));
                     if best.as_ref().is_none_or(|(least_us, _)| time_us < *least_us) {
-                        best = Some((time_us, part));
+                        best = Some((time_us, part.shape));
                     }
                 }
             }
-            if let Some((_, part)) = best {
-                return Ok(Some(part));
+            if let Some((_, shape)) = best {
+                return Ok(Some(shape));
             }
         }
         Ok(None)
     }
 
-    /// The part with the shape that is best for another of the same size.
-    pub fn same(&mut self, gpu: usize, block: &[Range<usize>; 2], limit: u64, shape: Shape) -> Result<Part, Error> {
-        let geometry = self.geometry(block, shape.tile, shape.piece, limit)?;
-        Ok(Builder::new(gpu, &geometry, &self.kernels, &self.rates, shape).build())
+    /// The part of that shape, and into how many blocks each dimension is cut.
+    pub fn built(&mut self, place: &Place, shape: Shape) -> Result<(Built, [usize; 3]), Error> {
+        let geometry = self.geometry(place, shape.tile, shape.piece)?;
+        let built = Builder::new(&place.groups, &geometry, &self.kernels, &self.rates, shape).build();
+        Ok((built, geometry.counts()))
     }
 
     /// The parts of a cut, with panels of A and with panels of B kept: none where the memory does not hold them.
-    fn parts(
-        &mut self,
-        gpu: usize,
-        block: &[Range<usize>; 2],
-        (_, tile, piece): Cut,
-        limit: u64,
-    ) -> Result<Vec<Part>, Error> {
-        let geometry = match self.geometry(block, tile, piece, limit) {
+    fn parts(&mut self, place: &Place, (_, tile, piece): Cut) -> Result<Vec<Part>, Error> {
+        let geometry = match self.geometry(place, tile, piece) {
             Err(Error::WorkspaceLimit { .. }) => return Ok(Vec::new()),
             geometry => geometry?,
         };
         let shapes = Kept::ALL.into_iter().flat_map(|kept| {
-            let slots = geometry.slots(kept, limit).into_iter().flatten();
+            let slots = geometry.slots(kept, place.limit).into_iter().flatten();
             slots.map(move |slots| Shape { tile, piece, slots, kept })
         });
-        Ok(shapes.map(|shape| Builder::new(gpu, &geometry, &self.kernels, &self.rates, shape).build()).collect())
+        let part = |shape| Builder::new(&place.groups, &geometry, &self.kernels, &self.rates, shape).build().part;
+        Ok(shapes.map(part).collect())
     }
 
-    fn geometry(
-        &mut self,
-        [rows, columns]: &[Range<usize>; 2],
-        tile: [usize; 2],
-        piece: usize,
-        limit: u64,
-    ) -> Result<Geometry<'a>, Error> {
-        let block = [rows.clone(), columns.clone()];
-        Geometry::new(self.problem, &mut self.kernels, block, tile, piece, limit)
+    fn geometry(&mut self, place: &Place, tile: [usize; 2], piece: usize) -> Result<Geometry<'a>, Error> {
+        Geometry::new(self.problem, &mut self.kernels, place.block.clone(), tile, piece, place.limit)
     }
 
     /// Cuts whose blocks have `shortest` elements along each dimension or more, where there are so many; those with few products first.

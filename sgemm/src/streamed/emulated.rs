@@ -2,8 +2,8 @@
 
 use super::part::Part;
 use super::plan::Plan;
-use super::task::{Task, Transfer, Work};
-use crate::distributed::{Queue, next_random};
+use super::task::{PeerCopy, Queue, Task, Transfer, Work};
+use crate::distributed::next_random;
 use crate::emulator::{DeviceMemory, Emulator};
 use crate::plan::{Address, Buffer};
 use crate::{Error, Scalar};
@@ -76,15 +76,19 @@ impl<'a> Emulation<'a> {
         let mut gpus = gpus.collect::<Result<Vec<_>, _>>()?;
         let mut random = self.seed;
         loop {
-            let ready: Vec<_> =
-                gpus.iter().enumerate().flat_map(|(number, gpu)| gpu.ready().map(move |task| (number, task))).collect();
+            let of = |(number, gpu): (usize, &Gpu<'_>)| gpu.ready(&gpus).map(move |task| (number, task));
+            let ready: Vec<_> = gpus.iter().enumerate().flat_map(of).collect();
             if ready.is_empty() {
                 return Ok(());
             }
             let chosen = (next_random(&mut random) * ready.len() as f64) as usize;
             let (number, task) = ready[chosen.min(ready.len() - 1)];
-            // SAFETY: upheld by the caller.
-            unsafe { gpus[number].run(self.emulator, task, &host) }?;
+            match plan.parts()[number].tasks()[task].work {
+                Work::Receive(copy) => receive(&mut gpus, number, &copy)?,
+                // SAFETY: upheld by the caller.
+                _ => unsafe { gpus[number].run(self.emulator, task, &host) }?,
+            }
+            gpus[number].is_done[task] = true;
         }
     }
 }
@@ -124,10 +128,14 @@ impl<'a> Gpu<'a> {
     }
 
     /// The tasks that may run now: of each queue the first one, if nothing that it waits for is left.
-    fn ready(&self) -> impl Iterator<Item = usize> {
+    fn ready(&self, all: &[Self]) -> impl Iterator<Item = usize> + use<> {
         let tasks = self.part.tasks();
         let first = |queue| (0..tasks.len()).find(|index| tasks[*index].queue == queue && !self.is_done[*index]);
-        let is_free = |task: &usize| tasks[*task].after.iter().all(|before| self.is_done[*before]);
+        let is_free = |task: &usize| {
+            let Task { after, after_peers, .. } = &tasks[*task];
+            after.iter().all(|before| self.is_done[*before])
+                && after_peers.iter().all(|before| all[before.gpu].is_done[before.task])
+        };
         Queue::ALL.into_iter().filter_map(first).filter(is_free).collect::<Vec<_>>().into_iter()
     }
 
@@ -153,6 +161,8 @@ impl<'a> Gpu<'a> {
                     self.memory.read(base + from, line)?;
                 }
             }
+            // It takes the memory of two.
+            Work::Receive(_) => {}
             Work::Prepare { gemm, operand, source, target } => {
                 let bindings = part.bindings_of_prepass(*gemm, *operand, [*source, *target], base);
                 emulator.prepare_raw(&part.gemms()[*gemm], *operand, &bindings, &mut self.memory)?;
@@ -162,9 +172,20 @@ impl<'a> Gpu<'a> {
                 emulator.run_raw(&part.gemms()[product.gemm], &bindings, &mut self.memory)?;
             }
         }
-        self.is_done[index] = true;
         Ok(())
     }
+}
+
+/// Copies lines from another GPU's memory to that of a GPU.
+fn receive(gpus: &mut [Gpu<'_>], to: usize, copy: &PeerCopy) -> Result<(), Error> {
+    let mut bytes = vec![0; copy.bytes as usize];
+    for line in 0..copy.lines {
+        let [source, target] = [copy.source, copy.target].map(|first| first + line * copy.pitch);
+        let (from, into) = (gpus[copy.gpu].base + source, gpus[to].base + target);
+        gpus[copy.gpu].memory.read(from, &mut bytes)?;
+        gpus[to].memory.write(into, &bytes)?;
+    }
+    Ok(())
 }
 
 /// Where each line is: on the host, and in the GPU's memory.

@@ -1,10 +1,11 @@
 //! Matrices in the host's memory, which may be larger than the memory of all GPUs: tiles of C are computed one after the other, while
 //! panels of A and B arrive for the next ones, and those before are on their way back.
 //!
-//! A [`Plan`] has a [`Part`] for each GPU: copies to the device, pre-passes and products, and copies back, in three queues, with the
-//! order between them. Panels of one operand are kept, as many as the memory holds, while those of the other pass by; into which blocks
-//! matrices are cut, and which operand is kept, is what an event simulation predicts to be the fastest. The plan knows no address, so that
-//! it runs on GPUs and in the emulator.
+//! A [`Plan`] has a [`Part`] for each GPU: copies to the device, pre-passes and products, and copies back, in queues, with the order
+//! between them. A panel that several GPUs need is read from the host once: each uploads a piece, and has the others from its peers. Panels
+//! of one operand are kept, as many as the memory holds, while those of the other pass by; into which blocks matrices are cut, and which
+//! operand is kept, is what an event simulation predicts to be the fastest. The plan knows no address, so that it runs on GPUs and in the
+//! emulator.
 //!
 //! ```
 //! use sgemm::streamed::Plan;
@@ -24,11 +25,13 @@ mod cuda;
 #[cfg(feature = "emulator")]
 mod emulated;
 mod geometry;
+mod grid;
 mod kernels;
 mod matrix;
 mod order;
 mod part;
 mod plan;
+mod side;
 mod simulate;
 mod slots;
 mod task;
@@ -41,7 +44,7 @@ pub use kernels::ProductTime;
 pub use part::Part;
 pub use plan::Plan;
 pub use simulate::Rates;
-pub use task::{Product, Task, Transfer, Work};
+pub use task::{PeerCopy, PeerTask, Product, Queue, Task, Transfer, Work};
 
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,8 @@ use std::ops::Range;
 use gpu_kernels::Operand;
 
 use super::geometry::Shape;
-use super::simulate::simulate;
 use super::task::{Product, Task, Work};
 use crate::Abc;
-use crate::distributed::Span;
 use crate::plan::{Address, Bindings, Plan as Gemm};
 
 /// The part of one GPU: a rectangle of C, and the tasks that compute it.
@@ -50,7 +48,7 @@ impl Part {
         &self.shape
     }
 
-    /// What the GPU does, such that each task comes after those that it waits for.
+    /// What the GPU does, such that each task comes after those of the GPU that it waits for.
     #[must_use]
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
@@ -68,24 +66,12 @@ impl Part {
         self.memory_bytes
     }
 
-    /// Bytes that go to the GPU with these factors alpha and beta.
+    /// Bytes that go from the host to the GPU with these factors alpha and beta.
     #[must_use]
     pub fn uploaded_bytes(&self, factors: [f32; 2]) -> u64 {
         let needed = self.tasks.iter().filter(|task| task.is_needed(factors));
         let bytes = needed.map(|task| if let Work::Upload(transfer) = task.work { transfer.total_bytes() } else { 0 });
         bytes.sum()
-    }
-
-    /// When each task is predicted to run, with these factors alpha and beta. One that is not needed takes no time.
-    #[must_use]
-    pub fn spans(&self, factors: [f32; 2]) -> Vec<Span> {
-        simulate(self.gpu, &self.tasks, &self.times_us, factors)
-    }
-
-    /// The predicted time of all, in microseconds.
-    #[must_use]
-    pub fn predicted_us(&self, factors: [f32; 2]) -> f64 {
-        self.spans(factors).iter().fold(0.0, |latest, span| latest.max(span.end_us))
     }
 
     /// The arguments of a product, where the GPU's memory begins at `base`.

@@ -1,34 +1,35 @@
 //! A product of matrices in the host's memory: what each GPU does.
 
-use std::collections::HashMap;
-use std::ops::Range;
-
 use gpu_kernels::Element;
 
 use super::choose::Search;
 use super::geometry::Shape;
-use super::kernels::{Kernels, ProductTime};
+use super::grid::Grid;
+use super::kernels::ProductTime;
 use super::part::Part;
-use super::simulate::Rates;
-use crate::distributed::Machine;
-use crate::problem::{Determinism, Given, Scalars};
+use super::simulate::{Rates, end_us, simulate};
+use crate::distributed::{Machine, Span};
+use crate::problem::{Given, Scalars};
 use crate::{Device, Error, Problem};
 
 /// How a product is streamed through one or several GPUs. It knows no address.
 ///
 /// Where all of k is multiplied at once, the result has the same bits as that of one run on one device, where the problem has
-/// [`Determinism::PerElement`]: the plan never cuts k then. Otherwise it may, where C is of f32: pieces are added to the tile in the
-/// GPU's memory, in the order of k: a rounding more of the sum, and of beta\*C, for each.
+/// [`PerElement`](crate::Determinism::PerElement): the plan never cuts k then. Otherwise it may, where C is of f32: pieces are added to
+/// the tile in the GPU's memory, in the order of k: a rounding more of the sum, and of beta\*C, for each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     problem: Problem,
     device: Device,
+    grid: [usize; 2],
+    is_shared: bool,
     parts: Vec<Part>,
 }
 
 impl Plan {
     /// The plan for GPUs like this one, each of which may use as many bytes of its memory as `limits` has for it. It is the one with the
-    /// least predicted time where C is written and not read, on [`Machine::h200`] with [`Rates::h200`].
+    /// least predicted time where C is written and not read, on [`Machine::h200`] with [`Rates::h200`]. Several GPUs have access to each
+    /// other's memory: where that is to be asked, [`Streamer::plan`](super::Streamer::plan) asks.
     ///
     /// # Errors
     /// Those of [`Problem::validate`]; [`Error::NotDistributed`] for what only one device can do: batches, D apart from C, an epilogue,
@@ -43,12 +44,26 @@ impl Plan {
     /// # Errors
     /// As of [`Self::new`].
     pub fn with_factors(problem: &Problem, device: &Device, limits: &[u64], factors: [f32; 2]) -> Result<Self, Error> {
-        let machine = Machine::h200();
-        let time = |gemm: &crate::plan::Plan, are_prepared| machine.product_us(gemm, are_prepared, device);
-        Self::with_times(problem, device, limits, factors, Rates::h200(limits.len()), &time)
+        Self::with_rates(problem, device, limits, factors, Rates::h200(limits.len()))
     }
 
-    /// The same with other rates, and times of products.
+    /// The same with other rates.
+    ///
+    /// # Errors
+    /// As of [`Self::new`].
+    pub fn with_rates(
+        problem: &Problem,
+        device: &Device,
+        limits: &[u64],
+        factors: [f32; 2],
+        rates: Rates,
+    ) -> Result<Self, Error> {
+        let machine = Machine::h200();
+        let time = |gemm: &crate::plan::Plan, are_prepared| machine.product_us(gemm, are_prepared, device);
+        Self::with_times(problem, device, limits, factors, rates, &time)
+    }
+
+    /// The same with other times of products, too.
     ///
     /// # Errors
     /// As of [`Self::new`].
@@ -61,15 +76,42 @@ impl Plan {
         time: ProductTime<'_>,
     ) -> Result<Self, Error> {
         check(problem)?;
-        let kernels = Kernels::new(device, Machine::h200().memory, time);
-        let may_cut_k = problem.output == Element::F32 && problem.determinism == Determinism::PerProblem;
-        let mut search = Search { problem, kernels, rates, factors, may_cut_k };
+        let mut search = Search::new(problem, device, rates, factors, time);
         let Some(limit) = limits.iter().copied().min() else { return Err(Error::NoDevice) };
-        let Some(parts) = best(&mut search, limits)? else {
+        let Some((grid, parts)) = best(&mut search, limits)? else {
             let enough = enough(&mut search, limits.len(), limit)?;
             return Err(Error::DeviceMemory { limit, enough });
         };
-        Ok(Self { problem: *problem, device: device.clone(), parts })
+        Ok(Self::of_grid(problem, device, &grid, parts))
+    }
+
+    /// The plan with a given cut and grid of GPUs, row after row, which [share panels](Self::is_shared) or not: to compare plans. `None` where
+    /// a GPU's memory is too small, and where GPUs would share panels of which some have more than others.
+    ///
+    /// # Errors
+    /// As of [`Self::new`], but for [`Error::DeviceMemory`].
+    pub fn of_shape(
+        problem: &Problem,
+        device: &Device,
+        limits: &[u64],
+        ([rows, columns], is_shared): ([usize; 2], bool),
+        shape: Shape,
+    ) -> Result<Option<Self>, Error> {
+        check(problem)?;
+        if limits.is_empty() || rows * columns != limits.len() {
+            return Err(Error::NoDevice);
+        }
+        let machine = Machine::h200();
+        let time = |gemm: &crate::plan::Plan, are_prepared| machine.product_us(gemm, are_prepared, device);
+        let mut search = Search::new(problem, device, Rates::h200(limits.len()), [1.0, 0.0], &time);
+        let grid = Grid { rows, columns, limits, is_shared };
+        let parts = grid.of_shape(&mut search, shape)?;
+        Ok(parts.map(|parts| Self::of_grid(problem, device, &grid, parts)))
+    }
+
+    fn of_grid(problem: &Problem, device: &Device, grid: &Grid<'_>, parts: Vec<Part>) -> Self {
+        let Grid { rows, columns, is_shared, .. } = *grid;
+        Self { problem: *problem, device: device.clone(), grid: [rows, columns], is_shared, parts }
     }
 
     /// The whole problem.
@@ -84,6 +126,19 @@ impl Plan {
         &self.device
     }
 
+    /// Rows and columns of the grid of GPUs, which is filled row by row.
+    #[must_use]
+    pub const fn grid(&self) -> [usize; 2] {
+        self.grid
+    }
+
+    /// Whether panels of A that a row of the grid needs, and panels of B that a column needs, are read from the host once, and handed on
+    /// between GPUs.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     /// What each GPU does.
     #[must_use]
     pub fn parts(&self) -> &[Part] {
@@ -93,7 +148,13 @@ impl Plan {
     /// The predicted time with these factors alpha and beta, in microseconds.
     #[must_use]
     pub fn predicted_us(&self, factors: [f32; 2]) -> f64 {
-        self.parts.iter().fold(0.0, |latest, part| latest.max(part.predicted_us(factors)))
+        predicted_us(&self.parts, factors)
+    }
+
+    /// When each task of each part is predicted to run, with these factors alpha and beta. One that is not needed takes no time.
+    #[must_use]
+    pub fn spans(&self, factors: [f32; 2]) -> Vec<Vec<Span>> {
+        simulate(&self.parts.iter().collect::<Vec<_>>(), factors)
     }
 
     /// Checks the elements that a run was given, and how many of A, B and C.
@@ -103,17 +164,21 @@ impl Plan {
     }
 }
 
-/// The parts of the best grid of GPUs; `None` where their memory is too small for any.
-fn best(search: &mut Search<'_>, limits: &[u64]) -> Result<Option<Vec<Part>>, Error> {
-    let mut best: Option<(f64, Vec<Part>)> = None;
-    for rows in (1..=limits.len()).filter(|rows| limits.len().is_multiple_of(*rows)) {
-        let Some(parts) = parts(search, [rows, limits.len() / rows], limits)? else { continue };
-        let time_us = parts.iter().fold(0.0_f64, |latest, part| latest.max(part.predicted_us(search.factors)));
-        if best.as_ref().is_none_or(|(least_us, _)| time_us < *least_us) {
-            best = Some((time_us, parts));
+/// The best grid of GPUs, and its parts; `None` where their memory is too small for any.
+fn best<'a>(search: &mut Search<'_>, limits: &'a [u64]) -> Result<Option<(Grid<'a>, Vec<Part>)>, Error> {
+    let mut best: Option<(f64, Grid<'a>, Vec<Part>)> = None;
+    for grid in Grid::all(limits, search.rates.peers.is_some()) {
+        let Some(parts) = grid.best(search)? else { continue };
+        let time_us = predicted_us(&parts, search.factors);
+        if best.as_ref().is_none_or(|(least_us, ..)| time_us < *least_us) {
+            best = Some((time_us, grid, parts));
         }
     }
-    Ok(best.map(|(_, parts)| parts))
+    Ok(best.map(|(_, grid, parts)| (grid, parts)))
+}
+
+fn predicted_us(parts: &[Part], factors: [f32; 2]) -> f64 {
+    end_us(&simulate(&parts.iter().collect::<Vec<_>>(), factors))
 }
 
 /// Bytes of each GPU's memory that would do, where `limit` does not: at most twice the least.
@@ -127,35 +192,6 @@ fn enough(search: &mut Search<'_>, gpus: usize, limit: u64) -> Result<u64, Error
     }
     Ok(u64::MAX)
 }
-
-/// The parts of a grid of GPUs: C is divided among its rows and columns. `None` where a GPU's memory is too small.
-fn parts(search: &mut Search<'_>, [rows, columns]: [usize; 2], limits: &[u64]) -> Result<Option<Vec<Part>>, Error> {
-    let problem = search.problem;
-    let mut shapes: HashMap<([usize; 2], u64), Shape> = HashMap::new();
-    let mut parts = Vec::with_capacity(limits.len());
-    for (gpu, limit) in limits.iter().enumerate() {
-        let block = [share(problem.m, rows, gpu / columns), share(problem.n, columns, gpu % columns)];
-        let key = ([block[0].len(), block[1].len()], *limit);
-        let part = match shapes.get(&key) {
-            Some(shape) => Some(search.same(gpu, &block, *limit, *shape)?),
-            None => search.best(gpu, &block, *limit)?,
-        };
-        let Some(part) = part else { return Ok(None) };
-        shapes.insert(key, *part.shape());
-        parts.push(part);
-    }
-    Ok(Some(parts))
-}
-
-/// The elements of a dimension that one of `count` GPUs has: equal, but for a vector.
-fn share(extent: usize, count: usize, index: usize) -> Range<usize> {
-    let vectors = extent.div_ceil(VECTOR);
-    let first = |index: usize| (vectors * index / count * VECTOR).min(extent);
-    first(index)..first(index + 1)
-}
-
-/// Shares begin at a multiple of so many elements: a vector load of 16-bit ones.
-const VECTOR: usize = 8;
 
 fn check(problem: &Problem) -> Result<(), Error> {
     problem.validate()?;

@@ -1,15 +1,18 @@
 //! When tasks begin and end, from how long each takes: without running any.
 
-use super::task::{Task, Transfer, Work};
-use crate::distributed::{Link, Queue, Span};
+use super::part::Part;
+use super::task::{PeerTask, Queue, Transfer, Work};
+use crate::distributed::{Link, Span};
 
-/// How fast one GPU exchanges data with the host, while all GPUs do so.
+/// How fast one GPU exchanges data with the host and with other GPUs, while all GPUs do so.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
     /// To the GPU.
     pub up: Link,
     /// From it.
     pub down: Link,
+    /// From another GPU; `None` where GPUs are not to share what they read from the host, since some cannot access each other's memory.
+    pub peers: Option<Link>,
 }
 
 /// A copy engine takes so much longer for each line of a matrix, in microseconds: 33.5 GB/s of lines of 4 KiB were measured on one H200
@@ -19,8 +22,10 @@ const LINE_US: f64 = 0.05;
 impl Rates {
     /// So many H200 of one host, from pinned memory, while both directions are in use: on one of them 52 GB/s were measured each way. Four
     /// share what the host's memory gives, 48 GB/s for each in both directions together: of that an upload has 32 and a download 24, by
-    /// which the times of 67 plans are predicted within 6 %, and the fastest of them is found. Numbers between are interpolated; more GPUs
-    /// are taken to share what four had.
+    /// which the times of 67 plans without sharing are predicted within 6 %, and the fastest of them is found. Numbers between are
+    /// interpolated; more GPUs are taken to share what four had.
+    ///
+    /// What a GPU has from another one is not measured yet: 150 GB/s are a guess, for NVLink.
     #[must_use]
     pub fn h200(gpus: usize) -> Self {
         const LATENCY_US: f64 = 10.0;
@@ -30,10 +35,17 @@ impl Rates {
             latency_us: LATENCY_US,
             gbps: (alone + (with_four - alone) * others) * sharing,
         };
-        Self { up: rate(52.0, 32.0), down: rate(52.0, 24.0) }
+        let peers = Link { latency_us: LATENCY_US, gbps: 150.0 };
+        Self { up: rate(52.0, 32.0), down: rate(52.0, 24.0), peers: Some(peers) }
     }
 
-    /// The time of an upload or a download, in microseconds; of what stays on the device none.
+    /// The same for GPUs that cannot access each other's memory.
+    #[must_use]
+    pub const fn without_peers(self) -> Self {
+        Self { peers: None, ..self }
+    }
+
+    /// The time of an upload, a download or a copy from another GPU, in microseconds; of what stays on the device none.
     pub(super) fn transfer_us(&self, work: &Work) -> f64 {
         let time = |link: &Link, transfer: &Transfer| {
             let lines = if transfer.is_contiguous() { 0 } else { transfer.lines };
@@ -42,27 +54,53 @@ impl Rates {
         match work {
             Work::Upload(transfer) => time(&self.up, transfer),
             Work::Download(transfer) => time(&self.down, transfer),
+            Work::Receive(copy) => self.peers.map_or(f64::INFINITY, |link| link.time_us(copy.span_bytes() as f64)),
             Work::Prepare { .. } | Work::Product(_) => 0.0,
         }
     }
 }
 
-/// The spans of tasks, by their index. Each comes after those that it waits for, so that one pass will do.
-pub(super) fn simulate(gpu: usize, tasks: &[Task], times_us: &[f64], factors: [f32; 2]) -> Vec<Span> {
-    let mut free_us = [0.0_f64; Queue::ALL.len()];
-    let mut spans: Vec<Span> = Vec::with_capacity(tasks.len());
-    for (index, (task, time_us)) in tasks.iter().zip(times_us).enumerate() {
-        let span = |start_us, end_us| Span { rank: gpu, task: index, start_us, end_us, collective: None };
-        if !task.is_needed(factors) {
-            spans.push(span(0.0, 0.0));
-            continue;
+/// The spans of the tasks of each part, by their index. Tasks of GPUs whose parts are not here count as done.
+pub(super) fn simulate(parts: &[&Part], factors: [f32; 2]) -> Vec<Vec<Span>> {
+    let mut spans: Vec<Vec<Span>> = parts.iter().map(|part| Vec::with_capacity(part.tasks.len())).collect();
+    let mut free_us = vec![[0.0_f64; Queue::ALL.len()]; parts.len()];
+    // Each part as far as what it waits for is known: as long as one gets on.
+    loop {
+        let mut has_moved = false;
+        for (number, part) in parts.iter().enumerate() {
+            while let Some(task) = part.tasks.get(spans[number].len()) {
+                let index = spans[number].len();
+                let span = |start_us, end_us| Span { rank: part.gpu, task: index, start_us, end_us, collective: None };
+                if !task.is_needed(factors) {
+                    spans[number].push(span(0.0, 0.0));
+                    continue;
+                }
+                let Some(peers_us) = ends_us(parts, &spans, &task.after_peers) else { break };
+                let free_us = &mut free_us[number][task.queue as usize];
+                let own = task.after.iter().map(|before| spans[number][*before].end_us);
+                let start_us = own.fold(free_us.max(peers_us), f64::max);
+                *free_us = start_us + part.times_us[index];
+                spans[number].push(span(start_us, *free_us));
+                has_moved = true;
+            }
         }
-        let free_us = &mut free_us[task.queue as usize];
-        let start_us = task.after.iter().fold(*free_us, |latest, before| latest.max(spans[*before].end_us));
-        *free_us = start_us + time_us;
-        spans.push(span(start_us, *free_us));
+        if !has_moved {
+            return spans;
+        }
     }
-    spans
+}
+
+/// When all of these have ended; `None` where that is not known yet.
+fn ends_us(parts: &[&Part], spans: &[Vec<Span>], tasks: &[PeerTask]) -> Option<f64> {
+    tasks.iter().try_fold(0.0_f64, |latest, peer| {
+        let Some(number) = parts.iter().position(|part| part.gpu == peer.gpu) else { return Some(latest) };
+        spans[number].get(peer.task).map(|span| latest.max(span.end_us))
+    })
+}
+
+/// When the last task has ended.
+pub(super) fn end_us(spans: &[Vec<Span>]) -> f64 {
+    spans.iter().flatten().fold(0.0, |latest, span| latest.max(span.end_us))
 }
 
 #[cfg(test)]

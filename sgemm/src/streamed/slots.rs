@@ -20,8 +20,10 @@ pub(super) struct Slots {
 pub(super) struct Slot {
     panel: Option<usize>,
     used: Option<usize>,
-    /// The upload of the panel, until a task of the compute queue has waited for it.
-    pub arriving: Option<usize>,
+    /// What brings the panel: the last task of each queue, until one of the compute queue has waited for them.
+    pub arriving: Vec<usize>,
+    /// The number of the load that brought it.
+    pub load: Option<usize>,
     /// The last task that read it.
     pub read_by: Option<usize>,
     /// How the panel was prepared.
@@ -45,7 +47,7 @@ impl Slots {
         let index = there.unwrap_or_else(|| self.victim());
         let slot = &mut self.slots[index];
         if there.is_none() {
-            *slot = Slot { panel: Some(panel), read_by: slot.read_by, ..Slot::default() };
+            *slot = Slot { panel: Some(panel), read_by: slot.read_by, load: slot.load, ..Slot::default() };
         }
         slot.used = time;
         self.last = Some(index);

@@ -2,8 +2,25 @@
 
 use gpu_kernels::{Ab, Operand};
 
-use crate::distributed::Queue;
 use crate::plan::Buffer;
+
+/// What runs beside the others: a stream of a GPU. Tasks of one queue run in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Queue {
+    /// Products, and pre-passes between them.
+    Compute,
+    /// From the host.
+    Inbound,
+    /// From other GPUs.
+    Peer,
+    /// To the host.
+    Outbound,
+}
+
+impl Queue {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Compute, Self::Inbound, Self::Peer, Self::Outbound];
+}
 
 /// Something that a GPU does.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +32,17 @@ pub struct Task {
     /// Tasks of other queues, by their index in the list, that must be done before it begins. Those that are not [needed](Self::is_needed)
     /// count as done.
     pub after: Vec<usize>,
+    /// Tasks of other GPUs that must be done before it begins, likewise.
+    pub after_peers: Vec<PeerTask>,
+}
+
+/// A task of another GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerTask {
+    /// The GPU, which is the index of its part in the plan.
+    pub gpu: usize,
+    /// The task, by its index in that part.
+    pub task: usize,
 }
 
 /// What a task is. Places in the GPU's memory are bytes from where it begins.
@@ -22,6 +50,8 @@ pub struct Task {
 pub enum Work {
     /// A panel of A or B, or a tile of C, goes to the device.
     Upload(Transfer),
+    /// A piece of a panel comes from another GPU.
+    Receive(PeerCopy),
     /// A tile of C comes back.
     Download(Transfer),
     /// The pre-passes of a panel, for all products that read it.
@@ -58,6 +88,25 @@ pub struct Transfer {
     pub lines: u64,
 }
 
+/// Lines of a panel, on their way from another GPU's memory: on both they are as far apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerCopy {
+    /// The GPU that has them, which is the index of its part in the plan.
+    pub gpu: usize,
+    /// The matrix: [`Buffer::A`] or [`Buffer::B`].
+    pub matrix: Buffer,
+    /// Where the first line begins in that GPU's memory.
+    pub source: u64,
+    /// Where it begins in this one's.
+    pub target: u64,
+    /// Bytes from one line to the next.
+    pub pitch: u64,
+    /// Bytes of a line.
+    pub bytes: u64,
+    /// Lines.
+    pub lines: u64,
+}
+
 /// A product of two panels, by one of the plan's kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Product {
@@ -80,6 +129,18 @@ impl Transfer {
     #[must_use]
     pub const fn total_bytes(&self) -> u64 {
         self.bytes * self.lines
+    }
+
+    /// One of `count` pieces, of as many lines as each other but for one.
+    pub(super) fn share(self, index: usize, count: usize) -> Self {
+        let first = |index: usize| self.lines * index as u64 / count as u64;
+        let before = first(index);
+        Self {
+            host: self.host + before * self.host_pitch,
+            device: self.device + before * self.device_pitch,
+            lines: first(index + 1) - before,
+            ..self
+        }
     }
 
     /// Whether lines follow each other without gaps, on both sides.
@@ -110,6 +171,14 @@ pub(super) fn are_contiguous(lines: u64, bytes: u64, pitches: [u64; 2]) -> bool 
     lines <= 1 || pitches == [bytes; 2]
 }
 
+impl PeerCopy {
+    /// Bytes from the first to the last, with what is between lines.
+    #[must_use]
+    pub const fn span_bytes(&self) -> u64 {
+        if self.lines == 0 { 0 } else { (self.lines - 1) * self.pitch + self.bytes }
+    }
+}
+
 impl Product {
     /// Which of the kernel's operands were prepared.
     #[must_use]
@@ -130,7 +199,7 @@ impl Task {
     pub fn is_needed(&self, [alpha, beta]: [f32; 2]) -> bool {
         match self.work {
             Work::Upload(Transfer { matrix: Buffer::C, .. }) => beta != 0.0,
-            Work::Upload(_) | Work::Prepare { .. } => alpha != 0.0,
+            Work::Upload(_) | Work::Receive(_) | Work::Prepare { .. } => alpha != 0.0,
             Work::Download(_) | Work::Product(_) => true,
         }
     }
@@ -161,6 +230,8 @@ mod tests {
                 pairs.extend(of(&piece));
             }
             prop_assert_eq!(pairs, of(&transfer));
+            let shares = (0..5).flat_map(|index| of(&transfer.share(index, 5)));
+            prop_assert!(shares.eq(of(&transfer)));
         }
     }
 

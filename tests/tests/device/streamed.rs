@@ -1,7 +1,9 @@
-//! Matrices in the host's memory: the same bits as in a device's, from pageable and from page-locked memory, on one GPU or as on two.
+//! Matrices in the host's memory: the same bits as in a device's, from pageable and from page-locked memory, on one GPU and on all, or as on
+//! two.
 
 use libtest_mimic::Failed;
-use sgemm::streamed::{Registered, StreamedGemm};
+use sgemm::cuda::{Handle, open};
+use sgemm::streamed::{Plan, Rates, Registered, StreamedGemm};
 use sgemm::{AccuracyClass, Determinism, Layout, Problem};
 
 use super::library::{Device, random};
@@ -24,16 +26,33 @@ fn problems() -> Vec<(Problem, u64)> {
     .into()
 }
 
+/// Plans for one GPU, and for all: those too that hand on whatever two GPUs need, since the host is taken to be slow.
+fn plans(handles: &[Handle], problem: &Problem, limit: u64) -> Result<Vec<(usize, Plan)>, sgemm::Error> {
+    let (device, all, factors) = (handles[0].device(), handles.len(), [1.0, 0.0]);
+    let rates = Rates::h200(all);
+    let mut slow = rates;
+    slow.up.gbps = 1.0;
+    let plan = |gpus: usize, rates| Plan::with_rates(problem, device, &vec![limit; gpus], factors, rates);
+    Ok(vec![(1, plan(1, rates)?), (all, plan(all, rates.without_peers())?), (all, plan(all, slow)?)])
+}
+
+/// More than four take longer, and show no more.
+const MOST_GPUS: usize = 4;
+
 /// Each problem, with any factors, gives what one product in a device's memory gives.
 pub fn same_bits() -> Result<(), Failed> {
     let Device { handle, .. } = Device::new()?;
-    // Two GPUs that are one.
-    let handles = [handle.clone(), handle.clone()];
+    let mut handles = vec![handle.clone()];
+    while let Some(context) = (handles.len() < MOST_GPUS).then(|| open(handles.len())).and_then(Result::ok) {
+        handles.push(Handle::new(&context)?);
+    }
+    // One GPU is two.
+    handles.resize(handles.len().max(2), handle.clone());
     for (problem, limit) in problems() {
         let [a, b, c, ..] = problem.extents()?;
         let (mut a, mut b, before) = (random(a), random(b), random(c));
-        for gpus in [1, 2] {
-            let mut streamed = StreamedGemm::new(&handles[..gpus], &problem, &vec![limit; gpus])?;
+        for (gpus, plan) in plans(&handles, &problem, limit)? {
+            let mut streamed = StreamedGemm::with_plan(&handles[..gpus], plan)?;
             for [alpha, beta] in [[1.0, 0.0], [1.5, -0.5], [0.0, 2.0]] {
                 let case = format!("{:?} on {gpus}, {alpha} and {beta}", problem.sizes());
                 let mut expected = before.clone();

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream, DevicePtrMut, DriverError};
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError};
 
 use super::host::Host;
 use super::issue::Run;
+use super::memory::Memory;
+use super::peers::Peer;
 use super::pool::Pool;
+use super::progress::Progress;
 use super::staging::Staging;
 use crate::cuda::{Gemm, Handle, failed};
-use crate::distributed::Queue;
 use crate::plan::Buffer;
-use crate::streamed::Part;
+use crate::streamed::{Part, Queue};
 use crate::{Device, Error};
 
 /// What a GPU needs for any part: streams, memory, and page-locked buffers.
@@ -21,7 +23,7 @@ pub(super) struct Gpu {
     staging: [Option<Staging>; 2],
     pool: Arc<Pool>,
     /// As much as the largest part that was run took.
-    memory: Option<CudaSlice<u8>>,
+    memory: Option<Memory>,
     streams: [Arc<CudaStream>; Queue::ALL.len()],
     handle: Handle,
 }
@@ -29,18 +31,20 @@ pub(super) struct Gpu {
 /// What a part needs on its GPU: kernels and events.
 pub(super) struct Loaded {
     gemms: Vec<Gemm>,
-    /// Of each task that another queue waits for.
+    /// Of each task that another queue waits for, of this GPU or another one.
     events: Vec<Option<CudaEvent>>,
     context: Arc<CudaContext>,
 }
 
 impl Loaded {
-    /// Loads the kernels of a part.
-    fn new(handle: &Handle, part: &Part) -> Result<Self, Error> {
+    /// Loads the kernels of one of the parts.
+    fn new(handle: &Handle, parts: &[Part], part: &Part) -> Result<Self, Error> {
         let context = Arc::clone(handle.context());
         let gemms = part.gemms().iter().map(|plan| handle.load(plan.clone())).collect::<Result<_, _>>()?;
         let mut is_waited_for = vec![false; part.tasks().len()];
         part.tasks().iter().flat_map(|task| &task.after).for_each(|before| is_waited_for[*before] = true);
+        let of_peers = parts.iter().flat_map(Part::tasks).flat_map(|task| &task.after_peers);
+        of_peers.filter(|before| before.gpu == part.gpu()).for_each(|before| is_waited_for[before.task] = true);
         let event = |is_waited_for: bool| is_waited_for.then(|| context.new_event(None)).transpose();
         let events = is_waited_for.into_iter().map(event).collect::<Result<_, _>>();
         let events = events.map_err(|error| failed("make events".into(), error))?;
@@ -51,8 +55,8 @@ impl Loaded {
 impl Gpu {
     pub fn new(handle: &Handle, pool: Pool) -> Result<Self, Error> {
         let stream = |_| handle.context().new_stream().map_err(|error| failed("make a stream".into(), error));
-        let [first, second, third] = Queue::ALL.map(stream);
-        let streams = [first?, second?, third?];
+        let [compute, inbound, peer, outbound] = Queue::ALL.map(stream);
+        let streams = [compute?, inbound?, peer?, outbound?];
         Ok(Self { staging: [None, None], pool: Arc::new(pool), memory: None, streams, handle: handle.clone() })
     }
 
@@ -60,8 +64,18 @@ impl Gpu {
         self.handle.device()
     }
 
-    pub fn load(&self, part: &Part) -> Result<Loaded, Error> {
-        Loaded::new(&self.handle, part)
+    pub fn load(&self, parts: &[Part], part: &Part) -> Result<Loaded, Error> {
+        Loaded::new(&self.handle, parts, part)
+    }
+
+    /// What the others need to know of this GPU, when it was [made ready](Self::make_ready).
+    pub fn as_peer<'a>(&self, loaded: &'a Loaded) -> Peer<'a> {
+        Peer {
+            base: self.memory.as_ref().map_or(0, Memory::start),
+            context: self.handle.context().cu_ctx(),
+            events: &loaded.events,
+            progress: Progress::default(),
+        }
     }
 
     /// Whether a part was loaded for this GPU.
@@ -78,19 +92,14 @@ impl Gpu {
     /// Has at least so much memory as the part takes: what there is, where that is enough.
     pub fn reserve(&mut self, part: &Part) -> Result<(), Error> {
         let bytes = usize::try_from(part.memory_bytes()).unwrap_or(usize::MAX).max(1);
-        if self.memory.as_ref().is_some_and(|memory| memory.len() >= bytes) {
+        if self.memory.as_ref().is_some_and(|memory| memory.bytes() >= bytes) {
             return Ok(());
         }
         let ordinal = self.handle.context().ordinal();
         let what = |error: DriverError| failed(format!("allocate {bytes} bytes of device {ordinal}"), error);
         // Not both at once.
         self.memory = None;
-        let stream = &self.streams[0];
-        // SAFETY: no task reads what none has written.
-        let memory = unsafe { stream.alloc(bytes) }.map_err(what)?;
-        // Other streams use it, too.
-        stream.synchronize().map_err(what)?;
-        self.memory = Some(memory);
+        self.memory = Some(Memory::new(self.handle.context(), bytes).map_err(what)?);
         Ok(())
     }
 
@@ -118,20 +127,22 @@ impl Gpu {
     ///
     /// # Safety
     /// The part is the one that was loaded, for this GPU, which was [made ready](Self::make_ready) for it. The matrices are as large as its
-    /// problem says, and no thread writes to A and B, or uses the part's elements of C, meanwhile.
+    /// problem says, and no thread writes to A and B, or uses the part's elements of C, meanwhile. The peers are the GPUs of all parts, by
+    /// their numbers; they run their parts beside this one, and none's memory is freed or used otherwise until all have returned.
     pub unsafe fn run(
         &mut self,
         part: &Part,
         loaded: &Loaded,
         host: &Host,
         factors: [f32; 2],
+        peers: &[Peer<'_>],
         has_failed: &AtomicBool,
     ) -> Result<(), Error> {
         self.bind()?;
         let Self { staging: [up, down], memory: Some(memory), streams, .. } = self else { return Ok(()) };
-        let (base, _used) = memory.device_ptr_mut(&streams[0]);
+        let base = memory.start();
         let Loaded { gemms, events, .. } = loaded;
-        let run = Run { part, host, factors, base, gemms, events, streams, has_failed };
+        let run = Run { part, host, factors, base, gemms, events, streams, peers, has_failed };
         let idle = Idle(streams);
         let down = down.as_mut().filter(|_| !host.is_locked(Buffer::C));
         // SAFETY: upheld by the caller; `idle` waits for all that was queued, whatever happens. The memory has the part's bytes, and the

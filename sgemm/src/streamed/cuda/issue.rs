@@ -1,19 +1,20 @@
 //! Tasks on their way into the streams of a GPU.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use cudarc::driver::{CudaEvent, CudaStream, DriverError};
 
 use super::copy::{HostDevice, Way};
 use super::host::Host;
-use super::pool::{lock, no_thread};
+use super::peers::Peer;
+use super::pool::no_thread;
+use super::progress::{Ending, Progress};
 use super::staging::Staging;
 use crate::Error;
 use crate::cuda::{CUdeviceptr, Gemm, failed};
-use crate::distributed::Queue;
-use crate::streamed::{Part, Transfer, Work};
+use crate::streamed::{Part, Queue, Transfer, Work};
 
 /// A run of one part on its GPU.
 pub(super) struct Run<'a> {
@@ -25,22 +26,10 @@ pub(super) struct Run<'a> {
     pub gemms: &'a [Gemm],
     pub events: &'a [Option<CudaEvent>],
     pub streams: &'a [Arc<CudaStream>],
+    /// All GPUs, by their numbers.
+    pub peers: &'a [Peer<'a>],
     /// Whether a GPU has failed, so that the others may end.
     pub has_failed: &'a AtomicBool,
-}
-
-/// How far downloads are that another thread queues.
-#[derive(Default)]
-struct Progress {
-    state: Mutex<State>,
-    has_changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    /// All tasks of the queue before this one are queued.
-    queued: usize,
-    has_ended: bool,
 }
 
 impl Run<'_> {
@@ -48,7 +37,8 @@ impl Run<'_> {
     ///
     /// # Safety
     /// The context of the streams is current, the matrices are as long as the problem says, and the GPU's memory as large as the part
-    /// says; nobody else uses that, nor the part's elements of C, nor writes to A and B, until all streams have been waited for.
+    /// says; nobody else uses that but the other parts of the plan, nor the part's elements of C, nor writes to A and B, until the streams of
+    /// all GPUs have been waited for. So long the memory of all GPUs stays as it is.
     pub unsafe fn all(&self, up: Option<&mut Staging>, down: Option<&mut Staging>) -> Result<(), Error> {
         let Some(down) = down else {
             // SAFETY: upheld by the caller.
@@ -58,11 +48,11 @@ impl Run<'_> {
         let (sender, receiver) = sync_channel(self.part.tasks().len());
         std::thread::scope(|scope| {
             let progress = &progress;
+            let ending = Ending(progress);
             let download = move || {
+                let _ending = ending;
                 // SAFETY: upheld by the caller of this function, which waits for the thread.
-                let result = unsafe { self.download(down, &receiver, progress) };
-                progress.end();
-                result
+                unsafe { self.download(down, &receiver, progress) }
             };
             let name = std::thread::Builder::new().name("sgemm-download".into());
             let thread = name.spawn_scoped(scope, download).map_err(no_thread)?;
@@ -77,6 +67,9 @@ impl Run<'_> {
     }
 
     /// Queues the tasks in their order; downloads go to the thread that does them, where there is one.
+    ///
+    /// No thread waits for ever. What it waits for comes before in an order of all tasks, as [`join`](crate::streamed::side::join) has it, or
+    /// its thread has ended. And streams wait for events that were recorded before, so that what is queued ends.
     ///
     /// # Safety
     /// As of [`Self::all`].
@@ -99,17 +92,21 @@ impl Run<'_> {
                 continue;
             }
             if let Some((_, progress)) = down {
-                // An event that was not recorded yet would not be waited for.
                 let awaited = task.after.iter().filter(|before| self.part.tasks()[**before].queue == Queue::Outbound);
                 if !awaited.max().is_none_or(|last| progress.wait(*last)) {
                     return Ok(());
                 }
+            }
+            // Another GPU that has ended before has failed.
+            if !task.after_peers.iter().all(|before| self.peers[before.gpu].progress.wait(before.task)) {
+                return Ok(());
             }
             self.wait(index)?;
             // SAFETY: upheld by the caller; what the task reads is written before, and what it writes is free: its queue and the events see
             // to that, as the plan has it.
             unsafe { self.run(index, &task.work, up.as_deref_mut()) }?;
             self.record(index)?;
+            self.peers[self.part.gpu()].progress.reach(index + 1);
         }
         Ok(())
     }
@@ -146,7 +143,10 @@ impl Run<'_> {
     fn wait(&self, index: usize) -> Result<(), Error> {
         let task = &self.part.tasks()[index];
         let needed = task.after.iter().filter(|before| self.part.tasks()[**before].is_needed(self.factors));
-        let mut events = needed.filter_map(|before| self.events[*before].as_ref());
+        let own = needed.filter_map(|before| self.events[*before].as_ref());
+        // Those of peers are needed where this one is.
+        let peers = task.after_peers.iter().filter_map(|before| self.peers[before.gpu].events[before.task].as_ref());
+        let mut events = own.chain(peers);
         events.try_for_each(|event| self.streams[task.queue as usize].wait(event)).map_err(queue)
     }
 
@@ -169,6 +169,7 @@ impl Run<'_> {
                     None => self.direct(transfer).queue(Way::ToDevice, stream.cu_stream()),
                 },
                 Work::Download(transfer) => self.direct(transfer).queue(Way::ToHost, stream.cu_stream()),
+                Work::Receive(copy) => self.peers[copy.gpu].queue(copy, base, stream),
                 Work::Prepare { gemm, operand, source, target } => {
                     let bindings = part.bindings_of_prepass(*gemm, *operand, [*source, *target], base);
                     self.gemms[*gemm].prepare_raw(stream.cu_stream(), *operand, &bindings)
@@ -190,27 +191,6 @@ impl Run<'_> {
             bytes: transfer.bytes,
             lines: transfer.lines,
         }
-    }
-}
-
-impl Progress {
-    /// Waits until a task is queued; says whether it is.
-    fn wait(&self, task: usize) -> bool {
-        let mut state = lock(&self.state);
-        while state.queued <= task && !state.has_ended {
-            state = self.has_changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.queued > task
-    }
-
-    fn reach(&self, queued: usize) {
-        lock(&self.state).queued = queued;
-        self.has_changed.notify_all();
-    }
-
-    fn end(&self) {
-        lock(&self.state).has_ended = true;
-        self.has_changed.notify_all();
     }
 }
 

@@ -1,10 +1,13 @@
-//! Plans run on GPUs: three streams each, and events between them.
+//! Plans run on GPUs: a stream for each queue, and events between them.
 
 mod copy;
 mod gpu;
 mod host;
 mod issue;
+mod memory;
+mod peers;
 mod pool;
+mod progress;
 mod staging;
 mod streamer;
 
@@ -54,15 +57,16 @@ impl Handle {
 }
 
 impl StreamedGemm {
-    /// The same on several GPUs of one kind, each with its limit.
+    /// The same on several GPUs of one kind, each with its limit, by [`Streamer::plan`].
     ///
     /// # Errors
     /// Those of [`Plan::new`] and [`Handle::load`]; [`Error::NotDistributed`] where the GPUs differ, or are more or fewer
     /// than limits; [`Error::Driver`] where a device has
     /// no room, or the driver refuses.
     pub fn new(handles: &[Handle], problem: &Problem, limits: &[u64]) -> Result<Self, Error> {
-        let first = handles.first().ok_or(Error::NoDevice)?;
-        Self::with_plan(handles, Plan::new(problem, first.device(), limits)?)
+        let streamer = Streamer::new(handles)?;
+        let plan = streamer.plan(problem, limits, [1.0, 0.0])?;
+        Self::on(streamer, plan)
     }
 
     /// The same by a plan for GPUs of that kind, such as one for a C that is read: [`Plan::with_factors`].
@@ -70,7 +74,10 @@ impl StreamedGemm {
     /// # Errors
     /// As of [`Self::new`].
     pub fn with_plan(handles: &[Handle], plan: Plan) -> Result<Self, Error> {
-        let mut streamer = Streamer::new(handles)?;
+        Self::on(Streamer::new(handles)?, plan)
+    }
+
+    fn on(mut streamer: Streamer, plan: Plan) -> Result<Self, Error> {
         let plan = streamer.load(plan)?;
         streamer.reserve(&plan)?;
         Ok(Self { plan, streamer })

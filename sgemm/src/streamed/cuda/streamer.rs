@@ -5,10 +5,12 @@ use std::thread::Builder;
 
 use super::gpu::{Gpu, Loaded};
 use super::host::Host;
+use super::peers::{Peer, connect};
 use super::pool::{Pool, no_thread};
+use super::progress::Ending;
 use crate::cuda::Handle;
-use crate::streamed::{Part, Plan};
-use crate::{Error, Scalar};
+use crate::streamed::{Part, Plan, Rates};
+use crate::{Error, Problem, Scalar};
 
 /// GPUs with what streaming takes, whatever the problem: streams, page-locked buffers, threads that copy, and as much memory as the
 /// largest plan has needed so far. Problems of different sizes share one, where [`StreamedGemm`](super::StreamedGemm) is for one problem.
@@ -32,6 +34,8 @@ use crate::{Error, Scalar};
 /// ```
 pub struct Streamer {
     gpus: Vec<Gpu>,
+    /// Whether all have access to each other's memory.
+    are_connected: bool,
 }
 
 /// A plan with its kernels loaded on the GPUs of a [`Streamer`]. It holds none of their memory for matrices.
@@ -49,7 +53,7 @@ impl StreamedPlan {
 }
 
 impl Streamer {
-    /// Of these GPUs.
+    /// Of these GPUs, which get access to each other's memory where that is possible.
     ///
     /// # Errors
     /// [`Error::NoDevice`] without handles; [`Error::Driver`] where the driver refuses.
@@ -60,7 +64,20 @@ impl Streamer {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let copying = (cores / 2 / handles.len()).clamp(1, MOST_COPYING);
         let gpu = |handle| Gpu::new(handle, Pool::new(copying)?);
-        Ok(Self { gpus: handles.iter().map(gpu).collect::<Result<_, _>>()? })
+        let gpus = handles.iter().map(gpu).collect::<Result<_, _>>()?;
+        Ok(Self { gpus, are_connected: connect(handles) })
+    }
+
+    /// The plan for these GPUs, as of [`Plan::with_factors`]: panels are handed on between them only where all have access to each other's
+    /// memory.
+    ///
+    /// # Errors
+    /// As of [`Plan::new`].
+    pub fn plan(&self, problem: &Problem, limits: &[u64], factors: [f32; 2]) -> Result<Plan, Error> {
+        let device = self.gpus.first().ok_or(Error::NoDevice)?.device();
+        let rates = Rates::h200(limits.len());
+        let rates = if self.are_connected { rates } else { rates.without_peers() };
+        Plan::with_rates(problem, device, limits, factors, rates)
     }
 
     /// Loads the kernels of a plan.
@@ -72,7 +89,12 @@ impl Streamer {
         if self.gpus.len() != plan.parts().len() || self.gpus.iter().any(|gpu| gpu.device() != plan.device()) {
             return Err(OTHER_GPUS);
         }
-        let loaded = self.gpus.iter().zip(plan.parts()).map(|(gpu, part)| gpu.load(part)).collect::<Result<_, _>>()?;
+        let loaded = self
+            .gpus
+            .iter()
+            .zip(plan.parts())
+            .map(|(gpu, part)| gpu.load(plan.parts(), part))
+            .collect::<Result<_, _>>()?;
         Ok(StreamedPlan { plan, loaded })
     }
 
@@ -124,7 +146,7 @@ impl Streamer {
         c: *mut O,
     ) -> Result<(), Error> {
         let StreamedPlan { plan, loaded } = plan;
-        let Self { gpus } = self;
+        let Self { gpus, .. } = self;
         if gpus.len() != loaded.len() || gpus.iter().zip(loaded.iter()).any(|(gpu, loaded)| !gpu.is_of(loaded)) {
             return Err(OTHER_GPUS);
         }
@@ -134,14 +156,13 @@ impl Streamer {
         // What is asked of an address takes a context.
         gpus.first().map_or(Ok(()), Gpu::bind)?;
         let host = Host::new([a.cast_mut().cast(), b.cast_mut().cast(), c.cast()], bytes);
-        let mut parts = Vec::with_capacity(gpus.len());
-        for ((gpu, part), loaded) in gpus.iter_mut().zip(plan.parts()).zip(loaded.iter()) {
-            gpu.make_ready(part, &host)?;
-            parts.push((gpu, part, loaded));
-        }
+        gpus.iter_mut().zip(plan.parts()).try_for_each(|(gpu, part)| gpu.make_ready(part, &host))?;
+        let peers: Vec<_> = gpus.iter().zip(loaded.iter()).map(|(gpu, loaded)| gpu.as_peer(loaded)).collect();
+        let parts = gpus.iter_mut().zip(plan.parts()).zip(loaded.iter());
+        let parts = parts.map(|((gpu, part), loaded)| (gpu, part, loaded)).collect();
         // SAFETY: upheld by the caller; the extents are those of the problem. Parts share no element of C. The events are this run's alone,
-        // since the plan is borrowed to be changed.
-        unsafe { run_all(parts, &host, [alpha, beta]) }.map_err(Error::unfinished)
+        // since the plan is borrowed to be changed. The GPUs' memory is theirs until all parts have returned.
+        unsafe { run_all(parts, &peers, &host, [alpha, beta]) }.map_err(Error::unfinished)
     }
 }
 
@@ -149,15 +170,25 @@ impl Streamer {
 ///
 /// # Safety
 /// As of [`Gpu::run`], for each.
-unsafe fn run_all(parts: Vec<(&mut Gpu, &Part, &Loaded)>, host: &Host, factors: [f32; 2]) -> Result<(), Error> {
+unsafe fn run_all(
+    parts: Vec<(&mut Gpu, &Part, &Loaded)>,
+    peers: &[Peer<'_>],
+    host: &Host,
+    factors: [f32; 2],
+) -> Result<(), Error> {
+    // Where one fails or is never started, those that wait for it hear of it.
+    let parts: Vec<_> = parts.into_iter().zip(peers.iter().map(|peer| Ending(&peer.progress))).collect();
     let has_failed = &AtomicBool::new(false);
     let is_alone = parts.len() == 1;
     std::thread::scope(|scope| {
         let mut threads = Vec::with_capacity(parts.len());
-        for (gpu, part, loaded) in parts {
+        for ((gpu, part, loaded), ending) in parts {
             let name = format!("sgemm-gpu-{}", part.gpu());
-            // SAFETY: upheld by the caller.
-            let mut run = move || unsafe { gpu.run(part, loaded, host, factors, has_failed) };
+            let run = move || {
+                let _ending = ending;
+                // SAFETY: upheld by the caller.
+                unsafe { gpu.run(part, loaded, host, factors, peers, has_failed) }
+            };
             if is_alone {
                 return run();
             }

@@ -8,7 +8,7 @@ mod results;
 
 use std::ops::Range;
 
-use gpu_kernels::Element;
+use gpu_kernels::{Ab, Element};
 use proptest::prelude::*;
 
 use super::build::Builder;
@@ -16,7 +16,9 @@ use super::geometry::{Geometry, Kept, Shape};
 use super::kernels::Kernels;
 use super::part::Part;
 use super::plan::Plan;
+use super::side::Group;
 use super::simulate::Rates;
+use super::task::Work;
 use crate::distributed::Machine;
 use crate::{Abc, AccuracyClass, Determinism, Device, Error, Layout, Problem};
 
@@ -49,7 +51,22 @@ fn part(problem: &Problem, [rows, columns]: [Range<usize>; 2], shape: Shape) -> 
     let device = h200();
     let mut kernels = Kernels::new(&device, Machine::h200().memory, &|_, _| Ok(1.0));
     let geometry = Geometry::new(problem, &mut kernels, [rows, columns], shape.tile, shape.piece, 1 << 40)?;
-    Ok(Builder::new(3, &geometry, &kernels, &Rates::h200(1), shape).build())
+    Ok(Builder::new(&Ab::both(Group::alone(0)), &geometry, &kernels, &Rates::h200(1), shape).build().part)
+}
+
+/// Checks what parts do, and the order between their tasks, with any factors.
+fn check(problem: &Problem, parts: &[Part], seed: u64) -> Result<(), TestCaseError> {
+    let order = replay::order(parts, seed)?;
+    for factors in [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]] {
+        let steps = replay::steps(parts, &order, factors);
+        let checked = ordering::check(&steps);
+        prop_assert!(checked.is_ok(), "{factors:?}: {checked:?}");
+        let has_room = |access: &ordering::Access| {
+            parts.get(access.memory).is_none_or(|part| access.bytes.end <= part.memory_bytes())
+        };
+        prop_assert!(steps.iter().flat_map(|step| &step.accesses).all(has_room));
+    }
+    replay::check(problem, parts, &order)
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
@@ -73,14 +90,31 @@ proptest! {
         let problem = problem(sizes, orders, class);
         let start = |size: usize, from: f64| (size as f64 * from * 0.5) as usize..size;
         let part = part(&problem, [start(sizes[0], from[0]), start(sizes[1], from[1])], shape).unwrap();
-        for factors in [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]] {
-            let steps = replay::steps(&part, factors);
-            let checked = ordering::check(&steps);
-            prop_assert!(checked.is_ok(), "{factors:?}: {checked:?}");
-            let end = steps.iter().flat_map(|step| &step.accesses).filter(|access| access.memory == 0);
-            prop_assert!(end.clone().all(|access| access.bytes.end <= part.memory_bytes()));
-        }
-        replay::check(&problem, &part)?;
+        check(&problem, &[part], 0)?;
+    }
+
+    /// The same where GPUs share panels; they do not wait for each other for ever, in whatever order their threads go on.
+    #[test]
+    fn shared_panels_are_there_when_they_are_read(
+        grid in [1..4_usize, 1..4],
+        vectors in [1..6_usize, 1..6],
+        missing in [0..8_usize, 0..8],
+        k in 0..90_usize,
+        orders in orders(),
+        class in prop::sample::select(AccuracyClass::ALL.to_vec()),
+        shape in shapes(),
+        seed in any::<u64>(),
+    ) {
+        // GPUs have as much as each other, but for the last ones.
+        let size = |at: usize| 8 * grid[at] * vectors[at] - missing[at];
+        let problem = problem([size(0), size(1), k], orders, class);
+        let limits = vec![1 << 40; grid[0] * grid[1]];
+        let Some(plan) = Plan::of_shape(&problem, &h200(), &limits, (grid, true), shape).unwrap() else {
+            return Ok(());
+        };
+        let receives = plan.parts().iter().flat_map(Part::tasks).any(|task| matches!(task.work, Work::Receive(_)));
+        prop_assert!(receives || limits.len() == 1 || k < 2);
+        check(&problem, plan.parts(), seed)?;
     }
 
     /// Parts of all GPUs make up C, have about as much work as each other, and keep to the memory of each.

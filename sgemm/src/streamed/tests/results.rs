@@ -18,6 +18,8 @@ fn numbers(count: usize, seed: u64) -> Vec<f32> {
 struct Case {
     problem: Problem,
     gpus: usize,
+    /// Whether GPUs exchange data with each other much faster than with the host, or not at all.
+    may_share: bool,
     /// Of the least memory that will do, in eighths.
     memory: u64,
     seed: u64,
@@ -27,7 +29,9 @@ struct Case {
 impl Case {
     /// With little memory, so that there are many tiles.
     fn plan(&self) -> Plan {
-        let plan = |limit| Plan::new(&self.problem, EMULATOR.device(), &vec![limit; self.gpus]);
+        let rates = if self.may_share { sharing_rates() } else { Rates::h200(self.gpus).without_peers() };
+        let device = EMULATOR.device();
+        let plan = |limit| Plan::with_rates(&self.problem, device, &vec![limit; self.gpus], self.factors, rates);
         match plan(1) {
             Err(Error::DeviceMemory { enough, .. }) => plan(enough * self.memory / 8).unwrap(),
             plan => plan.unwrap(),
@@ -47,6 +51,13 @@ impl Case {
         Emulation::new(&EMULATOR, self.seed).run(plan, alpha, &a, &b, beta, &mut result).unwrap();
         [a, b, c, result]
     }
+}
+
+/// The host is what is waited for.
+fn sharing_rates() -> Rates {
+    let mut rates = Rates::h200(1);
+    rates.up.gbps = 0.1;
+    rates
 }
 
 /// Compares with f64; what is between the lines of C is as it was.
@@ -92,11 +103,11 @@ proptest! {
     fn results_are_those_of_the_whole(
         (sizes, orders, factors) in (sizes(), orders(), factors()),
         class in prop::sample::select(vec![AccuracyClass::Fp32Strict, AccuracyClass::Fp32, AccuracyClass::Tf32]),
-        gpus in 1..4_usize,
+        (gpus, may_share) in (1..5_usize, any::<bool>()),
         memory in 8..24_u64,
         seed in any::<u64>(),
     ) {
-        let case = Case { problem: problem(sizes, orders, class), gpus, memory, seed, factors };
+        let case = Case { problem: problem(sizes, orders, class), gpus, may_share, memory, seed, factors };
         let plan = case.plan();
         check(&case, &case.run(&plan, |number| number))?;
     }
@@ -106,11 +117,11 @@ proptest! {
     fn bits_are_those_of_one_run(
         (sizes, orders) in (sizes(), orders()),
         class in prop::sample::select(vec![AccuracyClass::Fp32Strict, AccuracyClass::Fp32, AccuracyClass::Tf32]),
-        gpus in 1..4_usize,
+        (gpus, may_share) in (1..5_usize, any::<bool>()),
         seed in any::<u64>(),
     ) {
         let problem = problem(sizes, orders, class).with_determinism(Determinism::PerElement).with_alignment(4, 4);
-        let case = Case { problem, gpus, memory: 8, seed, factors: [1.5, -0.5] };
+        let case = Case { problem, gpus, may_share, memory: 8, seed, factors: [1.5, -0.5] };
         let [a, b, mut c, result] = case.run(&case.plan(), |number| number);
         let whole = EMULATOR.plan(&problem, u64::MAX).unwrap();
         EMULATOR.run(&whole, Arguments::new(1.5, &a, &b, -0.5, &mut c)).unwrap();
@@ -127,7 +138,7 @@ fn pieces_of_k_are_added() {
     let pieces = 400_usize.div_ceil(plan.parts()[0].shape().piece);
     assert!(pieces > 1, "{:?}", plan.parts()[0].shape());
     for factors in [[1.5, -0.5], [1.0, 0.0]] {
-        let case = Case { problem, gpus: 1, memory: 8, seed: 5, factors };
+        let case = Case { problem, gpus: 1, may_share: true, memory: 8, seed: 5, factors };
         check(&case, &case.run(&plan, |number| number)).unwrap();
     }
 }
@@ -137,10 +148,34 @@ fn pieces_of_k_are_added() {
 fn halves_are_streamed() {
     use half::f16;
     for (orders, factors) in [([(false, 0); 3], [1.0, 0.0]), ([(true, 3), (false, 1), (true, 2)], [0.5, 2.0])] {
-        let case =
-            Case { problem: problem([50, 40, 70], orders, AccuracyClass::F16), gpus: 2, memory: 8, seed: 9, factors };
+        let case = Case {
+            problem: problem([50, 40, 70], orders, AccuracyClass::F16),
+            gpus: 2,
+            may_share: true,
+            memory: 8,
+            seed: 9,
+            factors,
+        };
         let matrices = case.run(&case.plan(), f16::from_f32);
         check(&case, &matrices.map(|matrix| matrix.into_iter().map(f16::to_f32).collect())).unwrap();
+    }
+}
+
+/// Four GPUs read each matrix from the host once, whatever the memory: and the bits are those of GPUs that share nothing.
+#[test]
+fn shared_panels_give_the_same_bits() {
+    for (class, kept) in [(AccuracyClass::Fp32Strict, Kept::A), (AccuracyClass::Fp32, Kept::B)] {
+        let problem = problem([61, 93, 70], [(false, 1), (true, 2), (false, 3)], class);
+        let shape = Shape { tile: [16, 16], piece: 70, slots: Abc { a: 1, b: 2, c: 2 }, kept };
+        let results = [false, true].map(|is_shared| {
+            let limits = [1 << 30; 4];
+            let plan = Plan::of_shape(&problem, EMULATOR.device(), &limits, ([2, 2], is_shared), shape).unwrap();
+            let case = Case { problem, gpus: 4, may_share: is_shared, memory: 8, seed: 3, factors: [1.5, -0.5] };
+            let matrices = case.run(&plan.unwrap(), |number| number);
+            check(&case, &matrices).unwrap();
+            matrices[3].iter().map(|number| number.to_bits()).collect::<Vec<_>>()
+        });
+        assert_eq!(results[0], results[1]);
     }
 }
 
