@@ -16,7 +16,7 @@
 
 use core::marker::PhantomData;
 
-use crate::hardware::{SWIZZLE_ATOM_BYTES, SWIZZLE_BYTES, VEC};
+use crate::hardware::{SWIZZLE_ATOM_BYTES, SWIZZLE_BYTES};
 use crate::mainloop::warp_specialized::{self, BLOCK_ROWS, CONSUMER_THREADS};
 use crate::prepass::split::Format;
 use crate::{Ab, Extent, Group, Operand, Precision, Schedule, Step, Target, Tile, TmaBox};
@@ -35,8 +35,6 @@ const A_BYTES: u32 = BM * SWIZZLE_BYTES;
 
 /// Of a stage of values that are copied as they are, along k: a k-step of bf16.
 const DEPTH: u32 = 16;
-/// Elements there from one k of A to the next: a warp copies 8 k of 4 rows at once, to 32 banks.
-const A_PITCH: u32 = BM + VEC;
 
 /// Tiles of 128 x 2 ACC, in clusters of CLUSTER blocks, which share B.
 pub(crate) struct SplitMma<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32>(PhantomData<P>);
@@ -51,7 +49,7 @@ impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMm
     /// Of the consumers' totals, behind the ring.
     const TOTALS_BYTES: u32 = ACC as u32 * CONSUMER_THREADS * 4;
     /// Values of A and B that are copied as they are, in a stage.
-    const COPIED: u32 = DEPTH * (A_PITCH + Self::BN);
+    const COPIED: u32 = DEPTH * (BM + Self::BN);
     /// Their bf16 parts: a row of an operand has DEPTH first, DEPTH second and DEPTH third parts.
     const PARTS_BYTES: u32 = (BM + Self::BN) * SWIZZLE_BYTES;
     /// Parts begin at a swizzle atom, and two stages follow.

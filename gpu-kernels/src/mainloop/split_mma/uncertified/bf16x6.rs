@@ -6,17 +6,17 @@
 //!
 //! As everywhere, the small products come before the large ones, which a truncated sum would take more from.
 
-use super::{CONSUMERS, thread_index};
+use super::{CONSUMERS, a_place, thread_index};
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{SWIZZLE_ATOM_BYTES, SWIZZLE_BYTES, VEC, WGMMA_M};
 use crate::mainloop::split_mma::epilogue::Words;
-use crate::mainloop::split_mma::{A_PITCH, BM, DEPTH, SplitMma};
+use crate::mainloop::split_mma::{BM, DEPTH, SplitMma};
 use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS};
 use crate::prepass::split::hi_lo::{BF16_MORE, HiLo};
 use crate::prepass::split::range::powers;
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
-use crate::ptx::{barrier, compiler, convert};
+use crate::ptx::{barrier, compiler, convert, f32x4};
 use crate::{Ab, CERTIFICATE_BITS, Computed, Coord};
 use cuda_std::prelude::*;
 use half::bf16;
@@ -37,28 +37,33 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         smem.wrapping_add((offset / 4) as usize)
     }
 
-    /// The products of a stage.
+    /// Makes the parts of a stage.
     ///
     /// # Safety
     /// The stage is written, nobody else uses the parts, and all consumers call it.
     #[inline(always)]
-    pub(super) unsafe fn multiply_by_bf16(
-        g: &Gemm,
-        tile: Coord,
-        words: Ab<*const i32>,
-        stage: *const f32,
-        parts: *mut f32,
-        partial: &mut [f32; ACC],
-    ) {
+    pub(super) unsafe fn split_stage(g: &Gemm, tile: Coord, words: Ab<*const i32>, stage: *const f32, parts: *mut f32) {
         const { assert!(CONSUMER_THREADS.is_multiple_of(Self::BN) && BM == 2 * WGMMA_M, "whole operands") };
-        let b_stage = stage.wrapping_add((DEPTH * A_PITCH) as usize);
         let b_parts = parts.wrapping_add((BM * SWIZZLE_BYTES / 4) as usize);
-        // SAFETY: upheld by the caller.
+        // SAFETY: upheld by the caller; what is read is in the stage.
         unsafe {
-            split([BM, A_PITCH], stage, parts, words.a, [tile.row, g.m]);
-            split([Self::BN; 2], b_stage, b_parts, words.b, [tile.col, g.n]);
+            split(BM, parts, words.a, [tile.row, g.m], |row, d| f32x4::load(stage.add(a_place(row, d) as usize)));
+            split(Self::BN, b_parts, words.b, [tile.col, g.n], |col, d| {
+                [0, 1, 2, 3].map(|i| *stage.add((BM * DEPTH + (d + i) * Self::BN + col) as usize))
+            });
             wgmma::fence_operands();
             barrier::sync(CONSUMERS, CONSUMER_THREADS); // the parts are written
+        }
+    }
+
+    /// The products of parts.
+    ///
+    /// # Safety
+    /// They are written, and nobody writes to them; all consumers call it.
+    #[inline(always)]
+    pub(super) unsafe fn multiply_parts(parts: *const f32, partial: &mut [f32; ACC]) {
+        // SAFETY: upheld by the caller.
+        unsafe {
             let parts = shared::address(parts);
             let a = Descriptor::k_major(parts + warp_specialized::consumer() * WGMMA_M * SWIZZLE_BYTES);
             let b = Descriptor::k_major(parts + BM * SWIZZLE_BYTES);
@@ -97,18 +102,18 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     }
 }
 
-/// Scales and splits the values of a stage: so many rows of A or columns of B, of which each k is `pitch` from the next. The first of
-/// them is number `first`, of `count`.
+/// Scales and splits the values of a stage, of so many rows of A or columns of B, which `load` gives by row and k. The first of them
+/// is number `first`, of `count`.
 ///
 /// # Safety
-/// All consumers call it. The stage is written, nobody else uses the parts, and there are `count` words.
+/// All consumers call it. Nobody else uses the parts, and there are `count` words.
 #[inline(always)]
 unsafe fn split(
-    [rows, pitch]: [u32; 2],
-    stage: *const f32,
+    rows: u32,
     parts: *mut f32,
     words: *const i32,
     [first, count]: [u32; 2],
+    load: impl Fn(u32, u32) -> [f32; VALUES as usize],
 ) {
     let row = thread_index() % rows;
     // SAFETY: in bounds of the words.
@@ -116,9 +121,7 @@ unsafe fn split(
     let scale = powers((word >> CERTIFICATE_BITS) + BF16_MORE);
     let mut piece = thread_index() / rows;
     while piece < DEPTH / VALUES {
-        let from = stage.wrapping_add((piece * VALUES * pitch + row) as usize);
-        // SAFETY: in the stage.
-        let mut rest = [0, 1, 2, 3].map(|i| unsafe { *from.wrapping_add((i * pitch) as usize) } * scale[0] * scale[1]);
+        let mut rest = load(row, piece * VALUES).map(|x| x * scale[0] * scale[1]);
         for part in 0..PARTS {
             let pairs = [0, 2].map(|i| convert::bf16x2(rest[i], rest[i + 1]));
             for i in 0..VALUES as usize {

@@ -1,10 +1,10 @@
 //! In fp32 on the CUDA cores: what no split is certified for.
 
-use super::thread_index;
+use super::{A_VECTORS, a_place, thread_index};
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{VEC, WARP};
-use crate::mainloop::split_mma::{A_PITCH, BM, DEPTH, SplitMma};
+use crate::mainloop::split_mma::{BM, DEPTH, SplitMma};
 use crate::mainloop::warp_specialized::CONSUMER_THREADS;
 use crate::mainloop::{LANES_M, LANES_N, warp_tile};
 use crate::prepass::split::hi_lo::HiLo;
@@ -12,12 +12,11 @@ use crate::ptx::compiler;
 use crate::{Ab, Computed, Coord};
 use cuda_std::prelude::*;
 
-/// Of a stage's k, so many are one piece of code.
-const UNROLLED: u32 = 1;
 /// A thread's elements.
 const TM: usize = 8;
 /// Warps along n.
 const WARPS_N: u32 = 4;
+const _: () = assert!((LANES_M / 2).is_multiple_of(A_VECTORS), "a thread's rows are swizzled alike");
 const _: () = assert!(CONSUMER_THREADS / WARP / WARPS_N * LANES_M * TM as u32 == BM, "the warps' rows");
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
@@ -32,14 +31,13 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     pub(super) unsafe fn multiply_in_fp32(stage: *const f32, partial: &mut [f32; ACC]) {
         const { assert!(WARPS_N * LANES_N * Self::TN as u32 == Self::BN, "the warps' columns") };
         let thread = Self::thread();
-        let a_smem = stage.wrapping_add(thread.row as usize); // (DEPTH, A_PITCH)
-        let b_smem = stage.wrapping_add((DEPTH * A_PITCH + thread.col) as usize); // (DEPTH, BN)
+        let b_smem = stage.wrapping_add((BM * DEPTH + thread.col) as usize); // (DEPTH, BN)
         let mut d = 0;
         while d < DEPTH {
-            let (a, b) = ((d * A_PITCH) as usize, (d * Self::BN) as usize);
+            let a_smem = stage.wrapping_add(a_place(thread.row, d) as usize); // (BM, DEPTH)
             // SAFETY: upheld by the caller; the thread's values of the stage.
-            unsafe { Self::multiply(a_smem.add(a), b_smem.add(b), partial) }
-            d = compiler::opaque(d + UNROLLED); // or LLVM would unroll the loop
+            unsafe { Self::multiply(a_smem, b_smem.add((d * Self::BN) as usize), partial) }
+            d = compiler::opaque(d + 1); // or LLVM would unroll the loop
         }
     }
 
@@ -57,45 +55,45 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         totals: &[f32; ACC],
     ) {
         let thread = Self::thread();
-        let at = |i: u32| warp_tile::element(thread, false, i / Self::TN as u32, i % Self::TN as u32 / VEC * VEC);
         // SAFETY: upheld by the caller.
         unsafe {
             Self::store_some(g, fusion, words, Computed::InFp32, smem, totals, |i| {
-                let Coord { row, col } = at(i);
-                Coord { row: tile.row + row, col: tile.col + col + i % VEC }
+                let (row, col) = (i / Self::TN as u32, i % Self::TN as u32);
+                let col = col / VEC * VEC * LANES_N + col % VEC;
+                Coord { row: tile.row + thread.row + row * LANES_M, col: tile.col + thread.col + col }
             });
         }
     }
 
-    /// The first of this thread's elements of a tile.
+    /// The first of this thread's elements of a tile. Its rows are LANES_M apart, its columns adjacent by VEC.
     #[inline(always)]
     fn thread() -> Coord {
         let (warp, lane) = (thread_index() / WARP, thread_index() % WARP);
         Coord {
-            row: warp / WARPS_N * LANES_M * TM as u32 + lane % LANES_M * VEC,
+            row: warp / WARPS_N * LANES_M * TM as u32 + lane % LANES_M,
             col: warp % WARPS_N * LANES_N * Self::TN as u32 + lane / LANES_M * VEC,
         }
     }
 
-    /// Adds the products of UNROLLED k.
+    /// Adds the products of a k.
     ///
     /// # Safety
     /// They are the thread's, in a stage.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
     #[inline(always)]
     unsafe fn multiply(a_smem: *const f32, b_smem: *const f32, partial: &mut [f32; ACC]) {
-        for d in 0..UNROLLED as usize {
-            // SAFETY: in the stage, upheld by the caller.
-            let a_frag: [f32; TM] = unsafe { warp_tile::fragment(a_smem.add(d * A_PITCH as usize), LANES_M) };
-            for j in (0..Self::TN).step_by(VEC as usize) {
-                let b_smem = b_smem.wrapping_add(d * Self::BN as usize + j * LANES_N as usize);
-                // SAFETY: as above.
-                let b_frag: [f32; VEC as usize] = unsafe { warp_tile::fragment(b_smem, LANES_N) };
-                for v in 0..VEC as usize {
-                    for i in 0..TM {
-                        let at = i * Self::TN + j + v;
-                        partial[at] = a_frag[i].mul_add(b_frag[v], partial[at]);
-                    }
+        let mut a_frag = [0.0; TM];
+        for i in 0..TM {
+            // SAFETY: in the stage, upheld by the caller: rows that are LANES_M apart are swizzled alike.
+            a_frag[i] = unsafe { *a_smem.add(i * (LANES_M * DEPTH) as usize) };
+        }
+        for j in (0..Self::TN).step_by(VEC as usize) {
+            // SAFETY: as above.
+            let b_frag: [f32; VEC as usize] = unsafe { warp_tile::fragment(b_smem.add(j * LANES_N as usize), LANES_N) };
+            for v in 0..VEC as usize {
+                for i in 0..TM {
+                    let at = i * Self::TN + j + v;
+                    partial[at] = a_frag[i].mul_add(b_frag[v], partial[at]);
                 }
             }
         }

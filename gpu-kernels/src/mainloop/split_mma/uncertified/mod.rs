@@ -2,19 +2,19 @@
 //! summation.
 //!
 //! ```text
-//!   cp.async ──► a_smem (DEPTH, A_PITCH), transposed ┐  two stages, where       ──► sums of a stage ──► of some stages ──► totals
-//!   cp.async ──► b_smem (DEPTH, BN)                  ┘  totals were
+//!   cp.async ──► a_smem (BM, DEPTH), swizzled ┐  two stages, where totals were ──► sums of a stage ──► of some stages ──► totals
+//!   cp.async ──► b_smem (DEPTH, BN)           ┘
 //! ```
 
 use super::consumer::{add, inner_k_tiles};
 use super::verdict::Verdict;
-use super::{A_PITCH, BM, DEPTH, SplitMma};
+use super::{BM, DEPTH, SplitMma};
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
-use crate::hardware::{WARP, WARPGROUP};
+use crate::hardware::{VEC, WARPGROUP};
 use crate::mainloop::warp_specialized::CONSUMER_THREADS;
 use crate::prepass::split::hi_lo::HiLo;
-use crate::ptx::{barrier, compiler, cp_async};
+use crate::ptx::{barrier, compiler, cp_async, f32x4};
 use crate::{Ab, Coord};
 use cuda_std::prelude::*;
 
@@ -23,8 +23,8 @@ mod fp32;
 
 /// The consumers' barrier. Barrier 0 is the block's, and the next two are the mainloop's.
 const CONSUMERS: u32 = 3;
-/// k of a row of A that a warp copies at once.
-const A_COLS: u32 = 8;
+/// Vectors in a row of A.
+const A_VECTORS: u32 = DEPTH / VEC;
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
     /// Computes and stores the elements of the tile at `tile` that its verdict leaves open, in the shared memory from `smem` on.
@@ -80,19 +80,20 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                     cp_async::wait_group::<0>();
                     barrier::sync(CONSUMERS, CONSUMER_THREADS); // the stage is written, and the other one read
                     let stage = |step: u32| stages.wrapping_add((step % 2 * Self::COPIED) as usize);
+                    if is_by_bf16 {
+                        Self::split_stage(g, tile, words, stage(step), parts);
+                    }
+                    // Behind the fence that the parts need, which would wait for copies.
                     if step + 1 < steps {
                         Self::copy(g, tile, step + 1, stage(step + 1));
                     }
                     let mut partial = [0.0; ACC];
-                    // Each has an addition of its own: so sums in fp32 need not be where those of tensor cores are.
                     if is_by_bf16 {
-                        Self::multiply_by_bf16(g, tile, words, stage(step), parts, &mut partial);
-                        add(&mut inner, &partial);
+                        Self::multiply_parts(parts, &mut partial);
                     } else {
                         Self::multiply_in_fp32(stage(step), &mut partial);
-                        add(&mut inner, &partial);
-                        compiler::keep_loads_above(); // or LLVM would make one of both additions
                     }
+                    add(&mut inner, &partial);
                     step += 1;
                 }
                 add(&mut totals, &inner);
@@ -102,37 +103,51 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         totals
     }
 
-    /// Issues this thread's copies of a stage; zeros replace what is out of bounds.
+    /// Issues this thread's copies of a stage, of vectors where all are aligned; zeros replace what is out of bounds.
     #[inline(always)]
     unsafe fn copy(g: &Gemm, tile: Coord, step: u32, stage: *mut f32) {
-        let (p, tid) = (step * DEPTH, thread_index());
-        // SAFETY: the targets are in the stage, which nobody reads; the sources are read only if they are in bounds.
+        let are_vectors = f32x4::aligned(g.a, g.lda) && f32x4::aligned(g.b, g.ldb) && (g.n | g.k).is_multiple_of(VEC);
+        // SAFETY: upheld by the caller.
         unsafe {
             let stage = shared::address(stage);
-            let (row, d) = (tid / A_COLS, tid % A_COLS);
-            let mut i = 0;
-            while i < BM {
-                for d in [d, d + A_COLS] {
-                    let (row, p) = (row + i, p + d);
-                    let is_inside = (tile.row + row < g.m) & (p < g.k);
-                    cp_async::copy_or_zero::<1>(stage + (d * A_PITCH + row) * 4, g.a(tile.row + row, p), is_inside);
-                }
-                i = compiler::opaque(i + CONSUMER_THREADS / A_COLS); // or LLVM would unroll the loop: sums take all registers
-            }
-            let (d, col) = (tid / WARP, tid % WARP);
-            let mut j = 0;
-            while j < Self::BN {
-                for d in [d, d + CONSUMER_THREADS / WARP] {
-                    let (col, p) = (col + j, p + d);
-                    let is_inside = (tile.col + col < g.n) & (p < g.k);
-                    let target = stage + (DEPTH * A_PITCH + d * Self::BN + col) * 4;
-                    cp_async::copy_or_zero::<1>(target, g.b(p, tile.col + col), is_inside);
-                }
-                j = compiler::opaque(j + WARP);
+            if are_vectors {
+                Self::copy_by::<VEC>(g, tile, step, stage);
+            } else {
+                Self::copy_by::<1>(g, tile, step, stage);
             }
         }
         cp_async::commit_group();
     }
+
+    /// The same, N values at once.
+    #[inline(always)]
+    unsafe fn copy_by<const N: u32>(g: &Gemm, tile: Coord, step: u32, stage: u32) {
+        let (p, tid) = (step * DEPTH, thread_index());
+        // SAFETY: the targets are in the stage, which nobody reads; the sources are read only if they are in bounds.
+        unsafe {
+            let copies = DEPTH / N; // of a row
+            let (mut row, d) = (tid / copies, tid % copies * N);
+            while row < BM {
+                let is_inside = (tile.row + row < g.m) & (p + d < g.k);
+                cp_async::copy_or_zero::<N>(stage + a_place(row, d) * 4, g.a(tile.row + row, p + d), is_inside);
+                row = compiler::opaque(row + CONSUMER_THREADS / copies); // or LLVM would unroll the loop: sums take all registers
+            }
+            let copies = Self::BN / N;
+            let (mut d, col) = (tid / copies, tid % copies * N);
+            while d < DEPTH {
+                let is_inside = (tile.col + col < g.n) & (p + d < g.k);
+                let target = stage + (BM * DEPTH + d * Self::BN + col) * 4;
+                cp_async::copy_or_zero::<N>(target, g.b(p + d, tile.col + col), is_inside);
+                d = compiler::opaque(d + CONSUMER_THREADS / copies);
+            }
+        }
+    }
+}
+
+/// Where the value of a row of A is in a stage. Vectors are swizzled, so that those of eight rows at the same k are in 32 banks.
+#[inline(always)]
+fn a_place(row: u32, d: u32) -> u32 {
+    row * DEPTH + (d / VEC ^ row / 2 % A_VECTORS) * VEC + d % VEC
 }
 
 /// This thread's index among the consumers. What depends on it is computed where it is needed: sums take all registers.
