@@ -67,26 +67,36 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         let parts = Self::parts(smem);
         let stages = parts.wrapping_add((Self::PARTS_BYTES / 4) as usize);
         let steps = g.k.div_ceil(DEPTH);
+        // A stage is free when it is split, so that copies are two steps ahead.
+        let ahead = if is_by_bf16 { 2 } else { 1 };
         let mut totals = [0.0; ACC];
         // SAFETY: consumers alone are here; they copy to a stage that all have read, and read one that all have copied to.
         unsafe {
             barrier::sync(CONSUMERS, CONSUMER_THREADS); // what was there is read
-            Self::copy(g, tile, 0, stages);
+            let stage = |step: u32| stages.wrapping_add((step % 2 * Self::COPIED) as usize);
+            let mut copied = 0;
+            while copied < ahead {
+                Self::copy(g, tile, copied, stage(copied));
+                copied = compiler::opaque(copied + 1); // or LLVM would unroll the loop
+            }
+            if is_by_bf16 {
+                Self::store_scales(g, tile, words, parts);
+            }
             let mut step = 0;
             while step < steps {
                 let mut inner = [0.0; ACC];
                 let end = steps.min(step + inner_k_tiles(steps));
                 while step < end {
-                    cp_async::wait_group::<0>();
-                    barrier::sync(CONSUMERS, CONSUMER_THREADS); // the stage is written, and the other one read
-                    let stage = |step: u32| stages.wrapping_add((step % 2 * Self::COPIED) as usize);
                     if is_by_bf16 {
-                        Self::split_stage(g, tile, words, stage(step), parts);
+                        cp_async::wait_group::<1>();
+                    } else {
+                        cp_async::wait_group::<0>();
                     }
-                    // Behind the fence that the parts need, which would wait for copies.
-                    if step + 1 < steps {
-                        Self::copy(g, tile, step + 1, stage(step + 1));
+                    barrier::sync(CONSUMERS, CONSUMER_THREADS); // the stage is written; the other one, or the parts, are read
+                    if is_by_bf16 {
+                        Self::split_stage(stage(step), parts);
                     }
+                    Self::copy(g, tile, step + ahead, stage(step + ahead));
                     let mut partial = [0.0; ACC];
                     if is_by_bf16 {
                         Self::multiply_parts(parts, &mut partial);
@@ -98,6 +108,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 }
                 add(&mut totals, &inner);
             }
+            cp_async::wait_group::<0>(); // copies beyond the end write zeros
             barrier::sync(CONSUMERS, CONSUMER_THREADS); // the last stage is read
         }
         totals
