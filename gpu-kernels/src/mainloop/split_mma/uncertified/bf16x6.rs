@@ -82,7 +82,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// The products of parts.
+    /// Issues the MMAs of parts, and waits for them.
     ///
     /// # Safety
     /// They are written, and nobody writes to them; all consumers call it.
