@@ -131,7 +131,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
 /// A vector of a row of parts, the 128 bytes of which are swizzled: it is where the row says.
 #[inline(always)]
 fn place(parts: *mut f32, row: u32, vector: u32) -> *mut f32 {
-    parts.wrapping_add((row * SWIZZLE_BYTES / 4 + (vector ^ row % 8) * VEC) as usize)
+    parts.wrapping_add((row * SWIZZLE_BYTES / 4 + (vector ^ (row % 8)) * VEC) as usize)
 }
 
 /// Scales and splits a piece of a stage, of so many rows of A or columns of B, which `load` gives by row and k.

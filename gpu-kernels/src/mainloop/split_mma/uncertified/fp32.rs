@@ -10,7 +10,8 @@ use crate::mainloop::{LANES_M, LANES_N, warp_tile};
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::compiler;
 use crate::{Ab, Computed, Coord};
-use cuda_std::prelude::*;
+#[cfg(target_arch = "nvptx64")]
+use cuda_std::GpuFloat; // `mul_add`, which is in `std` only
 
 /// A thread's elements.
 const TM: usize = 8;

@@ -158,7 +158,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
 /// Where the value of a row of A is in a stage. Vectors are swizzled, so that those of eight rows at the same k are in 32 banks.
 #[inline(always)]
 fn a_place(row: u32, d: u32) -> u32 {
-    row * DEPTH + (d / VEC ^ row / 2 % A_VECTORS) * VEC + d % VEC
+    row * DEPTH + ((d / VEC) ^ (row / 2 % A_VECTORS)) * VEC + d % VEC
 }
 
 /// This thread's index among the consumers. What depends on it is computed where it is needed: sums take all registers.
