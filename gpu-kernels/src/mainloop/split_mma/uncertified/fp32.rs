@@ -10,8 +10,7 @@ use crate::mainloop::{LANES_M, LANES_N, warp_tile};
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::compiler;
 use crate::{Ab, Computed, Coord};
-#[cfg(target_arch = "nvptx64")]
-use cuda_std::GpuFloat; // `mul_add`, which is in `std` only
+use cuda_std::GpuFloat;
 
 /// A thread's elements.
 const TM: usize = 8;
@@ -94,7 +93,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             for v in 0..VEC as usize {
                 for i in 0..TM {
                     let at = i * Self::TN + j + v;
-                    partial[at] = a_frag[i].mul_add(b_frag[v], partial[at]);
+                    partial[at] = GpuFloat::mul_add(a_frag[i], b_frag[v], partial[at]);
                 }
             }
         }
