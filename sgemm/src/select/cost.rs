@@ -257,9 +257,11 @@ fn is_scattered(step: &Step, oriented: &Oriented, splits: u32) -> bool {
     stages_rows && step.is_planned() && (!has_room || of_a.ld != oriented.k.into() || splits > 1)
 }
 
-/// How many times as much as asked for is loaded where so many elements of a row are, and rows are so far apart: whole sectors are.
+/// How many times as much as asked for is loaded where so many elements of a row are, and rows are so far apart: whole sectors are. Where it
+/// is one element, each lane of a warp takes the time of a line.
 fn waste(adjacent: u32, ld: u64, element_bytes: u64) -> f64 {
-    (ld.min(u64::from(SECTOR_BYTES) / element_bytes) as f64 / f64::from(adjacent)).max(1.0)
+    let whole = if adjacent == 1 { LINE_BYTES } else { SECTOR_BYTES };
+    (ld.min(u64::from(whole) / element_bytes) as f64 / f64::from(adjacent)).max(1.0)
 }
 
 /// Of rows so many bytes apart, the first of which begins at a multiple of so many.

@@ -17,11 +17,11 @@ use super::{Kernel, Sample, fastest};
 const SOFTNESS: f64 = 0.08;
 
 /// What predicting times counts beside choosing well, and staying near the start beside that.
-const FAITH: f64 = 0.3;
-const PRIOR: f64 = 0.4;
+const FAITH: f64 = 0.15;
+const PRIOR: f64 = 0.3;
 
 /// The method is Adam's: steps of about the same size for all constants, first longer ones, then shorter ones.
-const STEPS: [(u32, f64); 2] = [(70, 0.03), (30, 0.009)];
+const STEPS: [(u32, f64); 2] = [(150, 0.03), (80, 0.009)];
 const MOMENTUM: f64 = 0.9;
 const SQUARES: f64 = 0.99;
 const LEAST_SLOPE: f64 = 1e-3;
