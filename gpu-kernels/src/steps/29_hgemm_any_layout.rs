@@ -24,10 +24,10 @@ use half::{bf16, f16};
 /// This step's entry in the registry: f16.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
-/// A step of a shape.
-macro_rules! named {
-    ($kernel:ident $slug:literal $shape:ty, $blocks:literal $precision:ident) => {
-        Step {
+/// Declares a kernel and a [`Step`] for each element type and shape.
+macro_rules! kernels {
+    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $precision:ident $input:ident;)*) => {
+        const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
             fused: Some(stringify!($kernel)),
@@ -35,17 +35,7 @@ macro_rules! named {
             summary: "f16 or bf16 on the tensor cores in any order and at any alignment, thin k included: no pre-pass",
             source: "CUTLASS, cp.async and wgmma for operands that TMA cannot load",
             ..<$shape>::any_layout_step(Precision::$precision, $blocks)
-        }
-    };
-}
-
-/// Declares a kernel and a [`Step`] for each element type and shape, or two of a kernel that the grid tells its shape.
-macro_rules! kernels {
-    ($($kernel:ident $slug:literal $shape:ty $(| $turned:literal $turned_shape:ty)?, $blocks:literal $precision:ident $input:ident;)*) => {
-        const ALL: &[Step] = &[$(
-            named!($kernel $slug $shape, $blocks $precision),
-            $(named!($kernel $turned $turned_shape, $blocks $precision),)?
-        )*];
+        }),*];
 
         $(
             #[cfg(feature = "device")]
@@ -68,7 +58,7 @@ kernels! {
     hgemm_any_layout_f16_outer_8 "hgemm-any-layout/outer-8" OuterProduct<8, 4>, 2 F16 f16;
     hgemm_any_layout_f16_columns_16 "hgemm-any-layout/columns-16" Narrow<128, 16, 2, 3>, 2 F16 f16;
     hgemm_any_layout_f16_rows_16 "hgemm-any-layout/rows-16" Narrow<16, 128, 2, 3>, 2 F16 f16;
-    hgemm_any_layout_f16_long "hgemm-any-layout/long-a" Long<true> | "hgemm-any-layout/long-b" Long<false>, 2 F16 f16;
+    hgemm_any_layout_f16_long "hgemm-any-layout/long-a" Long, 2 F16 f16;
     hgemm_any_layout_bf16 "hgemm-any-layout/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
     hgemm_any_layout_bf16_thin "hgemm-any-layout/bf16-thin" HalfTile<64, 64, 32, 2>, 6 Bf16 bf16;
     hgemm_any_layout_bf16_64x32 "hgemm-any-layout/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16;
@@ -78,7 +68,7 @@ kernels! {
     hgemm_any_layout_bf16_outer_8 "hgemm-any-layout/bf16-outer-8" OuterProduct<8, 4>, 2 Bf16 bf16;
     hgemm_any_layout_bf16_columns_16 "hgemm-any-layout/bf16-columns-16" Narrow<128, 16, 2, 3>, 2 Bf16 bf16;
     hgemm_any_layout_bf16_rows_16 "hgemm-any-layout/bf16-rows-16" Narrow<16, 128, 2, 3>, 2 Bf16 bf16;
-    hgemm_any_layout_bf16_long "hgemm-any-layout/bf16-long-a" Long<true> | "hgemm-any-layout/bf16-long-b" Long<false>, 2 Bf16 bf16;
+    hgemm_any_layout_bf16_long "hgemm-any-layout/bf16-long-a" Long, 2 Bf16 bf16;
 }
 
 /// What runs on the device.

@@ -9,11 +9,12 @@ use crate::epilogue::fused::Fused;
 use crate::epilogue::partial_tile::Target;
 use crate::gemm::Gemm;
 use crate::mainloop::gemv::{Strided, reduction};
-use crate::planned::Planned;
+use crate::planned::{Planned, PlannedBlock};
+use crate::ptx::compiler;
 use crate::ptx::mma::WarpMma;
 use cuda_std::prelude::*;
 
-impl<const HAS_LONG_A: bool> Long<HAS_LONG_A> {
+impl Long {
     /// # Safety
     /// As of the kernels.
     #[inline(always)]
@@ -26,19 +27,15 @@ impl<const HAS_LONG_A: bool> Long<HAS_LONG_A> {
     ) {
         // tile coordinates
         let block = planned.begin();
-        let tiles = (g.n.div_ceil(FEW), g.m.div_ceil(ROWS)); // where A is long
-        let has_long_a = (thread::grid_dim_x(), thread::grid_dim_y()) == tiles; // where both may be, there is one block
-        let (bm, bn) = if has_long_a { (ROWS, FEW) } else { (FEW, ROWS) };
-        let tile = Coord { row: thread::block_idx_y() * bm, col: thread::block_idx_x() * bn };
+        let tile = Coord { row: thread::block_idx_y() * ROWS, col: thread::block_idx_x() * FEW };
         let strides = |is_k_contiguous: bool, ld: usize| if is_k_contiguous { (1, ld as u32) } else { (ld as u32, 1) };
         let operand = |matrix: *const f32, stride: u64, first: u32, (along_k, across): (u32, u32)| {
             let offset = u64::from(block.problem) * stride + u64::from(first) * u64::from(across);
             Strided { start: matrix.cast::<u16>().wrapping_add(offset as usize), along_k, across }
         };
-        let a = operand(g.a, planned.a_stride, tile.row, strides(a_transposed == 0, g.lda));
-        let b = operand(g.b, planned.b_stride, tile.col, strides(b_transposed != 0, g.ldb));
-        let (m, n) = (g.m - tile.row, g.n - tile.col);
-        let ((long, rows), (narrow, few)) = if has_long_a { ((a, m), (b, n)) } else { ((b, n), (a, m)) };
+        let long = operand(g.a, planned.a_stride, tile.row, strides(a_transposed == 0, g.lda));
+        let narrow = operand(g.b, planned.b_stride, tile.col, strides(b_transposed != 0, g.ldb));
+        let (rows, few) = (g.m - tile.row, g.n - tile.col);
         let k_tiles = block.k_tiles(g.k.div_ceil(BK));
         let k = (k_tiles.start * BK).min(g.k)..(k_tiles.end * BK).min(g.k);
 
@@ -63,12 +60,12 @@ impl<const HAS_LONG_A: bool> Long<HAS_LONG_A> {
                 partial::publish_rows(vectors, &acc)
             };
 
-            // epilogue
+            // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
+            let block = PlannedBlock::new(compiler::opaque(planned.planes));
             let target = Target { g: &g, tile, offset: planned.offset_of_c(block), is_f32: planned.c_is_f32 };
-            partial::reduce(block, partial_tiles, vectors, has_long_a, |row, vector, sum| {
-                if row < rows && vector < few {
-                    let (row, col) = if has_long_a { (row, vector) } else { (vector, row) };
-                    reduction::store(target, fused, Coord { row, col }, sum);
+            partial::reduce(block, partial_tiles, vectors, |at, sum| {
+                if at.row < rows && at.col < few {
+                    reduction::store(target, fused, at, sum);
                 }
             });
         }

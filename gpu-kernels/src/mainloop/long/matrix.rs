@@ -8,7 +8,9 @@ use crate::ptx::{lanes, read_only};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
-/// Vectors of a lane in flight: its share of a chunk.
+/// Chunks whose vectors are in flight where k is contiguous.
+const AHEAD: usize = 2;
+/// Vectors of a lane in a chunk.
 const LOADS: usize = (ROWS * CHUNK / (super::THREADS * VECTOR)) as usize;
 
 /// Rows of a warp where k is contiguous, and the warps that have them.
@@ -57,6 +59,7 @@ impl Matrix {
     ///
     /// # Safety
     /// Every thread of the block calls it; k is [`of_vectors`](Self::of_vectors).
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
     #[inline(always)]
     pub unsafe fn multiply_rows<I: WarpMma>(&self, vectors: Vectors, k: Range<u32>, acc: &mut OfRows) {
         let (warp, lane) = (lanes::warp_index(), warp::lane_id());
@@ -72,10 +75,15 @@ impl Matrix {
                 let source = sources[i % 2].wrapping_add(i / 2 * STEP_K as usize);
                 load_below(source, at + i as u32 / 2 * STEP_K, k.end)
             };
-            let mut a: [_; LOADS] = core::array::from_fn(|i| load(sources, at, i));
-            vectors.for_each_chunk(k.clone(), |buffer| {
-                sources = sources.map(|source| source.wrapping_add(CHUNK as usize));
-                at += CHUNK;
+            let mut ahead: [[_; LOADS]; AHEAD] = core::array::from_fn(|chunk| {
+                let further = chunk as u32 * CHUNK;
+                let sources = sources.map(|source| source.wrapping_add(further as usize));
+                core::array::from_fn(|i| load(sources, at + further, i))
+            });
+            sources = sources.map(|source| source.wrapping_add(AHEAD * CHUNK as usize));
+            at += AHEAD as u32 * CHUNK;
+            vectors.for_each_chunk::<AHEAD>(k.clone(), |buffer, chunk| {
+                let a = &mut ahead[chunk];
                 for i in 0..LOADS / 2 {
                     let [upper, lower] = [a[2 * i], a[2 * i + 1]];
                     for octet in 0..OCTETS {
@@ -89,6 +97,8 @@ impl Matrix {
                     a[2 * i] = load(sources, at, 2 * i);
                     a[2 * i + 1] = load(sources, at, 2 * i + 1);
                 }
+                sources = sources.map(|source| source.wrapping_add(CHUNK as usize));
+                at += CHUNK;
             });
         }
     }
@@ -97,6 +107,7 @@ impl Matrix {
     ///
     /// # Safety
     /// As of [`multiply_rows`](Self::multiply_rows).
+    #[allow(clippy::needless_range_loop)] // as of `multiply_rows`
     #[inline(always)]
     pub unsafe fn multiply_columns<I: WarpMma>(&self, vectors: Vectors, k: Range<u32>, acc: &mut OfColumns) {
         let (warp, lane) = (lanes::warp_index(), warp::lane_id());
@@ -113,7 +124,7 @@ impl Matrix {
                 load_below(source.wrapping_add(further as usize * line), at + further, k.end)
             };
             let mut a: [_; LOADS] = core::array::from_fn(|i| load(source, at, i));
-            vectors.for_each_chunk(k.clone(), |buffer| {
+            vectors.for_each_chunk::<1>(k.clone(), |buffer, _| {
                 source = source.wrapping_add(CHUNK as usize * line);
                 at += CHUNK;
                 for i in 0..LOADS / 4 {
@@ -140,6 +151,7 @@ impl Matrix {
     ///
     /// # Safety
     /// Every thread of the block calls it; what is in bounds of the operands may be read.
+    #[allow(clippy::needless_range_loop)] // as of `multiply_rows`
     #[inline(always)]
     pub unsafe fn multiply_elements<I: WarpMma>(&self, vectors: Vectors, mut k: Range<u32>, acc: &mut OfRows) {
         let (warp, lane) = (lanes::warp_index(), warp::lane_id());
@@ -174,23 +186,27 @@ impl Matrix {
 }
 
 impl Vectors {
-    /// Calls `multiply` with the byte of each chunk of the narrow operand, when it is in shared memory.
+    /// Calls `multiply` with the byte of each chunk of the narrow operand, when it is in shared memory, and its number modulo AHEAD.
     ///
     /// # Safety
     /// Every thread of the block calls it.
     #[inline(always)]
-    unsafe fn for_each_chunk(self, k: Range<u32>, mut multiply: impl FnMut(u32)) {
+    unsafe fn for_each_chunk<const AHEAD: usize>(self, k: Range<u32>, mut multiply: impl FnMut(u32, usize)) {
         let (mut chunk, mut buffer) = (k.start, 0);
         // SAFETY: a buffer is free: behind the barrier of the other one, every warp has multiplied it.
         unsafe {
             let mut raw = self.load(chunk);
             while chunk < k.end {
-                self.store(buffer, raw);
-                thread::sync_threads(); // the chunk is complete
-                chunk += CHUNK;
-                raw = self.load(chunk); // while this chunk is multiplied
-                multiply(buffer);
-                buffer ^= CHUNK_BYTES;
+                for number in 0..AHEAD {
+                    if chunk < k.end {
+                        self.store(buffer, raw);
+                        thread::sync_threads(); // the chunk is complete
+                        chunk += CHUNK;
+                        raw = self.load(chunk); // while this chunk is multiplied
+                        multiply(buffer, number);
+                        buffer ^= CHUNK_BYTES;
+                    }
+                }
             }
         }
     }
@@ -200,7 +216,7 @@ impl Vectors {
 #[inline(always)]
 unsafe fn load_below(source: *const u16, index: u32, end: u32) -> [u32; 4] {
     // SAFETY: upheld by the caller: in bounds and aligned, if it is loaded.
-    unsafe { read_only::load_4_below(source.cast(), index, end).map(f32::to_bits) }
+    unsafe { read_only::load_4_of_line_below(source.cast(), index, end).map(f32::to_bits) }
 }
 
 /// The lower halves of two words, and the upper ones.

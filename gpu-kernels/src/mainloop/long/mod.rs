@@ -11,7 +11,7 @@
 //!
 //! An MMA adds its products over k in any order, and has its rows in any order, as long as both operands agree. So a lane's vector of
 //! 16 bytes is all that two MMAs take of a row, where k is contiguous, or that four MMAs take of a k, where rows are. There are eight vectors of
-//! a lane in flight, and no barrier waits for them. The narrow operand goes through shared memory, a chunk of k after the other.
+//! a lane in flight, or twice as many, and no barrier waits for them. The narrow operand goes through shared memory, a chunk of k after the other.
 //!
 //! What does not begin at multiples of 16 bytes, or is less than a vector, is loaded element by element.
 
@@ -47,24 +47,22 @@ const CHUNK_BYTES: u32 = CHUNK * FEW * 2;
 const PITCH: u32 = ROWS + 4;
 const PARTIAL_WORDS: u32 = FEW * PITCH;
 
-/// Tiles of [`ROWS`] of A and [`FEW`] of B, or the other way round: the grid tells the kernel, which is the same for both.
-pub(crate) struct Long<const HAS_LONG_A: bool>;
+/// Tiles of [`ROWS`] of A, which is long, and [`FEW`] columns of B.
+pub(crate) struct Long;
 
-impl<const HAS_LONG_A: bool> Long<HAS_LONG_A> {
+impl Long {
     pub const ANY_LAYOUT_THREADS: u32 = THREADS;
 
     /// A step of this shape, of which an SM holds so many blocks, without its names.
     pub const fn any_layout_step(precision: Precision, blocks_per_sm: u32) -> Step {
-        let (bm, bn) = if HAS_LONG_A { (ROWS, FEW) } else { (FEW, ROWS) };
-        let (tm, tn) = if HAS_LONG_A { (4, 1) } else { (1, 4) };
-        assert!(2 * CHUNK_BYTES <= WARPS * PARTIAL_WORDS * 4, "chunks fit where the partial tiles come");
+        const { assert!(2 * CHUNK_BYTES <= WARPS * PARTIAL_WORDS * 4, "chunks fit where the partial tiles come") }
         Step {
             precision,
             output: precision.input(),
             target: Target::Sm90a,
-            tile: Tile { bm, bn, bk: BK, tm, tn },
+            tile: Tile { bm: ROWS, bn: FEW, bk: BK, tm: 4, tn: 1 },
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 2 * BK },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 10 * BK },
             transposed: Transposed::Read,
             dynamic_smem_bytes: WARPS * PARTIAL_WORDS * 4,
             ..Step::PLAIN

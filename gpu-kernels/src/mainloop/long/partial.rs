@@ -3,10 +3,10 @@
 use super::matrix::{BLOCKS, OfColumns, OfRows, SHARERS, WARP_ROWS};
 use super::vectors::Vectors;
 use super::{OCTETS, PARTIAL_WORDS, PITCH, ROWS, THREADS, VECTOR, WARPS};
-use crate::Splits;
 use crate::hardware::VEC;
 use crate::planned::PlannedBlock;
 use crate::ptx::{cluster, compiler, f32x4, lanes};
+use crate::{Coord, Splits};
 use cuda_std::prelude::*;
 
 /// The word of a row and a vector in the partial tile of that number.
@@ -19,6 +19,7 @@ fn word(number: u32, row: u32, vector: u32) -> *mut f32 {
 ///
 /// # Safety
 /// Every thread of the block calls it, and none reads the chunks any more.
+#[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
 #[inline(always)]
 pub(super) unsafe fn publish_rows(vectors: Vectors, acc: &OfRows) -> u32 {
     let (warp, lane) = (lanes::warp_index(), warp::lane_id());
@@ -40,6 +41,7 @@ pub(super) unsafe fn publish_rows(vectors: Vectors, acc: &OfRows) -> u32 {
 ///
 /// # Safety
 /// As of [`publish_rows`].
+#[allow(clippy::needless_range_loop)] // as of `publish_rows`
 #[inline(always)]
 pub(super) unsafe fn publish_columns(vectors: Vectors, acc: &OfColumns) -> u32 {
     let (warp, lane) = (lanes::warp_index(), warp::lane_id());
@@ -62,19 +64,12 @@ pub(super) unsafe fn publish_columns(vectors: Vectors, acc: &OfColumns) -> u32 {
     WARPS
 }
 
-/// Reduces so many partial tiles of each block of the cluster, and hands this block's share of the sums to `store`: a row, a vector, and the
-/// sum. Adjacent threads have adjacent vectors, or rows.
+/// Reduces so many partial tiles of each block of the cluster, and hands this block's share of the sums to `store`.
 ///
 /// # Safety
 /// Every thread of the cluster calls it, and has published its accumulators.
 #[inline(always)]
-pub(super) unsafe fn reduce(
-    block: PlannedBlock,
-    tiles: u32,
-    vectors: Vectors,
-    are_vectors_adjacent: bool,
-    store: impl Fn(u32, u32, f32),
-) {
+pub(super) unsafe fn reduce(block: PlannedBlock, tiles: u32, vectors: Vectors, store: impl Fn(Coord, f32)) {
     const { assert!(ROWS * super::FEW / VEC <= THREADS) }
     let tid = thread::thread_idx_x();
     let width_log2 = if vectors.has(1) { super::FEW.ilog2() } else { VECTOR.ilog2() };
@@ -99,12 +94,8 @@ pub(super) unsafe fn reduce(
         }
         let mut index = block.rank * THREADS + tid;
         while index < ROWS << width_log2 {
-            let (row, vector) = if are_vectors_adjacent {
-                (index >> width_log2, index & ((1 << width_log2) - 1))
-            } else {
-                (index % ROWS, index / ROWS)
-            };
-            let at = word(0, row, vector);
+            let coord = Coord { row: index >> width_log2, col: index & ((1 << width_log2) - 1) };
+            let at = word(0, coord.row, coord.col);
             let sum = if block.cluster > 1 {
                 let parts: [f32; Splits::MAX_CLUSTER as usize] = core::array::from_fn(|rank| {
                     let rank = rank as u32;
@@ -115,7 +106,7 @@ pub(super) unsafe fn reduce(
             } else {
                 *at
             };
-            store(row, vector, sum);
+            store(coord, sum);
             index = compiler::opaque(index + block.cluster * THREADS);
         }
         if block.cluster > 1 {

@@ -2,7 +2,7 @@
 
 use super::{CHUNK, OCTETS, THREADS, VECTOR};
 use crate::mainloop::gemv::Strided;
-use crate::ptx::{matrix, read_only};
+use crate::ptx::{compiler, matrix, read_only};
 use cuda_std::prelude::*;
 
 /// Elements of eight vectors that a thread loads of a chunk.
@@ -31,7 +31,7 @@ impl Vectors {
     /// This thread's first k and vector of a chunk, and from one element to its next: adjacent threads have adjacent elements.
     #[inline(always)]
     fn places(&self) -> ([u32; 2], [u32; 2]) {
-        let tid = thread::thread_idx_x();
+        let tid = compiler::opaque(thread::thread_idx_x()); // or registers would keep what is computed from it
         if self.from.along_k == 1 { ([tid, 0], [0, 1]) } else { ([tid / VECTOR, tid % VECTOR], [THREADS / VECTOR, 0]) }
     }
 
