@@ -8,9 +8,7 @@ use crate::ptx::{lanes, read_only};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
-/// Chunks whose vectors are in flight where k is contiguous.
-const AHEAD: usize = 2;
-/// Vectors of a lane in a chunk.
+/// Vectors of a lane in flight: its share of a chunk.
 const LOADS: usize = (ROWS * CHUNK / (super::THREADS * VECTOR)) as usize;
 
 /// Rows of a warp where k is contiguous, and the warps that have them.
@@ -75,15 +73,10 @@ impl Matrix {
                 let source = sources[i % 2].wrapping_add(i / 2 * STEP_K as usize);
                 load_below(source, at + i as u32 / 2 * STEP_K, k.end)
             };
-            let mut ahead: [[_; LOADS]; AHEAD] = core::array::from_fn(|chunk| {
-                let further = chunk as u32 * CHUNK;
-                let sources = sources.map(|source| source.wrapping_add(further as usize));
-                core::array::from_fn(|i| load(sources, at + further, i))
-            });
-            sources = sources.map(|source| source.wrapping_add(AHEAD * CHUNK as usize));
-            at += AHEAD as u32 * CHUNK;
-            vectors.for_each_chunk::<AHEAD>(k.clone(), |buffer, chunk| {
-                let a = &mut ahead[chunk];
+            let mut a: [_; LOADS] = core::array::from_fn(|i| load(sources, at, i));
+            vectors.for_each_chunk(k.clone(), |buffer| {
+                sources = sources.map(|source| source.wrapping_add(CHUNK as usize));
+                at += CHUNK;
                 for i in 0..LOADS / 2 {
                     let [upper, lower] = [a[2 * i], a[2 * i + 1]];
                     for octet in 0..OCTETS {
@@ -97,8 +90,6 @@ impl Matrix {
                     a[2 * i] = load(sources, at, 2 * i);
                     a[2 * i + 1] = load(sources, at, 2 * i + 1);
                 }
-                sources = sources.map(|source| source.wrapping_add(CHUNK as usize));
-                at += CHUNK;
             });
         }
     }
@@ -124,7 +115,7 @@ impl Matrix {
                 load_below(source.wrapping_add(further as usize * line), at + further, k.end)
             };
             let mut a: [_; LOADS] = core::array::from_fn(|i| load(source, at, i));
-            vectors.for_each_chunk::<1>(k.clone(), |buffer, _| {
+            vectors.for_each_chunk(k.clone(), |buffer| {
                 source = source.wrapping_add(CHUNK as usize * line);
                 at += CHUNK;
                 for i in 0..LOADS / 4 {
@@ -186,27 +177,23 @@ impl Matrix {
 }
 
 impl Vectors {
-    /// Calls `multiply` with the byte of each chunk of the narrow operand, when it is in shared memory, and its number modulo AHEAD.
+    /// Calls `multiply` with the byte of each chunk of the narrow operand, when it is in shared memory.
     ///
     /// # Safety
     /// Every thread of the block calls it.
     #[inline(always)]
-    unsafe fn for_each_chunk<const AHEAD: usize>(self, k: Range<u32>, mut multiply: impl FnMut(u32, usize)) {
+    unsafe fn for_each_chunk(self, k: Range<u32>, mut multiply: impl FnMut(u32)) {
         let (mut chunk, mut buffer) = (k.start, 0);
         // SAFETY: a buffer is free: behind the barrier of the other one, every warp has multiplied it.
         unsafe {
             let mut raw = self.load(chunk);
             while chunk < k.end {
-                for number in 0..AHEAD {
-                    if chunk < k.end {
-                        self.store(buffer, raw);
-                        thread::sync_threads(); // the chunk is complete
-                        chunk += CHUNK;
-                        raw = self.load(chunk); // while this chunk is multiplied
-                        multiply(buffer, number);
-                        buffer ^= CHUNK_BYTES;
-                    }
-                }
+                self.store(buffer, raw);
+                thread::sync_threads(); // the chunk is complete
+                chunk += CHUNK;
+                raw = self.load(chunk); // while this chunk is multiplied
+                multiply(buffer);
+                buffer ^= CHUNK_BYTES;
             }
         }
     }

@@ -11,7 +11,7 @@
 //!
 //! An MMA adds its products over k in any order, and has its rows in any order, as long as both operands agree. So a lane's vector of
 //! 16 bytes is all that two MMAs take of a row, where k is contiguous, or that four MMAs take of a k, where rows are. There are eight vectors of
-//! a lane in flight, or twice as many, and no barrier waits for them. The narrow operand goes through shared memory, a chunk of k after the other.
+//! a lane in flight, and no barrier waits for them. The narrow operand goes through shared memory, a chunk of k after the other.
 //!
 //! What does not begin at multiples of 16 bytes, or is less than a vector, is loaded element by element.
 
