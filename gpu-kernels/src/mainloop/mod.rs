@@ -7,6 +7,7 @@ pub(crate) mod gemv;
 #[cfg(feature = "device")]
 pub(crate) mod gmem;
 pub(crate) mod half_tile;
+pub(crate) mod long;
 pub(crate) mod narrow;
 #[cfg(feature = "device")]
 pub(crate) mod operand_copy;

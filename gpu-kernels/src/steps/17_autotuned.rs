@@ -54,7 +54,6 @@ kernels! {
     sgemm_autotuned "autotuned" Pipeline<4, 2, 8, 16, 48, 3, false>, 1;
     sgemm_autotuned_256x128x32 "autotuned/256x128x32" Pipeline<4, 2, 8, 16, 32, 4, false>, 1;
     sgemm_autotuned_128x128 "autotuned/128x128" Pipeline<2, 4, 8, 8, 24, 4, false>, 2;
-    sgemm_autotuned_128x64t "autotuned/128x64t" Pipeline<2, 2, 8, 8, 16, 4, true>, 3;
     sgemm_autotuned_64x128t "autotuned/64x128t" Pipeline<1, 4, 8, 8, 16, 4, true>, 3;
     sgemm_autotuned_64x64t "autotuned/64x64t" Pipeline<1, 2, 8, 8, 16, 4, true>, 4;
 }

@@ -14,6 +14,7 @@
 //! Source: CUTLASS, `MainloopSm90CpAsyncGmmaWarpSpecialized`, for operands that TMA cannot load; none of the seeds.
 
 use crate::mainloop::half_tile::HalfTile;
+use crate::mainloop::long::Long;
 use crate::mainloop::narrow::Narrow;
 use crate::mainloop::outer_product::OuterProduct;
 use crate::{Precision, Step};
@@ -57,6 +58,7 @@ kernels! {
     hgemm_any_layout_f16_outer_8 "hgemm-any-layout/outer-8" OuterProduct<8, 4>, 2 F16 f16;
     hgemm_any_layout_f16_columns_16 "hgemm-any-layout/columns-16" Narrow<128, 16, 2, 3>, 2 F16 f16;
     hgemm_any_layout_f16_rows_16 "hgemm-any-layout/rows-16" Narrow<16, 128, 2, 3>, 2 F16 f16;
+    hgemm_any_layout_f16_long "hgemm-any-layout/long-a" Long, 2 F16 f16;
     hgemm_any_layout_bf16 "hgemm-any-layout/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
     hgemm_any_layout_bf16_thin "hgemm-any-layout/bf16-thin" HalfTile<64, 64, 32, 2>, 6 Bf16 bf16;
     hgemm_any_layout_bf16_64x32 "hgemm-any-layout/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16;
@@ -66,6 +68,7 @@ kernels! {
     hgemm_any_layout_bf16_outer_8 "hgemm-any-layout/bf16-outer-8" OuterProduct<8, 4>, 2 Bf16 bf16;
     hgemm_any_layout_bf16_columns_16 "hgemm-any-layout/bf16-columns-16" Narrow<128, 16, 2, 3>, 2 Bf16 bf16;
     hgemm_any_layout_bf16_rows_16 "hgemm-any-layout/bf16-rows-16" Narrow<16, 128, 2, 3>, 2 Bf16 bf16;
+    hgemm_any_layout_bf16_long "hgemm-any-layout/bf16-long-a" Long, 2 Bf16 bf16;
 }
 
 /// What runs on the device.

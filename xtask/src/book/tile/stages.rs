@@ -136,7 +136,7 @@ mod tests {
             ("ilp", 4),
             ("tma-multicast", 4),
             ("autotuned", 3),
-            ("autotuned/128x64t", 4),
+            ("autotuned/64x128t", 4),
             ("split-k", 5),
             ("stream-k", 3),
             ("hgemm", 4),
