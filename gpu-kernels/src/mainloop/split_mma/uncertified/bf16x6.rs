@@ -1,12 +1,13 @@
 //! By a split into three bf16, which has the exponents of f32: x = first + second + third exactly, and six of their nine products do.
 //!
 //! ```text
-//!   a stage, f32 ──► parts: A (BM, 16 first | 16 second | 16 third | scale), B (BN, the same) ──► sums of 16 products in the tensor cores
+//!   f32, in registers ──► parts: A (BM, 16 first | 16 second | 16 third | scales), B (BN, the same) ──► sums of 16 products in the tensor cores
+//!   of the next step                                                                                of this step
 //! ```
 //!
 //! As everywhere, the small products come before the large ones, which a truncated sum would take more from.
 
-use super::{CONSUMERS, a_place, thread_index};
+use super::thread_index;
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{SWIZZLE_ATOM_BYTES, SWIZZLE_BYTES, VEC, WGMMA_M};
@@ -16,8 +17,9 @@ use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS};
 use crate::prepass::split::hi_lo::{BF16_MORE, HiLo};
 use crate::prepass::split::range::powers;
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
-use crate::ptx::{barrier, convert, f32x4};
+use crate::ptx::{compiler, convert, f32x4, read_only};
 use crate::{Ab, CERTIFICATE_BITS, Computed, Coord};
+use core::ops::Range;
 use cuda_std::prelude::*;
 use half::bf16;
 
@@ -25,69 +27,123 @@ const PARTS: u32 = 3;
 /// Which parts of A and B are multiplied: all products above 2^-24 of the largest, and the least first.
 const PRODUCTS: [[u32; 2]; 6] = [[0, 2], [2, 0], [1, 1], [0, 1], [1, 0], [0, 0]];
 /// Values that a thread splits at once: their first parts are a vector.
-const VALUES: u32 = 8;
+pub(super) const VALUES: u32 = 8;
 const _: () = assert!(DEPTH * 2 == WGMMA_K_BYTES, "a k-step of each part");
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
-    /// Where the parts of a stage are: at a swizzle atom.
+    /// Where the parts of a step are: at a swizzle atom.
     #[inline(always)]
-    pub(super) fn parts(smem: *mut f32) -> *mut f32 {
+    pub(super) fn parts(smem: *mut f32, step: u32) -> *mut f32 {
         // SAFETY: it is shared memory.
         let offset = unsafe { shared::address(smem) }.wrapping_neg() % SWIZZLE_ATOM_BYTES;
-        smem.wrapping_add((offset / 4) as usize)
+        smem.wrapping_add(((offset + step % 2 * Self::PARTS_BYTES) / 4) as usize)
     }
 
-    /// Stores what rows of A and columns of B are scaled by, behind their parts.
+    /// Stores what this thread's pieces are scaled by, behind parts.
     ///
     /// # Safety
-    /// There are words of all of them, nobody else uses the parts, and all consumers call it.
+    /// There are words of all rows and columns, and nobody else uses the parts.
     #[inline(always)]
     pub(super) unsafe fn store_scales(g: &Gemm, tile: Coord, words: Ab<*const i32>, parts: *mut f32) {
-        let b_parts = parts.wrapping_add((BM * SWIZZLE_BYTES / 4) as usize);
-        let store = |rows: u32, parts: *mut f32, words: *const i32, first: u32, count: u32| {
-            let row = thread_index() % rows;
+        let store = |number: u32, words: *const i32, index: u32| {
             // SAFETY: upheld by the caller; in bounds of the words, and in the row.
             unsafe {
-                let word = *words.wrapping_add((first + row).min(count - 1) as usize);
-                let [first, second] = powers((word >> CERTIFICATE_BITS) + BF16_MORE);
-                f32x4::store(place(parts, row, PARTS * DEPTH / VALUES), [first, second, 0.0, 0.0]);
+                let [first, second] = powers((*words.wrapping_add(index as usize) >> CERTIFICATE_BITS) + BF16_MORE);
+                f32x4::store(Self::piece(number).scale(parts), [first, second, 0.0, 0.0]);
             }
         };
-        store(BM, parts, words.a, tile.row, g.m);
-        store(Self::BN, b_parts, words.b, tile.col, g.n);
-    }
-
-    /// Makes the parts of a stage.
-    ///
-    /// # Safety
-    /// The stage is written, nobody else uses the parts, and all consumers call it.
-    #[inline(always)]
-    pub(super) unsafe fn split_stage(stage: *const f32, parts: *mut f32) {
-        const { assert!(Self::BN <= BM && BM * (DEPTH / VALUES) == CONSUMER_THREADS, "a thread has a piece of A, and of B") };
-        let b_parts = parts.wrapping_add((BM * SWIZZLE_BYTES / 4) as usize);
-        // SAFETY: upheld by the caller; what is read is in the stage.
-        unsafe {
-            split(BM, parts, |row, d| {
-                let [x, y, z, w] = f32x4::load(stage.add(a_place(row, d) as usize));
-                let [p, q, r, s] = f32x4::load(stage.add(a_place(row, d + VEC) as usize));
-                [x, y, z, w, p, q, r, s]
-            });
-            if thread_index() < Self::BN * (DEPTH / VALUES) {
-                split(Self::BN, b_parts, |col, d| {
-                    [0, 1, 2, 3, 4, 5, 6, 7].map(|i| *stage.add((BM * DEPTH + (d + i) * Self::BN + col) as usize))
-                });
-            }
-            wgmma::fence_operands();
-            barrier::sync(CONSUMERS, CONSUMER_THREADS); // the parts are written
+        store(0, words.a, (tile.row + Self::piece(0).row).min(g.m - 1));
+        if Self::has_piece(1) {
+            store(1, words.b, (tile.col + Self::piece(1).row - BM).min(g.n - 1));
         }
     }
 
-    /// Issues the MMAs of parts, and waits for them.
+    /// Splits this thread's pieces of these numbers for MMAs behind a barrier, and loads the one behind each: the first is loaded already.
     ///
     /// # Safety
-    /// They are written, and nobody writes to them; all consumers call it.
+    /// The scales are stored, nobody else uses the parts; else as of the kernels.
     #[inline(always)]
-    pub(super) unsafe fn multiply_parts(parts: *const f32, partial: &mut [f32; ACC]) {
+    pub(super) unsafe fn split_pieces(
+        g: &Gemm,
+        tile: Coord,
+        numbers: Range<u32>,
+        values: &mut [f32; VALUES as usize],
+        scales: *const f32,
+        parts: *mut f32,
+    ) {
+        let mut number = numbers.start;
+        // SAFETY: upheld by the caller.
+        unsafe {
+            while number != numbers.end {
+                if Self::has_piece(number) {
+                    Self::piece(number).split(*values, scales, parts);
+                }
+                if !number.is_multiple_of(2) {
+                    wgmma::fence_operands(); // before the load, which it would wait for
+                }
+                number = compiler::opaque(number.wrapping_add(1)); // or LLVM would unroll the loop
+                *values = Self::load_piece(g, tile, number);
+            }
+        }
+    }
+
+    /// Loads a piece; zeros replace what is beyond k, and the last row or column what is beyond m or n.
+    ///
+    /// # Safety
+    /// As of the kernels.
+    #[inline(always)]
+    unsafe fn load_piece(g: &Gemm, tile: Coord, number: u32) -> [f32; VALUES as usize] {
+        let piece = Self::piece(number);
+        let p = number / 2 * DEPTH + piece.k;
+        let is_of_a = number.is_multiple_of(2);
+        let (mut source, stride) = if is_of_a {
+            (g.a((tile.row + piece.row).min(g.m - 1), p), 1)
+        } else {
+            (g.b(p, (tile.col + piece.row - BM).min(g.n - 1)), g.ldb)
+        };
+        let mut values = [0.0; VALUES as usize];
+        // SAFETY: in bounds of A or B, which nothing writes.
+        unsafe {
+            if is_of_a && f32x4::aligned(g.a, g.lda) && g.k.is_multiple_of(VEC) {
+                let [x, y, z, w] = read_only::load_4_below(source, p, g.k);
+                let [q, r, s, t] = read_only::load_4_below(source.wrapping_add(VEC as usize), p + VEC, g.k);
+                values = [x, y, z, w, q, r, s, t];
+            } else {
+                for i in 0..VALUES {
+                    values[i as usize] = read_only::load_below(source, p + i, g.k);
+                    source = source.wrapping_add(stride);
+                }
+            }
+        }
+        values
+    }
+
+    /// This thread's piece of that number: 2 s is that of A in step s, and 2 s + 1 that of B, whose parts follow on those of A. Eight lanes
+    /// write to different banks: of A, to the even rows of eight, or the odd ones.
+    #[inline(always)]
+    fn piece(number: u32) -> Piece {
+        const { assert!(BM * (DEPTH / VALUES) == CONSUMER_THREADS, "a thread has a piece of A") };
+        let tid = thread_index();
+        if number.is_multiple_of(2) {
+            Piece { row: tid / 16 * 8 + tid / 2 % 4 * 2 + tid / 8 % 2, k: tid % 2 * VALUES }
+        } else {
+            Piece { row: BM + tid % Self::BN, k: tid / Self::BN % 2 * VALUES }
+        }
+    }
+
+    /// Whether this thread has that piece: there may be fewer of B.
+    #[inline(always)]
+    fn has_piece(number: u32) -> bool {
+        const { assert!(Self::BN <= BM, "no thread has two pieces of B") };
+        Self::BN == BM || number.is_multiple_of(2) || thread_index() < Self::BN * (DEPTH / VALUES)
+    }
+
+    /// Issues the MMAs of parts.
+    ///
+    /// # Safety
+    /// They are written, and nobody writes to them before the MMAs are waited for; all consumers call it.
+    #[inline(always)]
+    pub(super) unsafe fn issue_mmas_of_parts(parts: *const f32, partial: &mut [f32; ACC]) {
         // SAFETY: upheld by the caller.
         unsafe {
             let parts = shared::address(parts);
@@ -99,7 +155,6 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 <bf16 as Input>::mma::<ACC, 0, 0>(partial, a, b, i > 0);
             }
             wgmma::commit_group();
-            wgmma::wait_acc::<0, ACC>(partial);
         }
     }
 
@@ -123,36 +178,51 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             let scaled = |word: i32| word + (BF16_MORE << CERTIFICATE_BITS);
             let rows = Self::rows(g, row, k_tiles, words.a).map(scaled);
             let own_words = Words { rows, columns: Self::columns(g, tile.col, k_tiles, words.b).map(scaled) };
-            Self::store_computed(g, fusion, row, tile.col, &own_words, words, Computed::ByBf16, smem, totals);
+            Self::unscale(&own_words, totals);
+            Self::store_computed(g, fusion, row, tile.col, words, Computed::ByBf16, smem, totals);
         }
     }
 }
 
-/// A vector of a row of parts, the 128 bytes of which are swizzled: it is where the row says.
-#[inline(always)]
-fn place(parts: *mut f32, row: u32, vector: u32) -> *mut f32 {
-    parts.wrapping_add((row * SWIZZLE_BYTES / 4 + (vector ^ (row % 8)) * VEC) as usize)
+/// Where a piece is: in a row of parts, from a k of the step on.
+#[derive(Clone, Copy)]
+struct Piece {
+    row: u32,
+    k: u32,
 }
 
-/// Scales and splits a piece of a stage, of so many rows of A or columns of B, which `load` gives by row and k.
-///
-/// # Safety
-/// All threads whose piece there is call it, scales are stored, and nobody else uses the parts.
-#[inline(always)]
-unsafe fn split(rows: u32, parts: *mut f32, load: impl Fn(u32, u32) -> [f32; VALUES as usize]) {
-    let (row, piece) = (thread_index() % rows, thread_index() / rows);
-    // SAFETY: in the row, upheld by the caller.
-    let scale = unsafe { f32x4::load(place(parts, row, PARTS * DEPTH / VALUES)) };
-    let mut rest = load(row, piece * VALUES).map(|x| x * scale[0] * scale[1]);
-    for part in 0..PARTS {
-        let mut pairs = [0.0; VEC as usize];
-        for i in 0..VEC as usize {
-            let pair = convert::bf16x2(rest[2 * i], rest[2 * i + 1]);
-            rest[2 * i] -= f32::from_bits(pair << 16);
-            rest[2 * i + 1] -= f32::from_bits(pair & 0xffff_0000);
-            pairs[i] = f32::from_bits(pair);
-        }
+impl Piece {
+    /// A vector of this row of parts, the 128 bytes of which are swizzled: it is where the row says.
+    #[inline(always)]
+    fn vector(self, parts: *const f32, vector: u32) -> *mut f32 {
+        parts.wrapping_add((self.row * SWIZZLE_BYTES / 4 + (vector ^ (self.row % 8)) * VEC) as usize).cast_mut()
+    }
+
+    /// What this piece is scaled by.
+    #[inline(always)]
+    fn scale(self, parts: *const f32) -> *mut f32 {
+        self.vector(parts, (PARTS * DEPTH + self.k) / VALUES)
+    }
+
+    /// Scales and splits the values of this piece.
+    ///
+    /// # Safety
+    /// Its scale is stored, and nobody else uses its parts.
+    #[inline(always)]
+    unsafe fn split(self, values: [f32; VALUES as usize], scales: *const f32, parts: *mut f32) {
         // SAFETY: in the row, upheld by the caller.
-        unsafe { f32x4::store(place(parts, row, part * DEPTH / VALUES + piece), pairs) }
+        let scale = unsafe { f32x4::load(self.scale(scales)) };
+        let mut rest = values.map(|x| x * scale[0] * scale[1]);
+        for part in 0..PARTS {
+            let mut pairs = [0.0; VEC as usize];
+            for i in 0..VEC as usize {
+                let pair = convert::bf16x2(rest[2 * i], rest[2 * i + 1]);
+                rest[2 * i] -= f32::from_bits(pair << 16);
+                rest[2 * i + 1] -= f32::from_bits(pair & 0xffff_0000);
+                pairs[i] = f32::from_bits(pair);
+            }
+            // SAFETY: in the row, upheld by the caller.
+            unsafe { f32x4::store(self.vector(parts, (part * DEPTH + self.k) / VALUES), pairs) }
+        }
     }
 }
