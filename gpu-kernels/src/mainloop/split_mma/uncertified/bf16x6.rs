@@ -45,16 +45,18 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// There are words of all rows and columns, and nobody else uses the parts.
     #[inline(always)]
     pub(super) unsafe fn store_scales(g: &Gemm, tile: Coord, words: Ab<*const i32>, parts: *mut f32) {
-        let store = |number: u32, words: *const i32, index: u32| {
+        let store = |number: u32, words: *const i32, first: u32, count: u32| {
+            let piece = Piece::new(number);
+            let index = (first + piece.row).min(count - 1) as usize;
             // SAFETY: upheld by the caller; in bounds of the words, and in the row.
             unsafe {
-                let [first, second] = powers((*words.wrapping_add(index as usize) >> CERTIFICATE_BITS) + BF16_MORE);
-                f32x4::store(Self::piece(number).scale(parts), [first, second, 0.0, 0.0]);
+                let [first, second] = powers((*words.wrapping_add(index) >> CERTIFICATE_BITS) + BF16_MORE);
+                f32x4::store(parts.wrapping_add(piece.place(PARTS)), [first, second, 0.0, 0.0]);
             }
         };
-        store(0, words.a, (tile.row + Self::piece(0).row).min(g.m - 1));
+        store(0, words.a, tile.row, g.m);
         if Self::has_piece(1) {
-            store(1, words.b, (tile.col + Self::piece(1).row - BM).min(g.n - 1));
+            store(1, words.b, tile.col, g.n);
         }
     }
 
@@ -76,7 +78,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         unsafe {
             while number != numbers.end {
                 if Self::has_piece(number) {
-                    Self::piece(number).split(*values, scales, parts);
+                    Piece::new(number).split(*values, scales, parts);
                 }
                 if !number.is_multiple_of(2) {
                     wgmma::fence_operands(); // before the load, which it would wait for
@@ -93,24 +95,24 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// As of the kernels.
     #[inline(always)]
     unsafe fn load_piece(g: &Gemm, tile: Coord, number: u32) -> [f32; VALUES as usize] {
-        let piece = Self::piece(number);
+        let piece = Piece::new(number);
         let p = number / 2 * DEPTH + piece.k;
-        let is_of_a = number.is_multiple_of(2);
-        let (mut source, stride) = if is_of_a {
-            (g.a((tile.row + piece.row).min(g.m - 1), p), 1)
+        let left = g.k.saturating_sub(p);
+        let (mut source, stride) = if piece.is_of_b {
+            (g.b(p, (tile.col + piece.row).min(g.n - 1)), g.ldb)
         } else {
-            (g.b(p, (tile.col + piece.row - BM).min(g.n - 1)), g.ldb)
+            (g.a((tile.row + piece.row).min(g.m - 1), p), 1)
         };
         let mut values = [0.0; VALUES as usize];
         // SAFETY: in bounds of A or B, which nothing writes.
         unsafe {
-            if is_of_a && f32x4::aligned(g.a, g.lda) && g.k.is_multiple_of(VEC) {
-                let [x, y, z, w] = read_only::load_4_below(source, p, g.k);
-                let [q, r, s, t] = read_only::load_4_below(source.wrapping_add(VEC as usize), p + VEC, g.k);
+            if !piece.is_of_b && f32x4::aligned(g.a, g.lda) && g.k.is_multiple_of(VEC) {
+                let [x, y, z, w] = read_only::load_4_below(source, 0, left);
+                let [q, r, s, t] = read_only::load_4_below(source.wrapping_add(VEC as usize), VEC, left);
                 values = [x, y, z, w, q, r, s, t];
             } else {
                 for i in 0..VALUES {
-                    values[i as usize] = read_only::load_below(source, p + i, g.k);
+                    values[i as usize] = read_only::load_below(source, i, left);
                     source = source.wrapping_add(stride);
                 }
             }
@@ -118,24 +120,16 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         values
     }
 
-    /// This thread's piece of that number: 2 s is that of A in step s, and 2 s + 1 that of B, whose parts follow on those of A. Eight lanes
-    /// write to different banks: of A, to the even rows of eight, or the odd ones.
-    #[inline(always)]
-    fn piece(number: u32) -> Piece {
-        const { assert!(BM * (DEPTH / VALUES) == CONSUMER_THREADS, "a thread has a piece of A") };
-        let tid = thread_index();
-        if number.is_multiple_of(2) {
-            Piece { row: tid / 16 * 8 + tid / 2 % 4 * 2 + tid / 8 % 2, k: tid % 2 * VALUES }
-        } else {
-            Piece { row: BM + tid % Self::BN, k: tid / Self::BN % 2 * VALUES }
-        }
-    }
-
     /// Whether this thread has that piece: there may be fewer of B.
     #[inline(always)]
     fn has_piece(number: u32) -> bool {
-        const { assert!(Self::BN <= BM, "no thread has two pieces of B") };
-        Self::BN == BM || number.is_multiple_of(2) || thread_index() < Self::BN * (DEPTH / VALUES)
+        const {
+            assert!(
+                BM * (DEPTH / VALUES) == CONSUMER_THREADS && Self::BN <= BM,
+                "a thread has a piece of A, and one of B"
+            )
+        };
+        Self::BN == BM || number.is_multiple_of(2) || Piece::new(number).row < Self::BN
     }
 
     /// Issues the MMAs of parts.
@@ -184,34 +178,40 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     }
 }
 
-/// Where a piece is: in a row of parts, from a k of the step on.
+/// Eight values along k of a row of A, or a column of B, that a thread splits.
 #[derive(Clone, Copy)]
 struct Piece {
+    is_of_b: bool,
     row: u32,
     k: u32,
 }
 
 impl Piece {
-    /// A vector of this row of parts, the 128 bytes of which are swizzled: it is where the row says.
+    /// This thread's piece of that number: 2 s is of A in step s, and 2 s + 1 of B. Eight lanes write to different banks: they have the even
+    /// rows of eight, or the odd ones.
     #[inline(always)]
-    fn vector(self, parts: *const f32, vector: u32) -> *mut f32 {
-        parts.wrapping_add((self.row * SWIZZLE_BYTES / 4 + (vector ^ (self.row % 8)) * VEC) as usize).cast_mut()
+    fn new(number: u32) -> Self {
+        let tid = thread_index();
+        let row = tid / 16 * 8 + tid / 2 % 4 * 2 + tid / 8 % 2;
+        Self { is_of_b: !number.is_multiple_of(2), row, k: tid % 2 * VALUES }
     }
 
-    /// What this piece is scaled by.
+    /// Where a part of it is, or, behind the last one, its scale: in a row of 128 bytes, which are swizzled. B's rows follow on A's.
     #[inline(always)]
-    fn scale(self, parts: *const f32) -> *mut f32 {
-        self.vector(parts, (PARTS * DEPTH + self.k) / VALUES)
+    fn place(self, part: u32) -> usize {
+        let row = self.row + u32::from(self.is_of_b) * BM;
+        let first = row * (SWIZZLE_BYTES / 4) + ((self.k / VALUES) ^ (row % 8)) * VEC;
+        (first ^ (part * DEPTH / VALUES * VEC)) as usize
     }
 
-    /// Scales and splits the values of this piece.
+    /// Scales and splits its values.
     ///
     /// # Safety
     /// Its scale is stored, and nobody else uses its parts.
     #[inline(always)]
     unsafe fn split(self, values: [f32; VALUES as usize], scales: *const f32, parts: *mut f32) {
         // SAFETY: in the row, upheld by the caller.
-        let scale = unsafe { f32x4::load(self.scale(scales)) };
+        let scale = unsafe { f32x4::load(scales.wrapping_add(self.place(PARTS))) };
         let mut rest = values.map(|x| x * scale[0] * scale[1]);
         for part in 0..PARTS {
             let mut pairs = [0.0; VEC as usize];
@@ -222,7 +222,7 @@ impl Piece {
                 pairs[i] = f32::from_bits(pair);
             }
             // SAFETY: in the row, upheld by the caller.
-            unsafe { f32x4::store(self.vector(parts, (part * DEPTH + self.k) / VALUES), pairs) }
+            unsafe { f32x4::store(parts.wrapping_add(self.place(part)), pairs) }
         }
     }
 }

@@ -20,14 +20,15 @@ const WARPS_N: u32 = 4;
 const UNROLLED: u32 = 2;
 /// Adjacent values of a row of A that adjacent threads copy: a sector.
 const SECTOR: u32 = SECTOR_BYTES / 4;
+const _: () = assert!(CONSUMER_THREADS / WARP * 2 == DEPTH, "two rows of B in a stage are a warp's");
 const _: () = assert!(CONSUMER_THREADS / WARP / WARPS_N * LANES_M * TM as u32 == BM, "the warps' rows");
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
     /// A thread's columns.
     const TN: usize = ACC / TM;
 
-    /// Issues this thread's copies of a stage, in which A is transposed; zeros replace what is beyond k, and the last row or column what is
-    /// beyond m or n.
+    /// Issues this thread's copies of a stage, in which A is transposed; zeros replace what is beyond k or n, and the last row what is beyond
+    /// m.
     ///
     /// # Safety
     /// All consumers call it, and nobody reads the stage.
@@ -48,14 +49,16 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                     cp_async::copy_below(target, source.wrapping_add(i as usize), p + i, g.k);
                 }
             }
-            let (col, d) = (tid % Self::BN, tid / Self::BN);
-            let p = step * DEPTH + d;
-            let rows = CONSUMER_THREADS / Self::BN;
-            let mut source = g.b(p, (tile.col + col).min(g.n - 1));
-            for i in (0..DEPTH).step_by(rows as usize) {
-                let target = stage + (DEPTH * A_STRIDE + (d + i) * Self::BN + col) * 4;
-                cp_async::copy_below(target, source, p + i, g.k);
-                source = source.wrapping_add(rows as usize * g.ldb);
+            let (col, d) = (tid % WARP, tid / WARP);
+            let columns_left = g.n.saturating_sub(tile.col + col);
+            for d in [d, d + CONSUMER_THREADS / WARP] {
+                let p = step * DEPTH + d;
+                let end = if p < g.k { columns_left } else { 0 };
+                let source = g.b(p, tile.col + col);
+                for i in (0..Self::BN).step_by(WARP as usize) {
+                    let target = stage + (DEPTH * A_STRIDE + d * Self::BN + col + i) * 4;
+                    cp_async::copy_below(target, source.wrapping_add(i as usize), i, end);
+                }
             }
         }
         cp_async::commit_group();

@@ -74,29 +74,28 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             if is_by_bf16 {
                 Self::store_scales(g, tile, words, parts(0));
                 Self::split_pieces(g, tile, u32::MAX..2, &mut piece, parts(0), parts(0));
-            } else {
-                Self::copy(g, tile, 0, stage(0));
             }
-            let mut step = 0;
-            while step < steps {
+            let (mut next, mut end) = (u32::from(is_by_bf16), 0);
+            while end < steps {
                 let mut inner = [0.0; ACC];
-                let end = steps.min(step + inner_k_tiles(steps));
-                while step < end {
+                end = steps.min(end + inner_k_tiles(steps));
+                while next <= end {
                     cp_async::wait_group::<0>();
-                    barrier::sync(CONSUMERS, CONSUMER_THREADS); // the stage is written, and the other one read
+                    barrier::sync(CONSUMERS, CONSUMER_THREADS); // the stage is written, and the next one read
                     let mut partial = [0.0; ACC];
                     if is_by_bf16 {
-                        Self::issue_mmas_of_parts(parts(step), &mut partial);
-                        let next = step + 1;
+                        Self::issue_mmas_of_parts(parts(next - 1), &mut partial);
                         Self::split_pieces(g, tile, 2 * next..2 * next + 2, &mut piece, parts(0), parts(next));
                         wgmma::wait_acc::<0, ACC>(&mut partial);
                     } else {
-                        Self::copy(g, tile, step + 1, stage(step + 1));
-                        Self::multiply_in_fp32(stage(step), &mut partial);
+                        Self::copy(g, tile, next, stage(next));
+                        if next > 0 {
+                            Self::multiply_in_fp32(stage(next - 1), &mut partial);
+                        }
                         piece = [0.0; VALUES as usize]; // or it would take registers
                     }
                     add(&mut inner, &partial);
-                    step += 1;
+                    next += 1;
                 }
                 add(&mut totals, &inner);
             }
