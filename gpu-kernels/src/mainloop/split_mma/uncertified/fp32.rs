@@ -74,14 +74,18 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         let thread = Self::thread();
         let mut a_smem = stage.wrapping_add(thread.row as usize); // (DEPTH, BM)
         let mut b_smem = stage.wrapping_add((DEPTH * A_STRIDE + thread.col) as usize); // (DEPTH, BN)
-        let mut d = 0;
-        while d < DEPTH {
+        let mut multiply_some = || {
             for _ in 0..UNROLLED {
                 // SAFETY: upheld by the caller; the thread's values of the stage.
                 unsafe { Self::multiply(a_smem, b_smem, partial) }
                 a_smem = a_smem.wrapping_add(A_STRIDE as usize);
                 b_smem = b_smem.wrapping_add(Self::BN as usize);
             }
+        };
+        multiply_some(); // outside the loop, so that no registers are set to zero
+        let mut d = UNROLLED;
+        while d < DEPTH {
+            multiply_some();
             d = compiler::opaque(d + UNROLLED); // or LLVM would unroll the loop
         }
     }

@@ -91,6 +91,8 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                         Self::copy(g, tile, next, stage(next));
                         if next > 0 {
                             Self::multiply_in_fp32(stage(next - 1), &mut partial);
+                        } else {
+                            partial = wgmma::zeros(); // here, and not where they are not needed
                         }
                         piece = [0.0; VALUES as usize]; // or it would take registers
                     }
