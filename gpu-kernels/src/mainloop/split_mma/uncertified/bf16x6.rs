@@ -19,7 +19,6 @@ use crate::prepass::split::range::powers;
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
 use crate::ptx::{compiler, convert, f32x4, read_only};
 use crate::{Ab, CERTIFICATE_BITS, Computed, Coord};
-use core::ops::Range;
 use cuda_std::prelude::*;
 use half::bf16;
 
@@ -60,7 +59,8 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// Splits this thread's pieces of these numbers for MMAs behind a barrier, and loads the one behind each: the first is loaded already.
+    /// Splits so many of this thread's pieces, from that number on, for MMAs behind a barrier, and loads the one behind each: the first is loaded
+    /// already.
     ///
     /// # Safety
     /// The scales are stored, nobody else uses the parts; else as of the kernels.
@@ -68,15 +68,16 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     pub(super) unsafe fn split_pieces(
         g: &Gemm,
         tile: Coord,
-        numbers: Range<u32>,
+        first: u32,
+        count: u32,
         values: &mut [f32; VALUES as usize],
         scales: *const f32,
         parts: *mut f32,
     ) {
-        let mut number = numbers.start;
+        let mut number = first;
         // SAFETY: upheld by the caller.
         unsafe {
-            while number != numbers.end {
+            while number != first.wrapping_add(count) {
                 if Self::has_piece(number) {
                     Piece::new(number).split(*values, scales, parts);
                 }

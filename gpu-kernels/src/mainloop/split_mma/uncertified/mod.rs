@@ -73,7 +73,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             let mut piece = [0.0; VALUES as usize]; // of A, of the step after the next
             if is_by_bf16 {
                 Self::store_scales(g, tile, words, parts(0));
-                Self::split_pieces(g, tile, u32::MAX..2, &mut piece, parts(0), parts(0));
+                Self::split_pieces(g, tile, u32::MAX, 3, &mut piece, parts(0), parts(0)); // the first is zeros
             }
             let (mut next, mut end) = (u32::from(is_by_bf16), 0);
             while end < steps {
@@ -85,7 +85,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                     let mut partial = [0.0; ACC];
                     if is_by_bf16 {
                         Self::issue_mmas_of_parts(parts(next - 1), &mut partial);
-                        Self::split_pieces(g, tile, 2 * next..2 * next + 2, &mut piece, parts(0), parts(next));
+                        Self::split_pieces(g, tile, 2 * next, 2, &mut piece, parts(0), parts(next));
                         wgmma::wait_acc::<0, ACC>(&mut partial);
                     } else {
                         Self::copy(g, tile, next, stage(next));
@@ -94,7 +94,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                         } else {
                             partial = wgmma::zeros(); // here, and not where they are not needed
                         }
-                        piece = [0.0; VALUES as usize]; // or it would take registers
+                        piece = [0.0; VALUES as usize]; // or it would be in registers throughout
                     }
                     add(&mut inner, &partial);
                     next += 1;
