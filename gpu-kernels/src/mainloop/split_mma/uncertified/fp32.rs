@@ -114,13 +114,13 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// The first of this thread's elements of a tile. Its rows and columns are adjacent by VEC. No two adjacent lanes load the same values.
+    /// The first of this thread's elements of a tile. Its rows and columns are adjacent by VEC.
     #[inline(always)]
     fn thread() -> Coord {
-        let (warp, lane) = (thread_index() / WARP, thread_index() % WARP);
+        let (warp, lane) = (thread_index() / WARP, warp_tile::lane_in_quads(thread_index() % WARP));
         Coord {
-            row: warp / WARPS_N * LANES_M * TM as u32 + lane % LANES_M * VEC,
-            col: warp % WARPS_N * LANES_N * Self::TN as u32 + ((lane / LANES_M) ^ lane) % LANES_N * VEC,
+            row: warp / WARPS_N * LANES_M * TM as u32 + lane.row * VEC,
+            col: warp % WARPS_N * LANES_N * Self::TN as u32 + lane.col * VEC,
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   in fp32:        cp.async ──► a_smem (DEPTH, BM), b_smem (DEPTH, BN) ┐  two stages, where totals were
-//!   by three bf16:  registers ──► parts of A (BM, ...), of B (BN, ...)  ┴──► sums of a stage ──► of some stages ──► totals
+//!   by three bf16:  cp.async ──► values ──► parts of A and of B          ┴──► sums of a stage ──► of some stages ──► totals
 //! ```
 
 use super::consumer::{add, inner_k_tiles};
@@ -20,7 +20,7 @@ use cuda_std::prelude::*;
 
 mod bf16x6;
 mod fp32;
-use bf16x6::VALUES;
+use bf16x6::Operand;
 
 /// The consumers' barrier. Barrier 0 is the block's, and the next two are the mainloop's.
 const CONSUMERS: u32 = 3;
@@ -70,23 +70,31 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         // SAFETY: consumers alone are here; they write to a stage that all have read, and read one that all have written to.
         unsafe {
             barrier::sync(CONSUMERS, CONSUMER_THREADS); // what was there is read
-            let mut piece = [0.0; VALUES as usize]; // of A, of the step after the next
             if is_by_bf16 {
-                Self::store_scales(g, tile, words, parts(0));
-                Self::split_pieces(g, tile, u32::MAX, 3, &mut piece, parts(0), parts(0)); // the first is zeros
+                Self::store_exponents(g, tile, words, smem);
+                Self::copy_piece(g, tile, Operand::A, 0, smem);
+                Self::copy_piece(g, tile, Operand::B, 0, smem);
+                barrier::sync(CONSUMERS, CONSUMER_THREADS); // the exponents are stored
+                Self::split_piece(g, tile, Operand::A, 1, smem, parts(0));
+                Self::split_piece(g, tile, Operand::B, 1, smem, parts(0));
+                wgmma::fence_operands();
             }
             let (mut next, mut end) = (u32::from(is_by_bf16), 0);
             while end < steps {
                 let mut inner = [0.0; ACC];
                 end = steps.min(end + inner_k_tiles(steps));
                 while next <= end {
-                    cp_async::wait_group::<0>();
+                    if !is_by_bf16 {
+                        cp_async::wait_group::<0>();
+                    }
                     barrier::sync(CONSUMERS, CONSUMER_THREADS); // the stage is written, and the next one read
                     let mut partial = [0.0; ACC];
                     if is_by_bf16 {
                         Self::issue_mmas_of_parts(parts(next - 1), &mut partial);
-                        Self::split_pieces(g, tile, 2 * next, 2, &mut piece, parts(0), parts(next));
+                        Self::split_piece(g, tile, Operand::A, next + 1, smem, parts(next)); // beside the MMAs
                         wgmma::wait_acc::<0, ACC>(&mut partial);
+                        Self::split_piece(g, tile, Operand::B, next + 1, smem, parts(next));
+                        wgmma::fence_operands(); // it waits for copies, too, which is no slower than issuing them behind it
                     } else {
                         Self::copy(g, tile, next, stage(next));
                         if next > 0 {
@@ -94,7 +102,6 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                         } else {
                             partial = wgmma::zeros(); // here, and not where they are not needed
                         }
-                        piece = [0.0; VALUES as usize]; // or it would be in registers throughout
                     }
                     add(&mut inner, &partial);
                     next += 1;
