@@ -28,11 +28,16 @@ pub(crate) fn thread_coord<const WARPS_N: u32, const TM: usize, const TN: usize>
 /// 128-bit load serves 16 lanes.
 #[inline(always)]
 pub(crate) fn thread_coord_in_quads(warps_n: u32, tm: u32, tn: u32) -> Coord {
-    let (warp, lane) = (thread::thread_idx_x() / WARP, thread::thread_idx_x() % WARP);
+    let (warp, lane) = (thread::thread_idx_x() / WARP, lane_in_quads(thread::thread_idx_x() % WARP));
     let (warp_row, warp_col) = (warp / warps_n * LANES_M * tm, warp % warps_n * LANES_N * tn);
+    Coord { row: warp_row + lane.row * VEC, col: warp_col + lane.col * VEC }
+}
+
+/// Where a lane is among LANES_M x LANES_N, in quads of 2 x 2.
+#[inline(always)]
+pub(crate) fn lane_in_quads(lane: u32) -> Coord {
     let (quad_row, quad_col) = (lane / 4 / (LANES_N / 2), lane / 4 % (LANES_N / 2));
-    let (lane_row, lane_col) = (quad_row * 2 + lane / 2 % 2, quad_col * 2 + lane % 2);
-    Coord { row: warp_row + lane_row * VEC, col: warp_col + lane_col * VEC }
+    Coord { row: quad_row * 2 + lane / 2 % 2, col: quad_col * 2 + lane % 2 }
 }
 
 /// Loads a fragment of N values from shared memory, VEC adjacent ones at a time, with those of the other `lanes` in between.

@@ -39,6 +39,26 @@ pub(crate) unsafe fn copy_or_zero<const N: u32>(target: u32, source: *const f32,
     }
 }
 
+/// Starts to copy an f32 to shared memory if `index` is below `end`, or to put zero there: PTX ISA, "cp.async", `ignore-src`.
+///
+/// # Safety
+/// As of [`copy_or_zero`].
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn copy_below(target: u32, source: *const f32, index: u32, end: u32) {
+    // SAFETY: inside a buffer or not read, and exclusive, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .pred outside; setp.ge.u32 outside, {}, {}; cp.async.ca.shared.global [{}], [{}], 4, outside; }}",
+            in(reg32) index,
+            in(reg32) end,
+            in(reg32) target,
+            in(reg64) source,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
 /// Starts to copy the first `bytes` of N words to shared memory, 1 or 4, and zeros for the rest, if `is_wanted`. Four go past the L1, and bring
 /// their whole line to the L2.
 ///

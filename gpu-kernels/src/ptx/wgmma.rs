@@ -32,6 +32,14 @@ impl Descriptor {
         Self::new(address, stride, row_bytes)
     }
 
+    /// A k-major operand of which each eight rows of 16 bytes are adjacent: the next 16 bytes along k follow on these, and the next rows on those.
+    #[inline(always)]
+    pub fn k_major_unswizzled(address: u32) -> Self {
+        const EIGHT_ROWS: u64 = 8 * 16;
+        let address = u64::from(address & 0x3_ffff) / 16;
+        Self(address | EIGHT_ROWS / 16 << 16 | 2 * EIGHT_ROWS / 16 << 32)
+    }
+
     /// Addresses count units of 16 bytes; the upper bits are the swizzle mode, whose atom is eight rows. In a cluster the upper bits of
     /// a shared address are the block's rank, for which the descriptor has no room.
     #[inline(always)]

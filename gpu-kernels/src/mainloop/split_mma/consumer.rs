@@ -75,19 +75,19 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                         // mainloop
                         Self::mainloop(&mut ring, k_tiles, totals_smem, &mut totals);
                         // epilogue
+                        Self::unscale(&own_words, &mut totals);
                         if verdict.all_hi_lo() {
-                            Self::store(&g, fusion, row, tile.col, &own_words, &mut totals);
+                            Self::store(&g, fusion, row, tile.col, &mut totals);
                         } else {
                             Self::store_computed(
                                 &g,
                                 fusion,
                                 row,
                                 tile.col,
-                                &own_words,
                                 words,
                                 Computed::ByHiLo,
                                 totals_smem,
-                                &mut totals,
+                                &totals,
                             );
                         }
                     }

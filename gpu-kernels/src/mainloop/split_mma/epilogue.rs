@@ -18,24 +18,12 @@ pub(super) struct Words {
 }
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
-    /// C = alpha*totals + beta*C, or what is fused with it, the scaling undone, for the tile whose columns begin at `col`, where this
-    /// thread's first accumulator is in `row`.
+    /// C = alpha*totals + beta*C, or what is fused with it, for the tile whose columns begin at `col`, where this thread's first
+    /// accumulator is in `row`.
     #[inline(always)]
-    pub(super) unsafe fn store(
-        g: &Gemm,
-        fusion: impl Fusion<f32>,
-        row: u32,
-        col: u32,
-        own_words: &Words,
-        totals: &mut [f32; ACC],
-    ) {
+    pub(super) unsafe fn store(g: &Gemm, fusion: impl Fusion<f32>, row: u32, col: u32, totals: &mut [f32; ACC]) {
         // SAFETY: the warp is converged; stores are predicated, and to the thread's own elements.
-        unsafe {
-            if P::IS_SCALED {
-                Self::unscale(own_words, totals);
-            }
-            fusion.store_direct(g, row, col + wgmma::acc_col(), totals);
-        }
+        unsafe { fusion.store_direct(g, row, col + wgmma::acc_col(), totals) }
     }
 
     /// The same of the elements that are `computed` so.
@@ -46,18 +34,14 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         fusion: impl Fusion<f32>,
         row: u32,
         col: u32,
-        own_words: &Words,
         words: Ab<*const i32>,
         computed: Computed,
         totals_smem: *mut f32,
-        totals: &mut [f32; ACC],
+        totals: &[f32; ACC],
     ) {
         let (row, col) = (compiler::opaque(row), compiler::opaque(col + wgmma::acc_col()));
         // SAFETY: the warp is converged; the thread's totals are no longer needed.
         unsafe {
-            if P::IS_SCALED {
-                Self::unscale(own_words, totals);
-            }
             Self::store_some(g, fusion, words, computed, totals_smem, totals, |i| Coord {
                 row: row + i / 2 % 2 * 8,
                 col: col + i / OCTET as u32 * 8 + i % 2,
@@ -95,11 +79,14 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// Undoes the scaling. A power of two may overflow f32 where its product with a total does not. So it is two factors, each
+    /// Undoes the scaling, if there is one. A power of two may overflow f32 where its product with a total does not. So it is two factors, each
     /// the row's times the column's: a large one and a small one are multiplied first.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
     #[inline(always)]
-    unsafe fn unscale(own_words: &Words, totals: &mut [f32; ACC]) {
+    pub(super) unsafe fn unscale(own_words: &Words, totals: &mut [f32; ACC]) {
+        if !P::IS_SCALED {
+            return;
+        }
         let rows = own_words.rows.map(|word| powers(-(word >> CERTIFICATE_BITS)));
         let columns = own_words.columns.map(|word| {
             let [first, second] = powers(-(word >> CERTIFICATE_BITS));

@@ -1,105 +1,182 @@
 //! By a split into three bf16, which has the exponents of f32: x = first + second + third exactly, and six of their nine products do.
 //!
 //! ```text
-//!   a stage, f32 ──► parts: A (BM, 16 first | 16 second | 16 third | scale), B (BN, the same) ──► sums of 16 products in the tensor cores
+//!   cp.async ──► a thread's own values of the next step ──► parts: A (3, BM, 16), B (3, BN, 16) ──► sums of 16 products in the tensor cores
+//!                                                             of the next step                     of this step
 //! ```
 //!
 //! As everywhere, the small products come before the large ones, which a truncated sum would take more from.
 
-use super::{CONSUMERS, a_place, thread_index};
+use super::thread_index;
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
-use crate::hardware::{SWIZZLE_ATOM_BYTES, SWIZZLE_BYTES, VEC, WGMMA_M};
+use crate::hardware::{VEC, WGMMA_M};
 use crate::mainloop::split_mma::epilogue::Words;
-use crate::mainloop::split_mma::{BM, DEPTH, SplitMma};
+use crate::mainloop::split_mma::{BM, DEPTH, PARTS, SplitMma};
 use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS};
 use crate::prepass::split::hi_lo::{BF16_MORE, HiLo};
 use crate::prepass::split::range::powers;
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
-use crate::ptx::{barrier, convert, f32x4};
+use crate::ptx::{convert, cp_async, f32x4};
 use crate::{Ab, CERTIFICATE_BITS, Computed, Coord};
 use cuda_std::prelude::*;
 use half::bf16;
 
-const PARTS: u32 = 3;
 /// Which parts of A and B are multiplied: all products above 2^-24 of the largest, and the least first.
 const PRODUCTS: [[u32; 2]; 6] = [[0, 2], [2, 0], [1, 1], [0, 1], [1, 0], [0, 0]];
 /// Values that a thread splits at once: their first parts are a vector.
 const VALUES: u32 = 8;
 const _: () = assert!(DEPTH * 2 == WGMMA_K_BYTES, "a k-step of each part");
+/// Eight rows of a part: twice 16 bytes each.
+const EIGHT_ROWS_BYTES: u32 = 8 * WGMMA_K_BYTES;
+
+/// A and B.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Operand {
+    A,
+    B,
+}
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
-    /// Where the parts of a stage are: at a swizzle atom.
+    /// Where the parts of a step are.
     #[inline(always)]
-    pub(super) fn parts(smem: *mut f32) -> *mut f32 {
-        // SAFETY: it is shared memory.
-        let offset = unsafe { shared::address(smem) }.wrapping_neg() % SWIZZLE_ATOM_BYTES;
-        smem.wrapping_add((offset / 4) as usize)
+    pub(super) fn parts(smem: *mut f32, step: u32) -> *mut f32 {
+        smem.wrapping_add((step % 2 * Self::PARTS_BYTES / 4) as usize)
     }
 
-    /// Stores what rows of A and columns of B are scaled by, behind their parts.
+    /// Where values are until they are split: each thread's own, in groups of so many for all.
+    #[inline(always)]
+    fn unsplit(of: Operand, smem: *mut f32) -> *mut f32 {
+        let of_a = if of == Operand::A { 0 } else { BM * DEPTH };
+        smem.wrapping_add((2 * Self::PARTS_BYTES / 4 + of_a) as usize)
+    }
+
+    /// Where the exponent is that this thread's row of A, or column of B, is scaled by.
+    #[inline(always)]
+    fn exponent(of: Operand, smem: *mut f32) -> *mut i32 {
+        let rows = Piece::this().row + if of == Operand::A { 0 } else { BM };
+        smem.wrapping_add((2 * Self::PARTS_BYTES / 4 + (BM + Self::BN) * DEPTH + rows) as usize).cast()
+    }
+
+    /// Stores the exponents.
     ///
     /// # Safety
-    /// There are words of all of them, nobody else uses the parts, and all consumers call it.
+    /// There are words of all rows and columns, and nobody else uses the memory.
     #[inline(always)]
-    pub(super) unsafe fn store_scales(g: &Gemm, tile: Coord, words: Ab<*const i32>, parts: *mut f32) {
-        let b_parts = parts.wrapping_add((BM * SWIZZLE_BYTES / 4) as usize);
-        let store = |rows: u32, parts: *mut f32, words: *const i32, first: u32, count: u32| {
-            let row = thread_index() % rows;
-            // SAFETY: upheld by the caller; in bounds of the words, and in the row.
-            unsafe {
-                let word = *words.wrapping_add((first + row).min(count - 1) as usize);
-                let [first, second] = powers((word >> CERTIFICATE_BITS) + BF16_MORE);
-                f32x4::store(place(parts, row, PARTS * DEPTH / VALUES), [first, second, 0.0, 0.0]);
+    pub(super) unsafe fn store_exponents(g: &Gemm, tile: Coord, words: Ab<*const i32>, smem: *mut f32) {
+        let store = |of: Operand, words: *const i32, first: u32, count: u32| {
+            if Self::has_piece(of) {
+                let index = (first + Piece::this().row).min(count - 1) as usize;
+                // SAFETY: upheld by the caller; in bounds of the words. Both threads of a row store the same.
+                unsafe { *Self::exponent(of, smem) = (*words.wrapping_add(index) >> CERTIFICATE_BITS) + BF16_MORE }
             }
         };
-        store(BM, parts, words.a, tile.row, g.m);
-        store(Self::BN, b_parts, words.b, tile.col, g.n);
+        store(Operand::A, words.a, tile.row, g.m);
+        store(Operand::B, words.b, tile.col, g.n);
     }
 
-    /// Makes the parts of a stage.
+    /// Splits this thread's piece of an operand, first A's, for MMAs behind a barrier, and issues the copies of its next one, of that step.
     ///
     /// # Safety
-    /// The stage is written, nobody else uses the parts, and all consumers call it.
+    /// The exponents are stored, the piece's copies are the last group but one, nobody else uses the parts; else as of the kernels.
     #[inline(always)]
-    pub(super) unsafe fn split_stage(stage: *const f32, parts: *mut f32) {
-        const { assert!(Self::BN <= BM && BM * (DEPTH / VALUES) == CONSUMER_THREADS, "a thread has a piece of A, and of B") };
-        let b_parts = parts.wrapping_add((BM * SWIZZLE_BYTES / 4) as usize);
-        // SAFETY: upheld by the caller; what is read is in the stage.
+    pub(super) unsafe fn split_piece(g: &Gemm, tile: Coord, of: Operand, next: u32, smem: *mut f32, parts: *mut f32) {
+        cp_async::wait_group::<1>();
+        if Self::has_piece(of) {
+            let (offset, rows) = if of == Operand::A { (0, BM) } else { (BM * DEPTH * PARTS / 2, Self::BN) };
+            let parts = parts.wrapping_add(offset as usize);
+            // SAFETY: the thread's own values, which are there, and its own parts, upheld by the caller.
+            unsafe { Piece::this().split(Self::values(of, smem), *Self::exponent(of, smem), parts, rows) }
+        }
+        // SAFETY: the values are read.
+        unsafe { Self::copy_piece(g, tile, of, next, smem) }
+    }
+
+    /// This thread's values of an operand: of A in vectors, as copied, of B one by one.
+    ///
+    /// # Safety
+    /// They are copied.
+    #[inline(always)]
+    unsafe fn values(of: Operand, smem: *mut f32) -> [f32; VALUES as usize] {
+        let (unsplit, thread) = (Self::unsplit(of, smem), thread_index());
+        // SAFETY: upheld by the caller.
         unsafe {
-            split(BM, parts, |row, d| {
-                let [x, y, z, w] = f32x4::load(stage.add(a_place(row, d) as usize));
-                let [p, q, r, s] = f32x4::load(stage.add(a_place(row, d + VEC) as usize));
-                [x, y, z, w, p, q, r, s]
-            });
-            if thread_index() < Self::BN * (DEPTH / VALUES) {
-                split(Self::BN, b_parts, |col, d| {
-                    [0, 1, 2, 3, 4, 5, 6, 7].map(|i| *stage.add((BM * DEPTH + (d + i) * Self::BN + col) as usize))
-                });
+            if of == Operand::A {
+                let at = |vector: u32| unsplit.add(((vector * CONSUMER_THREADS + thread) * VEC) as usize);
+                let [[x, y, z, w], [q, r, s, t]] = [f32x4::load(at(0)), f32x4::load(at(1))];
+                [x, y, z, w, q, r, s, t]
+            } else {
+                [0, 1, 2, 3, 4, 5, 6, 7].map(|i| *unsplit.add((i * 2 * Self::BN + thread) as usize))
             }
-            wgmma::fence_operands();
-            barrier::sync(CONSUMERS, CONSUMER_THREADS); // the parts are written
         }
     }
 
-    /// Issues the MMAs of parts, and waits for them.
+    /// Issues the copies of this thread's piece; zeros replace what is beyond k, and the last row or column what is beyond m or n.
     ///
     /// # Safety
-    /// They are written, and nobody writes to them; all consumers call it.
+    /// As of the kernels; nobody reads the thread's values of the operand.
     #[inline(always)]
-    pub(super) unsafe fn multiply_parts(parts: *const f32, partial: &mut [f32; ACC]) {
+    pub(super) unsafe fn copy_piece(g: &Gemm, tile: Coord, of: Operand, step: u32, smem: *mut f32) {
+        if Self::has_piece(of) {
+            let (piece, thread) = (Piece::this(), thread_index());
+            let p = step * DEPTH + piece.k;
+            // SAFETY: upheld by the caller; in bounds of A or B, or not read.
+            unsafe {
+                let unsplit = shared::address(Self::unsplit(of, smem));
+                if of == Operand::B {
+                    let mut source = g.b(p, (tile.col + piece.row).min(g.n - 1));
+                    for i in 0..VALUES {
+                        cp_async::copy_below(unsplit + (i * 2 * Self::BN + thread) * 4, source, p + i, g.k);
+                        source = source.wrapping_add(g.ldb);
+                    }
+                } else {
+                    let source = g.a((tile.row + piece.row).min(g.m - 1), p);
+                    let at = |i: u32| unsplit + ((i / VEC * CONSUMER_THREADS + thread) * VEC + i % VEC) * 4;
+                    if f32x4::aligned(g.a, g.lda) && g.k.is_multiple_of(VEC) {
+                        for i in (0..VALUES).step_by(VEC as usize) {
+                            cp_async::copy_or_zero::<VEC>(at(i), source.wrapping_add(i as usize), p + i < g.k);
+                        }
+                    } else {
+                        for i in 0..VALUES {
+                            cp_async::copy_below(at(i), source.wrapping_add(i as usize), p + i, g.k);
+                        }
+                    }
+                }
+            }
+        }
+        cp_async::commit_group();
+    }
+
+    /// Whether this thread has a piece of an operand: there may be fewer of B.
+    #[inline(always)]
+    fn has_piece(of: Operand) -> bool {
+        const {
+            assert!(
+                BM * (DEPTH / VALUES) == CONSUMER_THREADS && Self::BN <= BM,
+                "a thread has a piece of A, and one of B"
+            )
+        };
+        Self::BN == BM || of == Operand::A || thread_index() < Self::BN * (DEPTH / VALUES)
+    }
+
+    /// Issues the MMAs of parts.
+    ///
+    /// # Safety
+    /// They are written, and nobody writes to them before the MMAs are waited for; all consumers call it.
+    #[inline(always)]
+    pub(super) unsafe fn issue_mmas_of_parts(parts: *const f32, partial: &mut [f32; ACC]) {
         // SAFETY: upheld by the caller.
         unsafe {
             let parts = shared::address(parts);
-            let a = Descriptor::k_major(parts + warp_specialized::consumer() * WGMMA_M * SWIZZLE_BYTES);
-            let b = Descriptor::k_major(parts + BM * SWIZZLE_BYTES);
+            let [a_part, b_part] = [BM, Self::BN].map(|rows| rows * WGMMA_K_BYTES);
+            let a = parts + warp_specialized::consumer() * WGMMA_M * WGMMA_K_BYTES;
+            let (a, b) = (Descriptor::k_major_unswizzled(a), Descriptor::k_major_unswizzled(parts + PARTS * a_part));
             wgmma::fence();
             for (i, [of_a, of_b]) in PRODUCTS.into_iter().enumerate() {
-                let [a, b] = [a.add(of_a * WGMMA_K_BYTES), b.add(of_b * WGMMA_K_BYTES)];
+                let [a, b] = [a.add(of_a * a_part), b.add(of_b * b_part)];
                 <bf16 as Input>::mma::<ACC, 0, 0>(partial, a, b, i > 0);
             }
             wgmma::commit_group();
-            wgmma::wait_acc::<0, ACC>(partial);
         }
     }
 
@@ -123,36 +200,46 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             let scaled = |word: i32| word + (BF16_MORE << CERTIFICATE_BITS);
             let rows = Self::rows(g, row, k_tiles, words.a).map(scaled);
             let own_words = Words { rows, columns: Self::columns(g, tile.col, k_tiles, words.b).map(scaled) };
-            Self::store_computed(g, fusion, row, tile.col, &own_words, words, Computed::ByBf16, smem, totals);
+            Self::unscale(&own_words, totals);
+            Self::store_computed(g, fusion, row, tile.col, words, Computed::ByBf16, smem, totals);
         }
     }
 }
 
-/// A vector of a row of parts, the 128 bytes of which are swizzled: it is where the row says.
-#[inline(always)]
-fn place(parts: *mut f32, row: u32, vector: u32) -> *mut f32 {
-    parts.wrapping_add((row * SWIZZLE_BYTES / 4 + (vector ^ (row % 8)) * VEC) as usize)
+/// Eight values along k of a row of A, or a column of B, that this thread splits.
+#[derive(Clone, Copy)]
+struct Piece {
+    row: u32,
+    k: u32,
 }
 
-/// Scales and splits a piece of a stage, of so many rows of A or columns of B, which `load` gives by row and k.
-///
-/// # Safety
-/// All threads whose piece there is call it, scales are stored, and nobody else uses the parts.
-#[inline(always)]
-unsafe fn split(rows: u32, parts: *mut f32, load: impl Fn(u32, u32) -> [f32; VALUES as usize]) {
-    let (row, piece) = (thread_index() % rows, thread_index() / rows);
-    // SAFETY: in the row, upheld by the caller.
-    let scale = unsafe { f32x4::load(place(parts, row, PARTS * DEPTH / VALUES)) };
-    let mut rest = load(row, piece * VALUES).map(|x| x * scale[0] * scale[1]);
-    for part in 0..PARTS {
-        let mut pairs = [0.0; VEC as usize];
-        for i in 0..VEC as usize {
-            let pair = convert::bf16x2(rest[2 * i], rest[2 * i + 1]);
-            rest[2 * i] -= f32::from_bits(pair << 16);
-            rest[2 * i + 1] -= f32::from_bits(pair & 0xffff_0000);
-            pairs[i] = f32::from_bits(pair);
+impl Piece {
+    /// Eight lanes have eight rows: they write to different banks.
+    #[inline(always)]
+    fn this() -> Self {
+        let thread = thread_index();
+        Self { row: thread / 16 * 8 + thread % 8, k: thread / 8 % 2 * VALUES }
+    }
+
+    /// Scales and splits its values, for the parts of an operand of so many rows.
+    ///
+    /// # Safety
+    /// Nobody else uses its parts.
+    #[inline(always)]
+    unsafe fn split(self, values: [f32; VALUES as usize], exponent: i32, parts: *mut f32, rows: u32) {
+        let [first, second] = powers(exponent);
+        let mut rest = values.map(|x| x * first * second);
+        let at = self.row / 8 * EIGHT_ROWS_BYTES + self.k / VALUES * (EIGHT_ROWS_BYTES / 2) + self.row % 8 * 16;
+        for part in 0..PARTS {
+            let mut pairs = [0.0; VEC as usize];
+            for i in 0..VEC as usize {
+                let pair = convert::bf16x2(rest[2 * i], rest[2 * i + 1]);
+                rest[2 * i] -= f32::from_bits(pair << 16);
+                rest[2 * i + 1] -= f32::from_bits(pair & 0xffff_0000);
+                pairs[i] = f32::from_bits(pair);
+            }
+            // SAFETY: in the part, upheld by the caller.
+            unsafe { f32x4::store(parts.wrapping_add(((part * rows * WGMMA_K_BYTES + at) / 4) as usize), pairs) }
         }
-        // SAFETY: in the row, upheld by the caller.
-        unsafe { f32x4::store(place(parts, row, part * DEPTH / VALUES + piece), pairs) }
     }
 }
