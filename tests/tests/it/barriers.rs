@@ -34,7 +34,8 @@ fn in_pieces(step: &Step) -> Option<Problem> {
 fn problems(step: &'static Step) -> Vec<Problem> {
     let tile = step.tile;
     let size = |more, k| Problem::new(tile.bm + more, tile.bn + more, k + more).unwrap();
-    let mut problems = vec![size(4, 2 * tile.bk), size(3, 2 * tile.bk), size(3, 0)];
+    let vector = 16 / step.precision.input().bytes();
+    let mut problems = vec![size(vector, 2 * tile.bk), size(3, 2 * tile.bk), size(3, 0)];
     if step.is_planned() {
         problems.push(size(3, 0).with_scalars(1.0, 1.0).unwrap());
     }
