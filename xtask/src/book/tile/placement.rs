@@ -262,8 +262,11 @@ mod tests {
 
     #[test]
     fn the_threads_of_each_step_fill_its_tile() {
-        // Figures are of steps, none of whose MMAs are of single warps, as those of lower tiles.
-        let is_drawn = |step: &&Step| step.tile.bm >= 64 || step.precision.input() == Element::F32;
+        // Figures are of steps, none of whose MMAs are of single warps, as those of lower tiles, and of tiles that have fewer rows than the
+        // warps' MMAs: these share k.
+        let has_all_mmas = |step: &Step| step.maps.is_some() || step.threads() / WARP * 16 <= step.tile.bm;
+        let is_drawn =
+            |step: &&Step| step.tile.bm >= 64 && has_all_mmas(step) || step.precision.input() == Element::F32;
         for step in runnable().filter(is_drawn) {
             let places = together(computing(step).flat_map(|thread| elements(step, thread)));
             assert_eq!(places, grid(step.tile.bm, step.tile.bn).collect(), "{}", step.slug);
