@@ -35,9 +35,9 @@ impl Descriptor {
     /// A k-major operand of which each eight rows of 16 bytes are adjacent: the next 16 bytes along k follow on these, and the next rows on those.
     #[inline(always)]
     pub fn k_major_unswizzled(address: u32) -> Self {
-        const EIGHT_ROWS: u64 = 8 * 16;
+        const UNITS: u64 = 8; // of 16 bytes, in eight rows
         let address = u64::from(address & 0x3_ffff) / 16;
-        Self(address | EIGHT_ROWS / 16 << 16 | 2 * EIGHT_ROWS / 16 << 32)
+        Self(address | UNITS << 16 | (2 * UNITS) << 32)
     }
 
     /// Addresses count units of 16 bytes; the upper bits are the swizzle mode, whose atom is eight rows. In a cluster the upper bits of
