@@ -71,56 +71,48 @@ pub(crate) unsafe fn load_below(source: *const f32, index: u32, end: u32) -> f32
     value
 }
 
-/// The same of four contiguous values.
-///
-/// # Safety
-/// As of [`load_4`], if they are loaded.
-#[gpu_only]
-#[inline(always)]
-pub(crate) unsafe fn load_4_below(source: *const f32, index: u32, end: u32) -> [f32; VEC as usize] {
-    let (x, y, z, w);
-    // SAFETY: inside a buffer that nothing writes and aligned, upheld by the caller.
-    unsafe {
-        core::arch::asm!(
-            "{{ .reg .pred inside; setp.lt.u32 inside, {index}, {end};",
-            "mov.f32 {x}, 0f00000000; mov.f32 {y}, 0f00000000; mov.f32 {z}, 0f00000000; mov.f32 {w}, 0f00000000;",
-            "@inside ld.global.nc.v4.f32 {{{x}, {y}, {z}, {w}}}, [{source}]; }}",
-            index = in(reg32) index,
-            end = in(reg32) end,
-            x = out(reg32) x,
-            y = out(reg32) y,
-            z = out(reg32) z,
-            w = out(reg32) w,
-            source = in(reg64) source,
-        );
-    }
-    [x, y, z, w]
+/// Makes a function that loads four contiguous values with that instruction, or is zeros.
+macro_rules! load_4_below {
+    ($(#[$attribute:meta])* $name:ident $load:literal) => {
+        $(#[$attribute])*
+        #[gpu_only]
+        #[inline(always)]
+        pub(crate) unsafe fn $name(source: *const f32, index: u32, end: u32) -> [f32; VEC as usize] {
+            let (x, y, z, w);
+            // SAFETY: inside a buffer that nothing writes and aligned, upheld by the caller.
+            unsafe {
+                core::arch::asm!(
+                    "{{ .reg .pred inside; setp.lt.u32 inside, {index}, {end};",
+                    "mov.f32 {x}, 0f00000000; mov.f32 {y}, 0f00000000; mov.f32 {z}, 0f00000000; mov.f32 {w}, 0f00000000;",
+                    concat!("@inside ", $load, " {{{x}, {y}, {z}, {w}}}, [{source}]; }}"),
+                    index = in(reg32) index,
+                    end = in(reg32) end,
+                    x = out(reg32) x,
+                    y = out(reg32) y,
+                    z = out(reg32) z,
+                    w = out(reg32) w,
+                    source = in(reg64) source,
+                );
+            }
+            [x, y, z, w]
+        }
+    };
 }
 
-/// The same; L2 gets all of the 256 bytes around them.
-///
-/// # Safety
-/// As of [`load_4_below`].
-#[gpu_only]
-#[inline(always)]
-pub(crate) unsafe fn load_4_of_line_below(source: *const f32, index: u32, end: u32) -> [f32; VEC as usize] {
-    let (x, y, z, w);
-    // SAFETY: inside a buffer that nothing writes and aligned, upheld by the caller.
-    unsafe {
-        core::arch::asm!(
-            "{{ .reg .pred inside; setp.lt.u32 inside, {index}, {end};",
-            "mov.f32 {x}, 0f00000000; mov.f32 {y}, 0f00000000; mov.f32 {z}, 0f00000000; mov.f32 {w}, 0f00000000;",
-            "@inside ld.global.nc.L2::256B.v4.f32 {{{x}, {y}, {z}, {w}}}, [{source}]; }}",
-            index = in(reg32) index,
-            end = in(reg32) end,
-            x = out(reg32) x,
-            y = out(reg32) y,
-            z = out(reg32) z,
-            w = out(reg32) w,
-            source = in(reg64) source,
-        );
-    }
-    [x, y, z, w]
+load_4_below! {
+    /// The same of four contiguous values.
+    ///
+    /// # Safety
+    /// As of [`load_4`], if they are loaded.
+    load_4_below "ld.global.nc.v4.f32"
+}
+
+load_4_below! {
+    /// The same; L2 gets all of the 256 bytes around them.
+    ///
+    /// # Safety
+    /// As of [`load_4_below`].
+    load_4_of_line_below "ld.global.nc.L2::256B.v4.f32"
 }
 
 /// Loads 16 bits if `index` is below `end`, and is zero otherwise. The load stays where it is.

@@ -264,7 +264,9 @@ mod tests {
     fn the_threads_of_each_step_fill_its_tile() {
         // Figures are of steps, none of whose MMAs are of single warps, as those of lower tiles, and of tiles that have fewer rows than the
         // warps' MMAs: these share k.
-        let has_all_mmas = |step: &Step| step.maps.is_some() || step.threads() / WARP * 16 <= step.tile.bm;
+        let has_all_mmas = |step: &Step| {
+            step.maps.is_some() || Order::of(step) != Order::Rows || step.threads() / WARP * 16 <= step.tile.bm
+        };
         let is_drawn =
             |step: &&Step| step.tile.bm >= 64 && has_all_mmas(step) || step.precision.input() == Element::F32;
         for step in runnable().filter(is_drawn) {

@@ -18,7 +18,7 @@ use crate::prepass::split::hi_lo::{BF16_MORE, HiLo};
 use crate::prepass::split::range::powers;
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
 use crate::ptx::{convert, cp_async, f32x4};
-use crate::{Ab, CERTIFICATE_BITS, Computed, Coord};
+use crate::{Ab, CERTIFICATE_BITS, Computed, Coord, Operand};
 use cuda_std::prelude::*;
 use half::bf16;
 
@@ -29,13 +29,6 @@ const VALUES: u32 = 8;
 const _: () = assert!(DEPTH * 2 == WGMMA_K_BYTES, "a k-step of each part");
 /// Eight rows of a part: twice 16 bytes each.
 const EIGHT_ROWS_BYTES: u32 = 8 * WGMMA_K_BYTES;
-
-/// A and B.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Operand {
-    A,
-    B,
-}
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
     /// Where the parts of a step are.

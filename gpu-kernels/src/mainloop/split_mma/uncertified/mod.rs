@@ -15,12 +15,11 @@ use crate::hardware::WARPGROUP;
 use crate::mainloop::warp_specialized::CONSUMER_THREADS;
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{barrier, compiler, cp_async, wgmma};
-use crate::{Ab, Coord};
+use crate::{Ab, Coord, Operand};
 use cuda_std::prelude::*;
 
 mod bf16x6;
 mod fp32;
-use bf16x6::Operand;
 
 /// The consumers' barrier. Barrier 0 is the block's, and the next two are the mainloop's.
 const CONSUMERS: u32 = 3;
