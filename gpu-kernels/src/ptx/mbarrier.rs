@@ -95,6 +95,15 @@ impl Mbarrier {
         }
     }
 
+    /// Makes the phase wait for this thread's copies to shared memory so far, which counts none of its arrivals:
+    /// `cp.async.mbarrier.arrive`.
+    #[gpu_only]
+    #[inline(always)]
+    pub unsafe fn await_copies(self) {
+        // SAFETY: the barrier was made, upheld by the caller.
+        unsafe { core::arch::asm!("cp.async.mbarrier.arrive.shared::cta.b64 [{}];", in(reg32) self.address) }
+    }
+
     /// Spins until the phase of that parity has completed: `mbarrier.try_wait`.
     #[inline(always)]
     pub unsafe fn wait(self, parity: u32) {

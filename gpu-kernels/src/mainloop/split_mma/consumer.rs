@@ -48,14 +48,21 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 // global to shared (producer)
                 wgmma::setmaxnreg_dec::<PRODUCER_REGS>();
                 let work = warp_specialized::work_tiles(tiles, Self::TILE, Self::GROUP, k_tiles);
-                if lanes::warp_index() == 0 {
-                    for tile in work {
-                        let columns = Self::columns(&g, tile.col, k_tiles, words.b);
-                        if Self::verdict(&g, tile.row, k_tiles, &columns, words.a).any_hi_lo() && lanes::elect() {
+                for tile in work {
+                    let columns = Self::columns(&g, tile.col, k_tiles, words.b);
+                    let verdict = Self::verdict(&g, tile.row, k_tiles, &columns, words.a);
+                    let at = Coord { row: tile.row, col: tile.col };
+                    if verdict.any_hi_lo() {
+                        if lanes::warp_index() == 0 && lanes::elect() {
                             warp_specialized::produce_tile(&mut ring, tile, |stage, tile, k_tile| {
                                 Self::load(stage, tile, k_tile, Ab { a: a_map, b: b_map });
                             });
+                        } else {
+                            ring.skip(k_tiles);
                         }
+                    }
+                    if !verdict.all_hi_lo() {
+                        Self::produce_others(&g, at, verdict, &mut ring);
                     }
                 }
             } else {
@@ -93,7 +100,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                     }
                     if !verdict.all_hi_lo() {
                         let tile = Coord { row: tile.row, col: tile.col };
-                        Self::compute_others(&g, fusion, tile, verdict, words, totals_smem);
+                        Self::compute_others(&g, fusion, tile, verdict, words, &mut ring, totals_smem);
                     }
                 }
                 if warp_specialized::consumer() == 0 {
@@ -196,7 +203,7 @@ pub(super) fn add<const ACC: usize>(sums: &mut [f32; ACC], values: &[f32; ACC]) 
 /// # Safety
 /// The memory has the totals of all consumers, and the thread stored its own.
 #[inline(always)]
-unsafe fn add_totals<const ACC: usize>(smem: *const f32, sums: &mut [f32; ACC]) {
+pub(super) unsafe fn add_totals<const ACC: usize>(smem: *const f32, sums: &mut [f32; ACC]) {
     for i in (0..ACC).step_by(VEC as usize) {
         // SAFETY: upheld by the caller (see `# Safety`).
         let values = unsafe { f32x4::load(smem.add(place(i))) };

@@ -12,11 +12,12 @@
 //! bits, and what truncation takes of them is small enough for more k-tiles. There are no registers for a fourth set: totals are in
 //! shared memory, to which they go once in some k-tiles.
 //!
-//! Elements without a certificate are computed in another way (`uncertified`), by tiles: by a split into three bf16, or in fp32.
+//! Elements without a certificate are computed in another way (`uncertified`), by tiles: by a split into three bf16, or in fp32. For those
+//! the producers copy A and B as they are into the same ring.
 
 use core::marker::PhantomData;
 
-use crate::hardware::{SWIZZLE_BYTES, VEC};
+use crate::hardware::SWIZZLE_BYTES;
 use crate::mainloop::warp_specialized::{self, BLOCK_ROWS, CONSUMER_THREADS};
 use crate::prepass::split::Format;
 use crate::{Ab, Extent, Group, Operand, Precision, Schedule, Step, Target, Tile, TmaBox};
@@ -33,12 +34,12 @@ mod verdict;
 const BM: u32 = BLOCK_ROWS;
 const A_BYTES: u32 = BM * SWIZZLE_BYTES;
 
-/// Of a stage of what is computed in another way, along k: a k-step of bf16.
+/// Values of A's rows, as they are, in a stage.
+const STAGE_K: u32 = SWIZZLE_BYTES / 4;
+/// Products that are added first, of what is computed in another way: a k-step of bf16.
 const DEPTH: u32 = 16;
 /// bf16 that an f32 is split into.
 const PARTS: u32 = 3;
-/// From a k to the next of A in a stage that is multiplied in fp32. Eight of them are in 32 banks.
-const A_STRIDE: u32 = BM + VEC;
 
 /// Tiles of 128 x 2 ACC, in clusters of CLUSTER blocks, which share B.
 pub(crate) struct SplitMma<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32>(PhantomData<P>);
@@ -52,17 +53,13 @@ impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMm
     const GROUP: Group = Group::sharing(Operand::B, CLUSTER);
     /// Of the consumers' totals, behind the ring.
     const TOTALS_BYTES: u32 = ACC as u32 * CONSUMER_THREADS * 4;
-    /// Values of A and B in a stage that is multiplied in fp32. There are two.
-    const COPIED: u32 = DEPTH * (A_STRIDE + Self::BN);
-    /// The bf16 parts of a stage: of each row of an operand DEPTH first, DEPTH second and DEPTH third parts.
+    /// The bf16 parts of a k-step: of each row of an operand DEPTH first, DEPTH second and DEPTH third parts.
     const PARTS_BYTES: u32 = (BM + Self::BN) * DEPTH * PARTS * 2;
-    /// Parts of two stages, values of one that are not split yet, and exponents that rows are scaled by.
-    const BY_BF16_BYTES: u32 = 2 * Self::PARTS_BYTES + (BM + Self::BN) * (DEPTH + 1) * 4;
+    /// Parts of two k-steps, and exponents that rows are scaled by.
+    const BY_BF16_BYTES: u32 = 2 * Self::PARTS_BYTES + (BM + Self::BN) * 4;
     /// What is in the place of totals when they are not needed may be larger.
-    const BEHIND_RING_BYTES: u32 = {
-        assert!(2 * Self::COPIED * 4 <= Self::BY_BF16_BYTES, "stages are no larger than parts");
-        if Self::TOTALS_BYTES > Self::BY_BF16_BYTES { Self::TOTALS_BYTES } else { Self::BY_BF16_BYTES }
-    };
+    const BEHIND_RING_BYTES: u32 =
+        if Self::TOTALS_BYTES > Self::BY_BF16_BYTES { Self::TOTALS_BYTES } else { Self::BY_BF16_BYTES };
     /// Elements in a row of a stage, hi and lo.
     const ROW: u32 = 2 * P::CHUNK;
     /// Rows of B that each block of a cluster loads.

@@ -8,6 +8,7 @@ use crate::ptx::{cluster, compiler, smem};
 use cuda_std::prelude::*;
 
 /// A ring of stages, in a cluster of CLUSTER blocks.
+#[derive(Clone, Copy)]
 pub(crate) struct Ring<const CLUSTER: u32> {
     /// The shared address of the first stage.
     address: u32,
@@ -125,13 +126,31 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
     /// The producer thread calls it, and issues TMA loads of a whole stage.
     #[inline(always)]
     pub unsafe fn producer_acquire(&mut self) -> Stage {
-        let (stage, phase) = self.advance();
         // SAFETY: the barriers are initialised.
         unsafe {
-            self.empty.add(stage.index).wait(phase ^ 1); // in the first round every stage is empty
+            let stage = self.producer_wait();
             stage.full.arrive_and_expect(self.stage_bytes);
+            stage
         }
+    }
+
+    /// Waits until the next stage is empty. One arrival at its `full` barrier says that it is full.
+    ///
+    /// # Safety
+    /// Producers call it.
+    #[inline(always)]
+    pub unsafe fn producer_wait(&mut self) -> Stage {
+        let (stage, phase) = self.advance();
+        // SAFETY: the barriers are initialised.
+        unsafe { self.empty.add(stage.index).wait(phase ^ 1) } // in the first round every stage is empty
         stage
+    }
+
+    /// Steps over so many stages, which another thread produces.
+    #[inline(always)]
+    pub fn skip(&mut self, stages: u32) {
+        let next = self.state.stage + stages;
+        self.state = PipelineState { stage: next % self.stages, phase: self.state.phase ^ next / self.stages % 2 };
     }
 
     /// Waits, where blocks share stages, until all are empty: then no other block arrives at this one's barriers any more.
@@ -159,6 +178,16 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
         // SAFETY: the barriers are initialised.
         unsafe { stage.full.wait(phase) };
         stage
+    }
+
+    /// The same, which the next wait is for again.
+    ///
+    /// # Safety
+    /// As of [`consumer_wait`](Self::consumer_wait).
+    #[inline(always)]
+    pub unsafe fn consumer_peek(&self) -> Stage {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { { *self }.consumer_wait() }
     }
 
     /// Releases a stage: this warp no longer reads it.

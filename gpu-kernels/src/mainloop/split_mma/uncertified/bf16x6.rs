@@ -1,23 +1,25 @@
 //! By a split into three bf16, which has the exponents of f32: x = first + second + third exactly, and six of their nine products do.
 //!
 //! ```text
-//!   cp.async ──► a thread's own values of the next step ──► parts: A (3, BM, 16), B (3, BN, 16) ──► sums of 16 products in the tensor cores
-//!                                                             of the next step                     of this step
+//!   values ──► parts: A (3, BM, 16), B (3, BN, 16) ──► sums of 16 products in the tensor cores
+//!                of the next step                        of this step
 //! ```
 //!
 //! As everywhere, the small products come before the large ones, which a truncated sum would take more from.
 
-use super::thread_index;
+use super::values::place_of_a;
+use super::{CONSUMERS, thread_index};
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{VEC, WGMMA_M};
+use crate::mainloop::split_mma::consumer::{add, inner_k_tiles};
 use crate::mainloop::split_mma::epilogue::Words;
-use crate::mainloop::split_mma::{BM, DEPTH, PARTS, SplitMma};
-use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS};
+use crate::mainloop::split_mma::{BM, DEPTH, PARTS, STAGE_K, SplitMma};
+use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS, Ring, Stage};
 use crate::prepass::split::hi_lo::{BF16_MORE, HiLo};
 use crate::prepass::split::range::powers;
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
-use crate::ptx::{convert, cp_async, f32x4};
+use crate::ptx::{barrier, convert, f32x4};
 use crate::{Ab, CERTIFICATE_BITS, Computed, Coord, Operand};
 use cuda_std::prelude::*;
 use half::bf16;
@@ -31,32 +33,73 @@ const _: () = assert!(DEPTH * 2 == WGMMA_K_BYTES, "a k-step of each part");
 const EIGHT_ROWS_BYTES: u32 = 8 * WGMMA_K_BYTES;
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
-    /// Where the parts of a step are.
+    /// The totals of a tile.
+    ///
+    /// # Safety
+    /// All consumers call it, and the producers fill stages with as much of `k`; there are words of all rows and columns, `BEHIND_RING_BYTES`
+    /// of shared memory, which nobody else uses, and k > DEPTH.
     #[inline(always)]
-    pub(super) fn parts(smem: *mut f32, step: u32) -> *mut f32 {
-        smem.wrapping_add((step % 2 * Self::PARTS_BYTES / 4) as usize)
-    }
-
-    /// Where values are until they are split: each thread's own, in groups of so many for all.
-    #[inline(always)]
-    fn unsplit(of: Operand, smem: *mut f32) -> *mut f32 {
-        let of_a = if of == Operand::A { 0 } else { BM * DEPTH };
-        smem.wrapping_add((2 * Self::PARTS_BYTES / 4 + of_a) as usize)
+    pub(super) unsafe fn sums_by_bf16(
+        g: &Gemm,
+        tile: Coord,
+        words: Ab<*const i32>,
+        ring: &mut Ring<CLUSTER>,
+        smem: *mut f32,
+    ) -> [f32; ACC] {
+        let steps = g.k.div_ceil(DEPTH);
+        let parts = |step: u32| smem.wrapping_add((step % 2 * Self::PARTS_BYTES / 4) as usize);
+        let mut totals = [0.0; ACC];
+        // SAFETY: consumers alone are here; they write parts that all have read, and read those that all have written.
+        unsafe {
+            barrier::sync(CONSUMERS, CONSUMER_THREADS); // what was there is read
+            Self::store_exponents(g, tile, words, smem);
+            let stage = ring.consumer_peek();
+            Self::split_piece(stage, 0, Operand::A, smem, parts(0));
+            Self::split_piece(stage, 0, Operand::B, smem, parts(0));
+            wgmma::fence_operands();
+            let (mut next, mut end) = (1, 0);
+            while end < steps {
+                let mut inner = [0.0; ACC];
+                end = steps.min(end + inner_k_tiles(steps));
+                while next <= end {
+                    barrier::sync(CONSUMERS, CONSUMER_THREADS); // the parts are written, and the next ones read
+                    let mut partial = [0.0; ACC];
+                    Self::issue_mmas_of_parts(parts(next - 1), &mut partial);
+                    if next < steps {
+                        // beside the MMAs
+                        let stage = ring.consumer_peek();
+                        Self::split_piece(stage, next, Operand::A, smem, parts(next));
+                        Self::split_piece(stage, next, Operand::B, smem, parts(next));
+                        if !next.is_multiple_of(STAGE_K / DEPTH) || next + 1 == steps {
+                            let stage = ring.consumer_wait();
+                            ring.consumer_release(stage);
+                        }
+                        wgmma::fence_operands();
+                    }
+                    wgmma::wait_acc::<0, ACC>(&mut partial);
+                    add(&mut inner, &partial);
+                    next += 1;
+                }
+                add(&mut totals, &inner);
+            }
+            barrier::sync(CONSUMERS, CONSUMER_THREADS); // the last parts are read
+        }
+        totals
     }
 
     /// Where the exponent is that this thread's row of A, or column of B, is scaled by.
     #[inline(always)]
     fn exponent(of: Operand, smem: *mut f32) -> *mut i32 {
         let rows = Piece::this().row + if of == Operand::A { 0 } else { BM };
-        smem.wrapping_add((2 * Self::PARTS_BYTES / 4 + (BM + Self::BN) * DEPTH + rows) as usize).cast()
+        smem.wrapping_add((2 * Self::PARTS_BYTES / 4 + rows) as usize).cast()
     }
 
-    /// Stores the exponents.
+    /// Stores the exponents, each for the threads that do.
     ///
     /// # Safety
     /// There are words of all rows and columns, and nobody else uses the memory.
     #[inline(always)]
-    pub(super) unsafe fn store_exponents(g: &Gemm, tile: Coord, words: Ab<*const i32>, smem: *mut f32) {
+    unsafe fn store_exponents(g: &Gemm, tile: Coord, words: Ab<*const i32>, smem: *mut f32) {
         let store = |of: Operand, words: *const i32, first: u32, count: u32| {
             if Self::has_piece(of) {
                 let index = (first + Piece::this().row).min(count - 1) as usize;
@@ -68,76 +111,30 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         store(Operand::B, words.b, tile.col, g.n);
     }
 
-    /// Splits this thread's piece of an operand, first A's, for MMAs behind a barrier, and issues the copies of its next one, of that step.
+    /// Splits this thread's piece of an operand for a step's MMAs behind a barrier.
     ///
     /// # Safety
-    /// The exponents are stored, the piece's copies are the last group but one, nobody else uses the parts; else as of the kernels.
+    /// The stage has the step's values, the exponents are stored, and nobody else uses the parts.
     #[inline(always)]
-    pub(super) unsafe fn split_piece(g: &Gemm, tile: Coord, of: Operand, next: u32, smem: *mut f32, parts: *mut f32) {
-        cp_async::wait_group::<1>();
+    unsafe fn split_piece(stage: Stage, step: u32, of: Operand, smem: *mut f32, parts: *mut f32) {
         if Self::has_piece(of) {
             let (offset, rows) = if of == Operand::A { (0, BM) } else { (BM * DEPTH * PARTS / 2, Self::BN) };
-            let parts = parts.wrapping_add(offset as usize);
-            // SAFETY: the thread's own values, which are there, and its own parts, upheld by the caller.
-            unsafe { Piece::this().split(Self::values(of, smem), *Self::exponent(of, smem), parts, rows) }
-        }
-        // SAFETY: the values are read.
-        unsafe { Self::copy_piece(g, tile, of, next, smem) }
-    }
-
-    /// This thread's values of an operand: of A in vectors, as copied, of B one by one.
-    ///
-    /// # Safety
-    /// They are copied.
-    #[inline(always)]
-    unsafe fn values(of: Operand, smem: *mut f32) -> [f32; VALUES as usize] {
-        let (unsplit, thread) = (Self::unsplit(of, smem), thread_index());
-        // SAFETY: upheld by the caller.
-        unsafe {
-            if of == Operand::A {
-                let at = |vector: u32| unsplit.add(((vector * CONSUMER_THREADS + thread) * VEC) as usize);
-                let [[x, y, z, w], [q, r, s, t]] = [f32x4::load(at(0)), f32x4::load(at(1))];
-                [x, y, z, w, q, r, s, t]
-            } else {
-                [0, 1, 2, 3, 4, 5, 6, 7].map(|i| *unsplit.add((i * 2 * Self::BN + thread) as usize))
-            }
-        }
-    }
-
-    /// Issues the copies of this thread's piece; zeros replace what is beyond k, and the last row or column what is beyond m or n.
-    ///
-    /// # Safety
-    /// As of the kernels; nobody reads the thread's values of the operand.
-    #[inline(always)]
-    pub(super) unsafe fn copy_piece(g: &Gemm, tile: Coord, of: Operand, step: u32, smem: *mut f32) {
-        if Self::has_piece(of) {
-            let (piece, thread) = (Piece::this(), thread_index());
-            let p = step * DEPTH + piece.k;
-            // SAFETY: upheld by the caller; in bounds of A or B, or not read.
+            let piece = Piece::this();
+            let k = step * DEPTH % STAGE_K + piece.k;
+            let values = Self::values(stage, of);
+            // SAFETY: in the stage, and the thread's own parts, upheld by the caller.
             unsafe {
-                let unsplit = shared::address(Self::unsplit(of, smem));
-                if of == Operand::B {
-                    let mut source = g.b(p, (tile.col + piece.row).min(g.n - 1));
-                    for i in 0..VALUES {
-                        cp_async::copy_below(unsplit + (i * 2 * Self::BN + thread) * 4, source, p + i, g.k);
-                        source = source.wrapping_add(g.ldb);
-                    }
+                let values = if of == Operand::A {
+                    let [[x, y, z, w], [q, r, s, t]] =
+                        [k, k + VEC].map(|k| f32x4::load(values.add(place_of_a(piece.row, k) as usize)));
+                    [x, y, z, w, q, r, s, t]
                 } else {
-                    let source = g.a((tile.row + piece.row).min(g.m - 1), p);
-                    let at = |i: u32| unsplit + ((i / VEC * CONSUMER_THREADS + thread) * VEC + i % VEC) * 4;
-                    if f32x4::aligned(g.a, g.lda) && g.k.is_multiple_of(VEC) {
-                        for i in (0..VALUES).step_by(VEC as usize) {
-                            cp_async::copy_or_zero::<VEC>(at(i), source.wrapping_add(i as usize), p + i < g.k);
-                        }
-                    } else {
-                        for i in 0..VALUES {
-                            cp_async::copy_below(at(i), source.wrapping_add(i as usize), p + i, g.k);
-                        }
-                    }
-                }
+                    let values = values.add((k * Self::BN + piece.row) as usize);
+                    [0, 1, 2, 3, 4, 5, 6, 7].map(|i| *values.add((i * Self::BN) as usize))
+                };
+                piece.split(values, *Self::exponent(of, smem), parts.wrapping_add(offset as usize), rows);
             }
         }
-        cp_async::commit_group();
     }
 
     /// Whether this thread has a piece of an operand: there may be fewer of B.
@@ -157,7 +154,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// # Safety
     /// They are written, and nobody writes to them before the MMAs are waited for; all consumers call it.
     #[inline(always)]
-    pub(super) unsafe fn issue_mmas_of_parts(parts: *const f32, partial: &mut [f32; ACC]) {
+    unsafe fn issue_mmas_of_parts(parts: *const f32, partial: &mut [f32; ACC]) {
         // SAFETY: upheld by the caller.
         unsafe {
             let parts = shared::address(parts);

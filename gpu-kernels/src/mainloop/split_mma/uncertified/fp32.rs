@@ -1,92 +1,93 @@
 //! In fp32 on the CUDA cores: what no split is certified for.
 
 use super::thread_index;
+use super::values::place_of_a;
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
-use crate::hardware::{SECTOR_BYTES, VEC, WARP};
-use crate::mainloop::split_mma::{A_STRIDE, BM, DEPTH, SplitMma};
-use crate::mainloop::warp_specialized::CONSUMER_THREADS;
+use crate::hardware::{VEC, WARP};
+use crate::mainloop::split_mma::consumer::{add, add_totals, inner_k_tiles, store_totals};
+use crate::mainloop::split_mma::{BM, DEPTH, STAGE_K, SplitMma};
+use crate::mainloop::warp_specialized::{CONSUMER_THREADS, Ring, Stage};
 use crate::mainloop::{LANES_M, LANES_N, warp_tile};
 use crate::prepass::split::hi_lo::HiLo;
-use crate::ptx::{compiler, cp_async};
-use crate::{Ab, Computed, Coord};
+use crate::ptx::{compiler, f32x4};
+use crate::{Ab, Computed, Coord, Operand};
 use cuda_std::prelude::*;
 
-/// A thread's elements.
+/// A thread's rows, LANES_M apart.
 const TM: usize = 8;
 /// Warps along n.
 const WARPS_N: u32 = 4;
-/// Along k, without a branch.
-const UNROLLED: u32 = 2;
-/// Adjacent values of a row of A that adjacent threads copy: a sector.
-const SECTOR: u32 = SECTOR_BYTES / 4;
-const _: () = assert!(CONSUMER_THREADS / WARP * 2 == DEPTH, "two rows of B in a stage are a warp's");
 const _: () = assert!(CONSUMER_THREADS / WARP / WARPS_N * LANES_M * TM as u32 == BM, "the warps' rows");
+const _: () = assert!(LANES_M * VEC == STAGE_K, "lanes have different rows for the swizzle");
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
     /// A thread's columns.
     const TN: usize = ACC / TM;
 
-    /// Issues this thread's copies of a stage, in which A is transposed; zeros replace what is beyond k or n, and the last row what is beyond
-    /// m.
+    /// The totals of a tile. Those of a thread are in shared memory meanwhile, as in the mainloop.
     ///
     /// # Safety
-    /// All consumers call it, and nobody reads the stage.
+    /// All consumers call it, and the producers fill stages with as much of `k`; a thread's totals are its own.
     #[inline(always)]
-    pub(super) unsafe fn copy(g: &Gemm, tile: Coord, step: u32, stage: *mut f32) {
-        let tid = thread_index();
-        // SAFETY: the targets are in the stage; the sources are read only if they are in bounds.
-        unsafe {
-            let stage = shared::address(stage);
-            let (row, d) = (tid / SECTOR, tid % SECTOR);
-            let p = step * DEPTH + d;
-            for row in
-                (row..).step_by((CONSUMER_THREADS / SECTOR) as usize).take((BM * SECTOR / CONSUMER_THREADS) as usize)
-            {
-                let source = g.a((tile.row + row).min(g.m - 1), p);
-                for i in (0..DEPTH).step_by(SECTOR as usize) {
-                    let target = stage + ((d + i) * A_STRIDE + row) * 4;
-                    cp_async::copy_below(target, source.wrapping_add(i as usize), p + i, g.k);
+    pub(super) unsafe fn sums_in_fp32(k: u32, ring: &mut Ring<CLUSTER>, totals_smem: *mut f32) -> [f32; ACC] {
+        let stages = k.div_ceil(STAGE_K);
+        let of_inner = (inner_k_tiles(k.div_ceil(DEPTH)) * DEPTH).div_ceil(STAGE_K);
+        let mut left = stages;
+        loop {
+            let (mut inner, mut partial) = ([0.0; ACC], [0.0; ACC]);
+            let now = left.min(of_inner);
+            // SAFETY: a stage is full when it is read; the thread's own totals.
+            unsafe {
+                for _ in 0..now {
+                    let stage = ring.consumer_wait();
+                    Self::multiply_stage(stage, &mut inner, &mut partial);
+                    ring.consumer_release(stage);
                 }
-            }
-            let (col, d) = (tid % WARP, tid / WARP);
-            let columns_left = g.n.saturating_sub(tile.col + col);
-            for d in [d, d + CONSUMER_THREADS / WARP] {
-                let p = step * DEPTH + d;
-                let end = if p < g.k { columns_left } else { 0 };
-                let source = g.b(p, tile.col + col);
-                for i in (0..Self::BN).step_by(WARP as usize) {
-                    let target = stage + (DEPTH * A_STRIDE + d * Self::BN + col + i) * 4;
-                    cp_async::copy_below(target, source.wrapping_add(i as usize), i, end);
+                add(&mut inner, &partial);
+                if left < stages {
+                    add_totals(totals_smem, &mut inner);
                 }
+                left -= now;
+                if left == 0 {
+                    return inner;
+                }
+                store_totals(totals_smem, &inner);
             }
         }
-        cp_async::commit_group();
     }
 
-    /// Adds the products of a stage.
+    /// Adds the products of a stage: DEPTH of them to `partial`, which is first added to `inner`.
     ///
     /// # Safety
-    /// The stage is written, and nobody writes to it meanwhile.
+    /// The stage is full.
     #[inline(always)]
-    pub(super) unsafe fn multiply_in_fp32(stage: *const f32, partial: &mut [f32; ACC]) {
+    unsafe fn multiply_stage(stage: Stage, inner: &mut [f32; ACC], partial: &mut [f32; ACC]) {
         const { assert!(WARPS_N * LANES_N * Self::TN as u32 == Self::BN, "the warps' columns") };
         let thread = Self::thread();
-        let mut a_smem = stage.wrapping_add(thread.row as usize); // (DEPTH, BM)
-        let mut b_smem = stage.wrapping_add((DEPTH * A_STRIDE + thread.col) as usize); // (DEPTH, BN)
-        let mut multiply_some = || {
-            for _ in 0..UNROLLED {
-                // SAFETY: upheld by the caller; the thread's values of the stage.
-                unsafe { Self::multiply(a_smem, b_smem, partial) }
-                a_smem = a_smem.wrapping_add(A_STRIDE as usize);
-                b_smem = b_smem.wrapping_add(Self::BN as usize);
+        let a_smem = Self::values(stage, Operand::A);
+        let mut b_smem = Self::values(stage, Operand::B).wrapping_add(thread.col as usize);
+        let mut k = 0;
+        while k < STAGE_K {
+            // SAFETY: the thread's values of the stage, upheld by the caller.
+            unsafe {
+                let vectors = a_smem.wrapping_add(place_of_a(thread.row, k) as usize);
+                let a_frag: [_; TM] =
+                    core::array::from_fn(|i| f32x4::load(vectors.add(i * (LANES_M * STAGE_K) as usize)));
+                let column = |d: usize| a_frag.map(|vector| vector[d]);
+                if k.is_multiple_of(DEPTH) {
+                    add(inner, partial);
+                    *partial = [0.0; ACC];
+                    Self::multiply(&column(0), b_smem, partial);
+                } else {
+                    Self::multiply(&column(0), b_smem, partial);
+                }
+                for d in 1..VEC as usize {
+                    Self::multiply(&column(d), b_smem.add(d * Self::BN as usize), partial);
+                }
             }
-        };
-        multiply_some(); // outside the loop, so that no registers are set to zero
-        let mut d = UNROLLED;
-        while d < DEPTH {
-            multiply_some();
-            d = compiler::opaque(d + UNROLLED); // or LLVM would unroll the loop
+            b_smem = b_smem.wrapping_add((VEC * Self::BN) as usize);
+            k = compiler::opaque(k + VEC); // or LLVM would unroll the loop
         }
     }
 
@@ -108,18 +109,18 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         unsafe {
             Self::store_some(g, fusion, words, Computed::InFp32, smem, totals, |i| {
                 let (row, col) = (i / Self::TN as u32, i % Self::TN as u32);
-                let [row, col] = [row / VEC * VEC * LANES_M + row % VEC, col / VEC * VEC * LANES_N + col % VEC];
+                let (row, col) = (row * LANES_M, col / VEC * VEC * LANES_N + col % VEC);
                 Coord { row: tile.row + thread.row + row, col: tile.col + thread.col + col }
             });
         }
     }
 
-    /// The first of this thread's elements of a tile. Its rows and columns are adjacent by VEC.
+    /// The first of this thread's elements of a tile. Its columns are adjacent by VEC.
     #[inline(always)]
     fn thread() -> Coord {
         let (warp, lane) = (thread_index() / WARP, warp_tile::lane_in_quads(thread_index() % WARP));
         Coord {
-            row: warp / WARPS_N * LANES_M * TM as u32 + lane.row * VEC,
+            row: warp / WARPS_N * LANES_M * TM as u32 + lane.row,
             col: warp % WARPS_N * LANES_N * Self::TN as u32 + lane.col * VEC,
         }
     }
@@ -127,14 +128,12 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// Adds the products of a k.
     ///
     /// # Safety
-    /// They are the thread's, in a stage.
+    /// There are the thread's values of B at `b_smem`, in a stage.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
     #[inline(always)]
-    unsafe fn multiply(a_smem: *const f32, b_smem: *const f32, partial: &mut [f32; ACC]) {
-        // SAFETY: in the stage, upheld by the caller.
-        let a_frag: [f32; TM] = unsafe { warp_tile::fragment(a_smem, LANES_M) };
+    unsafe fn multiply(a_frag: &[f32; TM], b_smem: *const f32, partial: &mut [f32; ACC]) {
         for j in (0..Self::TN).step_by(VEC as usize) {
-            // SAFETY: as above.
+            // SAFETY: in the stage, upheld by the caller.
             let b_frag: [f32; VEC as usize] = unsafe { warp_tile::fragment(b_smem.add(j * LANES_N as usize), LANES_N) };
             for v in 0..VEC as usize {
                 for i in 0..TM {
