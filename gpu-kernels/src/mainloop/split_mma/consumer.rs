@@ -80,6 +80,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                         let own_words = Words { rows: Self::rows(&g, row, k_tiles, words.a), columns };
                         let mut totals = [0.0; ACC];
                         // mainloop
+                        ring = ring.uniform();
                         Self::mainloop(&mut ring, k_tiles, totals_smem, &mut totals);
                         // epilogue
                         Self::unscale(&own_words, &mut totals);

@@ -34,7 +34,8 @@ mod verdict;
 const BM: u32 = BLOCK_ROWS;
 const A_BYTES: u32 = BM * SWIZZLE_BYTES;
 
-/// Values of A's rows, as they are, in a stage.
+/// Values along k, as they are, in a stage.
+#[cfg(feature = "device")]
 const STAGE_K: u32 = SWIZZLE_BYTES / 4;
 /// Products that are added first, of what is computed in another way: a k-step of bf16.
 const DEPTH: u32 = 16;

@@ -4,7 +4,7 @@ use super::smem_bytes;
 use crate::hardware::WARP;
 use crate::planned::Peers;
 use crate::ptx::mbarrier::Mbarrier;
-use crate::ptx::{cluster, compiler, smem};
+use crate::ptx::{cluster, compiler, lanes, smem};
 use cuda_std::prelude::*;
 
 /// A ring of stages, in a cluster of CLUSTER blocks.
@@ -144,6 +144,18 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
         // SAFETY: the barriers are initialised.
         unsafe { self.empty.add(stage.index).wait(phase ^ 1) } // in the first round every stage is empty
         stage
+    }
+
+    /// The same ring, of which the assembler knows that all lanes are at the same stage ([`lanes::warp_index`]).
+    ///
+    /// # Safety
+    /// All lanes of the warp are here.
+    #[inline(always)]
+    pub unsafe fn uniform(self) -> Self {
+        let PipelineState { stage, phase } = self.state;
+        // SAFETY: upheld by the caller (see `# Safety`).
+        let state = unsafe { PipelineState { stage: lanes::shuffle(stage, 0), phase: lanes::shuffle(phase, 0) } };
+        Self { state, ..self }
     }
 
     /// Steps over so many stages, which another thread produces.

@@ -53,6 +53,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         unsafe {
             barrier::sync(CONSUMERS, CONSUMER_THREADS); // what was there is read
             Self::store_exponents(g, tile, words, smem);
+            barrier::sync(CONSUMERS, CONSUMER_THREADS); // the exponents are stored
             let stage = ring.consumer_peek();
             Self::split_piece(stage, 0, Operand::A, smem, parts(0));
             Self::split_piece(stage, 0, Operand::B, smem, parts(0));
@@ -94,7 +95,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         smem.wrapping_add((2 * Self::PARTS_BYTES / 4 + rows) as usize).cast()
     }
 
-    /// Stores the exponents, each for the threads that do.
+    /// Stores the exponents.
     ///
     /// # Safety
     /// There are words of all rows and columns, and nobody else uses the memory.

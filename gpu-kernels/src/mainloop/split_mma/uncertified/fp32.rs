@@ -57,7 +57,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// Adds the products of a stage: DEPTH of them to `partial`, which is first added to `inner`.
+    /// Adds the products of a stage: DEPTH of them to `partial`, which is first added to `inner`. What is multiplied next is loaded before.
     ///
     /// # Safety
     /// The stage is full.
@@ -66,27 +66,43 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         const { assert!(WARPS_N * LANES_N * Self::TN as u32 == Self::BN, "the warps' columns") };
         let thread = Self::thread();
         let a_smem = Self::values(stage, Operand::A);
-        let mut b_smem = Self::values(stage, Operand::B).wrapping_add(thread.col as usize);
+        let b_smem = Self::values(stage, Operand::B).wrapping_add(thread.col as usize);
+        // SAFETY: the thread's values of the stage, upheld by the caller.
+        let a_at = |k: u32| -> [_; TM] {
+            let vectors = a_smem.wrapping_add(place_of_a(thread.row, k) as usize);
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|i| unsafe { f32x4::load(vectors.add(i * (LANES_M * STAGE_K) as usize)) })
+        };
+        // SAFETY: as above.
+        let b_at = |k: u32| -> [[f32; VEC as usize]; 2] {
+            let values = b_smem.wrapping_add((k * Self::BN) as usize);
+            [0, LANES_N * VEC].map(|j| unsafe { f32x4::load(values.add(j as usize)) })
+        };
+        let (mut a_frag, mut b_frag) = (a_at(0), b_at(0));
         let mut k = 0;
         while k < STAGE_K {
-            // SAFETY: the thread's values of the stage, upheld by the caller.
-            unsafe {
-                let vectors = a_smem.wrapping_add(place_of_a(thread.row, k) as usize);
-                let a_frag: [_; TM] =
-                    core::array::from_fn(|i| f32x4::load(vectors.add(i * (LANES_M * STAGE_K) as usize)));
-                let column = |d: usize| a_frag.map(|vector| vector[d]);
-                if k.is_multiple_of(DEPTH) {
-                    add(inner, partial);
-                    *partial = [0.0; ACC];
-                    Self::multiply(&column(0), b_smem, partial);
-                } else {
-                    Self::multiply(&column(0), b_smem, partial);
-                }
-                for d in 1..VEC as usize {
-                    Self::multiply(&column(d), b_smem.add(d * Self::BN as usize), partial);
-                }
+            let (next, mut column) = ((k + VEC) % STAGE_K, a_frag.map(|vector| vector[0]));
+            let mut b_next = b_at(k + 1);
+            compiler::keep_loads_above();
+            if k.is_multiple_of(DEPTH) {
+                add(inner, partial);
+                Self::multiply(&column, &b_frag, partial, |a, b, _| a * b);
+            } else {
+                Self::multiply(&column, &b_frag, partial, GpuFloat::mul_add);
             }
-            b_smem = b_smem.wrapping_add((VEC * Self::BN) as usize);
+            for d in 1..VEC {
+                b_frag = b_next;
+                column = a_frag.map(|vector| vector[d as usize]);
+                if d + 1 < VEC {
+                    b_next = b_at(k + d + 1);
+                } else {
+                    column = column.map(|x| f32::from_bits(compiler::opaque(x.to_bits()))); // so that all vectors may be overwritten
+                    a_frag = a_at(next);
+                    b_next = b_at(next);
+                }
+                compiler::keep_loads_above();
+                Self::multiply(&column, &b_frag, partial, GpuFloat::mul_add);
+            }
+            b_frag = b_next;
             k = compiler::opaque(k + VEC); // or LLVM would unroll the loop
         }
     }
@@ -125,22 +141,20 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// Adds the products of a k.
-    ///
-    /// # Safety
-    /// There are the thread's values of B at `b_smem`, in a stage.
+    /// Makes partial sums of those before and of products of a k.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
     #[inline(always)]
-    unsafe fn multiply(a_frag: &[f32; TM], b_smem: *const f32, partial: &mut [f32; ACC]) {
-        for j in (0..Self::TN).step_by(VEC as usize) {
-            // SAFETY: in the stage, upheld by the caller.
-            let b_frag: [f32; VEC as usize] = unsafe { warp_tile::fragment(b_smem.add(j * LANES_N as usize), LANES_N) };
-            for v in 0..VEC as usize {
-                for i in 0..TM {
-                    let i = if v % 2 == 0 { i } else { TM - 1 - i }; // consecutive FMAs share an operand
-                    let at = i * Self::TN + j + v;
-                    partial[at] = GpuFloat::mul_add(a_frag[i], b_frag[v], partial[at]);
-                }
+    fn multiply(
+        a_frag: &[f32; TM],
+        b_frag: &[[f32; VEC as usize]; 2],
+        partial: &mut [f32; ACC],
+        sum: impl Fn(f32, f32, f32) -> f32,
+    ) {
+        for j in 0..Self::TN {
+            for i in 0..TM {
+                let i = if j % 2 == 0 { i } else { TM - 1 - i }; // consecutive FMAs share an operand
+                let at = i * Self::TN + j;
+                partial[at] = sum(a_frag[i], b_frag[j / VEC as usize][j % VEC as usize], partial[at]);
             }
         }
     }
