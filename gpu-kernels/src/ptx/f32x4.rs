@@ -1,4 +1,4 @@
-//! Four contiguous values, by one 128-bit load or store.
+//! Four contiguous values by one 128-bit load or store, and two by one of 64 bits.
 
 use crate::hardware::VEC;
 
@@ -22,6 +22,21 @@ pub(crate) unsafe fn load(source: *const f32) -> [f32; VEC as usize] {
     // SAFETY: inside a buffer and aligned, upheld by the caller.
     let vector = unsafe { &*source.cast::<F32x4>() };
     [vector.0, vector.1, vector.2, vector.3]
+}
+
+/// Two f32 at a multiple of 8 bytes.
+#[repr(C, align(8))]
+struct F32x2(f32, f32);
+
+/// Loads two values.
+///
+/// # Safety
+/// The two are inside one buffer, the first at a multiple of 8 bytes.
+#[inline(always)]
+pub(crate) unsafe fn load_2(source: *const f32) -> [f32; 2] {
+    // SAFETY: inside a buffer and aligned, upheld by the caller.
+    let vector = unsafe { &*source.cast::<F32x2>() };
+    [vector.0, vector.1]
 }
 
 /// Stores four values.

@@ -23,5 +23,4 @@ const COMMON: Step = Step {
 
 kernels! { COMMON;
     sgemm_tf32x3 "tf32x3" SplitMma<Tf32, 64, 1, 5>;
-    sgemm_tf32x3_cluster "tf32x3/cluster" SplitMma<Tf32, 64, 2, 5>;
 }

@@ -12,10 +12,13 @@ use crate::mainloop::{LANES_M, LANES_N, warp_tile};
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{compiler, f32x4};
 use crate::{Ab, Computed, Coord, Operand};
+use core::ops::Range;
 use cuda_std::prelude::*;
 
 /// A thread's rows, LANES_M apart.
 const TM: usize = 8;
+/// Adjacent values of a row of A that are loaded at once.
+const PAIR: usize = 2;
 /// Warps along n.
 const WARPS_N: u32 = 4;
 const _: () = assert!(CONSUMER_THREADS / WARP / WARPS_N * LANES_M * TM as u32 == BM, "the warps' rows");
@@ -67,42 +70,42 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         let thread = Self::thread();
         let a_smem = Self::values(stage, Operand::A);
         let b_smem = Self::values(stage, Operand::B).wrapping_add(thread.col as usize);
+        let a_at = |k: u32| a_smem.wrapping_add(place_of_a(thread.row, k) as usize);
+        let b_at = |k: u32| b_smem.wrapping_add((k * Self::BN) as usize);
         // SAFETY: the thread's values of the stage, upheld by the caller.
-        let a_at = |k: u32| -> [_; TM] {
-            let vectors = a_smem.wrapping_add(place_of_a(thread.row, k) as usize);
-            [0, 1, 2, 3, 4, 5, 6, 7].map(|i| unsafe { f32x4::load(vectors.add(i * (LANES_M * STAGE_K) as usize)) })
+        let load_a = |a_frag: &mut [[f32; PAIR]; TM], rows: Range<usize>, pairs: *const f32| unsafe {
+            for i in rows {
+                a_frag[i] = f32x4::load_2(pairs.add(i * (LANES_M * STAGE_K) as usize));
+            }
         };
         // SAFETY: as above.
-        let b_at = |k: u32| -> [[f32; VEC as usize]; 2] {
-            let values = b_smem.wrapping_add((k * Self::BN) as usize);
-            [0, LANES_N * VEC].map(|j| unsafe { f32x4::load(values.add(j as usize)) })
-        };
-        let (mut a_frag, mut b_frag) = (a_at(0), b_at(0));
+        let load_b = |b: *const f32| unsafe { [0, LANES_N * VEC].map(|j| f32x4::load(b.add(j as usize))) };
+        let (mut a, mut b) = (a_at(0), b_at(0));
+        let mut a_frag = [[[0.0; PAIR]; TM]; 2];
+        load_a(&mut a_frag[0], 0..TM, a);
+        let mut b_frag = load_b(b);
         let mut k = 0;
         while k < STAGE_K {
-            let (next, mut column) = ((k + VEC) % STAGE_K, a_frag.map(|vector| vector[0]));
-            let mut b_next = b_at(k + 1);
-            compiler::keep_loads_above();
-            if k.is_multiple_of(DEPTH) {
-                add(inner, partial);
-                Self::multiply(&column, &b_frag, partial, |a, b, _| a * b);
-            } else {
-                Self::multiply(&column, &b_frag, partial, GpuFloat::mul_add);
-            }
-            for d in 1..VEC {
-                b_frag = b_next;
-                column = a_frag.map(|vector| vector[d as usize]);
-                if d + 1 < VEC {
-                    b_next = b_at(k + d + 1);
-                } else {
-                    column = column.map(|x| f32::from_bits(compiler::opaque(x.to_bits()))); // so that all vectors may be overwritten
-                    a_frag = a_at(next);
-                    b_next = b_at(next);
-                }
+            let next = (k + VEC) % STAGE_K;
+            let (a_next, b_next) = (a_at(next), b_at(next));
+            for d in 0..VEC as usize {
+                // Half of the pairs that follow, so that loads are evenly spread: all warps are at the same place.
+                let (pair, half) = (d / PAIR, d % PAIR);
+                let rows = half * TM / PAIR..(half + 1) * TM / PAIR;
+                load_a(&mut a_frag[1 - pair], rows, if pair == 0 { a.wrapping_add(PAIR) } else { a_next });
+                let follows = if d + 1 < VEC as usize { b.wrapping_add((d + 1) * Self::BN as usize) } else { b_next };
+                let b_follows = load_b(follows);
                 compiler::keep_loads_above();
-                Self::multiply(&column, &b_frag, partial, GpuFloat::mul_add);
+                let column = a_frag[pair].map(|pair| pair[half]);
+                if d == 0 && k.is_multiple_of(DEPTH) {
+                    add(inner, partial);
+                    Self::multiply(&column, &b_frag, partial, |a, b, _| a * b);
+                } else {
+                    Self::multiply(&column, &b_frag, partial, GpuFloat::mul_add);
+                }
+                b_frag = b_follows;
             }
-            b_frag = b_next;
+            (a, b) = (a_next, b_next);
             k = compiler::opaque(k + VEC); // or LLVM would unroll the loop
         }
     }
@@ -150,9 +153,9 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         partial: &mut [f32; ACC],
         sum: impl Fn(f32, f32, f32) -> f32,
     ) {
-        for j in 0..Self::TN {
-            for i in 0..TM {
-                let i = if j % 2 == 0 { i } else { TM - 1 - i }; // consecutive FMAs share an operand
+        for i in 0..TM {
+            for j in 0..Self::TN {
+                let j = if i % 2 == 0 { j } else { Self::TN - 1 - j }; // consecutive FMAs share a value of A: of B and of the sums, odd registers meet even ones
                 let at = i * Self::TN + j;
                 partial[at] = sum(a_frag[i], b_frag[j / VEC as usize][j % VEC as usize], partial[at]);
             }

@@ -93,7 +93,8 @@ impl Source {
     #[inline(always)]
     unsafe fn copy_by<const N: u32>(&self, of: Extent, at: Coord, target: u32, place: impl Fn(u32, u32) -> u32) {
         let threads = of.cols / N; // of a row
-        let (mut row, col) = (thread::thread_idx_x() / threads, thread::thread_idx_x() % threads * N);
+        let thread = compiler::opaque(thread::thread_idx_x()); // what depends on it would take registers of all loops
+        let (mut row, col) = (thread / threads, thread % threads * N);
         let end = if at.col + col < self.extent.cols { self.extent.rows } else { 0 };
         let mut source = self.values.wrapping_add((at.row + row) as usize * self.ld + (at.col + col) as usize);
         while row < of.rows {
