@@ -40,6 +40,9 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         let b = Source { values: g.b, ld: g.ldb, extent: Extent { rows: g.k, cols: g.n } };
         let a_box = Extent { rows: BM, cols: STAGE_K };
         let b_box = Extent { rows: STAGE_K, cols: Self::BN };
+        // Only then are all at the same stage: a wait for one further on would end with another phase of the same parity.
+        // SAFETY: all producers are here.
+        unsafe { barrier::sync(PRODUCERS, WARPGROUP) }
         for k in (0..g.k).step_by(STAGE_K as usize) {
             // SAFETY: the stage is empty, and the boxes fill it.
             unsafe {
@@ -55,6 +58,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 }
             }
         }
+        cp_async::commit_group();
         cp_async::wait_group::<0>();
         wgmma::fence_operands(); // before TMA writes there
         // SAFETY: all producers are here.
