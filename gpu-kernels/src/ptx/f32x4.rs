@@ -49,14 +49,3 @@ pub(crate) unsafe fn store(target: *mut f32, values: [f32; VEC as usize]) {
     let vector = unsafe { &mut *target.cast::<F32x4>() };
     [vector.0, vector.1, vector.2, vector.3] = values;
 }
-
-/// Stores two values.
-///
-/// # Safety
-/// The two are inside one buffer that no other thread touches meanwhile, the first at a multiple of 8 bytes.
-#[inline(always)]
-pub(crate) unsafe fn store_2(target: *mut f32, values: [f32; 2]) {
-    // SAFETY: inside a buffer, aligned and exclusive, upheld by the caller.
-    let vector = unsafe { &mut *target.cast::<F32x2>() };
-    [vector.0, vector.1] = values;
-}

@@ -26,7 +26,7 @@ use half::bf16;
 
 /// Which parts of A and B are multiplied: all products above 2^-24 of the largest, and the least first.
 const PRODUCTS: [[u32; 2]; 6] = [[0, 2], [2, 0], [1, 1], [0, 1], [1, 0], [0, 0]];
-/// Values of A that a thread splits at once: their first parts are a vector.
+/// Values that a thread splits at once: their first parts are a vector.
 const VALUES: u32 = 8;
 const _: () = assert!(DEPTH * 2 == WGMMA_K_BYTES, "a k-step of each part");
 /// Eight rows of a part: twice 16 bytes each.
@@ -91,7 +91,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// Where the exponent is that this thread's row of A, or column of B, is scaled by.
     #[inline(always)]
     fn exponent(of: Operand, smem: *mut f32) -> *mut i32 {
-        let rows = Self::piece(of).row + if of == Operand::A { 0 } else { BM };
+        let rows = Piece::this().row + if of == Operand::A { 0 } else { BM };
         smem.wrapping_add((2 * Self::PARTS_BYTES / 4 + rows) as usize).cast()
     }
 
@@ -102,9 +102,11 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     #[inline(always)]
     unsafe fn store_exponents(g: &Gemm, tile: Coord, words: Ab<*const i32>, smem: *mut f32) {
         let store = |of: Operand, words: *const i32, first: u32, count: u32| {
-            let index = (first + Self::piece(of).row).min(count - 1) as usize;
-            // SAFETY: upheld by the caller; in bounds of the words. All threads of a row store the same.
-            unsafe { *Self::exponent(of, smem) = (*words.wrapping_add(index) >> CERTIFICATE_BITS) + BF16_MORE }
+            if Self::has_piece(of) {
+                let index = (first + Piece::this().row).min(count - 1) as usize;
+                // SAFETY: upheld by the caller; in bounds of the words. Both threads of a row store the same.
+                unsafe { *Self::exponent(of, smem) = (*words.wrapping_add(index) >> CERTIFICATE_BITS) + BF16_MORE }
+            }
         };
         store(Operand::A, words.a, tile.row, g.m);
         store(Operand::B, words.b, tile.col, g.n);
@@ -116,41 +118,36 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// The stage has the step's values, the exponents are stored, and nobody else uses the parts.
     #[inline(always)]
     unsafe fn split_piece(stage: Stage, step: u32, of: Operand, smem: *mut f32, parts: *mut f32) {
-        let (offset, rows) = if of == Operand::A { (0, BM) } else { (BM * DEPTH * PARTS / 2, Self::BN) };
-        let (piece, parts) = (Self::piece(of), parts.wrapping_add(offset as usize));
-        let k = step * DEPTH % STAGE_K + piece.k;
-        let values = Self::values(stage, of);
-        // SAFETY: in the stage, and the thread's own parts, upheld by the caller.
-        unsafe {
-            let exponent = *Self::exponent(of, smem);
-            let of_b = values.wrapping_add((k * Self::BN + piece.row) as usize);
-            if of == Operand::A {
-                let [[x, y, z, w], [q, r, s, t]] =
-                    [k, k + VEC].map(|k| f32x4::load(values.add(place_of_a(piece.row, k) as usize)));
-                piece.split([x, y, z, w, q, r, s, t], exponent, parts, rows);
-            } else if Self::BN == BM {
-                piece.split(
-                    [0, 1, 2, 3, 4, 5, 6, 7].map(|i| *of_b.add((i * Self::BN) as usize)),
-                    exponent,
-                    parts,
-                    rows,
-                );
-            } else {
-                piece.split([0, 1, 2, 3].map(|i| *of_b.add((i * Self::BN) as usize)), exponent, parts, rows);
+        if Self::has_piece(of) {
+            let (offset, rows) = if of == Operand::A { (0, BM) } else { (BM * DEPTH * PARTS / 2, Self::BN) };
+            let piece = Piece::this();
+            let k = step * DEPTH % STAGE_K + piece.k;
+            let values = Self::values(stage, of);
+            // SAFETY: in the stage, and the thread's own parts, upheld by the caller.
+            unsafe {
+                let values = if of == Operand::A {
+                    let [[x, y, z, w], [q, r, s, t]] =
+                        [k, k + VEC].map(|k| f32x4::load(values.add(place_of_a(piece.row, k) as usize)));
+                    [x, y, z, w, q, r, s, t]
+                } else {
+                    let values = values.add((k * Self::BN + piece.row) as usize);
+                    [0, 1, 2, 3, 4, 5, 6, 7].map(|i| *values.add((i * Self::BN) as usize))
+                };
+                piece.split(values, *Self::exponent(of, smem), parts.wrapping_add(offset as usize), rows);
             }
         }
     }
 
-    /// The piece of an operand that this thread splits. Eight lanes have eight rows: they write to different banks.
+    /// Whether this thread has a piece of an operand: there may be fewer of B.
     #[inline(always)]
-    fn piece(of: Operand) -> Piece {
+    fn has_piece(of: Operand) -> bool {
         const {
-            assert!(BM * (DEPTH / VALUES) == CONSUMER_THREADS, "a thread has a piece of A");
-            assert!(Self::BN == BM || Self::BN * 2 == BM, "and one of B, or half of one");
+            assert!(
+                BM * (DEPTH / VALUES) == CONSUMER_THREADS && Self::BN <= BM,
+                "a thread has a piece of A, and one of B"
+            )
         };
-        let values = if of == Operand::A { VALUES } else { VALUES * Self::BN / BM };
-        let (thread, of_row) = (thread_index(), DEPTH / values);
-        Piece { row: thread / (8 * of_row) * 8 + thread % 8, k: thread / 8 % of_row * values }
+        Self::BN == BM || of == Operand::A || thread_index() < Self::BN * (DEPTH / VALUES)
     }
 
     /// Issues the MMAs of parts.
@@ -200,7 +197,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     }
 }
 
-/// Values along k of a row of A, or a column of B, that a thread splits.
+/// Eight values along k of a row of A, or a column of B, that this thread splits.
 #[derive(Clone, Copy)]
 struct Piece {
     row: u32,
@@ -208,33 +205,32 @@ struct Piece {
 }
 
 impl Piece {
-    /// Scales and splits its values, a vector of first parts or half of one, for the parts of an operand of so many rows.
+    /// Eight lanes have eight rows: they write to different banks.
+    #[inline(always)]
+    fn this() -> Self {
+        let thread = thread_index();
+        Self { row: thread / 16 * 8 + thread % 8, k: thread / 8 % 2 * VALUES }
+    }
+
+    /// Scales and splits its values, for the parts of an operand of so many rows.
     ///
     /// # Safety
     /// Nobody else uses its parts.
     #[inline(always)]
-    unsafe fn split<const N: usize>(self, values: [f32; N], exponent: i32, parts: *mut f32, rows: u32) {
+    unsafe fn split(self, values: [f32; VALUES as usize], exponent: i32, parts: *mut f32, rows: u32) {
         let [first, second] = powers(exponent);
         let mut rest = values.map(|x| x * first * second);
-        let vector = self.row / 8 * EIGHT_ROWS_BYTES + self.k / VALUES * (EIGHT_ROWS_BYTES / 2) + self.row % 8 * 16;
-        let at = vector + self.k % VALUES * 2;
+        let at = self.row / 8 * EIGHT_ROWS_BYTES + self.k / VALUES * (EIGHT_ROWS_BYTES / 2) + self.row % 8 * 16;
         for part in 0..PARTS {
             let mut pairs = [0.0; VEC as usize];
-            for i in 0..N / 2 {
+            for i in 0..VEC as usize {
                 let pair = convert::bf16x2(rest[2 * i], rest[2 * i + 1]);
                 rest[2 * i] -= f32::from_bits(pair << 16);
                 rest[2 * i + 1] -= f32::from_bits(pair & 0xffff_0000);
                 pairs[i] = f32::from_bits(pair);
             }
-            let part = parts.wrapping_add(((part * rows * WGMMA_K_BYTES + at) / 4) as usize);
             // SAFETY: in the part, upheld by the caller.
-            unsafe {
-                if N == VALUES as usize {
-                    f32x4::store(part, pairs);
-                } else {
-                    f32x4::store_2(part, [pairs[0], pairs[1]]);
-                }
-            }
+            unsafe { f32x4::store(parts.wrapping_add(((part * rows * WGMMA_K_BYTES + at) / 4) as usize), pairs) }
         }
     }
 }
