@@ -1,0 +1,71 @@
+//! A mainloop of warps' MMAs for square tiles of f32, truncated to TF32, in any order and at any alignment.
+//!
+//! ```text
+//!                    lines in global memory      lines in shared memory                        fragments
+//!   k contiguous     a row, along k          ─► a row, of BK + 4 words        (SIDE, BK)   ─► ldmatrix, four words of eight rows each
+//!   rows contiguous  a k, along rows         ─► a k, of SIDE + 8 words        (BK, SIDE)   ─► a word of each lane
+//!
+//!   lines at multiples of 16 bytes: cp.async of 16 bytes;  of 8: 8;  of 4: 4
+//! ```
+//!
+//! "Rows" are those of A or the columns of B. Of a tile at the edge of C, the operand with fewer rows is the narrow one, be it A or B:
+//! what is beyond its last sixteen is neither copied nor multiplied. So one kernel suits tall, wide and square results.
+//!
+//! Eight rows of four words lie in different banks, and so do four k of eight rows.
+
+use crate::hardware::WARP;
+use crate::{Precision, Schedule, Step, Target, Tile, Transposed};
+
+#[cfg(feature = "device")]
+mod copies;
+#[cfg(feature = "device")]
+mod fragments;
+#[cfg(feature = "device")]
+mod kernel;
+
+/// Depth of a k-tile.
+const BK: u32 = 32;
+/// What a reduction takes: four k-tiles.
+const REDUCTION_K: u32 = 4 * BK;
+/// Rows of a fragment, and so the least of an operand that are left out.
+const FRAGMENT: u32 = 16;
+/// Words between the lines of an operand in shared memory.
+const K_PAD: u32 = 4;
+const ROW_PAD: u32 = 8;
+/// Rows of the wide operand that a warp multiplies: two fragments. With those of as many of the narrow one, two warps have fragments in turn.
+const WARP_ROWS: u32 = 2 * FRAGMENT;
+const WARPS_ACROSS: u32 = 2;
+/// Words between the rows of a partial tile.
+const PAD: u32 = 8;
+
+/// Tiles of SIDE x SIDE. A warp multiplies two fragments of the wide operand by up to FRAGMENTS of the narrow one.
+pub(crate) struct SquareTile<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32>;
+
+impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE, FRAGMENTS, STAGES> {
+    pub const THREADS: u32 = SIDE / WARP_ROWS * WARPS_ACROSS * WARP;
+    /// Words of a line in shared memory, where k is contiguous and where rows are.
+    const K_PITCH: u32 = BK + K_PAD;
+    const ROW_PITCH: u32 = SIDE + ROW_PAD;
+    /// Bytes of an operand's k-tile.
+    const OPERAND_BYTES: u32 =
+        4 * if SIDE * Self::K_PITCH > BK * Self::ROW_PITCH { SIDE * Self::K_PITCH } else { BK * Self::ROW_PITCH };
+    const STAGE_BYTES: u32 = 2 * Self::OPERAND_BYTES;
+
+    /// A step of this shape, of which an SM holds so many blocks, without its names.
+    pub const fn step(blocks_per_sm: u32) -> Step {
+        assert!(SIDE == FRAGMENTS as u32 * WARPS_ACROSS * FRAGMENT, "fragments fill the tile");
+        let smem_bytes = STAGES * Self::STAGE_BYTES;
+        assert!(SIDE * (SIDE + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
+        Step {
+            precision: Precision::Tf32,
+            target: Target::Sm90a,
+            tile: Tile { bm: SIDE, bn: SIDE, bk: BK, tm: WARP_ROWS / 8, tn: FRAGMENTS as u32 * 4 },
+            block: [Self::THREADS, 1, 1],
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K },
+            transposed: Transposed::Read,
+            dynamic_smem_bytes: smem_bytes,
+            edge: FRAGMENT,
+            ..Step::PLAIN
+        }
+    }
+}
