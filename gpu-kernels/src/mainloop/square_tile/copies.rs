@@ -1,6 +1,6 @@
 //! An operand's k-tiles: all threads copy them to shared memory, in lines of the order that they have.
 
-use super::{BK, SquareTile};
+use super::{BK, K_BYTES, SquareTile};
 use crate::hardware::{VEC, WARP};
 use crate::ptx::{compiler, cp_async};
 use cuda_std::prelude::*;
@@ -62,7 +62,9 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> Copies<SIDE, FR
         let lines = if is_k_contiguous { rows.next_multiple_of(LEAST_LINE) } else { BK };
         Self {
             source: start.wrapping_add(outer as usize * ld + inner as usize),
-            target: stage_byte + line * Self::pitch(is_k_contiguous) + place * 4,
+            target: stage_byte
+                + line * Self::pitch(is_k_contiguous)
+                + ((place * 4) ^ Self::swizzle(is_k_contiguous, line)),
             ld,
             is_k_contiguous,
             rows,
@@ -77,11 +79,13 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> Copies<SIDE, FR
     /// Bytes from a line to the next in shared memory.
     #[inline(always)]
     fn pitch(is_k_contiguous: bool) -> u32 {
-        if is_k_contiguous {
-            SquareTile::<SIDE, FRAGMENTS, STAGES>::K_PITCH * 4
-        } else {
-            SquareTile::<SIDE, FRAGMENTS, STAGES>::ROW_PITCH * 4
-        }
+        if is_k_contiguous { K_BYTES } else { SquareTile::<SIDE, FRAGMENTS, STAGES>::ROW_BYTES }
+    }
+
+    /// The bits of a byte in a line that the swizzle changes.
+    #[inline(always)]
+    fn swizzle(is_k_contiguous: bool, line: u32) -> u32 {
+        if is_k_contiguous { line % 8 * 16 } else { 0 }
     }
 
     /// Issues those of the next k-tile, to the stage at that shared address; so much of k is left from there. Zeros replace what is out of
@@ -115,11 +119,14 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> Copies<SIDE, FR
         let step_words = self.ld << self.step;
         let step_bytes = Self::pitch(self.is_k_contiguous) << self.step;
         let (mut source, mut target) = (self.source, stage + self.target);
+        // A thread's copies are eight rows apart, or every other one is four rows further on.
+        let turned = if Self::THREADS / BK * W < 8 { Self::swizzle(self.is_k_contiguous, 4) } else { 0 };
         let mut iteration = 0;
         while iteration < self.iterations {
             for copy in 0..VEC / W {
                 // SAFETY: upheld by the caller (see `# Safety`); a source is read only where it is in bounds.
                 unsafe {
+                    let target = target ^ (copy % 2 * turned);
                     if W == 1 {
                         cp_async::copy_below(target, source, copy, in_bounds);
                     } else {

@@ -1,6 +1,6 @@
 //! Fragments of either operand, from lines of either order in shared memory.
 
-use super::{BK, SquareTile};
+use super::{BK, K_BYTES, SquareTile};
 use crate::ptx::matrix;
 use cuda_std::prelude::*;
 
@@ -22,30 +22,23 @@ pub(super) struct Fragments<const IS_A: bool, const SIDE: u32, const FRAGMENTS: 
 impl<const IS_A: bool, const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32>
     Fragments<IS_A, SIDE, FRAGMENTS, STAGES>
 {
-    const K_BYTES: u32 = SquareTile::<SIDE, FRAGMENTS, STAGES>::K_PITCH * 4;
-    const ROW_BYTES: u32 = SquareTile::<SIDE, FRAGMENTS, STAGES>::ROW_PITCH * 4;
+    const ROW_BYTES: u32 = SquareTile::<SIDE, FRAGMENTS, STAGES>::ROW_BYTES;
 
-    /// Those from that row on.
+    /// Those from that row on, a multiple of eight.
     #[inline(always)]
     pub fn new(row: u32, is_k_contiguous: bool) -> Self {
         let lane = warp::lane_id();
         let first = if is_k_contiguous {
             let (low, high) = (lane / 8 % 2, lane / 16);
             let (octet, half) = if IS_A { (low, high) } else { (high, low) };
-            (row + lane % 8 + octet * 8) * Self::K_BYTES + half * 16
+            (row + octet * 8 + lane % 8) * K_BYTES + (half ^ (lane % 8)) * 16
         } else {
             lane % 4 * Self::ROW_BYTES + (row + lane / 4) * 4
         };
         Self { first, is_k_contiguous }
     }
 
-    /// From an MMA's to the next one's along k.
-    #[inline(always)]
-    pub fn advance(&mut self) {
-        self.first += if self.is_k_contiguous { DEPTH * 4 } else { DEPTH * Self::ROW_BYTES };
-    }
-
-    /// Loads the first `count` fragments, every EACH rows, of the operand at that byte of the shared memory.
+    /// Loads the first `count` fragments at that k, every EACH rows, of the operand at that byte of the shared memory.
     ///
     /// # Safety
     /// The whole warp calls it; the stage is complete.
@@ -54,20 +47,22 @@ impl<const IS_A: bool, const SIDE: u32, const FRAGMENTS: usize, const STAGES: u3
     pub unsafe fn load<const COUNT: usize, const EACH: u32>(
         self,
         stage: u32,
+        k: u32,
         count: u32,
         fragments: &mut [Fragment; COUNT],
     ) {
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
             if self.is_k_contiguous {
-                let smem = shared::address(shared::dynamic_shared_mem::<u8>()) + stage + self.first;
+                let smem = shared::address(shared::dynamic_shared_mem::<u8>()) + stage + (self.first ^ (k * 4));
                 for i in 0..COUNT {
                     if (i as u32) < count {
-                        fragments[i] = matrix::load_4::<false>(smem + i as u32 * EACH * Self::K_BYTES);
+                        fragments[i] = matrix::load_4::<false>(smem + i as u32 * EACH * K_BYTES);
                     }
                 }
             } else {
-                let smem = shared::dynamic_shared_mem::<u8>().wrapping_add((stage + self.first) as usize).cast::<u32>();
+                let first = stage + self.first + k * Self::ROW_BYTES;
+                let smem = shared::dynamic_shared_mem::<u8>().wrapping_add(first as usize).cast::<u32>();
                 for i in 0..COUNT {
                     if (i as u32) < count {
                         let from = smem.wrapping_add(i * EACH as usize);

@@ -119,7 +119,7 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE
     #[inline(always)]
     unsafe fn multiply_k_tile(
         stage: u32,
-        (mut wide, mut narrow): (Fragments<true, SIDE, FRAGMENTS, STAGES>, Fragments<false, SIDE, FRAGMENTS, STAGES>),
+        (wide, narrow): (Fragments<true, SIDE, FRAGMENTS, STAGES>, Fragments<false, SIDE, FRAGMENTS, STAGES>),
         left: u32,
         count: u32,
         acc: &mut Acc<FRAGMENTS>,
@@ -131,8 +131,8 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe {
                 let narrow_stage = stage + Self::OPERAND_BYTES;
-                wide.load::<WIDE, FRAGMENT>(stage, WIDE as u32, &mut wide_frag);
-                narrow.load::<FRAGMENTS, { WARPS_ACROSS * FRAGMENT }>(narrow_stage, count, &mut narrow_frag);
+                wide.load::<WIDE, FRAGMENT>(stage, k, WIDE as u32, &mut wide_frag);
+                narrow.load::<FRAGMENTS, { WARPS_ACROSS * FRAGMENT }>(narrow_stage, k, count, &mut narrow_frag);
                 for j in 0..FRAGMENTS {
                     if (j as u32) < count {
                         for i in 0..WIDE {
@@ -144,8 +144,6 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE
                     }
                 }
             }
-            wide.advance();
-            narrow.advance();
             k = compiler::opaque(k + DEPTH); // or LLVM would unroll the loop
         }
     }

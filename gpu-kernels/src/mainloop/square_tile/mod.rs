@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!                    lines in global memory      lines in shared memory                        fragments
-//!   k contiguous     a row, along k          ─► a row, of BK + 4 words        (SIDE, BK)   ─► ldmatrix, four words of eight rows each
-//!   rows contiguous  a k, along rows         ─► a k, of SIDE + 8 words        (BK, SIDE)   ─► a word of each lane
+//!   k contiguous     a row, along k          ─► a row, swizzled               (SIDE, BK)   ─► ldmatrix, four words of eight rows each
+//!   rows contiguous  a k, along rows         ─► a k, and 8 words of padding   (BK, SIDE)   ─► a word of each lane
 //!
 //!   lines at multiples of 16 bytes: cp.async of 16 bytes;  of 8: 8;  of 4: 4
 //! ```
@@ -11,9 +11,10 @@
 //! "Rows" are those of A or the columns of B. Of a tile at the edge of C, the operand with fewer rows is the narrow one, be it A or B:
 //! what is beyond its last sixteen is neither copied nor multiplied. So one kernel suits tall, wide and square results.
 //!
-//! Eight rows of four words lie in different banks, and so do four k of eight rows.
+//! A row's vectors of 16 bytes, eight of them, change places by the row's number: those of the same k of eight rows lie in different banks. And
+//! both halves of 32 bytes stay in such, as `cp.async` wants it. Padding puts eight rows each of four k into different banks.
 
-use crate::hardware::WARP;
+use crate::hardware::{SWIZZLE_ATOM_BYTES, SWIZZLE_BYTES, WARP};
 use crate::{Precision, Schedule, Step, Target, Tile, Transposed};
 
 #[cfg(feature = "device")]
@@ -29,8 +30,9 @@ const BK: u32 = 32;
 const REDUCTION_K: u32 = 4 * BK;
 /// Rows of a fragment, and so the least of an operand that are left out.
 const FRAGMENT: u32 = 16;
-/// Words between the lines of an operand in shared memory.
-const K_PAD: u32 = 4;
+/// Bytes of a row where k is contiguous, of which eight are swizzled.
+const K_BYTES: u32 = SWIZZLE_BYTES;
+/// Words between the lines in shared memory where rows are contiguous.
 const ROW_PAD: u32 = 8;
 /// Rows of the wide operand that a warp multiplies: two fragments. With those of as many of the narrow one, two warps have fragments in turn.
 const WARP_ROWS: u32 = 2 * FRAGMENT;
@@ -43,17 +45,17 @@ pub(crate) struct SquareTile<const SIDE: u32, const FRAGMENTS: usize, const STAG
 
 impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE, FRAGMENTS, STAGES> {
     pub const THREADS: u32 = SIDE / WARP_ROWS * WARPS_ACROSS * WARP;
-    /// Words of a line in shared memory, where k is contiguous and where rows are.
-    const K_PITCH: u32 = BK + K_PAD;
-    const ROW_PITCH: u32 = SIDE + ROW_PAD;
-    /// Bytes of an operand's k-tile.
-    const OPERAND_BYTES: u32 =
-        4 * if SIDE * Self::K_PITCH > BK * Self::ROW_PITCH { SIDE * Self::K_PITCH } else { BK * Self::ROW_PITCH };
+    /// Bytes of a line in shared memory where rows are contiguous.
+    const ROW_BYTES: u32 = (SIDE + ROW_PAD) * 4;
+    /// Bytes of an operand's k-tile, in either order.
+    const OPERAND_BYTES: u32 = BK * Self::ROW_BYTES;
     const STAGE_BYTES: u32 = 2 * Self::OPERAND_BYTES;
 
     /// A step of this shape, of which an SM holds so many blocks, without its names.
     pub const fn step(blocks_per_sm: u32) -> Step {
         assert!(SIDE == FRAGMENTS as u32 * WARPS_ACROSS * FRAGMENT, "fragments fill the tile");
+        assert!(K_BYTES == BK * 4 && Self::OPERAND_BYTES >= SIDE * K_BYTES, "a stage has room for either order");
+        assert!(Self::OPERAND_BYTES.is_multiple_of(SWIZZLE_ATOM_BYTES), "the swizzle depends on a row's number alone");
         let smem_bytes = STAGES * Self::STAGE_BYTES;
         assert!(SIDE * (SIDE + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
         Step {
