@@ -1,6 +1,7 @@
 //! Fragments of either operand, from lines of either order in shared memory.
 
-use super::{BK, K_BYTES, SquareTile};
+use super::lines::{Lines, Order};
+use super::{BK, K_BYTES, SHIFTED_K_BYTES, SquareTile};
 use crate::ptx::matrix;
 use cuda_std::prelude::*;
 
@@ -14,9 +15,11 @@ pub(super) type Fragment = [u32; 4];
 /// Where a warp's fragments of an operand are, which are the MMAs' A or B.
 #[derive(Clone, Copy)]
 pub(super) struct Fragments<const IS_A: bool, const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> {
+    order: Order,
     /// The shared byte of this lane's first word of a stage, or of the row that it gives to `ldmatrix`.
     first: u32,
-    is_k_contiguous: bool,
+    /// That of its word at k + 4, where lines are along rows: they may begin in the other half of a sector.
+    behind: u32,
 }
 
 impl<const IS_A: bool, const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32>
@@ -26,16 +29,20 @@ impl<const IS_A: bool, const SIDE: u32, const FRAGMENTS: usize, const STAGES: u3
 
     /// Those from that row on, a multiple of eight.
     #[inline(always)]
-    pub fn new(row: u32, is_k_contiguous: bool) -> Self {
-        let lane = warp::lane_id();
-        let first = if is_k_contiguous {
-            let (low, high) = (lane / 8 % 2, lane / 16);
-            let (octet, half) = if IS_A { (low, high) } else { (high, low) };
-            (row + octet * 8 + lane % 8) * K_BYTES + (half ^ (lane % 8)) * 16
-        } else {
-            lane % 4 * Self::ROW_BYTES + (row + lane / 4) * 4
+    pub fn new(row: u32, lines: Lines<SIDE, FRAGMENTS, STAGES>) -> Self {
+        let (lane, order) = (warp::lane_id(), lines.order());
+        let (of_8, of_4) = (row + lane / 4, lane % 4);
+        let at = |line: u32, word: u32| lines.at(line, lines.shift(line) + word);
+        let (first, behind) = match order {
+            Order::Swizzled => {
+                let (low, high) = (lane / 8 % 2, lane / 16);
+                let (octet, half) = if IS_A { (low, high) } else { (high, low) };
+                (lines.at(row + octet * 8 + lane % 8, half * 4), 0)
+            }
+            Order::Shifted => (at(of_8, of_4), 0),
+            Order::AlongRows => (at(of_4, of_8), at(of_4 + 4, of_8)),
         };
-        Self { first, is_k_contiguous }
+        Self { order, first, behind }
     }
 
     /// Loads the first `count` fragments at that k, every EACH rows, of the operand at that byte of the shared memory.
@@ -51,29 +58,51 @@ impl<const IS_A: bool, const SIDE: u32, const FRAGMENTS: usize, const STAGES: u3
         count: u32,
         fragments: &mut [Fragment; COUNT],
     ) {
+        let smem = shared::dynamic_shared_mem::<u8>();
+        let words = |byte: u32| smem.wrapping_add((stage + byte) as usize).cast::<u32>();
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
-            if self.is_k_contiguous {
-                let smem = shared::address(shared::dynamic_shared_mem::<u8>()) + stage + (self.first ^ (k * 4));
-                for i in 0..COUNT {
-                    if (i as u32) < count {
-                        fragments[i] = matrix::load_4::<false>(smem + i as u32 * EACH * K_BYTES);
+            match self.order {
+                Order::Swizzled => {
+                    let first = shared::address(smem) + stage + (self.first ^ (k * 4));
+                    for i in 0..COUNT {
+                        if (i as u32) < count {
+                            fragments[i] = matrix::load_4::<false>(first + i as u32 * EACH * K_BYTES);
+                        }
                     }
                 }
-            } else {
-                let first = stage + self.first + k * Self::ROW_BYTES;
-                let smem = shared::dynamic_shared_mem::<u8>().wrapping_add(first as usize).cast::<u32>();
-                for i in 0..COUNT {
-                    if (i as u32) < count {
-                        let from = smem.wrapping_add(i * EACH as usize);
-                        let behind = from.wrapping_add((4 * Self::ROW_BYTES / 4) as usize);
-                        let [[first, second], [third, fourth]] = [from, behind].map(|k| [*k, *k.add(8)]);
-                        fragments[i] =
-                            if IS_A { [first, second, third, fourth] } else { [first, third, second, fourth] };
+                Order::Shifted => {
+                    let first = words(self.first + k * 4);
+                    for i in 0..COUNT {
+                        if (i as u32) < count {
+                            let each = (SHIFTED_K_BYTES / 4) as usize;
+                            let first = first.wrapping_add(i * EACH as usize * each);
+                            fragments[i] = Self::fragment([first, first.wrapping_add(4)], 8 * each);
+                        }
+                    }
+                }
+                Order::AlongRows => {
+                    let [first, behind] = [self.first, self.behind].map(|byte| words(byte + k * Self::ROW_BYTES));
+                    for i in 0..COUNT {
+                        if (i as u32) < count {
+                            let each = i * EACH as usize;
+                            fragments[i] = Self::fragment([first.wrapping_add(each), behind.wrapping_add(each)], 8);
+                        }
                     }
                 }
             }
         }
+    }
+
+    /// Of these words of a row, at k and k + 4, and of those of the row eight further on, so many words behind.
+    ///
+    /// # Safety
+    /// The stage is complete.
+    #[inline(always)]
+    unsafe fn fragment(ks: [*const u32; 2], eight_rows: usize) -> Fragment {
+        // SAFETY: inside the stage, upheld by the caller.
+        let [[first, second], [third, fourth]] = ks.map(|k| unsafe { [*k, *k.add(eight_rows)] });
+        if IS_A { [first, second, third, fourth] } else { [first, third, second, fourth] }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a block computes.
 
-use super::copies::{Copies, Operand};
+use super::copies::Copies;
 use super::fragments::{DEPTH, Fragments};
+use super::lines::{Lines, Operand};
 use super::{BK, FRAGMENT, PAD, SquareTile, WARP_ROWS, WARPS_ACROSS};
 use crate::Coord;
 use crate::epilogue::fused::Fused;
@@ -33,9 +34,9 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE
         let is_wide = rows[0] >= rows[1]; // A
 
         let operand = |matrix: *const f32, stride: u64, ld: usize, is_k_contiguous: bool, before: u32, rows: u32| {
-            let matrix = matrix.wrapping_add((u64::from(block.problem) * stride) as usize);
-            let start = matrix.wrapping_add(before as usize * if is_k_contiguous { ld } else { 1 });
-            Operand { start, ld, is_k_contiguous, rows }
+            let first = matrix.wrapping_add((u64::from(block.problem) * stride) as usize);
+            let start = first.wrapping_add(before as usize * if is_k_contiguous { ld } else { 1 });
+            Operand { first, start, ld, is_k_contiguous, rows }
         };
         let a = operand(g.a, planned.a_stride, g.lda, a_transposed == 0, tile.row, rows[0]);
         let b = operand(g.b, planned.b_stride, g.ldb, b_transposed != 0, tile.col, rows[1]);
@@ -66,8 +67,7 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE
         // SAFETY: the stages begin there.
         let stages = unsafe { shared::address(shared::dynamic_shared_mem::<u8>()) };
         let (wide_row, narrow_row) = Self::warp_rows(lanes::warp_index());
-        let fragments =
-            (Fragments::new(wide_row, wide.is_k_contiguous), Fragments::new(narrow_row, narrow.is_k_contiguous));
+        let fragments = (Fragments::new(wide_row, Lines::new(&wide)), Fragments::new(narrow_row, Lines::new(&narrow)));
         // This warp's fragments of the narrow operand.
         let count = match wide_row < wide.rows {
             true => narrow.rows.saturating_sub(narrow_row).div_ceil(WARPS_ACROSS * FRAGMENT),

@@ -23,6 +23,8 @@ mod copies;
 mod fragments;
 #[cfg(feature = "device")]
 mod kernel;
+#[cfg(feature = "device")]
+mod lines;
 
 /// Depth of a k-tile.
 const BK: u32 = 32;
@@ -32,7 +34,10 @@ const REDUCTION_K: u32 = 4 * BK;
 const FRAGMENT: u32 = 16;
 /// Bytes of a row where k is contiguous, of which eight are swizzled.
 const K_BYTES: u32 = SWIZZLE_BYTES;
-/// Words between the lines in shared memory where rows are contiguous.
+/// Those of one that begins between multiples of 16 bytes.
+const SHIFTED_K_BYTES: u32 = K_BYTES + 16;
+/// Words between the lines in shared memory where rows are contiguous: four for a start between multiples of 16 bytes, and four for one in the
+/// second half of a sector.
 const ROW_PAD: u32 = 8;
 /// Rows of the wide operand that a warp multiplies: two fragments. With those of as many of the narrow one, two warps have fragments in turn.
 const WARP_ROWS: u32 = 2 * FRAGMENT;
@@ -48,13 +53,14 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE
     /// Bytes of a line in shared memory where rows are contiguous.
     const ROW_BYTES: u32 = (SIDE + ROW_PAD) * 4;
     /// Bytes of an operand's k-tile, in either order.
-    const OPERAND_BYTES: u32 = BK * Self::ROW_BYTES;
+    const OPERAND_BYTES: u32 =
+        if SIDE * SHIFTED_K_BYTES > BK * Self::ROW_BYTES { SIDE * SHIFTED_K_BYTES } else { BK * Self::ROW_BYTES };
     const STAGE_BYTES: u32 = 2 * Self::OPERAND_BYTES;
 
     /// A step of this shape, of which an SM holds so many blocks, without its names.
     pub const fn step(blocks_per_sm: u32) -> Step {
         assert!(SIDE == FRAGMENTS as u32 * WARPS_ACROSS * FRAGMENT, "fragments fill the tile");
-        assert!(K_BYTES == BK * 4 && Self::OPERAND_BYTES >= SIDE * K_BYTES, "a stage has room for either order");
+        assert!(K_BYTES == BK * 4, "a row is swizzled as a whole");
         assert!(Self::OPERAND_BYTES.is_multiple_of(SWIZZLE_ATOM_BYTES), "the swizzle depends on a row's number alone");
         let smem_bytes = STAGES * Self::STAGE_BYTES;
         assert!(SIDE * (SIDE + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
