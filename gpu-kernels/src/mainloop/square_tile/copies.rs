@@ -107,33 +107,62 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> Copies<SIDE, FR
     #[inline(always)]
     pub unsafe fn issue(&mut self, left: u32, stage: u32) {
         let (lines, along) = if self.is_k_contiguous { (self.rows, left) } else { (left, self.rows) };
-        let bytes = (along.min(SIDE.max(BK)) as i32 - self.place).clamp(0, VEC as i32) as u32 * 4;
-        let lines_left = lines.saturating_sub(self.line);
-        let (mut source, mut target) = (self.source, stage + self.target);
-        // SAFETY: upheld by the caller (see `# Safety`); a source is read only where it is in bounds.
+        // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
-            for copy in 0..Self::MOST {
-                let bytes = if (copy << self.step) < lines_left { bytes } else { 0 };
-                let is_wanted = copy < self.count;
-                if copy == 0 {
-                    cp_async::copy_first::<VEC>(target, source.cast(), bytes, is_wanted & (self.before == 0));
-                    if self.before > 0 {
-                        self.copy_words(bytes, target);
-                        self.before = 0;
-                    }
-                } else {
-                    cp_async::copy_first::<VEC>(target, source.cast(), bytes, is_wanted);
-                }
-                source = source.wrapping_add(self.ld << self.step);
-                target += self.step_bytes;
+            if (self.rows == SIDE) & (left >= BK) & (self.before == 0) {
+                self.issue_whole(stage + self.target);
+            } else {
+                self.issue_part(lines, along, stage + self.target);
             }
             let Behind { source, target, place, line, is_wanted } = self.behind;
-            let words = if line < lines { along.saturating_sub(place).min(VEC) } else { 0 };
-            cp_async::copy_first::<VEC>(stage + target, source.cast(), words * 4, is_wanted);
+            if is_wanted {
+                let words = if line < lines { along.saturating_sub(place).min(VEC) } else { 0 };
+                cp_async::copy_first::<VEC>(stage + target, source.cast(), words * 4, true);
+            }
         }
         let step = if self.is_k_contiguous { BK as usize } else { BK as usize * self.ld };
         self.source = self.source.wrapping_add(step);
         self.behind.source = self.behind.source.wrapping_add(step);
+    }
+
+    /// All of this thread's vectors, which are in bounds.
+    ///
+    /// # Safety
+    /// As of [`issue`](Self::issue).
+    #[inline(always)]
+    unsafe fn issue_whole(&self, mut target: u32) {
+        let mut source = self.source;
+        for _ in 0..Self::MOST {
+            // SAFETY: in bounds; of the stage, upheld by the caller.
+            unsafe { cp_async::copy_first::<VEC>(target, source.cast(), VEC * 4, true) }
+            source = source.wrapping_add(self.ld << self.step);
+            target += self.step_bytes;
+        }
+    }
+
+    /// Those of a k-tile of so many lines in bounds, so long.
+    ///
+    /// # Safety
+    /// As of [`issue`](Self::issue).
+    #[inline(always)]
+    unsafe fn issue_part(&mut self, lines: u32, along: u32, mut target: u32) {
+        let bytes = (along.min(SIDE.max(BK)) as i32 - self.place).clamp(0, VEC as i32) as u32 * 4;
+        let lines_left = lines.saturating_sub(self.line);
+        let mut source = self.source;
+        for copy in 0..Self::MOST {
+            let bytes = if (copy << self.step) < lines_left { bytes } else { 0 };
+            // SAFETY: upheld by the caller (see `# Safety`); a source is read only where it is in bounds.
+            unsafe {
+                if copy == 0 && self.before > 0 {
+                    self.copy_words(bytes, target);
+                    self.before = 0;
+                } else if copy < self.count {
+                    cp_async::copy_first::<VEC>(target, source.cast(), bytes, true);
+                }
+            }
+            source = source.wrapping_add(self.ld << self.step);
+            target += self.step_bytes;
+        }
     }
 
     /// Copies the first of `bytes` of the first vector, but nothing before the operand.

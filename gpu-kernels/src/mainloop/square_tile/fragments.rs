@@ -1,6 +1,6 @@
 //! Fragments of either operand, from lines of either order in shared memory.
 
-use super::lines::{Lines, Order};
+use super::lines::Lines;
 use super::{BK, K_BYTES, SHIFTED_K_BYTES, SquareTile};
 use crate::ptx::matrix;
 use cuda_std::prelude::*;
@@ -15,7 +15,8 @@ pub(super) type Fragment = [u32; 4];
 /// Where a warp's fragments of an operand are, which are the MMAs' A or B.
 #[derive(Clone, Copy)]
 pub(super) struct Fragments<const IS_A: bool, const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> {
-    order: Order,
+    is_k_contiguous: bool,
+    is_shifted: bool,
     /// The shared byte of this lane's first word of a stage, or of the row that it gives to `ldmatrix`.
     first: u32,
     /// That of its word at k + 4, where lines are along rows: they may begin in the other half of a sector.
@@ -30,19 +31,20 @@ impl<const IS_A: bool, const SIDE: u32, const FRAGMENTS: usize, const STAGES: u3
     /// Those from that row on, a multiple of eight.
     #[inline(always)]
     pub fn new(row: u32, lines: Lines<SIDE, FRAGMENTS, STAGES>) -> Self {
-        let (lane, order) = (warp::lane_id(), lines.order());
+        let lane = warp::lane_id();
         let (of_8, of_4) = (row + lane / 4, lane % 4);
         let at = |line: u32, word: u32| lines.at(line, lines.shift(line) + word);
-        let (first, behind) = match order {
-            Order::Swizzled => {
+        let Lines { is_k_contiguous, is_shifted, .. } = lines;
+        let (first, behind) = match (is_k_contiguous, is_shifted) {
+            (true, false) => {
                 let (low, high) = (lane / 8 % 2, lane / 16);
                 let (octet, half) = if IS_A { (low, high) } else { (high, low) };
                 (lines.at(row + octet * 8 + lane % 8, half * 4), 0)
             }
-            Order::Shifted => (at(of_8, of_4), 0),
-            Order::AlongRows => (at(of_4, of_8), at(of_4 + 4, of_8)),
+            (true, true) => (at(of_8, of_4), 0),
+            (false, _) => (at(of_4, of_8), at(of_4 + 4, of_8)),
         };
-        Self { order, first, behind }
+        Self { is_k_contiguous, is_shifted, first, behind }
     }
 
     /// Loads the first `count` fragments at that k, every EACH rows, of the operand at that byte of the shared memory.
@@ -62,32 +64,27 @@ impl<const IS_A: bool, const SIDE: u32, const FRAGMENTS: usize, const STAGES: u3
         let words = |byte: u32| smem.wrapping_add((stage + byte) as usize).cast::<u32>();
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
-            match self.order {
-                Order::Swizzled => {
-                    let first = shared::address(smem) + stage + (self.first ^ (k * 4));
-                    for i in 0..COUNT {
-                        if (i as u32) < count {
-                            fragments[i] = matrix::load_4::<false>(first + i as u32 * EACH * K_BYTES);
-                        }
+            if !self.is_k_contiguous {
+                let [first, behind] = [self.first, self.behind].map(|byte| words(byte + k * Self::ROW_BYTES));
+                for i in 0..COUNT {
+                    if (i as u32) < count {
+                        let each = i * EACH as usize;
+                        fragments[i] = Self::fragment([first.wrapping_add(each), behind.wrapping_add(each)], 8);
                     }
                 }
-                Order::Shifted => {
-                    let first = words(self.first + k * 4);
-                    for i in 0..COUNT {
-                        if (i as u32) < count {
-                            let each = (SHIFTED_K_BYTES / 4) as usize;
-                            let first = first.wrapping_add(i * EACH as usize * each);
-                            fragments[i] = Self::fragment([first, first.wrapping_add(4)], 8 * each);
-                        }
+            } else if self.is_shifted {
+                let (first, each) = (words(self.first + k * 4), (SHIFTED_K_BYTES / 4) as usize);
+                for i in 0..COUNT {
+                    if (i as u32) < count {
+                        let first = first.wrapping_add(i * EACH as usize * each);
+                        fragments[i] = Self::fragment([first, first.wrapping_add(4)], 8 * each);
                     }
                 }
-                Order::AlongRows => {
-                    let [first, behind] = [self.first, self.behind].map(|byte| words(byte + k * Self::ROW_BYTES));
-                    for i in 0..COUNT {
-                        if (i as u32) < count {
-                            let each = i * EACH as usize;
-                            fragments[i] = Self::fragment([first.wrapping_add(each), behind.wrapping_add(each)], 8);
-                        }
+            } else {
+                let first = shared::address(smem) + stage + (self.first ^ (k * 4));
+                for i in 0..COUNT {
+                    if (i as u32) < count {
+                        fragments[i] = matrix::load_4::<false>(first + i as u32 * EACH * K_BYTES);
                     }
                 }
             }

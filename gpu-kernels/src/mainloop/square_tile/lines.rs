@@ -23,18 +23,7 @@ pub(super) struct Lines<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u
     ld: u32,
     pub is_k_contiguous: bool,
     /// Whether a line may begin between multiples of 16 bytes.
-    is_shifted: bool,
-}
-
-/// The order of lines in shared memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Rows along k, swizzled: all begin at multiples of 16 bytes.
-    Swizzled,
-    /// Rows along k, with room for a shift.
-    Shifted,
-    /// Each k along rows.
-    AlongRows,
+    pub is_shifted: bool,
 }
 
 impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> Lines<SIDE, FRAGMENTS, STAGES> {
@@ -44,22 +33,13 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> Lines<SIDE, FRA
         Self { start, ld, is_k_contiguous: of.is_k_contiguous, is_shifted: (start | ld) % 4 != 0 }
     }
 
-    #[inline(always)]
-    pub fn order(self) -> Order {
-        match (self.is_k_contiguous, self.is_shifted) {
-            (true, false) => Order::Swizzled,
-            (true, true) => Order::Shifted,
-            (false, _) => Order::AlongRows,
-        }
-    }
-
     /// Bytes from a line to the next.
     #[inline(always)]
     pub fn pitch(self) -> u32 {
-        match self.order() {
-            Order::Swizzled => K_BYTES,
-            Order::Shifted => SHIFTED_K_BYTES,
-            Order::AlongRows => SquareTile::<SIDE, FRAGMENTS, STAGES>::ROW_BYTES,
+        match (self.is_k_contiguous, self.is_shifted) {
+            (true, false) => K_BYTES,
+            (true, true) => SHIFTED_K_BYTES,
+            (false, _) => SquareTile::<SIDE, FRAGMENTS, STAGES>::ROW_BYTES,
         }
     }
 
@@ -79,11 +59,11 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> Lines<SIDE, FRA
     /// Every eighth line has the same place, but for whole lines.
     #[inline(always)]
     pub fn at(self, line: u32, word: u32) -> u32 {
-        match self.order() {
-            Order::Swizzled => line * K_BYTES + ((word * 4) ^ (line % 8 * 16)),
-            Order::Shifted => (line - line % 8 + self.turned(line)) * SHIFTED_K_BYTES + word * 4,
+        match (self.is_k_contiguous, self.is_shifted) {
+            (true, false) => line * K_BYTES + ((word * 4) ^ (line % 8 * 16)),
+            (true, true) => (line - line % 8 + self.turned(line)) * SHIFTED_K_BYTES + word * 4,
             // Words keep their places in a sector of 32 bytes.
-            Order::AlongRows => {
+            (false, _) => {
                 let odd = self.word(line) / 4 % 2;
                 line * SquareTile::<SIDE, FRAGMENTS, STAGES>::ROW_BYTES + (odd * 4 + word) * 4
             }
