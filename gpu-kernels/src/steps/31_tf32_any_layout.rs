@@ -1,13 +1,14 @@
 //! tf32-any-layout: TF32 on the tensor cores, in any order and at any alignment, without a pre-pass.
 //!
 //! ```text
-//!   A (m, k) or (k, m)   ┐ cp.async: 16, 8       ┌ a stage, in the ┐ fragments            z: problems x planes x ranks of a cluster
-//!                        ├ or 4 bytes, as rows   ┤ order that the  ├───────────► mma.sync ─► acc ─► partial tile ─► C
-//!   B (k, n) or (n, k)   ┘ are aligned           └ operand has     ┘
+//!   A (m, k) or (k, m)   ┐ cp.async by     ┌ a stage: order and ┐ fragments            z: problems x planes x ranks of a cluster
+//!                        ├ 16 bytes, at    ┤ alignment that the ├───────────► mma.sync ─► acc ─► partial tile ─► C
+//!   B (k, n) or (n, k)   ┘ any alignment   └ operand has        ┘
 //! ```
 //!
 //! Changed since tf32-split-k: no TMA, which wants rows at multiples of 16 bytes, and a k-major A. All threads copy the k-tiles, as in
-//! any-layout and hgemm-any-layout, and no pre-pass aligns or transposes an operand. `wgmma` reads elements of 32 bits k-major only;
+//! any-layout and hgemm-any-layout, and no pre-pass aligns or transposes an operand: a line in shared memory begins as many words behind a
+//! multiple of 16 bytes as it does in global memory, so that copies are of 16 bytes at any alignment. `wgmma` reads elements of 32 bits k-major only;
 //! `mma.sync` takes fragments in registers, which warps load from lines of either order (`mainloop/square_tile`). Its rate is lower, but
 //! results that are narrow wait for memory. Of a narrow tile, no more is copied and multiplied than there is, whichever operand it is.
 //!

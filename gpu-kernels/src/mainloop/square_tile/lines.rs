@@ -70,8 +70,8 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> Lines<SIDE, FRA
         }
     }
 
-    /// The place among eight of a row along k. A place has an odd number of 16 bytes. So that words keep their places in a sector of 32, rows
-    /// that begin in its second half have odd places, and they are half of eight unless `ld` is a multiple of eight.
+    /// The place among eight of a row along k. It has an odd number of 16 bytes: words keep their places in sectors of 32 where rows that begin in
+    /// a second half have odd places. Half of any eight rows do so, unless `ld` is a multiple of eight.
     #[inline(always)]
     fn turned(self, line: u32) -> u32 {
         let zeros = self.ld.trailing_zeros();

@@ -1,18 +1,23 @@
 //! A mainloop of warps' MMAs for square tiles of f32, truncated to TF32, in any order and at any alignment.
 //!
 //! ```text
-//!                    lines in global memory      lines in shared memory                        fragments
-//!   k contiguous     a row, along k          ─► a row, swizzled               (SIDE, BK)   ─► ldmatrix, four words of eight rows each
-//!   rows contiguous  a k, along rows         ─► a k, and 8 words of padding   (BK, SIDE)   ─► a word of each lane
-//!
-//!   lines at multiples of 16 bytes: cp.async of 16 bytes;  of 8: 8;  of 4: 4
+//!                     lines in global        lines in shared memory                       fragments
+//!   k contiguous      a row, along k      ─► a row, swizzled              (SIDE, BK)      ─► ldmatrix, four words of eight rows each
+//!     at any address                      ─► a row, from s words before   (SIDE, BK + 4)  ─► a word of each lane
+//!   rows contiguous   a k, along rows     ─► a k, from s words before     (BK, SIDE + 8)  ─► a word of each lane
 //! ```
+//!
+//! All is copied by `cp.async` of 16 bytes, at any alignment. Global and shared memory are divided alike, so a line that begins s words behind a
+//! multiple of 16 bytes does so in shared memory, too, and has one vector more. Every fourth line has the same s, whatever the leading dimension,
+//! and a lane's words of fragments are of every fourth line: s is a constant of a thread. A line's last vector is copied as far as the line goes;
+//! the words before its first one are whatever is there, and nobody reads them, but nothing before the operand is copied.
 //!
 //! "Rows" are those of A or the columns of B. Of a tile at the edge of C, the operand with fewer rows is the narrow one, be it A or B:
 //! what is beyond its last sixteen is neither copied nor multiplied. So one kernel suits tall, wide and square results.
 //!
-//! A row's vectors of 16 bytes, eight of them, change places by the row's number: those of the same k of eight rows lie in different banks. And
-//! both halves of 32 bytes stay in such, as `cp.async` wants it. Padding puts eight rows each of four k into different banks.
+//! A swizzled row's vectors of 16 bytes, eight of them, change places by the row's number: those of the same k of eight rows lie in different
+//! banks. Of lines in other orders, the words of a fragment lie in different banks where all have the same s, or else in each bank two at most.
+//! And both halves of 32 bytes stay in such, as `cp.async` wants it: padding has room for that, and rows along k take turns.
 
 use crate::hardware::{SWIZZLE_ATOM_BYTES, SWIZZLE_BYTES, WARP};
 use crate::{Precision, Schedule, Step, Target, Tile, Transposed};
