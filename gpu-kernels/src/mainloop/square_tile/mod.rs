@@ -17,7 +17,7 @@
 //!
 //! A swizzled row's vectors of 16 bytes, eight of them, change places by the row's number: those of the same k of eight rows lie in different
 //! banks. Of lines in other orders, the words of a fragment lie in different banks where all have the same s, or else in each bank two at most.
-//! And both halves of 32 bytes stay in such, as `cp.async` wants it: padding has room for that, and rows along k take turns.
+//! And both halves of 32 bytes stay in such, as `cp.async` wants it: padding has room for that, and rows along k change places.
 
 use crate::hardware::{SWIZZLE_ATOM_BYTES, SWIZZLE_BYTES, WARP};
 use crate::{Precision, Schedule, Step, Target, Tile, Transposed};
