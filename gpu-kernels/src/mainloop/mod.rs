@@ -14,6 +14,7 @@ pub(crate) mod operand_copy;
 pub(crate) mod outer_product;
 pub(crate) mod simt_tma;
 pub(crate) mod split_mma;
+pub(crate) mod square_tile;
 pub(crate) mod tf32_tile;
 #[cfg(feature = "device")]
 pub(crate) mod thread_tile;

@@ -40,5 +40,26 @@ macro_rules! warp_mma {
     };
 }
 
+/// acc += A*B of f32, truncated to TF32, 8 deep: of A (16, 8), lane 4g + t has rows g and g + 8 of column t, then those of column t + 4; of B
+/// (8, 8), column g of rows t and t + 4.
+///
+/// # Safety
+/// All lanes are here.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn tf32(acc: &mut [f32; 4], a: [u32; 4], b: [u32; 2]) {
+    let [mut c0, mut c1, mut c2, mut c3] = *acc;
+    // SAFETY: registers alone, of the whole warp, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {{{c0}, {c1}, {c2}, {c3}}}, {{{a0}, {a1}, {a2}, {a3}}}, {{{b0}, {b1}}}, {{{c0}, {c1}, {c2}, {c3}}};",
+            c0 = inout(reg32) c0, c1 = inout(reg32) c1, c2 = inout(reg32) c2, c3 = inout(reg32) c3,
+            a0 = in(reg32) a[0], a1 = in(reg32) a[1], a2 = in(reg32) a[2], a3 = in(reg32) a[3],
+            b0 = in(reg32) b[0], b1 = in(reg32) b[1],
+        );
+    }
+    *acc = [c0, c1, c2, c3];
+}
+
 warp_mma!(f16, "f16");
 warp_mma!(bf16, "bf16");

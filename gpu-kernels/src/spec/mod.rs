@@ -70,6 +70,9 @@ pub struct Step {
     pub stage_bytes: u32,
     /// Whether blocks of a cluster along x and y may share k-tiles: [`Self::group`].
     pub multicasts: bool,
+    /// Of a tile at the edge of C, the kernel copies and multiplies no more than the next multiple of so many rows and columns; 0 where it
+    /// does as with any other.
+    pub edge: u32,
     /// Whether the kernel has 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
     pub vector_loads: bool,
     /// Whether each element of C adds its products, or those of a split of k, in the order of k.
@@ -173,6 +176,7 @@ impl Step {
         dynamic_smem_bytes: 0,
         stage_bytes: 0,
         multicasts: false,
+        edge: 0,
         vector_loads: false,
         adds_in_order: true,
         variants: &[],

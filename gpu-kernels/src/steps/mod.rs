@@ -46,6 +46,8 @@ pub mod split_k;
 pub mod stream_k;
 #[path = "21_tf32.rs"]
 pub mod tf32;
+#[path = "31_tf32_any_layout.rs"]
+pub mod tf32_any_layout;
 #[path = "27_tf32_split_k.rs"]
 pub mod tf32_split_k;
 #[path = "23_tf32x3.rs"]
@@ -95,4 +97,5 @@ pub const STEPS: &[Step] = &[
     gemv_rows::STEP,
     hgemm_any_layout::STEP,
     hgemm_batch::STEP,
+    tf32_any_layout::STEP,
 ];

@@ -171,6 +171,7 @@ pub const TABLE: &[Entry] = &[
     ),
     entry("hgemm-any-layout", [64, 64, 192], Delete("bar.sync", 0), Finds("race"), FIRST_BARRIER),
     entry("hgemm-batch", [128, 256, 64], Delete("expect_tx", 0), Finds("deadlock"), EXPECT_TX),
+    entry("tf32-any-layout", [64, 40, 96], Delete("bar.sync", 0), Finds("race"), FIRST_BARRIER),
 ];
 
 impl Change {

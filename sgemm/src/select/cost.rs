@@ -88,6 +88,8 @@ pub struct Work {
     /// How uneven the rows of the operands are, on average over their bytes, and those of C: 0 where they begin at multiples of 16 bytes,
     /// 1 of 4 bytes, and so on with the logarithm.
     pub uneven: [f64; 2],
+    /// The share of a k-tile that is copied and multiplied, on average: 1 but where a step leaves out what is beyond the edge of C.
+    pub filled: f64,
     /// How many times as long a k-tile takes because threads load parts of lines: 1 but where a step of a few threads for each row cannot stage rows.
     pub scattered: f64,
     /// Bytes of the k-tiles of all blocks: an operand counts as often as one is loaded.
@@ -193,6 +195,7 @@ impl Work {
             launches: rounds,
             bytes: (of_a + of_b + of_c) * f64::from(problems) * rounds + sums * rounds,
             uneven,
+            filled: filled(step, [oriented.m, oriented.n]),
             scattered: if is_scattered(step, oriented, splits.count()) { SCATTERED } else { 1.0 },
             passes: prepasses.a + prepasses.b + postpasses,
             pass_bytes: 2.0 * (prepasses.a * of_a + prepasses.b * of_b) + of_postpass,
@@ -220,7 +223,7 @@ impl Cost {
         let Tile { bm, bn, bk, .. } = step.tile;
         let Oriented { m, n, k, .. } = *oriented;
         let tiles = f64::from(m.div_ceil(bm)) * f64::from(n.div_ceil(bn)) * problem.batch.count as f64;
-        let of_tile = f64::from(k.div_ceil(bk)) * self.k_tile + self.tile;
+        let of_tile = f64::from(k.div_ceil(bk)) * self.k_tile * filled(step, [m, n]) + self.tile;
         ROUNDING * (self.start + tiles * of_tile / f64::from(sm_count))
     }
 
@@ -236,7 +239,7 @@ impl Cost {
             rounds => (rounds + 0.5, per_sm + 0.5 * slots),
         };
         let [k_tile, tile] = work.uneven.map(|uneven| 1.0 + uneven * self.uneven);
-        let k_tile = k_tile * work.scattered;
+        let k_tile = k_tile * work.scattered * work.filled;
         let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem.sqrt() * k_tile);
         let throughput = load * (work.k_tiles * self.k_tile * k_tile + self.tile * tile);
         let traffic = (work.bytes / memory.gbps).max(work.loads / self.gbps) / work.launches * 1e-3;
@@ -244,6 +247,18 @@ impl Cost {
         let kernel = self.start + busy + work.partials * self.partial;
         kernel * work.launches + work.passes * memory.launch + work.pass_bytes / memory.pass_gbps * 1e-3
     }
+}
+
+/// [`Work::filled`] of a step for a C of that size: half of a k-tile are its copies, by rows and columns, the other half its MMAs.
+fn filled(step: &Step, size: [u32; 2]) -> f64 {
+    let Some(tiles) = (step.edge > 0).then(|| [size[0].div_ceil(step.tile.bm), size[1].div_ceil(step.tile.bn)]) else {
+        return 1.0;
+    };
+    let of = |size: u32, tiles: u32, side: u32| {
+        f64::from(size.next_multiple_of(step.edge)) / (f64::from(tiles) * f64::from(side)).max(1.0)
+    };
+    let (rows, columns) = (of(size[0], tiles[0], step.tile.bm), of(size[1], tiles[1], step.tile.bn));
+    ((rows + columns) / 2.0 + rows * columns) / 2.0
 }
 
 /// Whether a step of a few threads for each row reads rows without staging them: they are too long for shared memory to have room for some

@@ -29,7 +29,7 @@ const fn cause(step: &'static str, size: u32, key: &str, subject: &'static str, 
 }
 
 #[rustfmt::skip] // a line or two for each step
-const CAUSES: [Cause; 30] = [
+const CAUSES: [Cause; 31] = [
     cause("naive", 4096, "wavefronts_per_fma", WAVEFRONTS, ", where an SM has time for a quarter of one"),
     cause("coalesced", 4096, "wavefronts_per_fma", WAVEFRONTS, ", since the lanes of a warp read contiguous floats"),
     cause("smem-tiling", 4096, "wavefronts_per_fma", WAVEFRONTS, ", and still bound the step"),
@@ -64,6 +64,8 @@ const CAUSES: [Cause; 30] = [
     cause("hgemm-any-layout", 4096, "machine_instructions", "instructions",
         ", since threads copy instead of the TMA; its own shapes are those that the TMA cannot load"),
     cause("hgemm-batch", 4096, "global_bytes_per_fma", "global bytes per FMA", ", and blocks stay, so that C is stored behind the MMAs"),
+    cause("tf32-any-layout", 4096, "machine_instructions", "instructions",
+        ", since threads copy instead of the TMA; its own shapes are those that the TMA cannot load"),
 ];
 
 #[cfg(test)]

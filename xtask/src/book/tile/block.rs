@@ -4,7 +4,7 @@ use gpu_kernels::{Operand, Precision, Step};
 
 use super::accesses::{columns, rectangles, rows, sectors};
 use super::notes::{self, Example, TOUCHED};
-use super::placement::{Place, Share, shares_k};
+use super::placement::{Place, Share, has_warp_mmas, shares_k};
 use super::sheet::{Anchor, LINE, Sheet, heading};
 
 /// Where the picture ends and the notes begin.
@@ -118,13 +118,14 @@ fn parts(sheet: &mut Sheet, step: &Step, frame: &Frame) {
         frame.all(sheet, &format!("c{shade}"), frame.c, places.iter().copied());
     };
     band(sheet, 2, &group, [true, true]);
-    // An MMA reads its operands from shared memory; only TF32 takes one of them, B, from registers.
+    // An MMA of a warpgroup reads its operands from shared memory; only TF32 takes one of them, B, from registers.
     band(
         sheet,
         3,
         &thread,
         match step.precision {
             Precision::Fp32 => [true, true],
+            _ if has_warp_mmas(step) => [true, true],
             Precision::Tf32 => [false, true],
             _ => [false, false],
         },

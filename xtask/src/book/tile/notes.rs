@@ -4,7 +4,8 @@ use gpu_kernels::{Ab, Operand, Precision, Schedule, Step, Transposed};
 
 use super::accesses::{columns, rows, sector_count};
 use super::placement::{
-    Place, SWIZZLED, Share, VEC, computing, elements, first_words, is_swizzled, shares_k, transposes_itself,
+    Place, SWIZZLED, Share, VEC, computing, elements, first_words, has_warp_mmas, is_swizzled, shares_k,
+    transposes_itself,
 };
 use super::sheet::{LINE, Sheet};
 use super::stages;
@@ -51,7 +52,8 @@ impl Example {
     pub fn of(step: &Step) -> Self {
         let threads = computing(step);
         let all = threads.end - threads.start;
-        let size = if step.precision == Precision::Fp32 { WARP.min(all) } else { WARPGROUP };
+        let is_of_warps = step.precision == Precision::Fp32 || has_warp_mmas(step);
+        let size = if is_of_warps { WARP.min(all) } else { WARPGROUP };
         let groups = all / size;
         let first = threads.start + groups * 5 / 8 * size;
         let number = first + size / 2 - 3;
@@ -178,16 +180,19 @@ fn tensor_cores(step: &Step) -> Vec<Note> {
     let Example { number, thread, group } = Example::of(step);
     let (rows_of, columns_of) = (rows(&group).len(), columns(&group).len());
     let [own_rows, own_columns] = [rows(&thread).len(), columns(&thread).len()];
+    let group = if has_warp_mmas(step) { "warp" } else { "warpgroup" };
     let mut notes = vec![
         Note::new(&["c3"], format!("Thread {number} holds {own_rows} x {own_columns} of the accumulators.")),
         Note::new(
             &["c2", "a2", "b2"],
             format!(
-                "Its warpgroup computes {rows_of} x {columns_of}: its MMAs take {rows_of} rows of A and {columns_of} columns of B."
+                "Its {group} computes {rows_of} x {columns_of}: its MMAs take {rows_of} rows of A and {columns_of} columns of B."
             ),
         ),
     ];
-    if step.precision == Precision::Tf32 {
+    if has_warp_mmas(step) {
+        notes.push(Note::new(&["a3", "b3"], "Threads load fragments of both into registers.".into()));
+    } else if step.precision == Precision::Tf32 {
         notes.push(Note::new(
             &["b3"],
             format!("Threads load B into registers, which transposes it: thread {number} these columns. The MMA reads A from shared memory."),

@@ -38,6 +38,8 @@ enum Order {
     Rows,
     /// The same, where a warpgroup has 64 columns.
     Columns,
+    /// The accumulators of a warp's MMAs, which has every other 16 columns of 32 rows.
+    Fragments,
     /// A warp is a row, TN adjacent columns each; its rows are as many apart as there are warps.
     Interleaved,
 }
@@ -47,6 +49,7 @@ impl Order {
         match step.slug.split('/').next().unwrap_or_default() {
             _ if shares_k(step) => Self::Along,
             _ if step.is_planned() && !step.may_be_split() && step.maps.is_none() => Self::Interleaved,
+            _ if has_warp_mmas(step) => Self::Fragments,
             _ if step.precision == Precision::Tf32 => Self::Columns,
             _ if step.precision != Precision::Fp32 => Self::Rows,
             _ if transposes_itself(step) => Self::SpreadDiagonals,
@@ -69,6 +72,11 @@ pub fn transposes_itself(step: &Step) -> bool {
 /// of C.
 pub fn shares_k(step: &Step) -> bool {
     step.maps.is_none() && step.threads() > results(step)
+}
+
+/// Whether MMAs are those of a warp, which takes both operands from registers: a step that leaves out some of them.
+pub fn has_warp_mmas(step: &Step) -> bool {
+    step.edge > 0
 }
 
 /// Threads that it takes to have an element of C each, or TM x TN.
@@ -127,6 +135,13 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
             let (group, warp) = ((thread - computing(step).start) / WARPGROUP, thread % WARPGROUP / WARP);
             let col = group * 64 + warp / 2 * 32 + warp % 2 * 8 + lane / 16 * 16 + lane / 4 % 4;
             products(tile.bm).map(|[half, row]| [row + lane % 4 * 2, col + half * 4]).collect()
+        }
+        Order::Fragments => {
+            let (warp, place) = (thread / WARP, [lane / 4, lane % 4 * 2]);
+            let octets = grid(tile.tm, tile.tn / 2).flat_map(|[i, j]| [[i, j, 0], [i, j, 1]]);
+            let row = warp / 2 * 32 + place[0];
+            let col = move |octet: u32| (octet / 2 * 2 + warp % 2) * 16 + octet % 2 * 8 + place[1];
+            octets.map(|[i, j, next]| [row + i * 8, col(j) + next]).collect()
         }
         Order::Interleaved => {
             let (warp, warps) = (thread / WARP, step.threads() / WARP);
