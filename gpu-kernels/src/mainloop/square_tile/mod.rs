@@ -39,6 +39,7 @@ const REDUCTION_K: u32 = 4 * BK;
 const FRAGMENT: u32 = 16;
 /// Bytes of a row where k is contiguous, of which eight are swizzled.
 const K_BYTES: u32 = SWIZZLE_BYTES;
+const _: () = assert!(K_BYTES == BK * 4, "a row is swizzled as a whole");
 /// Those of one that begins between multiples of 16 bytes.
 const SHIFTED_K_BYTES: u32 = K_BYTES + 16;
 /// Words between the lines in shared memory where rows are contiguous: four for a start between multiples of 16 bytes, and four for one in the
@@ -65,7 +66,6 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE
     /// A step of this shape, of which an SM holds so many blocks, without its names.
     pub const fn step(blocks_per_sm: u32) -> Step {
         assert!(SIDE == FRAGMENTS as u32 * WARPS_ACROSS * FRAGMENT, "fragments fill the tile");
-        assert!(K_BYTES == BK * 4, "a row is swizzled as a whole");
         assert!(Self::OPERAND_BYTES.is_multiple_of(SWIZZLE_ATOM_BYTES), "the swizzle depends on a row's number alone");
         let smem_bytes = STAGES * Self::STAGE_BYTES;
         assert!(SIDE * (SIDE + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");

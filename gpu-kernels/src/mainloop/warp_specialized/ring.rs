@@ -162,7 +162,7 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
     #[inline(always)]
     pub fn skip(&mut self, stages: u32) {
         let next = self.state.stage + stages;
-        self.state = PipelineState { stage: next % self.stages, phase: self.state.phase ^ next / self.stages % 2 };
+        self.state = PipelineState { stage: next % self.stages, phase: self.state.phase ^ (next / self.stages % 2) };
     }
 
     /// Waits, where blocks share stages, until all are empty: then no other block arrives at this one's barriers any more.

@@ -20,7 +20,7 @@ const SWIZZLED_ROWS: u32 = STAGE_K / VEC;
 /// Where a value of A is in a stage.
 #[inline(always)]
 pub(super) fn place_of_a(row: u32, k: u32) -> u32 {
-    row * STAGE_K + (k ^ row % SWIZZLED_ROWS * VEC)
+    row * STAGE_K + (k ^ (row % SWIZZLED_ROWS * VEC))
 }
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
@@ -97,7 +97,7 @@ impl Source {
     #[inline(always)]
     unsafe fn copy_by<const N: u32>(&self, of: Extent, at: Coord, target: u32, place: impl Fn(u32, u32) -> u32) {
         let threads = of.cols / N; // of a row
-        let thread = compiler::opaque(thread::thread_idx_x()); // what depends on it would take registers of all loops
+        let thread = compiler::opaque(thread::thread_idx_x()); // what depends on it would stay in registers beyond its loop
         let (mut row, col) = (thread / threads, thread % threads * N);
         let end = if at.col + col < self.extent.cols { self.extent.rows } else { 0 };
         let mut source = self.values.wrapping_add((at.row + row) as usize * self.ld + (at.col + col) as usize);
