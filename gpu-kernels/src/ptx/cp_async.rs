@@ -39,49 +39,20 @@ pub(crate) unsafe fn copy_or_zero<const N: u32>(target: u32, source: *const f32,
     }
 }
 
-/// Starts to copy an f32 to shared memory if `index` is below `end`, or to put zero there: PTX ISA, "cp.async", `ignore-src`.
-///
-/// # Safety
-/// As of [`copy_or_zero`].
-#[gpu_only]
-#[inline(always)]
-pub(crate) unsafe fn copy_below(target: u32, source: *const f32, index: u32, end: u32) {
-    // SAFETY: inside a buffer or not read, and exclusive, upheld by the caller.
-    unsafe {
-        core::arch::asm!(
-            "{{ .reg .pred outside; setp.ge.u32 outside, {}, {}; cp.async.ca.shared.global [{}], [{}], 4, outside; }}",
-            in(reg32) index,
-            in(reg32) end,
-            in(reg32) target,
-            in(reg64) source,
-            options(nostack, preserves_flags)
-        );
-    }
-}
-
-/// Starts to copy the first `bytes` of N words to shared memory, 1, 2 or 4, and zeros for the rest, if `is_wanted`. Four go past the L1, and
-/// bring their whole line to the L2.
+/// Starts to copy the first `bytes` of N words to shared memory, 1 or 4, and zeros for the rest, if `is_wanted`. Four go past the L1, and bring
+/// their whole line to the L2.
 ///
 /// # Safety
 /// As of [`copy_or_zero`], of those bytes. The source is at a multiple of N words even if none is read.
 #[gpu_only]
 #[inline(always)]
 pub(crate) unsafe fn copy_first<const N: u32>(target: u32, source: *const u16, bytes: u32, is_wanted: bool) {
-    const { assert!(matches!(N, 1 | 2 | 4), "4, 8 or 16 bytes") };
+    const { assert!(N == 1 || N == 4, "4 or 16 bytes") };
     // SAFETY: inside a buffer or not read, aligned and exclusive, upheld by the caller.
     unsafe {
         if N == 4 {
             core::arch::asm!(
                 "{{ .reg .pred wanted; setp.ne.u32 wanted, {}, 0; @wanted cp.async.cg.shared.global.L2::128B [{}], [{}], 16, {}; }}",
-                in(reg32) u32::from(is_wanted),
-                in(reg32) target,
-                in(reg64) source,
-                in(reg32) bytes,
-                options(nostack, preserves_flags)
-            );
-        } else if N == 2 {
-            core::arch::asm!(
-                "{{ .reg .pred wanted; setp.ne.u32 wanted, {}, 0; @wanted cp.async.ca.shared.global [{}], [{}], 8, {}; }}",
                 in(reg32) u32::from(is_wanted),
                 in(reg32) target,
                 in(reg64) source,
@@ -115,4 +86,16 @@ pub(crate) fn commit_group() {
 pub(crate) fn wait_group<const N: u32>() {
     // SAFETY: waits, and has no preconditions.
     unsafe { core::arch::asm!("cp.async.wait_group {};", const N, options(nostack, preserves_flags)) }
+}
+
+/// Waits until this thread's copies of the next of so many stages are complete, where each stage is a group and all but one are under way.
+#[inline(always)]
+pub(crate) fn wait_for_stage<const STAGES: u32>() {
+    match STAGES {
+        2 => wait_group::<0>(),
+        3 => wait_group::<1>(),
+        4 => wait_group::<2>(),
+        6 => wait_group::<4>(),
+        _ => unreachable!(),
+    }
 }

@@ -25,7 +25,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         while step < k_tiles + STAGES - 1 {
             let is_full = step >= STAGES - 1; // the prologue is over
             if is_full {
-                Self::wait_for_copies();
+                cp_async::wait_for_stage::<STAGES>();
                 wgmma::fence_operands();
                 thread::sync_threads(); // this k-tile is complete, and the MMAs of the one before are
             }
@@ -69,17 +69,6 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         }
         wgmma::wait_acc::<0, ACC>(&mut acc); // they are complete, of which the compiler learns here
         acc
-    }
-
-    /// Waits until this thread's copies of the next k-tile are complete.
-    #[inline(always)]
-    fn wait_for_copies() {
-        match STAGES {
-            2 => cp_async::wait_group::<0>(),
-            3 => cp_async::wait_group::<1>(),
-            4 => cp_async::wait_group::<2>(),
-            _ => unreachable!(),
-        }
     }
 
     /// The byte of the stage after that one.

@@ -94,7 +94,7 @@ impl<const BM: u32, const BN: u32, const OCTETS: usize, const STAGES: u32> Narro
         while step < count + STAGES - 1 {
             let is_full = step >= STAGES - 1; // the prologue is over
             if is_full {
-                Self::wait_for_copies();
+                cp_async::wait_for_stage::<STAGES>();
                 thread::sync_threads(); // this k-tile is complete, and every warp has multiplied the one before
             }
             // SAFETY: the stage and the buffer are free; what is multiplied is complete.
@@ -125,16 +125,6 @@ impl<const BM: u32, const BN: u32, const OCTETS: usize, const STAGES: u32> Narro
         }
         cp_async::wait_group::<0>();
         thread::sync_threads(); // every warp has read the stages: partial tiles may be stored there
-    }
-
-    /// Waits until this thread's copies of the next k-tile are complete.
-    #[inline(always)]
-    fn wait_for_copies() {
-        match STAGES {
-            3 => cp_async::wait_group::<1>(),
-            6 => cp_async::wait_group::<4>(),
-            _ => unreachable!(),
-        }
     }
 
     /// The fragment of eight vectors for an MMA, of the [`DEPTH`] places from `place` on.

@@ -81,7 +81,7 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE
         while step < k_tiles + STAGES - 1 {
             let is_full = step >= STAGES - 1; // the prologue is over
             if is_full {
-                Self::wait_for_copies();
+                cp_async::wait_for_stage::<STAGES>();
                 thread::sync_threads(); // this k-tile is complete, and every warp has multiplied the one before
             }
 
@@ -145,17 +145,6 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE
                 }
             }
             k = compiler::opaque(k + DEPTH); // or LLVM would unroll the loop
-        }
-    }
-
-    /// Waits until this thread's copies of the next k-tile are complete.
-    #[inline(always)]
-    fn wait_for_copies() {
-        match STAGES {
-            2 => cp_async::wait_group::<0>(),
-            3 => cp_async::wait_group::<1>(),
-            4 => cp_async::wait_group::<2>(),
-            _ => unreachable!(),
         }
     }
 

@@ -155,7 +155,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     ) {
         for i in 0..TM {
             for j in 0..Self::TN {
-                let j = if i % 2 == 0 { j } else { Self::TN - 1 - j }; // consecutive FMAs share a value of A: of B and of the sums, odd registers meet even ones
+                let j = if i % 2 == 0 { j } else { Self::TN - 1 - j }; // consecutive FMAs share a value of A: a bank has fewer of their operands
                 let at = i * Self::TN + j;
                 partial[at] = sum(a_frag[i], b_frag[j / VEC as usize][j % VEC as usize], partial[at]);
             }
