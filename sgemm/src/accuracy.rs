@@ -2,9 +2,9 @@
 
 use gpu_kernels::{Element, Precision, Step};
 
-/// The longest k for which a split into TF32 meets [`AccuracyClass::Fp32`]. Its k-tiles are 16 long: sums of 2^17 of them have a larger
-/// bound than the class guarantees.
-pub const LONGEST_TF32_SPLIT_K: usize = (1 << 21) - 16;
+/// The longest k for which a split into TF32 meets [`AccuracyClass::Fp32`]. Its k-tiles are 16 long: sums of one more have a larger bound than
+/// the class guarantees.
+pub const LONGEST_TF32_SPLIT_K: usize = 2_003_112 * 16;
 
 /// A guarantee on the arithmetic of a product. Sums are f32 in all of them, and u is the unit roundoff of f32, 2^-24.
 ///

@@ -7,6 +7,7 @@ mod launch;
 mod operand;
 mod postpass;
 mod schedule;
+mod summation;
 
 pub use arithmetic::{Element, Precision, Target};
 pub use certificate::{
@@ -23,6 +24,7 @@ pub use schedule::{
     Group, Schedule, Splits, StreamKTiles, banded_tile, persistent_blocks, persistent_rows, persistent_tile,
     persistent_tiles,
 };
+pub use summation::InnerSums;
 
 /// One step of the ladder: a complete SGEMM kernel, C = alpha*A*B + beta*C, row-major, any m, n, k and leading dimensions.
 ///

@@ -1,7 +1,7 @@
 //! fp16x3 and tf32x3 on one tile of 16 x 16, with alpha = 1 and beta = 0, and what they compute by three bf16: a model that is a thousand
 //! times as fast as the emulator, whose MMA it uses. `tests/tests/it/adversary.rs` compares the bits of both.
 
-use gpu_kernels::{BF16_TOP, Computed, Magnitudes, OF_HI_LO};
+use gpu_kernels::{BF16_TOP, Computed, InnerSums, Magnitudes, OF_HI_LO};
 use half::{bf16, f16};
 use ptx_emu::tensor_core::{Format, k_step};
 
@@ -101,6 +101,14 @@ impl Arithmetic {
         }
     }
 
+    /// How k-tiles are added.
+    pub(super) const fn inner_sums(self) -> InnerSums {
+        match self {
+            Self::Fp16x3 => InnerSums::OF_F16,
+            Self::Tf32x3 => InnerSums::OF_TF32,
+        }
+    }
+
     /// What lo is stored times.
     const fn lo_scale(self) -> f32 {
         match self {
@@ -152,7 +160,7 @@ impl Arithmetic {
         let b = columns.each_ref().map(|column| self.vector(guard, column, true));
         let depth = 2 * self.format().depth(); // of a k-tile
         let k_tiles = rows[0].len().div_ceil(depth);
-        let inner = inner_k_tiles(k_tiles);
+        let inner = summands(self.inner_sums(), k_tiles);
         let mut totals = Acc::default();
         for first in (0..k_tiles).step_by(inner) {
             let (mut partial, mut cross) = (Acc::default(), Acc::default());
@@ -219,7 +227,7 @@ fn three_bf16(x: f32) -> Vec<u32> {
 /// Scaled sums of six products of bf16 parts, in three-level summation.
 fn multiply_by_bf16(a: &[Vector; SIDE], b: &[Vector; SIDE]) -> Acc {
     let steps = a[0].values.len().div_ceil(DEPTH);
-    let inner = inner_k_tiles(steps);
+    let inner = summands(InnerSums::OF_OTHERS, steps);
     let mut totals = Acc::default();
     for first in (0..steps).step_by(inner) {
         let mut sums = Acc::default();
@@ -246,9 +254,9 @@ fn mma(format: Format, [rows, columns]: [[&[u32]; SIDE]; 2], first: usize, acc: 
     k_step(format, &rows, &columns, acc);
 }
 
-/// The k-tiles of the inner level of the two-level summation.
-fn inner_k_tiles(k_tiles: usize) -> usize {
-    1 << ((usize::BITS - k_tiles.leading_zeros()) / 2)
+/// The summands of a sum of the inner level.
+pub(super) fn summands(sums: InnerSums, all: usize) -> usize {
+    sums.summands(all.try_into().expect("a number of k-tiles")) as usize
 }
 
 fn add(sums: &mut Acc, values: &Acc) {
@@ -279,7 +287,7 @@ fn tf32(x: f32) -> f32 {
 
 /// In three-level summation of fused multiply-adds.
 fn in_fp32(a: &[f32], b: &[f32]) -> f32 {
-    let inner = DEPTH * inner_k_tiles(a.len().div_ceil(DEPTH));
+    let inner = DEPTH * summands(InnerSums::OF_OTHERS, a.len().div_ceil(DEPTH));
     let mut total = 0.0;
     for (a, b) in a.chunks(inner).zip(b.chunks(inner)) {
         let mut sum = 0.0;

@@ -1,9 +1,9 @@
 //! The c(k) that is proven: the book's chapter on error bounds has the same sum, term by term.
 
-use gpu_kernels::{LONGEST_COUNTED_K, SHORTEST_SPLIT_K, find};
+use gpu_kernels::{InnerSums, LONGEST_COUNTED_K, SHORTEST_SPLIT_K, find};
 
 use super::Arithmetic;
-use super::model::DEPTH;
+use super::model::{DEPTH, summands};
 
 /// The error of a split in each operand, 2^-23 of an element; of lo\*lo, which is left out, 2^-22 of a product; and of small elements.
 const OF_SPLIT: f64 = 2.0 + 2.0 + 4.0 + OF_SMALL_ELEMENTS;
@@ -36,12 +36,12 @@ const SECOND_ORDER: f64 = 1.002;
 #[must_use]
 pub fn proven(arithmetic: Arithmetic, k: usize) -> f64 {
     // Sums in the inner level, at most, and in both but their first.
-    let levels = |summands: usize| {
-        let inner = 1_usize << ((usize::BITS - summands.leading_zeros()) / 2);
-        (inner, (inner.min(summands) + summands.div_ceil(inner)).saturating_sub(1))
+    let levels = |sums, all: usize| {
+        let inner = summands(sums, all);
+        (inner, (inner.min(all) + all.div_ceil(inner)).saturating_sub(1))
     };
     // In fp32: a rounding for each product of a sum of the first level, and for each sum of both others but their first.
-    let (_, additions) = levels(k.div_ceil(DEPTH));
+    let (_, additions) = levels(InnerSums::OF_OTHERS, k.div_ceil(DEPTH));
     let in_fp32 = (k.min(DEPTH) + additions.saturating_sub(1)) as f64 + OF_SCALARS;
     if k < SHORTEST_SPLIT_K as usize {
         return in_fp32;
@@ -52,7 +52,7 @@ pub fn proven(arithmetic: Arithmetic, k: usize) -> f64 {
         0.0
     };
     let k_tile = find(arithmetic.slug()).expect("a step of the ladder").tile.bk as usize;
-    let (inner, additions) = levels(k.div_ceil(k_tile));
+    let (inner, additions) = levels(arithmetic.inner_sums(), k.div_ceil(k_tile));
     // Each product of a k-tile loses half a u by alignment, each of its two MMAs 2 u by truncation.
     let of_k_tile = k_tile as f64 / 2.0 + 2.0 * 2.0;
     // The small products are one more summand of the inner level.
@@ -67,12 +67,13 @@ mod tests {
     use gpu_kernels::{CERTIFICATE_BITS, Magnitudes};
     use sgemm::LONGEST_TF32_SPLIT_K;
 
-    /// Every k at which what is proven grows, up to that one: in a k-tile, with each sum of the outer level, and where the sums of the
-    /// inner level become longer. Between them the guarantee alone grows.
-    fn steps(k_tile: usize, longest: usize) -> impl Iterator<Item = usize> {
-        let tiles = std::iter::successors(Some(1_usize), |&k_tiles| {
-            let inner = 1 << ((usize::BITS - k_tiles.leading_zeros()) / 2);
-            Some((k_tiles.div_ceil(inner) * inner + 1).min(1 << (usize::BITS - k_tiles.leading_zeros())))
+    /// Every k at which what is proven grows, up to that one: in a k-tile, with each summand of the only sum of the inner level, with
+    /// each sum of the outer one, and where the sums of the inner one become longer. Between them the guarantee alone grows.
+    fn steps(sums: InnerSums, k_tile: usize, longest: usize) -> impl Iterator<Item = usize> {
+        let tiles = std::iter::successors(Some(1_usize), move |&k_tiles| {
+            let inner = summands(sums, k_tiles);
+            let next = if k_tiles < inner { k_tiles + 1 } else { k_tiles.div_ceil(inner) * inner + 1 };
+            Some(next.min(1 << (usize::BITS - k_tiles.leading_zeros())))
         });
         let firsts = tiles.map(move |k_tiles| k_tile * (k_tiles - 1) + 1).take_while(move |first| *first <= longest);
         (1..4 * k_tile).chain(firsts)
@@ -86,7 +87,9 @@ mod tests {
         for (arithmetic, longest) in [(Arithmetic::Fp16x3, 1 << 30), (Arithmetic::Tf32x3, of_tf32)] {
             // Of the split, and of what it is not certified for.
             let k_tile = find(arithmetic.slug()).unwrap().tile.bk as usize;
-            let steps = |longest| steps(k_tile, longest).chain(steps(DEPTH, longest));
+            let steps = |longest| {
+                steps(arithmetic.inner_sums(), k_tile, longest).chain(steps(InnerSums::OF_OTHERS, DEPTH, longest))
+            };
             let others = (2..3000).filter(|k| steps(3000).all(|step| step != *k));
             others.for_each(|k| assert!(proven(arithmetic, k) <= proven(arithmetic, k - 1), "{k} is a step"));
             for k in steps(longest).chain([longest]) {

@@ -18,13 +18,6 @@ const PING_PONG: u32 = 1;
 /// Bytes from a row's hi values to its lo values.
 const LO: u32 = SWIZZLE_BYTES / 2;
 
-/// The k-tiles that the inner level of a two-level summation adds: about the square root of their number, so that both levels
-/// are equally long. The rounding error of a sum grows with its length.
-#[inline(always)]
-pub(super) fn inner_k_tiles(k_tiles: u32) -> u32 {
-    1 << ((u32::BITS - k_tiles.leading_zeros()) / 2)
-}
-
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
     /// # Safety
     /// As of the kernels.
@@ -130,9 +123,10 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     #[inline(always)]
     unsafe fn mainloop(ring: &mut Ring<CLUSTER>, k_tiles: u32, totals_smem: *mut f32, totals: &mut [f32; ACC]) {
         let (mut acc, mut cross) = ([0.0; ACC], [0.0; ACC]);
+        let of_inner = P::INNER_SUMS.summands(k_tiles);
         let mut left = k_tiles;
         while left > 0 {
-            let now = left.min(inner_k_tiles(k_tiles));
+            let now = left.min(of_inner);
             *totals = [0.0; ACC];
             for i in 0..now {
                 // SAFETY: a stage is full when it is read, and released when its MMAs are complete.

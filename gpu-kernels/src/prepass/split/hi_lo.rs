@@ -6,7 +6,7 @@ use super::{F16, Format, Tf32};
 use crate::hardware::VEC;
 use crate::ptx::convert;
 use crate::ptx::wgmma::{self, Descriptor};
-use crate::{BF16_TOP, CERTIFICATE_BITS, Element, Magnitudes};
+use crate::{BF16_TOP, CERTIFICATE_BITS, Element, InnerSums, Magnitudes};
 
 /// The exponent of a row's largest element where it is scaled for f16, which ends at 2^16.
 const F16_TOP: i32 = 14;
@@ -24,6 +24,9 @@ pub(crate) trait HiLo: Format {
 
     /// What lo is stored times, so that it has its full significand where hi has.
     const LO_SCALE: f32;
+
+    /// How k-tiles are added.
+    const INNER_SUMS: InnerSums;
 
     /// The certificates of a row of A with such elements, or of a column of B.
     fn certificates(of: Magnitudes, k: u32, of_b: bool) -> u32;
@@ -49,6 +52,7 @@ pub(crate) trait HiLo: Format {
 
 impl HiLo for F16 {
     const LO_SCALE: f32 = (1 << 11) as f32;
+    const INNER_SUMS: InnerSums = InnerSums::OF_F16;
 
     #[inline(always)]
     fn certificates(of: Magnitudes, k: u32, of_b: bool) -> u32 {
@@ -80,6 +84,7 @@ impl HiLo for F16 {
 
 impl HiLo for Tf32 {
     const LO_SCALE: f32 = 1.0;
+    const INNER_SUMS: InnerSums = InnerSums::OF_TF32;
 
     #[inline(always)]
     fn certificates(of: Magnitudes, k: u32, _: bool) -> u32 {

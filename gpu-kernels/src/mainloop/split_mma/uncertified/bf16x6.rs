@@ -12,7 +12,7 @@ use super::{CONSUMERS, thread_index};
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{VEC, WGMMA_M};
-use crate::mainloop::split_mma::consumer::{add, inner_k_tiles};
+use crate::mainloop::split_mma::consumer::add;
 use crate::mainloop::split_mma::epilogue::Words;
 use crate::mainloop::split_mma::{BM, DEPTH, PARTS, STAGE_K, SplitMma};
 use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS, Ring, Stage};
@@ -20,7 +20,7 @@ use crate::prepass::split::hi_lo::{BF16_MORE, HiLo};
 use crate::prepass::split::range::powers;
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
 use crate::ptx::{barrier, convert, f32x4};
-use crate::{Ab, CERTIFICATE_BITS, Computed, Coord, Operand};
+use crate::{Ab, CERTIFICATE_BITS, Computed, Coord, InnerSums, Operand};
 use cuda_std::prelude::*;
 use half::bf16;
 
@@ -61,7 +61,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             let (mut next, mut end) = (1, 0);
             while end < steps {
                 let mut inner = [0.0; ACC];
-                end = steps.min(end + inner_k_tiles(steps));
+                end = steps.min(end + InnerSums::OF_OTHERS.summands(steps));
                 while next <= end {
                     barrier::sync(CONSUMERS, CONSUMER_THREADS); // the parts are written, and the next ones read
                     let mut partial = [0.0; ACC];

@@ -5,13 +5,13 @@ use super::values::place_of_a;
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::{VEC, WARP};
-use crate::mainloop::split_mma::consumer::{add, add_totals, inner_k_tiles, store_totals};
+use crate::mainloop::split_mma::consumer::{add, add_totals, store_totals};
 use crate::mainloop::split_mma::{BM, DEPTH, STAGE_K, SplitMma};
 use crate::mainloop::warp_specialized::{CONSUMER_THREADS, Ring, Stage};
 use crate::mainloop::{LANES_M, LANES_N, warp_tile};
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{compiler, f32x4};
-use crate::{Ab, Computed, Coord, Operand};
+use crate::{Ab, Computed, Coord, InnerSums, Operand};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
@@ -35,7 +35,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     #[inline(always)]
     pub(super) unsafe fn sums_in_fp32(k: u32, ring: &mut Ring<CLUSTER>, totals_smem: *mut f32) -> [f32; ACC] {
         let stages = k.div_ceil(STAGE_K);
-        let of_inner = (inner_k_tiles(k.div_ceil(DEPTH)) * DEPTH).div_ceil(STAGE_K);
+        let of_inner = (InnerSums::OF_OTHERS.summands(k.div_ceil(DEPTH)) * DEPTH).div_ceil(STAGE_K);
         let mut left = stages;
         loop {
             let (mut inner, mut partial) = ([0.0; ACC], [0.0; ACC]);
