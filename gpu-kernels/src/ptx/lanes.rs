@@ -57,6 +57,24 @@ pub(crate) unsafe fn any_bits(word: u32) -> u32 {
     any
 }
 
+/// The least and the largest of all lanes' numbers: `redux.sync.min`, `redux.sync.max`.
+///
+/// # Safety
+/// All lanes are here.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn extremes([low, high]: [i32; 2]) -> [i32; 2] {
+    let (least, largest): (i32, i32);
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe {
+        core::arch::asm!(
+            "redux.sync.min.s32 {}, {}, -1; redux.sync.max.s32 {}, {}, -1;",
+            out(reg32) least, in(reg32) low, out(reg32) largest, in(reg32) high
+        );
+    }
+    [least, largest]
+}
+
 /// Whether this is the one lane of the warp, all of which are here, that is to do something alone: `elect.sync`. The assembler knows that
 /// it is one, and that the operands of its TMA loads are therefore uniform; of a comparison of indices it does not.
 #[gpu_only]

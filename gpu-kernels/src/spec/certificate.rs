@@ -3,7 +3,7 @@
 //! bounds.
 
 /// Bits of certificates, below the exponent of the scaling in the word of a row or column.
-pub const CERTIFICATE_BITS: u32 = 8;
+pub const CERTIFICATE_BITS: u32 = 5;
 
 /// All certificates.
 pub const CERTIFIED: u32 = (1 << CERTIFICATE_BITS) - 1;
@@ -11,8 +11,8 @@ pub const CERTIFIED: u32 = (1 << CERTIFICATE_BITS) - 1;
 /// Those of a hi/lo split.
 pub const OF_HI_LO: u32 = 0b1111;
 
-/// Those of a split into three bf16.
-pub const OF_BF16: u32 = 0b111_0000;
+/// That of a split into three bf16, for elements whose row and column are not too large together.
+pub const OF_BF16: u32 = 0b1_0000;
 
 /// The shortest k for which a split is certified: the error of the split itself is as large as that of so many roundings.
 pub const SHORTEST_SPLIT_K: u32 = 32;
@@ -20,8 +20,16 @@ pub const SHORTEST_SPLIT_K: u32 = 32;
 /// The longest k for which numbers of small elements are: beyond it, they are counted too roughly. The sums of three bf16 end there, too.
 pub const LONGEST_COUNTED_K: u32 = 1 << 20;
 
+/// The exponent of a row's largest element where it is scaled for f16, which ends at 2^16.
+pub const F16_TOP: i32 = 14;
+
 /// The exponent of a row's largest element where it is scaled for three bf16: [`LONGEST_COUNTED_K`] products of such are below 2^127.
 pub const BF16_TOP: i32 = 52;
+
+/// The exponents of scaling for f16 of a row of A and of a column of B, for which three bf16 are certified, add up to that at least. The sum of
+/// their largest elements' exponents is then so far below that of scaled ones that unscaling divides what underflows by 4, and what
+/// does not underflow does not overflow.
+pub const LEAST_EXPONENTS: i32 = 2 * F16_TOP - (2 * BF16_TOP - 2);
 
 /// Magnitudes of the elements but zeros of a row of A or a column of B.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,30 +96,19 @@ impl Magnitudes {
     /// Exponents from the largest scaled element's down to 2^-110, the least of which three bf16 make all 24 bits: they end at 2^-133.
     const BF16_SPAN: i32 = BF16_TOP + 110;
 
-    /// The largest exponents of a row of A and of a column of B that may meet: their sum is so far below that of scaled ones that
-    /// unscaling divides what underflows by 16, and what does not underflow does not overflow.
-    const BF16_LIMITS: [[i32; 2]; 3] = [[50, 50], [75, 25], [25, 75]];
-
-    /// The certificates of a split into three scaled bf16, which is exact.
+    /// The certificate of a split into three scaled bf16, which is exact.
     #[must_use]
     #[inline(always)]
-    pub fn certificates_of_bf16(&self, k: u32, of_b: bool) -> u32 {
+    pub fn certificate_of_bf16(&self, k: u32) -> u32 {
         if self.largest == 0 {
             return CERTIFIED;
         }
         // Of a subnormal, its last bit's.
         let exponent = |bits: u32| if bits < NORMAL { -149 } else { (bits >> 23) as i32 - 127 };
         let [top, bottom] = [self.largest, self.smallest].map(exponent);
-        if top - bottom > Self::BF16_SPAN || !(SHORTEST_SPLIT_K..=LONGEST_COUNTED_K).contains(&k) {
-            return 0;
-        }
-        let mut certificates = 0;
-        for (i, limits) in Self::BF16_LIMITS.iter().enumerate() {
-            if top <= limits[usize::from(of_b)] {
-                certificates |= 1 << (OF_BF16.trailing_zeros() + i as u32);
-            }
-        }
-        certificates
+        let is_finite = self.largest < f32::INFINITY.to_bits();
+        let is_exact = top - bottom <= Self::BF16_SPAN;
+        if is_finite && is_exact && (SHORTEST_SPLIT_K..=LONGEST_COUNTED_K).contains(&k) { OF_BF16 } else { 0 }
     }
 
     /// The same of a split into TF32, which has the exponents of f32: products must not be near its smallest.
@@ -145,9 +142,10 @@ impl Computed {
     #[inline(always)]
     pub const fn of(row: i32, column: i32) -> Self {
         let common = (row & column) as u32;
+        let exponents = (row >> CERTIFICATE_BITS) + (column >> CERTIFICATE_BITS);
         if common & OF_HI_LO != 0 {
             Self::ByHiLo
-        } else if common & OF_BF16 != 0 {
+        } else if common & OF_BF16 != 0 && exponents >= LEAST_EXPONENTS {
             Self::ByBf16
         } else {
             Self::InFp32
@@ -168,16 +166,19 @@ impl Uncertified {
     /// By the words of the rows of A and of the columns of B.
     #[must_use]
     pub fn of(rows: &[i32], columns: &[i32]) -> Self {
+        // Words of the largest and the smallest f32, and between.
+        const FIRST: i32 = (F16_TOP - 128) << CERTIFICATE_BITS;
+        const LAST: i32 = (F16_TOP + 151) << CERTIFICATE_BITS;
         let count = |words: &[i32]| {
-            let mut counts = [0_u64; 1 << CERTIFICATE_BITS];
-            words.iter().for_each(|word| counts[(*word as u32 & CERTIFIED) as usize] += 1);
+            let mut counts = [0_u64; (LAST - FIRST) as usize];
+            words.iter().for_each(|word| counts[((*word).clamp(FIRST, LAST - 1) - FIRST) as usize] += 1);
             counts
         };
         let (of_rows, of_columns) = (count(rows), count(columns));
-        let mut all = Self::default();
-        for (row, rows) in of_rows.into_iter().enumerate().filter(|(_, rows)| *rows > 0) {
-            for (column, columns) in of_columns.into_iter().enumerate() {
-                match Computed::of(row as i32, column as i32) {
+                let mut all = Self::default();
+        for (row, rows) in (FIRST..).zip(of_rows).filter(|(_, rows)| *rows > 0) {
+            for (column, columns) in (FIRST..).zip(of_columns).filter(|(_, columns)| *columns > 0) {
+                match Computed::of(row, column) {
                     Computed::ByHiLo => {}
                     Computed::ByBf16 => all.by_bf16 += rows * columns,
                     Computed::InFp32 => all.in_fp32 += rows * columns,

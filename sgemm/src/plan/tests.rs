@@ -1,6 +1,6 @@
 use gpu_kernels::{
-    Activation, Group, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, Uncertified,
-    runnable,
+    Activation, CERTIFICATE_BITS, CERTIFIED, Group, LEAST_EXPONENTS, OF_BF16, PREPASS_ARGUMENTS, Precision, Prepass,
+    SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, Uncertified, runnable,
 };
 
 use super::*;
@@ -362,8 +362,11 @@ fn words_of_rows_and_columns_follow_what_is_split() {
     assert_eq!(of.certificates(Operand::A), Some((at(Buffer::CopyA, 9 * row), 9)));
     assert_eq!(of.certificates(Operand::B), Some((at(Buffer::CopyB, 7 * row), 7)));
     assert_eq!(plan(&COPIES, 9, 17, 33).certificates(Operand::A), None);
-    // The certificates are the low bits: the first row has none, the second one of the first column's, the third all, the fourth one of
-    // bf16 that the last column has, too.
-    let uncertified = Uncertified::of(&[0x500, 0x701, 0xff, 0x10], &[1, 0, 0x312]);
-    assert_eq!(uncertified, Uncertified { by_bf16: 1, in_fp32: 3 + 2 + 1 + 2 });
+    // The certificates are the low bits: the first row has none, the second one of the first column's, the third all, the fourth that of
+    // bf16, which the last two columns have, too. The exponents above are too small for it together with the last.
+    let word = |exponent: i32, certificates: u32| exponent << CERTIFICATE_BITS | certificates as i32;
+    let rows = [word(40, 0), word(56, 1), word(0, CERTIFIED), word(0, OF_BF16)];
+    let columns = [word(0, 1), word(0, 0), word(LEAST_EXPONENTS, OF_BF16 | 2), word(LEAST_EXPONENTS - 1, OF_BF16)];
+    let uncertified = Uncertified::of(&rows, &columns);
+    assert_eq!(uncertified, Uncertified { by_bf16: 1, in_fp32: 4 + 3 + 2 + 3 });
 }

@@ -1,7 +1,7 @@
 //! fp16x3 and tf32x3 on one tile of 16 x 16, with alpha = 1 and beta = 0, and what they compute by three bf16: a model that is a thousand
 //! times as fast as the emulator, whose MMA it uses. `tests/tests/it/adversary.rs` compares the bits of both.
 
-use gpu_kernels::{BF16_TOP, Computed, InnerSums, Magnitudes, OF_HI_LO};
+use gpu_kernels::{BF16_TOP, Computed, F16_TOP, InnerSums, Magnitudes, OF_HI_LO};
 use half::{bf16, f16};
 use ptx_emu::tensor_core::{Format, k_step};
 
@@ -69,9 +69,6 @@ struct Vector<'a> {
     by_bf16: Vec<Vec<u32>>,
 }
 
-/// The exponent of a row's largest element where it is scaled for f16.
-const F16_TOP: i32 = 14;
-
 /// Which parts of A and B are multiplied, in their order.
 const BF16_PRODUCTS: [[usize; 2]; 6] = [[0, 2], [2, 0], [1, 1], [0, 1], [1, 0], [0, 0]];
 
@@ -135,8 +132,8 @@ impl Arithmetic {
         let (of, k) = (guard.sees(values), values.len() as u32);
         let (certificates, exponent) = match self {
             Self::Fp16x3 => {
-                let exponent = if of.largest == 0 { 0 } else { F16_TOP - exponent(of.largest) };
-                (of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k, of_b), exponent)
+                let exponent = F16_TOP - exponent(of.largest);
+                (of.certificates_of_f16(k, of_b) | of.certificate_of_bf16(k), exponent)
             }
             Self::Tf32x3 => (of.certificates_of_tf32(k), 0),
         };
@@ -263,7 +260,7 @@ fn add(sums: &mut Acc, values: &Acc) {
     sums.iter_mut().flatten().zip(values.iter().flatten()).for_each(|(sum, value)| *sum += value);
 }
 
-/// The exponent of the first bit of a magnitude.
+/// The exponent of the first bit of a magnitude; of zero, that below the smallest.
 fn exponent(magnitude: u32) -> i32 {
     let biased = (magnitude >> 23) as i32;
     if biased == 0 { -118 - magnitude.leading_zeros() as i32 } else { biased - 127 }

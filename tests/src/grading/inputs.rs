@@ -29,6 +29,9 @@ pub enum Kind {
     Subnormal,
     /// Normal, times powers of two whose exponents are uniform: from -100 to 60 in A, and to 20 in B.
     Wide,
+    /// Normal, times powers of two whose exponents are uniform: from -50 to 98 in A, and from -100 to 0 in B. The largest of some rows and
+    /// columns are together as large as three bf16 are certified for, those of others larger.
+    Lopsided,
     /// Normal times 2^-74 each: products are about the smallest f32.
     Underflowing,
     /// Normal; one element each of A and B is infinite, one of A is NaN.
@@ -55,7 +58,7 @@ const PERIOD: usize = 16;
 
 impl Kind {
     /// The kinds beside those of [`Inputs`].
-    pub const PROBES: [Self; 19] = [
+    pub const PROBES: [Self; 20] = [
         Self::Identity,
         Self::Permutation,
         Self::Sparse,
@@ -63,6 +66,7 @@ impl Kind {
         Self::Integers,
         Self::Subnormal,
         Self::Wide,
+        Self::Lopsided,
         Self::Underflowing,
         Self::NotFinite,
         Self::Overflowing,
@@ -96,6 +100,7 @@ impl Kind {
             Self::Integers => "integers".into(),
             Self::Subnormal => "subnormal".into(),
             Self::Wide => "wide".into(),
+            Self::Lopsided => "lopsided".into(),
             Self::Underflowing => "underflowing".into(),
             Self::NotFinite => "not-finite".into(),
             Self::Overflowing => "overflowing".into(),
@@ -137,6 +142,10 @@ impl Kind {
                 a.iter_mut().for_each(|x| *x *= power(rng.random_range(-100..=60)));
                 b.iter_mut().for_each(|x| *x *= power(rng.random_range(-100..=20)));
             }
+            Self::Lopsided => {
+                a.iter_mut().for_each(|x| *x *= power(rng.random_range(-50..=98)));
+                b.iter_mut().for_each(|x| *x *= power(rng.random_range(-100..=0)));
+            }
             Self::Underflowing => a.iter_mut().chain(&mut b).for_each(|x| *x *= 2f32.powi(-74)),
             Self::Overflowing => a.iter_mut().chain(&mut b).for_each(|x| *x *= 2f32.powi(63)),
             Self::NotFinite => {
@@ -172,14 +181,14 @@ impl Kind {
 }
 
 impl Kind {
-    /// Rows and columns each of another kind, drawn from a seed; but for the kinds whose sums may overflow or are not finite.
+    /// Rows and columns each of another kind, drawn from a seed; but for the kinds whose sums with others may overflow or are not finite.
     ///
     /// # Errors
     /// Those of [`Self::case`].
     pub fn mixed([m, n, k]: [usize; 3], seed: u64) -> Result<Case, Error> {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let kinds: Vec<Self> =
-            Self::all().filter(|kind| !matches!(kind, Self::NotFinite | Self::Overflowing | Self::Scalars)).collect();
+        let may_overflow = |kind: &Self| matches!(kind, Self::NotFinite | Self::Overflowing | Self::Lopsided);
+        let kinds: Vec<Self> = Self::all().filter(|kind| !may_overflow(kind) && *kind != Self::Scalars).collect();
         let (mut a, mut b) = (vec![0.0; m * k], vec![0.0; k * n]);
         for i in 0..m {
             let case = kinds[rng.random_range(0..kinds.len())].case([m, 1, k], rng.random())?;

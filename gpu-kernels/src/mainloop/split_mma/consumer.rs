@@ -55,7 +55,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                         }
                     }
                     if !verdict.all_hi_lo() {
-                        Self::produce_others(&g, at, verdict, &mut ring);
+                        Self::produce_others(&g, at, verdict, words, &mut ring);
                     }
                 }
             } else {

@@ -5,7 +5,7 @@ use crate::gemm::Gemm;
 use crate::hardware::WARP;
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{compiler, lanes};
-use crate::{CERTIFICATE_BITS, CERTIFIED, OF_BF16, OF_HI_LO};
+use crate::{Ab, CERTIFICATE_BITS, CERTIFIED, Coord, LEAST_EXPONENTS, OF_BF16, OF_HI_LO};
 use cuda_std::prelude::*;
 
 /// What a warp knows of the tiles of its cluster: the same in all their warps.
@@ -30,16 +30,16 @@ impl Verdict {
         self.all & OF_HI_LO != 0
     }
 
-    /// Whether some may be computed by a split into three bf16.
+    /// Whether some may be computed by a split into three bf16, where the exponents of scaling add up to at most `largest`.
     #[inline(always)]
-    pub const fn any_bf16(self) -> bool {
-        self.some & OF_BF16 != 0
+    pub const fn any_bf16(self, largest: i32) -> bool {
+        self.some & OF_BF16 != 0 && largest >= LEAST_EXPONENTS
     }
 
-    /// Whether some may have no certificate.
+    /// Whether some may have no certificate, where the exponents of scaling add up to at least `least`.
     #[inline(always)]
-    pub const fn any_fp32(self) -> bool {
-        self.all == 0
+    pub const fn any_fp32(self, least: i32) -> bool {
+        !self.all_hi_lo() && (self.all & OF_BF16 == 0 || least < LEAST_EXPONENTS)
     }
 }
 
@@ -84,11 +84,10 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     #[inline(always)]
     pub(super) unsafe fn verdict(g: &Gemm, row: u32, k_tiles: u32, columns: &[i32; 4], words: *const i32) -> Verdict {
         const LACKS: u32 = CERTIFICATE_BITS;
-        let first = row / (BM * CLUSTER) * (BM * CLUSTER) + compiler::opaque(warp::lane_id());
         let (mut of_rows, mut of_columns) = ([0, 0], [0, 0]);
-        for i in 0..BM * CLUSTER / WARP {
+        for i in 0..Self::LANE_ROWS {
             // SAFETY: in bounds of A's rows.
-            let word = unsafe { word(words, first + i * WARP, g.m, k_tiles) } as u32;
+            let word = unsafe { Self::lane_row(g, row, i, k_tiles, words) } as u32;
             of_rows = [of_rows[0] | word, of_rows[1] | !word];
         }
         for column in &columns[..ACC / 16] {
@@ -99,5 +98,41 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         let all = unsafe { lanes::any_bits(pair(of_rows) | pair(of_columns) << (2 * LACKS)) };
         let [rows, columns] = [all, all >> (2 * LACKS)];
         Verdict { some: rows & columns & CERTIFIED, all: !((rows | columns) >> LACKS) & CERTIFIED }
+    }
+
+    /// What the exponents of scaling of a row and a column of the cluster's tiles, one of which begins at `tile`, add up to: the least and
+    /// the largest sum. There are k-tiles.
+    ///
+    /// # Safety
+    /// All lanes are here.
+    #[inline(always)]
+    pub(super) unsafe fn exponents(g: &Gemm, tile: Coord, words: Ab<*const i32>) -> [i32; 2] {
+        const NONE: [i32; 2] = [i32::MAX, i32::MIN];
+        let and = |[least, largest]: [i32; 2], word: i32| [least.min(word), largest.max(word)];
+        // SAFETY: in bounds of A's rows and of B's columns; all lanes are here, upheld by the caller.
+        let [of_rows, of_columns] = unsafe {
+            let mut of_rows = NONE;
+            for i in 0..Self::LANE_ROWS {
+                of_rows = and(of_rows, Self::lane_row(g, tile.row, i, 1, words.a));
+            }
+            let columns = Self::columns(g, tile.col, 1, words.b);
+            let of_columns = columns[..ACC / 16].iter().fold(NONE, |of_columns, word| and(of_columns, *word));
+            [of_rows, of_columns].map(|words| lanes::extremes(words).map(|word| word >> CERTIFICATE_BITS))
+        };
+        [of_rows[0] + of_columns[0], of_rows[1] + of_columns[1]]
+    }
+
+    /// Rows of a cluster's tiles that a lane has a word of.
+    const LANE_ROWS: u32 = BM * CLUSTER / WARP;
+
+    /// The i-th of these words, where one of the tiles begins at `row`.
+    ///
+    /// # Safety
+    /// In bounds of the words, if there are k-tiles.
+    #[inline(always)]
+    unsafe fn lane_row(g: &Gemm, row: u32, i: u32, k_tiles: u32, words: *const i32) -> i32 {
+        let first = row / (BM * CLUSTER) * (BM * CLUSTER) + compiler::opaque(warp::lane_id());
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { word(words, first + i * WARP, g.m, k_tiles) }
     }
 }

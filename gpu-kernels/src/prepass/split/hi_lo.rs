@@ -6,10 +6,7 @@ use super::{F16, Format, Tf32};
 use crate::hardware::VEC;
 use crate::ptx::convert;
 use crate::ptx::wgmma::{self, Descriptor};
-use crate::{BF16_TOP, CERTIFICATE_BITS, Element, InnerSums, Magnitudes};
-
-/// The exponent of a row's largest element where it is scaled for f16, which ends at 2^16.
-const F16_TOP: i32 = 14;
+use crate::{BF16_TOP, CERTIFICATE_BITS, Element, F16_TOP, InnerSums, Magnitudes};
 
 /// By how much the exponent of the scaling for three bf16 is larger.
 pub(crate) const BF16_MORE: i32 = BF16_TOP - F16_TOP;
@@ -56,12 +53,12 @@ impl HiLo for F16 {
 
     #[inline(always)]
     fn certificates(of: Magnitudes, k: u32, of_b: bool) -> u32 {
-        of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k, of_b)
+        of.certificates_of_f16(k, of_b) | of.certificate_of_bf16(k)
     }
 
     #[inline(always)]
     fn exponent(largest: u32) -> i32 {
-        if largest == 0 { 0 } else { F16_TOP - exponent(largest) }
+        F16_TOP - exponent(largest)
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use crate::Magnitudes;
 use crate::hardware::{VEC, WARP};
 use cuda_std::warp;
 
-/// The exponent of a number's first bit.
+/// The exponent of a number's first bit; of zero, that below the smallest.
 #[inline(always)]
 pub(crate) fn exponent(magnitude: u32) -> i32 {
     let biased = (magnitude >> 23) as i32;

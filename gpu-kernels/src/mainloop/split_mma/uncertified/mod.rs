@@ -34,10 +34,17 @@ struct Ways {
 }
 
 impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+    /// # Safety
+    /// All lanes are here.
     #[inline(always)]
-    fn ways(verdict: Verdict) -> Ways {
-        let by_bf16 = P::IS_SCALED && verdict.any_bf16();
-        Ways { by_bf16, in_fp32: !by_bf16 || verdict.any_fp32() }
+    unsafe fn ways(g: &Gemm, tile: Coord, verdict: Verdict, words: Ab<*const i32>) -> Ways {
+        if !P::IS_SCALED {
+            return Ways { by_bf16: false, in_fp32: true };
+        }
+        // SAFETY: upheld by the caller.
+        let [least, largest] = unsafe { Self::exponents(g, tile, words) };
+        let by_bf16 = verdict.any_bf16(largest);
+        Ways { by_bf16, in_fp32: !by_bf16 || verdict.any_fp32(least) }
     }
 
     /// Fills stages with the values of the tile at `tile`, once for each way.
@@ -45,11 +52,19 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// # Safety
     /// All producers call it, and not all elements have the verdict that they are certified.
     #[inline(always)]
-    pub(super) unsafe fn produce_others(g: &Gemm, tile: Coord, verdict: Verdict, ring: &mut Ring<CLUSTER>) {
-        let Ways { by_bf16, in_fp32 } = Self::ways(verdict);
-        for _ in 0..u32::from(by_bf16) + u32::from(in_fp32) {
-            // SAFETY: upheld by the caller.
-            unsafe { Self::produce_values(g, tile, ring) }
+    pub(super) unsafe fn produce_others(
+        g: &Gemm,
+        tile: Coord,
+        verdict: Verdict,
+        words: Ab<*const i32>,
+        ring: &mut Ring<CLUSTER>,
+    ) {
+        // SAFETY: upheld by the caller.
+        unsafe {
+            let Ways { by_bf16, in_fp32 } = Self::ways(g, tile, verdict, words);
+            for _ in 0..u32::from(by_bf16) + u32::from(in_fp32) {
+                Self::produce_values(g, tile, ring);
+            }
         }
     }
 
@@ -67,9 +82,9 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         ring: &mut Ring<CLUSTER>,
         smem: *mut f32,
     ) {
-        let Ways { by_bf16, in_fp32 } = Self::ways(verdict);
         // SAFETY: upheld by the caller.
         unsafe {
+            let Ways { by_bf16, in_fp32 } = Self::ways(g, tile, verdict, words);
             if by_bf16 {
                 let mut totals = Self::sums_by_bf16(g, tile, words, ring, smem);
                 Self::store_by_bf16(g, fusion, tile, words, smem, &mut totals);
