@@ -37,7 +37,6 @@ const COMMON: Step = Step {
 };
 
 kernels! { COMMON;
-    sgemm_fp16x3 "fp16x3" SplitMma<F16, 64, 1, 5>;
-    sgemm_fp16x3_cluster "fp16x3/cluster" SplitMma<F16, 64, 2, 5>;
-    sgemm_fp16x3_128x64 "fp16x3/128x64" SplitMma<F16, 32, 1, 7>;
+    sgemm_fp16x3 "fp16x3" SplitMma<F16, 64, 5>;
+    sgemm_fp16x3_128x64 "fp16x3/128x64" SplitMma<F16, 32, 7>;
 }

@@ -22,5 +22,5 @@ const COMMON: Step = Step {
 };
 
 kernels! { COMMON;
-    sgemm_tf32x3 "tf32x3" SplitMma<Tf32, 64, 1, 5>;
+    sgemm_tf32x3 "tf32x3" SplitMma<Tf32, 64, 5>;
 }

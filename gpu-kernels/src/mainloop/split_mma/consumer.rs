@@ -9,8 +9,8 @@ use crate::mainloop::warp_specialized::{self, CONSUMER_REGS, CONSUMER_THREADS, P
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::tensor::{self, TensorMap};
 use crate::ptx::wgmma::{self, Descriptor, WGMMA_K_BYTES};
-use crate::ptx::{barrier, cluster, f32x4, lanes};
-use crate::{Ab, Computed, Coord, Extent};
+use crate::ptx::{barrier, f32x4, lanes};
+use crate::{Ab, Computed, Coord, Extent, Group};
 use cuda_std::prelude::*;
 
 /// The ordered ping-pong barrier of the first consumer warpgroup; the second one's is next to it. Barrier 0 is the block's.
@@ -18,7 +18,7 @@ const PING_PONG: u32 = 1;
 /// Bytes from a row's hi values to its lo values.
 const LO: u32 = SWIZZLE_BYTES / 2;
 
-impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// # Safety
     /// As of the kernels.
     #[inline(always)]
@@ -33,14 +33,14 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         // tile coordinates
         let tiles = Extent { rows: g.m.div_ceil(BM), cols: g.n.div_ceil(Self::BN) };
         let k_tiles = g.k.div_ceil(Self::BK);
-        // SAFETY: TMA loads fill a stage, which is read before it is released; no block exits before its cluster.
+        // SAFETY: TMA loads fill a stage, which is read before it is released.
         unsafe {
-            let mut ring = Ring::<CLUSTER>::new(STAGES, Self::STAGE_BYTES, CONSUMER_THREADS);
+            let mut ring = Ring::<1>::new(STAGES, Self::STAGE_BYTES, CONSUMER_THREADS);
             let words = Ab { a: a_scales, b: b_scales };
             if warp_specialized::is_producer() {
                 // global to shared (producer)
                 wgmma::setmaxnreg_dec::<PRODUCER_REGS>();
-                let work = warp_specialized::work_tiles(tiles, Self::TILE, Self::GROUP, k_tiles);
+                let work = warp_specialized::work_tiles(tiles, Self::TILE, Group::ALONE, k_tiles);
                 for tile in work {
                     let columns = Self::columns(&g, tile.col, k_tiles, words.b);
                     let verdict = Self::verdict(&g, tile.row, k_tiles, &columns, words.a);
@@ -65,7 +65,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                 if warp_specialized::consumer() == 1 {
                     barrier::arrive(PING_PONG, CONSUMER_THREADS);
                 }
-                for tile in warp_specialized::work_tiles(tiles, Self::TILE, Self::GROUP, k_tiles) {
+                for tile in warp_specialized::work_tiles(tiles, Self::TILE, Group::ALONE, k_tiles) {
                     let columns = Self::columns(&g, tile.col, k_tiles, words.b);
                     let verdict = Self::verdict(&g, tile.row, k_tiles, &columns, words.a);
                     if verdict.any_hi_lo() {
@@ -85,7 +85,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
                                 fusion,
                                 row,
                                 tile.col,
-                                words,
+                                Some(words),
                                 Computed::ByHiLo,
                                 totals_smem,
                                 &totals,
@@ -105,23 +105,21 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// Issues the TMA loads of a k-tile: A, and this block's share of B.
+    /// Issues the TMA loads of a k-tile.
     #[inline(always)]
     unsafe fn load(stage: Stage, Coord { row, col }: Coord, k_tile: u32, maps: Ab<*const TensorMap>) {
-        let (k, b_smem) = (k_tile * Self::ROW, stage.address + A_BYTES);
-        // SAFETY: the boxes fill the stage, which is empty in all blocks of the cluster.
+        let k = k_tile * Self::ROW;
+        // SAFETY: the boxes fill the stage, which is empty.
         unsafe {
             tensor::load(stage.address, maps.a, row, k, stage.full);
-            let share = if CLUSTER == 1 { 0 } else { cluster::rank() * Self::SHARE };
-            let at = Coord { row: col + share, col: k };
-            warp_specialized::load_multicast::<CLUSTER>(b_smem + share * SWIZZLE_BYTES, maps.b, at, stage.full);
+            tensor::load(stage.address + A_BYTES, maps.b, col, k, stage.full);
         }
     }
 
     /// totals = A*B over the k-tiles, in two-level summation; meanwhile they are in shared memory. The warpgroups alternate: while one
     /// adds its partial sums in f32, the tensor cores execute the MMAs of the other.
     #[inline(always)]
-    unsafe fn mainloop(ring: &mut Ring<CLUSTER>, k_tiles: u32, totals_smem: *mut f32, totals: &mut [f32; ACC]) {
+    unsafe fn mainloop(ring: &mut Ring<1>, k_tiles: u32, totals_smem: *mut f32, totals: &mut [f32; ACC]) {
         let (mut acc, mut cross) = ([0.0; ACC], [0.0; ACC]);
         let of_inner = P::INNER_SUMS.summands(k_tiles);
         let mut left = k_tiles;
@@ -159,7 +157,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// Issues the MMAs of the next k-tile: acc = hi*hi, and cross, to which they add if `goes_on`, hi*lo + lo*hi.
     #[inline(always)]
     unsafe fn issue_mmas(
-        ring: &mut Ring<CLUSTER>,
+        ring: &mut Ring<1>,
         acc: &mut [f32; ACC],
         cross: &mut [f32; ACC],
         goes_on: bool,

@@ -17,7 +17,7 @@ pub(super) struct Words {
     pub columns: [i32; 4],
 }
 
-impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// C = alpha*totals + beta*C, or what is fused with it, for the tile whose columns begin at `col`, where this thread's first
     /// accumulator is in `row`.
     #[inline(always)]
@@ -26,7 +26,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         unsafe { fusion.store_direct(g, row, col + wgmma::acc_col(), totals) }
     }
 
-    /// The same of the elements that are `computed` so.
+    /// The same of the elements that are `computed` so, by the words if not all are.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     pub(super) unsafe fn store_computed(
@@ -34,7 +34,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         fusion: impl Fusion<f32>,
         row: u32,
         col: u32,
-        words: Ab<*const i32>,
+        words: Option<Ab<*const i32>>,
         computed: Computed,
         totals_smem: *mut f32,
         totals: &[f32; ACC],
@@ -49,8 +49,8 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// Stores those of a thread's results that are `computed` so; number i belongs to `element(i)`. Rare, and therefore short: they are
-    /// read from shared memory one by one.
+    /// Stores those of a thread's results that are `computed` so, by the words if not all are; number i belongs to `element(i)`. Rare, and
+    /// therefore short: they are read from shared memory one by one.
     ///
     /// # Safety
     /// The thread's totals in shared memory are its own. Elements are its own, or out of bounds, and k > 0.
@@ -58,7 +58,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     pub(super) unsafe fn store_some(
         g: &Gemm,
         fusion: impl Fusion<f32>,
-        words: Ab<*const i32>,
+        words: Option<Ab<*const i32>>,
         computed: Computed,
         totals_smem: *mut f32,
         results: &[f32; ACC],
@@ -70,9 +70,12 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             for i in 0..compiler::opaque(ACC as u32) {
                 let result = *totals_smem.add(place((i / VEC * VEC) as usize) + (i % VEC) as usize);
                 let Coord { row, col } = element(i);
-                let of_row = *words.a.wrapping_add(row.min(g.m - 1) as usize);
-                let of_column = *words.b.wrapping_add(col.min(g.n - 1) as usize);
-                if Computed::of(of_row, of_column) == computed {
+                let is_computed = words.is_none_or(|words| {
+                    let of_row = *words.a.wrapping_add(row.min(g.m - 1) as usize);
+                    let of_column = *words.b.wrapping_add(col.min(g.n - 1) as usize);
+                    Computed::of(of_row, of_column) == computed
+                });
+                if is_computed {
                     fusion.store_1(g, row, col, result);
                 }
             }

@@ -20,7 +20,7 @@ use core::marker::PhantomData;
 use crate::hardware::SWIZZLE_BYTES;
 use crate::mainloop::warp_specialized::{self, BLOCK_ROWS, CONSUMER_THREADS};
 use crate::prepass::split::Format;
-use crate::{Ab, Extent, Group, Operand, Precision, Schedule, Step, Target, Tile, TmaBox};
+use crate::{Ab, Extent, Group, Precision, Schedule, Step, Target, Tile, TmaBox};
 
 #[cfg(feature = "device")]
 mod consumer;
@@ -42,16 +42,15 @@ const DEPTH: u32 = 16;
 /// bf16 that an f32 is split into.
 const PARTS: u32 = 3;
 
-/// Tiles of 128 x 2 ACC, in clusters of CLUSTER blocks, which share B.
-pub(crate) struct SplitMma<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32>(PhantomData<P>);
+/// Tiles of 128 x 2 ACC.
+pub(crate) struct SplitMma<P: Format, const ACC: usize, const STAGES: u32>(PhantomData<P>);
 
-impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+impl<P: Format, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     const BN: u32 = 2 * ACC as u32;
     /// A k-tile: as deep as the sums that the tensor cores compute are long.
     const BK: u32 = P::CHUNK;
     const TILE: Tile = Tile { bm: BM, bn: Self::BN, bk: Self::BK, tm: 2, tn: ACC as u32 / 2 };
     const STAGE_BYTES: u32 = A_BYTES + Self::BN * SWIZZLE_BYTES;
-    const GROUP: Group = Group::sharing(Operand::B, CLUSTER);
     /// Of the consumers' totals, behind the ring.
     const TOTALS_BYTES: u32 = ACC as u32 * CONSUMER_THREADS * 4;
     /// The bf16 parts of a k-step: of each row of an operand DEPTH first, DEPTH second and DEPTH third parts.
@@ -63,8 +62,6 @@ impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMm
         if Self::TOTALS_BYTES > Self::BY_BF16_BYTES { Self::TOTALS_BYTES } else { Self::BY_BF16_BYTES };
     /// Elements in a row of a stage, hi and lo.
     const ROW: u32 = 2 * P::CHUNK;
-    /// Rows of B that each block of a cluster loads.
-    const SHARE: u32 = Self::BN / CLUSTER;
 
     /// A step of this shape, without its names.
     pub const STEP: Step = Step {
@@ -72,12 +69,11 @@ impl<P: Format, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMm
         target: Target::Sm90a,
         tile: Self::TILE,
         block: [warp_specialized::THREADS, 1, 1],
-        cluster: [CLUSTER, 1, 1],
-        schedule: Schedule::Persistent { group: Self::GROUP },
+        schedule: Schedule::Persistent { group: Group::ALONE },
         prepasses: P::PREPASSES,
         maps: Some(Ab {
             a: TmaBox { element: P::ELEMENT, extent: Extent { rows: BM, cols: Self::ROW }, swizzled: true },
-            b: TmaBox { element: P::ELEMENT, extent: Extent { rows: Self::SHARE, cols: Self::ROW }, swizzled: true },
+            b: TmaBox { element: P::ELEMENT, extent: Extent { rows: Self::BN, cols: Self::ROW }, swizzled: true },
         }),
         dynamic_smem_bytes: warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES) + Self::BEHIND_RING_BYTES,
         ..Step::PLAIN

@@ -8,7 +8,7 @@ use crate::ptx::{compiler, lanes};
 use crate::{Ab, CERTIFICATE_BITS, CERTIFIED, Coord, LEAST_EXPONENTS, OF_BF16, OF_HI_LO};
 use cuda_std::prelude::*;
 
-/// What a warp knows of the tiles of its cluster: the same in all their warps.
+/// What a warp knows of the tile of its block: the same in all warps.
 #[derive(Clone, Copy)]
 pub(super) struct Verdict {
     /// The certificates that some row and some column have.
@@ -56,7 +56,7 @@ unsafe fn word(words: *const i32, index: u32, count: u32, k_tiles: u32) -> i32 {
     unsafe { compiler::pin_load(*words.wrapping_add(index.min(count - 1) as usize)) }
 }
 
-impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// The words of a thread's rows, the first of which is `row`; of the last row for those out of bounds.
     #[inline(always)]
     pub(super) unsafe fn rows(g: &Gemm, row: u32, k_tiles: u32, words: *const i32) -> [i32; 2] {
@@ -77,7 +77,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         columns
     }
 
-    /// The verdict on the cluster's tiles, one of which begins at `row`.
+    /// The verdict on the tile that begins at `row`.
     ///
     /// # Safety
     /// All lanes are here.
@@ -100,8 +100,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         Verdict { some: rows & columns & CERTIFIED, all: !((rows | columns) >> LACKS) & CERTIFIED }
     }
 
-    /// What the exponents of scaling of a row and a column of the cluster's tiles, one of which begins at `tile`, add up to: the least and
-    /// the largest sum. There are k-tiles.
+    /// What the exponents of scaling of a row and a column of the tile at `tile` add up to: the least and the largest sum. There are k-tiles.
     ///
     /// # Safety
     /// All lanes are here.
@@ -122,17 +121,17 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         [of_rows[0] + of_columns[0], of_rows[1] + of_columns[1]]
     }
 
-    /// Rows of a cluster's tiles that a lane has a word of.
-    const LANE_ROWS: u32 = BM * CLUSTER / WARP;
+    /// Rows of a tile that a lane has a word of.
+    const LANE_ROWS: u32 = BM / WARP;
 
-    /// The i-th of these words, where one of the tiles begins at `row`.
+    /// The i-th of these words, where the tile begins at `row`.
     ///
     /// # Safety
     /// In bounds of the words, if there are k-tiles.
     #[inline(always)]
     unsafe fn lane_row(g: &Gemm, row: u32, i: u32, k_tiles: u32, words: *const i32) -> i32 {
-        let first = row / (BM * CLUSTER) * (BM * CLUSTER) + compiler::opaque(warp::lane_id());
+        let lane = compiler::opaque(warp::lane_id());
         // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { word(words, first + i * WARP, g.m, k_tiles) }
+        unsafe { word(words, row + lane + i * WARP, g.m, k_tiles) }
     }
 }

@@ -32,7 +32,7 @@ const _: () = assert!(DEPTH * 2 == WGMMA_K_BYTES, "a k-step of each part");
 /// Eight rows of a part: twice 16 bytes each.
 const EIGHT_ROWS_BYTES: u32 = 8 * WGMMA_K_BYTES;
 
-impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// The totals of a tile.
     ///
     /// # Safety
@@ -43,7 +43,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         g: &Gemm,
         tile: Coord,
         words: Ab<*const i32>,
-        ring: &mut Ring<CLUSTER>,
+        ring: &mut Ring<1>,
         smem: *mut f32,
     ) -> [f32; ACC] {
         let steps = g.k.div_ceil(DEPTH);
@@ -171,7 +171,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// Stores what is certified for this split alone of the tile at `tile`.
+    /// Stores what is certified for this split alone of the tile at `tile`: all of it, or by the words.
     ///
     /// # Safety
     /// All consumers call it, and k > 0.
@@ -181,6 +181,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         fusion: impl Fusion<f32>,
         tile: Coord,
         words: Ab<*const i32>,
+        are_all: bool,
         smem: *mut f32,
         totals: &mut [f32; ACC],
     ) {
@@ -192,6 +193,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
             let rows = Self::rows(g, row, k_tiles, words.a).map(scaled);
             let own_words = Words { rows, columns: Self::columns(g, tile.col, k_tiles, words.b).map(scaled) };
             Self::unscale(&own_words, totals);
+            let words = (!are_all).then_some(words);
             Self::store_computed(g, fusion, row, tile.col, words, Computed::ByBf16, smem, totals);
         }
     }

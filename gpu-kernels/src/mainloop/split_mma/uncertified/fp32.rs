@@ -24,7 +24,7 @@ const WARPS_N: u32 = 4;
 const _: () = assert!(CONSUMER_THREADS / WARP / WARPS_N * LANES_M * TM as u32 == BM, "the warps' rows");
 const _: () = assert!(LANES_M * VEC == STAGE_K, "lanes have different rows for the swizzle");
 
-impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// A thread's columns.
     const TN: usize = ACC / TM;
 
@@ -33,13 +33,13 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// # Safety
     /// All consumers call it, and the producers fill stages with as much of `k`; a thread's totals are its own.
     #[inline(always)]
-    pub(super) unsafe fn sums_in_fp32(k: u32, ring: &mut Ring<CLUSTER>, totals_smem: *mut f32) -> [f32; ACC] {
+    pub(super) unsafe fn sums_in_fp32(k: u32, ring: &mut Ring<1>, totals_smem: *mut f32) -> [f32; ACC] {
         let stages = k.div_ceil(STAGE_K);
-        let of_inner = (InnerSums::OF_OTHERS.summands(k.div_ceil(DEPTH)) * DEPTH).div_ceil(STAGE_K);
         let mut left = stages;
         loop {
             let (mut inner, mut partial) = ([0.0; ACC], [0.0; ACC]);
-            let now = left.min(of_inner);
+            let steps = compiler::opaque(k).div_ceil(DEPTH); // what depends on it would stay in a register
+            let now = left.min((InnerSums::OF_OTHERS.summands(steps) * DEPTH).div_ceil(STAGE_K));
             // SAFETY: a stage is full when it is read; the thread's own totals.
             unsafe {
                 for _ in 0..now {
@@ -72,45 +72,36 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         let b_smem = Self::values(stage, Operand::B).wrapping_add(thread.col as usize);
         let a_at = |k: u32| a_smem.wrapping_add(place_of_a(thread.row, k) as usize);
         let b_at = |k: u32| b_smem.wrapping_add((k * Self::BN) as usize);
-        // SAFETY: the thread's values of the stage, upheld by the caller.
-        let load_a = |a_frag: &mut [[f32; PAIR]; TM], rows: Range<usize>, pairs: *const f32| unsafe {
-            for i in rows {
-                a_frag[i] = f32x4::load_2(pairs.add(i * (LANES_M * STAGE_K) as usize));
-            }
-        };
-        // SAFETY: as above.
-        let load_b = |b: *const f32| unsafe { [0, LANES_N * VEC].map(|j| f32x4::load(b.add(j as usize))) };
-        let (mut a, mut b) = (a_at(0), b_at(0));
-        let mut a_frag = [[[0.0; PAIR]; TM]; 2];
-        load_a(&mut a_frag[0], 0..TM, a);
-        let mut b_frag = load_b(b);
         let mut k = 0;
         while k < STAGE_K {
-            let next = (k + VEC) % STAGE_K;
-            let (a_next, b_next) = (a_at(next), b_at(next));
-            for d in 0..VEC as usize {
-                // Half of the pairs that follow, so that loads are evenly spread: all warps are at the same place.
-                let (pair, half) = (d / PAIR, d % PAIR);
-                let rows = half * TM / PAIR..(half + 1) * TM / PAIR;
-                load_a(&mut a_frag[1 - pair], rows, if pair == 0 { a.wrapping_add(PAIR) } else { a_next });
-                let follows = if d + 1 < VEC as usize { b.wrapping_add((d + 1) * Self::BN as usize) } else { b_next };
-                let b_follows = load_b(follows);
-                compiler::keep_loads_above();
-                let column = a_frag[pair].map(|pair| pair[half]);
-                if d == 0 && k.is_multiple_of(DEPTH) {
-                    add(inner, partial);
-                    Self::multiply(&column, &b_frag, partial, |a, b, _| a * b);
-                } else {
-                    Self::multiply(&column, &b_frag, partial, GpuFloat::mul_add);
+            for is_first in [true, false] {
+                let end = if is_first { k + PAIR as u32 } else { (k / DEPTH + 1) * DEPTH };
+                while k < end {
+                    // SAFETY: the thread's values of the stage, upheld by the caller.
+                    let (a_frag, b_frag) = unsafe {
+                        let (a, b) = (a_at(k), b_at(k));
+                        let a_frag: [_; TM] = core::array::from_fn(|i| f32x4::load_2(a.add(i * (LANES_M * STAGE_K) as usize)));
+                        let row = |row: u32| [0, LANES_N * VEC].map(|j| f32x4::load(b.add((row + j) as usize)));
+                        (a_frag, [row(0), row(Self::BN)])
+                    };
+                    compiler::keep_loads_above();
+                    let columns = [0, 1].map(|d| a_frag.map(|pair| pair[d]));
+                    Self::multiply(&columns[0], &b_frag[0], |i, a, b| {
+                        if is_first {
+                            inner[i] += partial[i];
+                            partial[i] = a * b;
+                        } else {
+                            partial[i] = a.mul_add(b, partial[i]);
+                        }
+                    });
+                    Self::multiply(&columns[1], &b_frag[1], |i, a, b| partial[i] = a.mul_add(b, partial[i]));
+                    k = compiler::opaque(k + PAIR as u32); // or LLVM would unroll the loop
                 }
-                b_frag = b_follows;
             }
-            (a, b) = (a_next, b_next);
-            k = compiler::opaque(k + VEC); // or LLVM would unroll the loop
         }
     }
 
-    /// Stores what has no certificate of the tile at `tile`.
+    /// Stores what has no certificate of the tile at `tile`: all of it, or by the words.
     ///
     /// # Safety
     /// All consumers call it, and k > 0.
@@ -120,12 +111,14 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         fusion: impl Fusion<f32>,
         tile: Coord,
         words: Ab<*const i32>,
+        are_all: bool,
         smem: *mut f32,
         totals: &[f32; ACC],
     ) {
         let thread = Self::thread();
         // SAFETY: upheld by the caller.
         unsafe {
+            let words = (!are_all).then_some(words);
             Self::store_some(g, fusion, words, Computed::InFp32, smem, totals, |i| {
                 let (row, col) = (i / Self::TN as u32, i % Self::TN as u32);
                 let (row, col) = (row * LANES_M, col / VEC * VEC * LANES_N + col % VEC);
@@ -144,20 +137,14 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         }
     }
 
-    /// Makes partial sums of those before and of products of a k.
+    /// Has `add` add each product of a k, with the number of its sum.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the values in memory
     #[inline(always)]
-    fn multiply(
-        a_frag: &[f32; TM],
-        b_frag: &[[f32; VEC as usize]; 2],
-        partial: &mut [f32; ACC],
-        sum: impl Fn(f32, f32, f32) -> f32,
-    ) {
+    fn multiply(a_frag: &[f32; TM], b_frag: &[[f32; VEC as usize]; 2], mut add: impl FnMut(usize, f32, f32)) {
         for i in 0..TM {
             for j in 0..Self::TN {
                 let j = if i % 2 == 0 { j } else { Self::TN - 1 - j }; // consecutive FMAs share a value of A: a bank has fewer of their operands
-                let at = i * Self::TN + j;
-                partial[at] = sum(a_frag[i], b_frag[j / VEC as usize][j % VEC as usize], partial[at]);
+                add(i * Self::TN + j, a_frag[i], b_frag[j / VEC as usize][j % VEC as usize]);
             }
         }
     }

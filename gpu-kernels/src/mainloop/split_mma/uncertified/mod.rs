@@ -27,24 +27,43 @@ const CONSUMERS: u32 = 3;
 /// The producers' barrier.
 const PRODUCERS: u32 = 4;
 
-/// In which ways a tile is computed again.
-struct Ways {
-    by_bf16: bool,
-    in_fp32: bool,
+/// In which ways a tile is computed again: one register beside the sums.
+#[derive(Clone, Copy)]
+struct Ways(u32);
+
+impl Ways {
+    const BY_BF16: u32 = 1;
+    const IN_FP32: u32 = 2;
+    /// All elements are computed in one of them.
+    const IS_ONE: u32 = 4;
+
+    #[inline(always)]
+    fn new(by_bf16: bool, in_fp32: bool, any_hi_lo: bool) -> Self {
+        let is_one = !any_hi_lo && by_bf16 != in_fp32;
+        let flag = |is: bool, flag: u32| if is { flag } else { 0 };
+        let ways = flag(by_bf16, Self::BY_BF16) | flag(in_fp32, Self::IN_FP32) | flag(is_one, Self::IS_ONE);
+        Self(compiler::opaque(ways))
+    }
+
+    #[inline(always)]
+    const fn has(self, flag: u32) -> bool {
+        self.0 & flag != 0
+    }
 }
 
-impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// # Safety
     /// All lanes are here.
     #[inline(always)]
     unsafe fn ways(g: &Gemm, tile: Coord, verdict: Verdict, words: Ab<*const i32>) -> Ways {
         if !P::IS_SCALED {
-            return Ways { by_bf16: false, in_fp32: true };
+            return Ways::new(false, true, verdict.any_hi_lo());
         }
         // SAFETY: upheld by the caller.
         let [least, largest] = unsafe { Self::exponents(g, tile, words) };
         let by_bf16 = verdict.any_bf16(largest);
-        Ways { by_bf16, in_fp32: !by_bf16 || verdict.any_fp32(least) }
+        let in_fp32 = !by_bf16 || verdict.any_fp32(least);
+        Ways::new(by_bf16, in_fp32, verdict.any_hi_lo())
     }
 
     /// Fills stages with the values of the tile at `tile`, once for each way.
@@ -57,12 +76,12 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         tile: Coord,
         verdict: Verdict,
         words: Ab<*const i32>,
-        ring: &mut Ring<CLUSTER>,
+        ring: &mut Ring<1>,
     ) {
         // SAFETY: upheld by the caller.
         unsafe {
-            let Ways { by_bf16, in_fp32 } = Self::ways(g, tile, verdict, words);
-            for _ in 0..u32::from(by_bf16) + u32::from(in_fp32) {
+            let ways = Self::ways(g, tile, verdict, words);
+            for _ in 0..(ways.0 & (Ways::BY_BF16 | Ways::IN_FP32)).count_ones() {
                 Self::produce_values(g, tile, ring);
             }
         }
@@ -79,19 +98,19 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
         tile: Coord,
         verdict: Verdict,
         words: Ab<*const i32>,
-        ring: &mut Ring<CLUSTER>,
+        ring: &mut Ring<1>,
         smem: *mut f32,
     ) {
         // SAFETY: upheld by the caller.
         unsafe {
-            let Ways { by_bf16, in_fp32 } = Self::ways(g, tile, verdict, words);
-            if by_bf16 {
+            let ways = Self::ways(g, tile, verdict, words);
+            if ways.has(Ways::BY_BF16) {
                 let mut totals = Self::sums_by_bf16(g, tile, words, ring, smem);
-                Self::store_by_bf16(g, fusion, tile, words, smem, &mut totals);
+                Self::store_by_bf16(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &mut totals);
             }
-            if in_fp32 {
+            if ways.has(Ways::IN_FP32) {
                 let totals = Self::sums_in_fp32(g.k, ring, smem);
-                Self::store_in_fp32(g, fusion, tile, words, smem, &totals);
+                Self::store_in_fp32(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &totals);
             }
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn place_of_a(row: u32, k: u32) -> u32 {
     row * STAGE_K + (k ^ (row % SWIZZLED_ROWS * VEC))
 }
 
-impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<P, ACC, CLUSTER, STAGES> {
+impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// The values of an operand in a stage.
     #[inline(always)]
     pub(super) fn values(stage: Stage, of: Operand) -> *const f32 {
@@ -35,7 +35,7 @@ impl<P: HiLo, const ACC: usize, const CLUSTER: u32, const STAGES: u32> SplitMma<
     /// # Safety
     /// All producers call it; else as of the kernels.
     #[inline(always)]
-    pub(super) unsafe fn produce_values(g: &Gemm, tile: Coord, ring: &mut Ring<CLUSTER>) {
+    pub(super) unsafe fn produce_values(g: &Gemm, tile: Coord, ring: &mut Ring<1>) {
         let a = Source { values: g.a, ld: g.lda, extent: Extent { rows: g.m, cols: g.k } };
         let b = Source { values: g.b, ld: g.ldb, extent: Extent { rows: g.k, cols: g.n } };
         let a_box = Extent { rows: BM, cols: STAGE_K };
