@@ -1,0 +1,190 @@
+//! What a block computes.
+
+use super::vectors::Vectors;
+use super::{AHEAD, BK, FEW, OCTETS, ROWS, STEP_K, Strip, VECTOR, partial};
+use crate::Coord;
+use crate::epilogue::direct::Output;
+use crate::epilogue::fused::Fused;
+use crate::epilogue::partial_tile::Target;
+use crate::gemm::Gemm;
+use crate::mainloop::gemv::{Strided, reduction};
+use crate::planned::{Planned, PlannedBlock};
+use crate::ptx::mma::WarpMma;
+use crate::ptx::{compiler, cp_async, lanes, read_only};
+use core::ops::Range;
+use cuda_std::prelude::*;
+
+/// Accumulators of a lane, by eight columns.
+pub(super) type Acc = [[f32; 4]; OCTETS];
+
+impl<const WARPS: u32> Strip<WARPS> {
+    /// # Safety
+    /// As of the kernels.
+    #[inline(always)]
+    pub unsafe fn any_layout<I: WarpMma + Output>(
+        g: Gemm,
+        fused: Fused<I>,
+        _a_transposed: u32,
+        b_transposed: u32,
+        planned: Planned,
+    ) {
+        // tile coordinates
+        let block = planned.begin();
+        let tile = Coord { row: thread::block_idx_y() * ROWS, col: thread::block_idx_x() * FEW };
+        let operand = |matrix: *const f32, stride: u64, first: u32, (along_k, across): (u32, u32)| {
+            let offset = u64::from(block.problem) * stride + u64::from(first) * u64::from(across);
+            Strided { start: matrix.cast::<u16>().wrapping_add(offset as usize), along_k, across }
+        };
+        let of_b = if b_transposed != 0 { (1, g.ldb as u32) } else { (g.ldb as u32, 1) };
+        let strip = operand(g.a, planned.a_stride, tile.row, (1, g.lda as u32));
+        let (rows, few) = (g.m - tile.row, g.n - tile.col);
+        let vectors = Vectors { from: operand(g.b, planned.b_stride, tile.col, of_b), few: few.min(FEW) };
+        let k_tiles = block.k_tiles(g.k.div_ceil(BK));
+        let k = (k_tiles.start * BK).min(g.k)..(k_tiles.end * BK).min(g.k);
+
+        // SAFETY: every thread of the cluster is here, with this step's shared memory; the grid covers C, so the tile begins in bounds,
+        // and what is stored is in bounds of it.
+        unsafe {
+            // mainloop
+            let mut acc = [[0.0; 4]; OCTETS];
+            let a = Rows { from: strip, last: rows.min(ROWS) - 1 };
+            let end = if a.is_aligned() & vectors.is_aligned() { k.end / VECTOR * VECTOR } else { k.start };
+            if k.start < end {
+                Self::multiply_vectors::<I>(a, vectors, k.start..end, &mut acc);
+            }
+            Self::multiply_elements::<I>(a, vectors, end.max(k.start)..k.end, &mut acc);
+            partial::publish(vectors, &acc);
+
+            // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
+            let block = PlannedBlock::new(compiler::opaque(planned.planes));
+            let target = Target { g: &g, tile, offset: planned.offset_of_c(block), is_f32: planned.c_is_f32 };
+            partial::reduce::<WARPS>(block, vectors, |at, sum| {
+                if at.row < rows && at.col < few {
+                    reduction::store(target, fused, at, sum);
+                }
+            });
+        }
+    }
+
+    /// acc += the products of that k. While a step is multiplied, those behind it are in flight.
+    ///
+    /// # Safety
+    /// The whole warp calls it; k is a multiple of vectors, not empty, and both operands have aligned ones.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
+    #[inline(always)]
+    unsafe fn multiply_vectors<I: WarpMma>(a: Rows, vectors: Vectors, k: Range<u32>, acc: &mut Acc) {
+        let first = k.start + lanes::warp_index() * STEP_K;
+        let of_lane = first + warp::lane_id() % 4 * VECTOR;
+        let mut sources = a.of_lane().map(|row| a.from.at(row, of_lane));
+        let mut at = of_lane;
+        // SAFETY: in bounds, or not loaded; a step is read when every lane's copies for it are complete.
+        unsafe {
+            let load = |sources: [*const u16; 2], at: u32, step: usize| {
+                let further = step as u32 * WARPS * STEP_K;
+                sources.map(|source| load_below(source.wrapping_add(further as usize), at + further, k.end))
+            };
+            let mut frags: [_; AHEAD] = core::array::from_fn(|step| load(sources, at, step));
+            let mut copies = vectors.copies(first, k.end, WARPS * STEP_K);
+            for step in 0..AHEAD - 1 {
+                copies.start(step as u32);
+            }
+            let mut left = first;
+            while left < k.end {
+                sources = sources.map(|source| source.wrapping_add(AHEAD * (WARPS * STEP_K) as usize));
+                at += AHEAD as u32 * WARPS * STEP_K;
+                for step in 0..AHEAD {
+                    cp_async::wait_group::<{ AHEAD as u32 - 2 }>();
+                    warp::sync_warp(u32::MAX); // this step's rows are there, and those of the step before are read
+                    copies.start((step as u32 + AHEAD as u32 - 1) % AHEAD as u32);
+                    let [upper, lower] = frags[step];
+                    for octet in 0..OCTETS {
+                        if vectors.has(octet) {
+                            let b = copies.frags(step as u32, octet);
+                            I::mma(&mut acc[octet], [upper[0], lower[0], upper[1], lower[1]], [b[0], b[1]]);
+                            I::mma(&mut acc[octet], [upper[2], lower[2], upper[3], lower[3]], [b[2], b[3]]);
+                        }
+                    }
+                    frags[step] = load(sources, at, step);
+                }
+                left += AHEAD as u32 * WARPS * STEP_K;
+            }
+            cp_async::wait_group::<0>(); // copies of nothing, which write zeros
+        }
+    }
+
+    /// The same, element by element.
+    ///
+    /// # Safety
+    /// The whole warp calls it; what is in bounds of the operands may be read.
+    #[allow(clippy::needless_range_loop)] // as of `multiply_vectors`
+    #[inline(always)]
+    unsafe fn multiply_elements<I: WarpMma>(a: Rows, vectors: Vectors, k: Range<u32>, acc: &mut Acc) {
+        let lane = warp::lane_id();
+        let of_vectors = if a.is_aligned() { k.end / VECTOR * VECTOR } else { 0 };
+        let mut first = k.start + lanes::warp_index() * STEP_K;
+        while first < k.end {
+            let at = first + lane % 4 * VECTOR;
+            // SAFETY: in bounds, or not loaded; the whole warp is here.
+            unsafe {
+                let [upper, lower] = a.of_lane().map(|row| {
+                    let vector = load_below(a.from.at(row, at), at, of_vectors);
+                    let elements = load_elements(a.from, row, at.max(of_vectors), if at < of_vectors { 0 } else { k.end });
+                    core::array::from_fn::<_, 4, _>(|i| vector[i] | elements[i])
+                });
+                for octet in 0..OCTETS {
+                    if vectors.has(octet) {
+                        let vector = octet as u32 * VECTOR + lane / 4;
+                        let end = if vector < vectors.few { k.end } else { 0 };
+                        let b = load_elements(vectors.from, vector, at, end);
+                        I::mma(&mut acc[octet], [upper[0], lower[0], upper[1], lower[1]], [b[0], b[1]]);
+                        I::mma(&mut acc[octet], [upper[2], lower[2], upper[3], lower[3]], [b[2], b[3]]);
+                    }
+                }
+            }
+            first += WARPS * STEP_K;
+        }
+    }
+}
+
+/// A strip of A.
+#[derive(Clone, Copy)]
+struct Rows {
+    from: Strided<u16>,
+    last: u32,
+}
+
+impl Rows {
+    /// Whether it is loaded in vectors.
+    #[inline(always)]
+    fn is_aligned(&self) -> bool {
+        self.from.is_aligned(self.from.across)
+    }
+
+    /// A lane's rows. Those that are not there are others, and not stored.
+    #[inline(always)]
+    fn of_lane(&self) -> [u32; 2] {
+        let row = warp::lane_id() / 4;
+        [row, row + 8].map(|row| row.min(self.last))
+    }
+}
+
+/// A vector whose first element has that index, or zeros.
+#[inline(always)]
+unsafe fn load_below(source: *const u16, index: u32, end: u32) -> [u32; 4] {
+    // SAFETY: upheld by the caller: in bounds and aligned, if it is loaded.
+    unsafe { read_only::load_4_of_line_below(source.cast(), index, end).map(f32::to_bits) }
+}
+
+/// Eight elements along k, with zeros for what is not below `end`.
+#[inline(always)]
+unsafe fn load_elements(from: Strided<u16>, row: u32, first: u32, end: u32) -> [u32; 4] {
+    let source = from.at(row, first);
+    core::array::from_fn(|word| {
+        let [low, high] = [2 * word as u32, 2 * word as u32 + 1].map(|further| {
+            let source = source.wrapping_add(further as usize * from.along_k as usize);
+            // SAFETY: in bounds, or not loaded, upheld by the caller.
+            unsafe { read_only::load_16_below(source, first + further, end) }
+        });
+        low | high << 16
+    })
+}

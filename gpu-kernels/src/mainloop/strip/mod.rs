@@ -1,0 +1,68 @@
+//! Products of 16-bit operands, B of a few columns: a block has a strip of A's rows, and its warps share k without waiting for each other.
+//!
+//! ```text
+//!            k ──►   32 of a warp
+//!          ┌────────┬────────┬──── ─ ┬────────┬────────┐
+//!  16 rows │ warp 0 │ warp 1 │       │ warp 7 │ warp 0 │ ...       ─► 8 partial tiles ─► C
+//!          └────────┴────────┴──── ─ ┴────────┴────────┘
+//! ```
+//!
+//! A lane's vectors of A are fragments of MMAs as in [`long`](super::long). A strip is so low that there are blocks enough without splitting k
+//! among them, and each k is of one warp, whose part of B nobody else reads: it goes asynchronously to shared memory of the warp. So all that
+//! is in flight is asked for at once, and there is one barrier, before the sum over the warps.
+//!
+//! What does not begin at multiples of 16 bytes, or is less than a vector, is loaded element by element.
+
+use crate::hardware::WARP;
+use crate::{Precision, Schedule, Step, Target, Tile, Transposed};
+
+#[cfg(feature = "device")]
+mod kernel;
+#[cfg(feature = "device")]
+mod partial;
+#[cfg(feature = "device")]
+mod vectors;
+
+/// Elements of 16 bytes.
+const VECTOR: u32 = 8;
+/// Rows of a strip: those of an MMA.
+const ROWS: u32 = 16;
+/// Columns of B: so many times eight.
+const OCTETS: usize = 2;
+const FEW: u32 = OCTETS as u32 * VECTOR;
+/// k of a warp in a step: a vector of each of the lanes that share a row.
+const STEP_K: u32 = 4 * VECTOR;
+/// Steps of a warp in flight.
+const AHEAD: usize = 4;
+/// What a split's k is a multiple of: lines of 128 bytes.
+const BK: u32 = 64;
+/// Bytes of eight columns in a step.
+const OCTET_BYTES: u32 = STEP_K * VECTOR * 2;
+/// Shared memory of a warp: B's rows of the steps in flight, then its partial tile.
+const WARP_BYTES: u32 = AHEAD as u32 * OCTETS as u32 * OCTET_BYTES;
+/// Words from a row of a partial tile to the next, so that lanes store to different banks.
+const PITCH: u32 = FEW + 8;
+const PARTIAL_WORDS: u32 = ROWS * PITCH;
+
+/// Tiles of [`ROWS`] of A and [`FEW`] columns of B, whose k so many warps share.
+pub(crate) struct Strip<const WARPS: u32>;
+
+impl<const WARPS: u32> Strip<WARPS> {
+    pub const ANY_LAYOUT_THREADS: u32 = WARPS * WARP;
+
+    /// A step of this shape, of which an SM holds so many blocks, without its names.
+    pub const fn any_layout_step(precision: Precision, blocks_per_sm: u32) -> Step {
+        const { assert!(2 * PARTIAL_WORDS * 4 <= WARP_BYTES, "the block's sums fit behind the first partial tile") }
+        Step {
+            precision,
+            output: precision.input(),
+            target: Target::Sm90a,
+            tile: Tile { bm: ROWS, bn: FEW, bk: BK, tm: 1, tn: 1 },
+            block: [Self::ANY_LAYOUT_THREADS, 1, 1],
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 16 * BK },
+            transposed: Transposed::ReadB,
+            dynamic_smem_bytes: WARPS * WARP_BYTES,
+            ..Step::PLAIN
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A warp's part of B: copied asynchronously to shared memory of the warp, eight columns of a step after the other.
+
+use super::{OCTET_BYTES, OCTETS, STEP_K, VECTOR, WARP_BYTES};
+use crate::mainloop::gemv::Strided;
+use crate::ptx::{cp_async, f32x4, lanes, matrix};
+use cuda_std::prelude::*;
+
+/// A block's columns of B.
+#[derive(Clone, Copy)]
+pub(super) struct Vectors {
+    pub from: Strided<u16>,
+    /// How many there are.
+    pub few: u32,
+}
+
+/// A lane's copies, from step to step: its row of eight columns, or, where k is contiguous, its vector along k of one.
+pub(super) struct Copies {
+    source: *const u16,
+    at: u32,
+    end: u32,
+    /// Elements from eight columns to the next.
+    octet: usize,
+    /// k from a step to the next, and elements.
+    step: u32,
+    stride: usize,
+    /// The first k of the copy is in bounds of the first eight columns, and of the others.
+    is_inside: [bool; OCTETS],
+    has_rows: bool,
+    /// Bytes of shared memory: where they go in the first slot, and where the lane reads.
+    target: u32,
+    frags: u32,
+}
+
+impl Vectors {
+    /// Whether there are columns beyond so many times eight.
+    #[inline(always)]
+    pub fn has(&self, octet: usize) -> bool {
+        octet == 0 || self.few > octet as u32 * VECTOR
+    }
+
+    #[inline(always)]
+    fn has_rows(&self) -> bool {
+        self.from.across == 1
+    }
+
+    /// Whether they are copied in vectors.
+    #[inline(always)]
+    pub fn is_aligned(&self) -> bool {
+        if self.has_rows() {
+            self.from.is_aligned(self.from.along_k) & self.few.is_multiple_of(VECTOR)
+        } else {
+            self.from.is_aligned(self.from.across)
+        }
+    }
+
+    /// The copies of a warp's steps, the first from `k` on, each `step` of k behind the one before.
+    #[inline(always)]
+    pub fn copies(&self, k: u32, end: u32, step: u32) -> Copies {
+        let lane = warp::lane_id();
+        let (row, of_lane, place) =
+            if self.has_rows() { (0, lane, place(lane)) } else { (lane / 4, lane % 4 * VECTOR, lane) };
+        let of_warp = lanes::warp_index() * WARP_BYTES;
+        Copies {
+            source: self.from.at(row, k + of_lane),
+            at: k + of_lane,
+            end,
+            octet: VECTOR as usize * self.from.across as usize,
+            step,
+            stride: step as usize * self.from.along_k as usize,
+            is_inside: core::array::from_fn(|octet| octet as u32 * VECTOR + row < self.few),
+            has_rows: self.has_rows(),
+            target: of_warp + place * VECTOR * 2,
+            frags: of_warp + if self.has_rows() { matrix_row() } else { lane } * VECTOR * 2,
+        }
+    }
+}
+
+impl Copies {
+    /// Starts those of the next step, to the slot of that number.
+    ///
+    /// # Safety
+    /// No lane reads the slot, and what is in bounds of the operand may be read.
+    #[inline(always)]
+    pub unsafe fn start(&mut self, slot: u32) {
+        for octet in 0..OCTETS {
+            if octet == 0 || self.is_inside[octet] {
+                let target = at(self.target, slot, octet);
+                let source = self.source.wrapping_add(octet * self.octet);
+                let is_inside = self.is_inside[octet] & (self.at < self.end);
+                // SAFETY: in bounds and aligned, or not read; the slot is free, upheld by the caller.
+                unsafe { cp_async::copy_or_zero::<4>(shared::address(target), source.cast(), is_inside) }
+            }
+        }
+        cp_async::commit_group();
+        self.source = self.source.wrapping_add(self.stride);
+        self.at += self.step;
+    }
+
+    /// The fragments of two MMAs, in the order of the words of a vector along k.
+    ///
+    /// # Safety
+    /// The whole warp calls it; the slot is complete.
+    #[inline(always)]
+    pub unsafe fn frags(&self, slot: u32, octet: usize) -> [u32; 4] {
+        let source = at(self.frags, slot, octet);
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            if self.has_rows {
+                matrix::load_4::<true>(shared::address(source))
+            } else {
+                f32x4::load(source).map(f32::to_bits)
+            }
+        }
+    }
+}
+
+/// That byte of a slot's eight columns.
+#[inline(always)]
+fn at(byte: u32, slot: u32, octet: usize) -> *mut f32 {
+    let byte = byte + (slot * OCTETS as u32 + octet as u32) * OCTET_BYTES;
+    shared::dynamic_shared_mem::<f32>().wrapping_add(byte as usize / 4)
+}
+
+/// Where the eight columns of a k are: rows of a matrix are in different banks.
+#[inline(always)]
+fn place(k: u32) -> u32 {
+    k ^ (k / VECTOR % 4 * 2)
+}
+
+/// The place that a lane gives of the matrices' rows.
+#[inline(always)]
+fn matrix_row() -> u32 {
+    let (word, row) = (warp::lane_id() / 8, warp::lane_id() % 8);
+    place(row / 2 * VECTOR + word * 2 + row % 2)
+}
+
+const _: () = assert!(STEP_K == crate::hardware::WARP, "a lane has a row of a step");
