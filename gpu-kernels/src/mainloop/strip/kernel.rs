@@ -1,6 +1,6 @@
 //! What a block computes.
 
-use super::vectors::Vectors;
+use super::vectors::{self, Vectors};
 use super::{AHEAD, BK, FEW, OCTETS, ROWS, STEP_K, Strip, VECTOR, partial};
 use crate::Coord;
 use crate::epilogue::direct::Output;
@@ -157,7 +157,7 @@ impl Rows {
     /// Whether it is loaded in vectors.
     #[inline(always)]
     fn is_aligned(&self) -> bool {
-        self.from.is_aligned(self.from.across)
+        vectors::has_vectors(&self.from, self.from.across)
     }
 
     /// A lane's rows. Those that are not there are others, and not stored.

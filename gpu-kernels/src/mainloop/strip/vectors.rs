@@ -2,7 +2,7 @@
 
 use super::{OCTET_BYTES, OCTETS, STEP_K, VECTOR, WARP_BYTES};
 use crate::mainloop::gemv::Strided;
-use crate::ptx::{cp_async, f32x4, lanes, matrix};
+use crate::ptx::{compiler, cp_async, f32x4, lanes, matrix};
 use cuda_std::prelude::*;
 
 /// A block's columns of B.
@@ -26,9 +26,9 @@ pub(super) struct Copies {
     /// The first k of the copy is in bounds of the first eight columns, and of the others.
     is_inside: [bool; OCTETS],
     has_rows: bool,
-    /// Bytes of shared memory: where they go in the first slot, and where the lane reads.
+    /// Where the copy goes in the first slot, and where the lane reads.
     target: u32,
-    frags: u32,
+    frags: *const f32,
 }
 
 impl Vectors {
@@ -47,9 +47,9 @@ impl Vectors {
     #[inline(always)]
     pub fn is_aligned(&self) -> bool {
         if self.has_rows() {
-            self.from.is_aligned(self.from.along_k) & self.few.is_multiple_of(VECTOR)
+            has_vectors(&self.from, self.from.along_k) & self.few.is_multiple_of(VECTOR)
         } else {
-            self.from.is_aligned(self.from.across)
+            has_vectors(&self.from, self.from.across)
         }
     }
 
@@ -59,7 +59,8 @@ impl Vectors {
         let lane = warp::lane_id();
         let (row, of_lane, place) =
             if self.has_rows() { (0, lane, place(lane)) } else { (lane / 4, lane % 4 * VECTOR, lane) };
-        let of_warp = lanes::warp_index() * WARP_BYTES;
+        let smem = shared::dynamic_shared_mem::<f32>().wrapping_add((lanes::warp_index() * WARP_BYTES / 4) as usize);
+        let at = |place: u32| smem.wrapping_add(compiler::opaque(place * VECTOR / 2) as usize);
         Copies {
             source: self.from.at(row, k + of_lane),
             at: k + of_lane,
@@ -69,8 +70,9 @@ impl Vectors {
             stride: step as usize * self.from.along_k as usize,
             is_inside: core::array::from_fn(|octet| octet as u32 * VECTOR + row < self.few),
             has_rows: self.has_rows(),
-            target: of_warp + place * VECTOR * 2,
-            frags: of_warp + if self.has_rows() { matrix_row() } else { lane } * VECTOR * 2,
+            // Opaque, or there would be a register for each slot.
+            target: compiler::opaque(unsafe { shared::address(at(place)) }),
+            frags: at(if self.has_rows() { matrix_row() } else { lane }),
         }
     }
 }
@@ -84,11 +86,11 @@ impl Copies {
     pub unsafe fn start(&mut self, slot: u32) {
         for octet in 0..OCTETS {
             if octet == 0 || self.is_inside[octet] {
-                let target = at(self.target, slot, octet);
+                let target = self.target + byte(slot, octet);
                 let source = self.source.wrapping_add(octet * self.octet);
                 let is_inside = self.is_inside[octet] & (self.at < self.end);
                 // SAFETY: in bounds and aligned, or not read; the slot is free, upheld by the caller.
-                unsafe { cp_async::copy_or_zero::<4>(shared::address(target), source.cast(), is_inside) }
+                unsafe { cp_async::copy_or_zero::<4>(target, source.cast(), is_inside) }
             }
         }
         cp_async::commit_group();
@@ -102,7 +104,7 @@ impl Copies {
     /// The whole warp calls it; the slot is complete.
     #[inline(always)]
     pub unsafe fn frags(&self, slot: u32, octet: usize) -> [u32; 4] {
-        let source = at(self.frags, slot, octet);
+        let source = self.frags.wrapping_add(byte(slot, octet) as usize / 4);
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
             if self.has_rows {
@@ -114,11 +116,16 @@ impl Copies {
     }
 }
 
-/// That byte of a slot's eight columns.
+/// Whether vectors of lines so many elements apart are aligned.
 #[inline(always)]
-fn at(byte: u32, slot: u32, octet: usize) -> *mut f32 {
-    let byte = byte + (slot * OCTETS as u32 + octet as u32) * OCTET_BYTES;
-    shared::dynamic_shared_mem::<f32>().wrapping_add(byte as usize / 4)
+pub(super) fn has_vectors(from: &Strided<u16>, ld: u32) -> bool {
+    from.start.addr().is_multiple_of(VECTOR as usize * 2) & ld.is_multiple_of(VECTOR)
+}
+
+/// Where eight columns of a slot begin.
+#[inline(always)]
+fn byte(slot: u32, octet: usize) -> u32 {
+    (slot * OCTETS as u32 + octet as u32) * OCTET_BYTES
 }
 
 /// Where the eight columns of a k are: rows of a matrix are in different banks.
