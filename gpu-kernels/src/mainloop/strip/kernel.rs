@@ -1,7 +1,7 @@
 //! What a block computes.
 
 use super::vectors::{self, Vectors};
-use super::{AHEAD, BK, FEW, OCTETS, ROWS, STEP_K, Strip, VECTOR, partial};
+use super::{AHEAD, BK, FEW, ROWS, STEP_K, Strip, VECTOR, partial};
 use crate::Coord;
 use crate::epilogue::direct::Output;
 use crate::epilogue::fused::Fused;
@@ -14,8 +14,13 @@ use crate::ptx::{compiler, cp_async, lanes, read_only};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
-/// Accumulators of a lane, by eight columns.
-pub(super) type Acc = [[f32; 4]; OCTETS];
+/// Rows of an MMA, whose narrow operand has sixteen: its other one is A.
+pub(super) const MMA_ROWS: usize = 8;
+/// MMAs above each other.
+pub(super) const BLOCKS: usize = ROWS as usize / MMA_ROWS;
+
+/// Accumulators of a lane: columns lane / 4, and eight behind, of two adjacent rows each.
+pub(super) type Acc = [[f32; 4]; BLOCKS];
 
 impl<const WARPS: u32> Strip<WARPS> {
     /// # Safety
@@ -46,7 +51,7 @@ impl<const WARPS: u32> Strip<WARPS> {
         // and what is stored is in bounds of it.
         unsafe {
             // mainloop
-            let mut acc = [[0.0; 4]; OCTETS];
+            let mut acc = [[0.0; 4]; BLOCKS];
             let a = Rows { from: strip, last: rows.min(ROWS) - 1 };
             let end = if a.is_aligned() & vectors.is_aligned() { k.end / VECTOR * VECTOR } else { k.start };
             if k.start < end {
@@ -79,7 +84,7 @@ impl<const WARPS: u32> Strip<WARPS> {
         let mut at = of_lane;
         // SAFETY: in bounds, or not loaded; a step is read when every lane's copies for it are complete.
         unsafe {
-            let load = |sources: [*const u16; 2], at: u32, step: usize| {
+            let load = |sources: [*const u16; BLOCKS], at: u32, step: usize| {
                 let further = step as u32 * WARPS * STEP_K;
                 sources.map(|source| load_below(source.wrapping_add(further as usize), at + further, k.end))
             };
@@ -96,13 +101,9 @@ impl<const WARPS: u32> Strip<WARPS> {
                     cp_async::wait_group::<{ AHEAD as u32 - 2 }>();
                     warp::sync_warp(u32::MAX); // this step's rows are there, and those of the step before are read
                     copies.start((step as u32 + AHEAD as u32 - 1) % AHEAD as u32);
-                    let [upper, lower] = frags[step];
-                    for octet in 0..OCTETS {
-                        if vectors.has(octet) {
-                            let b = copies.frags(step as u32, octet);
-                            I::mma(&mut acc[octet], [upper[0], lower[0], upper[1], lower[1]], [b[0], b[1]]);
-                            I::mma(&mut acc[octet], [upper[2], lower[2], upper[3], lower[3]], [b[2], b[3]]);
-                        }
+                    let columns = copies.frags(step as u32);
+                    for block in 0..BLOCKS {
+                        multiply::<I>(&mut acc[block], columns, frags[step][block]);
                     }
                     frags[step] = load(sources, at, step);
                 }
@@ -126,19 +127,16 @@ impl<const WARPS: u32> Strip<WARPS> {
             let at = first + lane % 4 * VECTOR;
             // SAFETY: in bounds, or not loaded; the whole warp is here.
             unsafe {
-                let [upper, lower] = a.of_lane().map(|row| {
-                    let vector = load_below(a.from.at(row, at), at, of_vectors);
-                    let elements = load_elements(a.from, row, at.max(of_vectors), if at < of_vectors { 0 } else { k.end });
-                    core::array::from_fn::<_, 4, _>(|i| vector[i] | elements[i])
+                let vectors = [0, 1].map(|octet| {
+                    let vector = octet * VECTOR + lane / 4;
+                    let end = if vector < vectors.few { k.end } else { 0 };
+                    load_elements(vectors.from, vector, at, end)
                 });
-                for octet in 0..OCTETS {
-                    if vectors.has(octet) {
-                        let vector = octet as u32 * VECTOR + lane / 4;
-                        let end = if vector < vectors.few { k.end } else { 0 };
-                        let b = load_elements(vectors.from, vector, at, end);
-                        I::mma(&mut acc[octet], [upper[0], lower[0], upper[1], lower[1]], [b[0], b[1]]);
-                        I::mma(&mut acc[octet], [upper[2], lower[2], upper[3], lower[3]], [b[2], b[3]]);
-                    }
+                let columns = vectors::columns(vectors);
+                for (acc, row) in acc.iter_mut().zip(a.of_lane()) {
+                    let vector = load_below(a.from.at(row, at), at, of_vectors);
+                    let elements = load_elements(a.from, row, at, if at < of_vectors { 0 } else { k.end });
+                    multiply::<I>(acc, columns, core::array::from_fn(|i| vector[i] | elements[i]));
                 }
             }
             first += WARPS * STEP_K;
@@ -162,9 +160,22 @@ impl Rows {
 
     /// A lane's rows. Those that are not there are others, and not stored.
     #[inline(always)]
-    fn of_lane(&self) -> [u32; 2] {
+    fn of_lane(&self) -> [u32; BLOCKS] {
         let row = warp::lane_id() / 4;
-        [row, row + 8].map(|row| row.min(self.last))
+        core::array::from_fn(|block| (row + (block * MMA_ROWS) as u32).min(self.last))
+    }
+}
+
+/// acc += the products of a vector along k of eight rows and sixteen columns: of two MMAs.
+///
+/// # Safety
+/// The whole warp is here.
+#[inline(always)]
+unsafe fn multiply<I: WarpMma>(acc: &mut [f32; 4], [first, second]: [[u32; 4]; 2], row: [u32; 4]) {
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe {
+        I::mma(acc, first, [row[0], row[1]]);
+        I::mma(acc, second, [row[2], row[3]]);
     }
 }
 

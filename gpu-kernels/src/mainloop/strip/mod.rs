@@ -25,7 +25,7 @@ mod vectors;
 
 /// Elements of 16 bytes.
 const VECTOR: u32 = 8;
-/// Rows of a strip: those of an MMA.
+/// Rows of a strip.
 const ROWS: u32 = 16;
 /// Columns of B: so many times eight.
 const OCTETS: usize = 2;
@@ -40,9 +40,9 @@ const BK: u32 = 64;
 const OCTET_BYTES: u32 = STEP_K * VECTOR * 2;
 /// Shared memory of a warp: B's rows of the steps in flight, then its partial tile.
 const WARP_BYTES: u32 = AHEAD as u32 * OCTETS as u32 * OCTET_BYTES;
-/// Words from a row of a partial tile to the next, so that lanes store to different banks.
-const PITCH: u32 = FEW + 8;
-const PARTIAL_WORDS: u32 = ROWS * PITCH;
+/// Words from a column of a partial tile to the next, so that lanes store to different banks.
+const PITCH: u32 = ROWS + 4;
+const PARTIAL_WORDS: u32 = FEW * PITCH;
 
 /// Tiles of [`ROWS`] of A and [`FEW`] columns of B, whose k so many warps share.
 pub(crate) struct Strip<const WARPS: u32>;

@@ -1,18 +1,18 @@
 //! From the accumulators of warps that share k to C: the warps of a block, then the blocks of a cluster, reduce them in a fixed order.
 
-use super::kernel::Acc;
+use super::kernel::{Acc, BLOCKS, MMA_ROWS};
 use super::vectors::Vectors;
 use super::{FEW, OCTETS, PARTIAL_WORDS, PITCH, ROWS, VECTOR, WARP_BYTES};
 use crate::hardware::WARP;
 use crate::planned::PlannedBlock;
-use crate::ptx::{cluster, compiler, lanes};
+use crate::ptx::{cluster, compiler, f32x4, lanes};
 use crate::{Coord, Splits};
 use cuda_std::prelude::*;
 
 /// The word of an element in a warp's partial tile.
 #[inline(always)]
 fn word(warp: u32, row: u32, col: u32) -> *mut f32 {
-    shared::dynamic_shared_mem::<f32>().wrapping_add((warp * WARP_BYTES / 4 + row * PITCH + col) as usize)
+    shared::dynamic_shared_mem::<f32>().wrapping_add((warp * WARP_BYTES / 4 + col * PITCH + row) as usize)
 }
 
 /// Publishes a warp's accumulators, where its part of B was.
@@ -24,13 +24,13 @@ fn word(warp: u32, row: u32, col: u32) -> *mut f32 {
 pub(super) unsafe fn publish(vectors: Vectors, acc: &Acc) {
     warp::sync_warp(u32::MAX); // every lane has read B
     let lane = warp::lane_id();
-    let first = word(lanes::warp_index(), lane / 4, lane % 4 * 2);
+    let first = word(lanes::warp_index(), lane % 4 * 2, lane / 4);
     for octet in 0..OCTETS {
         if vectors.has(octet) {
-            for (i, acc) in acc[octet].into_iter().enumerate() {
-                let further = octet as u32 * VECTOR + i as u32 % 2 + i as u32 / 2 * 8 * PITCH;
-                // SAFETY: of the partial tile; no other thread has the element.
-                unsafe { *first.wrapping_add(further as usize) = acc }
+            for block in 0..BLOCKS {
+                let further = octet * (VECTOR * PITCH) as usize + block * MMA_ROWS;
+                // SAFETY: of the partial tile, at a multiple of 8 bytes; no other thread has the elements.
+                unsafe { f32x4::store_2(first.wrapping_add(further), [acc[block][2 * octet], acc[block][2 * octet + 1]]) }
             }
         }
     }

@@ -26,9 +26,9 @@ pub(super) struct Copies {
     /// The first k of the copy is in bounds of the first eight columns, and of the others.
     is_inside: [bool; OCTETS],
     has_rows: bool,
-    /// Where the copy goes in the first slot, and where the lane reads.
+    /// Where the copy goes in the first slot, and where the lane reads for two MMAs.
     target: u32,
-    frags: *const f32,
+    frags: [*mut f32; 2],
 }
 
 impl Vectors {
@@ -72,7 +72,7 @@ impl Vectors {
             has_rows: self.has_rows(),
             // Opaque, or there would be a register for each slot.
             target: compiler::opaque(unsafe { shared::address(at(place)) }),
-            frags: at(if self.has_rows() { matrix_row() } else { lane }),
+            frags: [0, 1].map(|mma| at(if self.has_rows() { matrix_row(mma) } else { lane })),
         }
     }
 }
@@ -85,35 +85,38 @@ impl Copies {
     #[inline(always)]
     pub unsafe fn start(&mut self, slot: u32) {
         for octet in 0..OCTETS {
-            if octet == 0 || self.is_inside[octet] {
-                let target = self.target + byte(slot, octet);
-                let source = self.source.wrapping_add(octet * self.octet);
-                let is_inside = self.is_inside[octet] & (self.at < self.end);
-                // SAFETY: in bounds and aligned, or not read; the slot is free, upheld by the caller.
-                unsafe { cp_async::copy_or_zero::<4>(target, source.cast(), is_inside) }
-            }
+            let source = self.source.wrapping_add(octet * self.octet);
+            let is_inside = self.is_inside[octet] & (self.at < self.end);
+            // SAFETY: in bounds and aligned, or not read; the slot is free, upheld by the caller.
+            unsafe { cp_async::copy_or_zero::<4>(self.target + byte(slot, octet), source.cast(), is_inside) }
         }
         cp_async::commit_group();
         self.source = self.source.wrapping_add(self.stride);
         self.at += self.step;
     }
 
-    /// The fragments of two MMAs, in the order of the words of a vector along k.
+    /// The columns' fragments for two MMAs, in the order of the words of a vector along k.
     ///
     /// # Safety
     /// The whole warp calls it; the slot is complete.
     #[inline(always)]
-    pub unsafe fn frags(&self, slot: u32, octet: usize) -> [u32; 4] {
-        let source = self.frags.wrapping_add(byte(slot, octet) as usize / 4);
+    pub unsafe fn frags(&self, slot: u32) -> [[u32; 4]; 2] {
+        let of_slot = |frags: *const f32, octet| frags.wrapping_add(byte(slot, octet) as usize / 4);
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
             if self.has_rows {
-                matrix::load_4::<true>(shared::address(source))
+                self.frags.map(|frags| matrix::load_4::<true>(shared::address(of_slot(frags, 0))))
             } else {
-                f32x4::load(source).map(f32::to_bits)
+                columns([0, 1].map(|octet| f32x4::load(of_slot(self.frags[0], octet)).map(f32::to_bits)))
             }
         }
     }
+}
+
+/// Vectors along k of two columns, as two MMAs take them.
+#[inline(always)]
+pub(super) fn columns([left, right]: [[u32; 4]; OCTETS]) -> [[u32; 4]; 2] {
+    [[left[0], right[0], left[1], right[1]], [left[2], right[2], left[3], right[3]]]
 }
 
 /// Whether vectors of lines so many elements apart are aligned.
@@ -134,11 +137,12 @@ fn place(k: u32) -> u32 {
     k ^ (k / VECTOR % 4 * 2)
 }
 
-/// The place that a lane gives of the matrices' rows.
+/// The place that a lane gives of the rows of an MMA's matrices, or the next one's: those of either eight columns, then of the next word.
 #[inline(always)]
-fn matrix_row() -> u32 {
-    let (word, row) = (warp::lane_id() / 8, warp::lane_id() % 8);
-    place(row / 2 * VECTOR + word * 2 + row % 2)
+fn matrix_row(mma: u32) -> u32 {
+    let (matrix, row) = (warp::lane_id() / 8, warp::lane_id() % 8);
+    let word = mma * 2 + matrix / 2;
+    matrix % 2 * STEP_K + place(row / 2 * VECTOR + word * 2 + row % 2)
 }
 
 const _: () = assert!(STEP_K == crate::hardware::WARP, "a lane has a row of a step");
