@@ -1,5 +1,6 @@
 //! What a block computes.
 
+use super::copies::Copies;
 use super::vectors::{self, Vectors};
 use super::{AHEAD, BK, FEW, ROWS, STEP_K, Strip, VECTOR, partial};
 use crate::Coord;
@@ -74,42 +75,27 @@ impl<const WARPS: u32> Strip<WARPS> {
     /// acc += the products of that k. While a step is multiplied, those behind it are in flight.
     ///
     /// # Safety
-    /// The whole warp calls it; k is a multiple of vectors, not empty, and both operands have aligned ones.
-    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
+    /// The whole warp calls it; k is of whole vectors, and both operands have aligned ones.
     #[inline(always)]
     unsafe fn multiply_vectors<I: WarpMma>(a: Rows, vectors: Vectors, k: Range<u32>, acc: &mut Acc) {
-        let first = k.start + lanes::warp_index() * STEP_K;
-        let of_lane = first + warp::lane_id() % 4 * VECTOR;
-        let mut sources = a.of_lane().map(|row| a.from.at(row, of_lane));
-        let mut at = of_lane;
-        // SAFETY: in bounds, or not loaded; a step is read when every lane's copies for it are complete.
+        let mut first = k.start + lanes::warp_index() * STEP_K;
+        let mut copies = Copies::new::<WARPS>(a, vectors, first, k.end);
+        // SAFETY: a slot is read when every lane's copies to it are complete, and written when every lane has read it.
         unsafe {
-            let load = |sources: [*const u16; BLOCKS], at: u32, step: usize| {
-                let further = step as u32 * WARPS * STEP_K;
-                sources.map(|source| load_below(source.wrapping_add(further as usize), at + further, k.end))
-            };
-            let mut frags: [_; AHEAD] = core::array::from_fn(|step| load(sources, at, step));
-            let mut copies = vectors.copies(first, k.end, WARPS * STEP_K);
-            for step in 0..AHEAD - 1 {
-                copies.start(step as u32);
+            for _ in 0..AHEAD - 1 {
+                copies.start();
             }
-            let mut left = first;
-            while left < k.end {
-                sources = sources.map(|source| source.wrapping_add(AHEAD * (WARPS * STEP_K) as usize));
-                at += AHEAD as u32 * WARPS * STEP_K;
-                for step in 0..AHEAD {
-                    cp_async::wait_group::<{ AHEAD as u32 - 2 }>();
-                    warp::sync_warp(u32::MAX); // this step's rows are there, and those of the step before are read
-                    copies.start((step as u32 + AHEAD as u32 - 1) % AHEAD as u32);
-                    let columns = copies.frags(step as u32);
-                    for block in 0..BLOCKS {
-                        multiply::<I>(&mut acc[block], columns, frags[step][block]);
-                    }
-                    frags[step] = load(sources, at, step);
+            while first < k.end {
+                cp_async::wait_for_stage::<AHEAD>();
+                warp::sync_warp(u32::MAX); // this step's rows are there, and those of the step before are read
+                copies.start();
+                let (columns, rows) = copies.next();
+                for block in 0..BLOCKS {
+                    multiply::<I>(&mut acc[block], columns, rows[block]);
                 }
-                left += AHEAD as u32 * WARPS * STEP_K;
+                first += WARPS * STEP_K;
             }
-            cp_async::wait_group::<0>(); // copies of nothing, which write zeros
+            cp_async::wait_group::<0>(); // of copies of zeros
         }
     }
 
@@ -117,7 +103,6 @@ impl<const WARPS: u32> Strip<WARPS> {
     ///
     /// # Safety
     /// The whole warp calls it; what is in bounds of the operands may be read.
-    #[allow(clippy::needless_range_loop)] // as of `multiply_vectors`
     #[inline(always)]
     unsafe fn multiply_elements<I: WarpMma>(a: Rows, vectors: Vectors, k: Range<u32>, acc: &mut Acc) {
         let lane = warp::lane_id();
@@ -133,10 +118,12 @@ impl<const WARPS: u32> Strip<WARPS> {
                     load_elements(vectors.from, vector, at, end)
                 });
                 let columns = vectors::columns(vectors);
-                for (acc, row) in acc.iter_mut().zip(a.of_lane()) {
+                let rows = a.of_lane();
+                for block in 0..BLOCKS {
+                    let row = rows[block];
                     let vector = load_below(a.from.at(row, at), at, of_vectors);
                     let elements = load_elements(a.from, row, at, if at < of_vectors { 0 } else { k.end });
-                    multiply::<I>(acc, columns, core::array::from_fn(|i| vector[i] | elements[i]));
+                    multiply::<I>(&mut acc[block], columns, core::array::from_fn(|i| vector[i] | elements[i]));
                 }
             }
             first += WARPS * STEP_K;
@@ -146,8 +133,8 @@ impl<const WARPS: u32> Strip<WARPS> {
 
 /// A strip of A.
 #[derive(Clone, Copy)]
-struct Rows {
-    from: Strided<u16>,
+pub(super) struct Rows {
+    pub from: Strided<u16>,
     last: u32,
 }
 
@@ -160,7 +147,7 @@ impl Rows {
 
     /// A lane's rows. Those that are not there are others, and not stored.
     #[inline(always)]
-    fn of_lane(&self) -> [u32; BLOCKS] {
+    pub fn of_lane(&self) -> [u32; BLOCKS] {
         let row = warp::lane_id() / 4;
         core::array::from_fn(|block| (row + (block * MMA_ROWS) as u32).min(self.last))
     }

@@ -17,6 +17,8 @@ use crate::hardware::WARP;
 use crate::{Precision, Schedule, Step, Target, Tile, Transposed};
 
 #[cfg(feature = "device")]
+mod copies;
+#[cfg(feature = "device")]
 mod kernel;
 #[cfg(feature = "device")]
 mod partial;
@@ -32,14 +34,18 @@ const OCTETS: usize = 2;
 const FEW: u32 = OCTETS as u32 * VECTOR;
 /// k of a warp in a step: a vector of each of the lanes that share a row.
 const STEP_K: u32 = 4 * VECTOR;
-/// Steps of a warp in flight.
-const AHEAD: usize = 4;
+/// Steps of a warp in shared memory: all but one are in flight.
+const AHEAD: u32 = 4;
 /// What a split's k is a multiple of: lines of 128 bytes.
 const BK: u32 = 64;
-/// Bytes of eight columns in a step.
+/// Bytes of a part of a step: eight rows or columns.
+#[cfg(feature = "device")]
 const OCTET_BYTES: u32 = STEP_K * VECTOR * 2;
-/// Shared memory of a warp: B's rows of the steps in flight, then its partial tile.
-const WARP_BYTES: u32 = AHEAD as u32 * OCTETS as u32 * OCTET_BYTES;
+/// A step in shared memory: vectors of A's rows, then of B's columns.
+const SLOT_BYTES: u32 = (ROWS + FEW) * STEP_K * 2;
+const RING_BYTES: u32 = AHEAD * SLOT_BYTES;
+/// Shared memory of a warp: a ring of slots, and its partial tile in their place.
+const WARP_BYTES: u32 = RING_BYTES;
 /// Words from a column of a partial tile to the next, so that lanes store to different banks.
 const PITCH: u32 = ROWS + 4;
 const PARTIAL_WORDS: u32 = FEW * PITCH;
