@@ -99,3 +99,15 @@ pub(crate) fn wait_for_stage<const STAGES: u32>() {
         _ => unreachable!(),
     }
 }
+
+/// Waits until this thread's groups are complete but for the last so many.
+#[inline(always)]
+pub(crate) fn wait_for_all_but(groups: u32) {
+    match groups {
+        0 => wait_group::<0>(),
+        1 => wait_group::<1>(),
+        2 => wait_group::<2>(),
+        3 => wait_group::<3>(),
+        _ => unreachable!(),
+    }
+}

@@ -2,111 +2,120 @@
 //!
 //! A lane gets its own vectors of A back. B's rows are loaded as matrices, in the order in which A's vectors have k.
 
-use super::kernel::{BLOCKS, Rows};
+use super::kernel::Rows;
 use super::vectors::{self, Vectors};
-use super::{OCTET_BYTES, OCTETS, RING_BYTES, SLOT_BYTES, STEP_K, VECTOR, WARP_BYTES};
+use super::{OCTETS, PART_BYTES, STEP_K, VECTOR};
 use crate::hardware::WARP;
 use crate::ptx::{compiler, cp_async, f32x4, lanes, matrix};
+use core::ops::Range;
 use cuda_std::prelude::*;
 
 /// A lane's copies, from step to step.
-pub(super) struct Copies {
+pub(super) struct Copies<const BLOCKS: usize, const STEPS: u32> {
     /// Its vectors of A along k.
     rows: [*const u16; BLOCKS],
-    /// Its row of eight columns of B, or, where k is contiguous, its vector along k of one; and the same eight columns further.
+    /// Its two vectors of B: of adjacent columns, or, where k is contiguous, along k.
     columns: [*const u16; OCTETS],
-    /// The first k of these, and where k ends, there or, for columns that are not, nowhere.
-    at: [u32; 2],
+    /// The first k of each, and where k ends: of columns that are not there, before it begins.
+    at: [u32; 1 + OCTETS],
     ends: [u32; 1 + OCTETS],
     /// From a step to the next: k, and elements of B.
     step: u32,
     stride: usize,
     has_rows: bool,
-    /// Bytes of the ring before the slots of the next copy, and of the next step.
-    copied: u32,
-    read: u32,
-    /// Bytes of shared memory where the ring begins for the lane: its vector, its row of B, and what it reads for two MMAs.
+    /// Bytes of the ring before this slot.
+    slot: u32,
+    /// Bytes of shared memory where the ring begins for the lane: its vectors of A and of B, and what it reads for two MMAs.
     vector: u32,
-    column: u32,
+    targets: [u32; OCTETS],
     matrices: [u32; 2],
 }
 
-impl Copies {
-    /// Those of a warp whose first step begins at `k`, one of so many.
+impl<const BLOCKS: usize, const STEPS: u32> Copies<BLOCKS, STEPS> {
+    const SLOT_BYTES: u32 = (BLOCKS + OCTETS) as u32 * PART_BYTES;
+
+    /// Those of a warp of that k, whose steps begin so far from each other.
     #[inline(always)]
-    pub fn new<const WARPS: u32>(a: Rows, b: Vectors, k: u32, end: u32) -> Self {
+    pub fn new(a: Rows, b: Vectors, Range { start: k, end }: Range<u32>, step: u32) -> Self {
         let lane = warp::lane_id();
-        let ring = lanes::warp_index() * WARP_BYTES;
-        // Opaque, or there would be a register for each of their uses.
-        let at = |vector: u32| compiler::opaque(ring + vector * VECTOR * 2);
+        let of_warp = lanes::warp_index() * STEPS * Self::SLOT_BYTES;
+        let of_b = of_warp + BLOCKS as u32 * PART_BYTES;
         let of_a = k + lane % 4 * VECTOR;
-        let rows = a.of_lane().map(|row| a.from.at(row, of_a));
         let has_rows = b.has_rows();
-        let (column, of_b, place) = if has_rows { (0, k + lane, place(lane)) } else { (lane / 4, of_a, lane) };
-        let [left, right] = [0, 1].map(|octet| if octet * VECTOR + column < b.few { end } else { 0 });
-        let of_a_slot = BLOCKS as u32 * WARP;
-        let matrices = [0, 1].map(|mma| at(of_a_slot + if has_rows { matrix_row(mma) } else { lane }));
+        // The column, k and place of the lane's vectors: two columns' halves of a row are of adjacent lanes, which share sectors.
+        let place_of = |part: u32| {
+            if !has_rows {
+                (part * VECTOR + lane / 4, of_a, part * WARP + lane)
+            } else if b.has(1) {
+                let row = part * WARP / 2 + lane / 2;
+                (lane % 2 * VECTOR, k + row, lane % 2 * WARP + place(row))
+            } else {
+                (part * VECTOR, k + lane, part * WARP + place(lane))
+            }
+        };
+        let [left, right] = [0, 1].map(place_of);
+        let end_of = |column: u32| if column < b.few { end } else { 0 };
+        let target = |place: u32| compiler::opaque(of_b + place * VECTOR * 2);
         Self {
-            rows,
-            columns: core::array::from_fn(|octet| b.from.at(octet as u32 * VECTOR + column, of_b)),
-            at: [of_a, of_b],
-            ends: [end, left, right],
-            step: WARPS * STEP_K,
-            stride: (WARPS * STEP_K) as usize * b.from.along_k as usize,
+            rows: core::array::from_fn(|block| a.from.at(a.of_lane(block), of_a)),
+            columns: [left, right].map(|(column, k, _)| b.from.at(column, k)),
+            at: [of_a, left.1, right.1],
+            ends: [end, end_of(left.0), end_of(right.0)],
+            step,
+            stride: step as usize * b.from.along_k as usize,
             has_rows,
-            copied: 0,
-            read: 0,
-            vector: at(lane),
-            column: at(of_a_slot + place),
-            matrices,
+            slot: 0,
+            vector: compiler::opaque(of_warp + lane * VECTOR * 2),
+            targets: [target(left.2), target(right.2)],
+            matrices: [0, 1].map(|mma| target(if has_rows { matrix_row(mma) } else { lane })),
         }
     }
 
-    /// Starts those of the next step, as a group. What is out of bounds is zeros.
+    /// Starts those of the next step, as a group, to this slot, and goes on to the slot behind it. What is out of bounds is zeros.
     ///
     /// # Safety
     /// Every lane has read the step that was in the slot; what is in bounds of the operands may be read.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the addresses in memory
     #[inline(always)]
     pub unsafe fn start(&mut self) {
-        let ([at_a, at_b], [end, ends @ ..]) = (self.at, self.ends);
         // SAFETY: in bounds and aligned, or not read; the slot is free, upheld by the caller.
         unsafe {
-            let address = |first: u32, part: usize| shared::address(pointer(first + self.copied, part));
             for block in 0..BLOCKS {
-                let bytes = if at_a < end { VECTOR * 2 } else { 0 };
-                cp_async::copy_first::<4>(address(self.vector, block), self.rows[block], bytes, true);
+                let target = shared::address(pointer(self.vector + self.slot, block));
+                let bytes = if self.at[0] < self.ends[0] { VECTOR * 2 } else { 0 };
+                cp_async::copy_first::<4>(target, self.rows[block], bytes, true);
             }
-            for octet in 0..OCTETS {
-                let column = self.columns[octet].cast();
-                cp_async::copy_or_zero::<4>(address(self.column, octet), column, at_b < ends[octet]);
+            for part in 0..OCTETS {
+                let target = shared::address(pointer(self.targets[part] + self.slot, 0));
+                let is_inside = self.at[1 + part] < self.ends[1 + part];
+                cp_async::copy_or_zero::<4>(target, self.columns[part].cast(), is_inside);
             }
         }
         cp_async::commit_group();
         self.rows = self.rows.map(|row| row.wrapping_add(self.step as usize));
         self.columns = self.columns.map(|column| column.wrapping_add(self.stride));
-        self.at = [at_a + self.step, at_b + self.step];
-        self.copied = next(self.copied);
+        self.at = self.at.map(|at| at + self.step);
+        self.slot += Self::SLOT_BYTES;
+        if self.slot == STEPS * Self::SLOT_BYTES {
+            self.slot = 0;
+        }
     }
 
-    /// B's fragments for two MMAs, and a vector along k of each block of A's rows.
+    /// B's fragments for two MMAs in this slot, and a vector along k of each block of A's rows.
     ///
     /// # Safety
     /// The whole warp calls it; the step's copies are complete.
     #[inline(always)]
-    pub unsafe fn next(&mut self) -> ([[u32; 4]; 2], [[u32; 4]; BLOCKS]) {
-        let at = |first: u32, part: usize| pointer(first + self.read, part);
+    pub unsafe fn read(&self) -> ([[u32; 4]; 2], [[u32; 4]; BLOCKS]) {
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
-            let words = |first: u32, part: usize| f32x4::load(at(first, part)).map(f32::to_bits);
+            let words = |first: u32, part: usize| f32x4::load(pointer(first + self.slot, part)).map(f32::to_bits);
             let columns = if self.has_rows {
-                self.matrices.map(|matrices| matrix::load_4::<true>(shared::address(at(matrices, 0))))
+                self.matrices.map(|first| matrix::load_4::<true>(shared::address(pointer(first + self.slot, 0))))
             } else {
                 vectors::columns(core::array::from_fn(|octet| words(self.matrices[0], octet)))
             };
-            let rows = core::array::from_fn(|block| words(self.vector, block));
-            self.read = next(self.read);
-            (columns, rows)
+            (columns, core::array::from_fn(|block| words(self.vector, block)))
         }
     }
 }
@@ -114,14 +123,7 @@ impl Copies {
 /// A vector of that part of a slot.
 #[inline(always)]
 fn pointer(byte: u32, part: usize) -> *mut f32 {
-    shared::dynamic_shared_mem::<f32>().wrapping_add(byte as usize / 4).wrapping_add(part * OCTET_BYTES as usize / 4)
-}
-
-/// The slot behind that one.
-#[inline(always)]
-fn next(slot: u32) -> u32 {
-    const { assert!(RING_BYTES.is_power_of_two()) }
-    (slot + SLOT_BYTES) & (RING_BYTES - 1)
+    shared::dynamic_shared_mem::<f32>().wrapping_add(byte as usize / 4).wrapping_add(part * PART_BYTES as usize / 4)
 }
 
 /// Where the eight columns of a k are: rows of a matrix are in different banks.
@@ -138,4 +140,4 @@ fn matrix_row(mma: u32) -> u32 {
     matrix % 2 * STEP_K + place(row / 2 * VECTOR + word * 2 + row % 2)
 }
 
-const _: () = assert!(STEP_K == WARP && OCTET_BYTES == WARP * VECTOR * 2, "a lane has a vector of each part of a slot");
+const _: () = assert!(STEP_K == WARP && PART_BYTES == WARP * VECTOR * 2, "a lane has a vector of each part of a slot");

@@ -2,7 +2,7 @@
 
 use super::copies::Copies;
 use super::vectors::{self, Vectors};
-use super::{AHEAD, BK, FEW, ROWS, STEP_K, Strip, VECTOR, partial};
+use super::{BK, FEW, MMA_ROWS, STEP_K, Strip, VECTOR};
 use crate::Coord;
 use crate::epilogue::direct::Output;
 use crate::epilogue::fused::Fused;
@@ -11,19 +11,14 @@ use crate::gemm::Gemm;
 use crate::mainloop::gemv::{Strided, reduction};
 use crate::planned::{Planned, PlannedBlock};
 use crate::ptx::mma::WarpMma;
-use crate::ptx::{compiler, cp_async, lanes, read_only};
+use crate::ptx::{compiler, cp_async, griddepcontrol, lanes, read_only};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
-/// Rows of an MMA, whose narrow operand has sixteen: its other one is A.
-pub(super) const MMA_ROWS: usize = 8;
-/// MMAs above each other.
-pub(super) const BLOCKS: usize = ROWS as usize / MMA_ROWS;
+/// Accumulators of a lane, by blocks of rows: columns lane / 4, and eight behind, of two adjacent rows each.
+pub(super) type Acc<const BLOCKS: usize> = [[f32; 4]; BLOCKS];
 
-/// Accumulators of a lane: columns lane / 4, and eight behind, of two adjacent rows each.
-pub(super) type Acc = [[f32; 4]; BLOCKS];
-
-impl<const WARPS: u32> Strip<WARPS> {
+impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32> Strip<BLOCKS, WARPS, STEPS> {
     /// # Safety
     /// As of the kernels.
     #[inline(always)]
@@ -35,8 +30,8 @@ impl<const WARPS: u32> Strip<WARPS> {
         planned: Planned,
     ) {
         // tile coordinates
-        let block = planned.begin();
-        let tile = Coord { row: thread::block_idx_y() * ROWS, col: thread::block_idx_x() * FEW };
+        let block = PlannedBlock::new(planned.planes);
+        let tile = Coord { row: thread::block_idx_y() * Self::ROWS, col: thread::block_idx_x() * FEW };
         let operand = |matrix: *const f32, stride: u64, first: u32, (along_k, across): (u32, u32)| {
             let offset = u64::from(block.problem) * stride + u64::from(first) * u64::from(across);
             Strided { start: matrix.cast::<u16>().wrapping_add(offset as usize), along_k, across }
@@ -47,24 +42,26 @@ impl<const WARPS: u32> Strip<WARPS> {
         let vectors = Vectors { from: operand(g.b, planned.b_stride, tile.col, of_b), few: few.min(FEW) };
         let k_tiles = block.k_tiles(g.k.div_ceil(BK));
         let k = (k_tiles.start * BK).min(g.k)..(k_tiles.end * BK).min(g.k);
+        let a = Rows { from: strip, last: rows.min(Self::ROWS) - 1 };
+        let of_vectors = if a.is_aligned() & vectors.is_aligned() { k.end / VECTOR * VECTOR } else { 0 };
+        let of_vectors = k.start..of_vectors.max(k.start);
+        let first = of_vectors.start + lanes::warp_index() * STEP_K;
+        let copies = Copies::new(a, vectors, first..of_vectors.end, WARPS * STEP_K);
 
         // SAFETY: every thread of the cluster is here, with this step's shared memory; the grid covers C, so the tile begins in bounds,
         // and what is stored is in bounds of it.
         unsafe {
-            // mainloop
+            // mainloop: all before it are numbers
+            griddepcontrol::wait_then_launch_dependents();
             let mut acc = [[0.0; 4]; BLOCKS];
-            let a = Rows { from: strip, last: rows.min(ROWS) - 1 };
-            let end = if a.is_aligned() & vectors.is_aligned() { k.end / VECTOR * VECTOR } else { k.start };
-            if k.start < end {
-                Self::multiply_vectors::<I>(a, vectors, k.start..end, &mut acc);
-            }
-            Self::multiply_elements::<I>(a, vectors, end.max(k.start)..k.end, &mut acc);
-            partial::publish(vectors, &acc);
+            Self::multiply_vectors::<I>(copies, first..of_vectors.end, &mut acc);
+            Self::multiply_elements::<I>(a, vectors, of_vectors.end..k.end, &mut acc);
+            Self::publish(vectors, &acc);
 
             // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
             let block = PlannedBlock::new(compiler::opaque(planned.planes));
             let target = Target { g: &g, tile, offset: planned.offset_of_c(block), is_f32: planned.c_is_f32 };
-            partial::reduce::<WARPS>(block, vectors, |at, sum| {
+            Self::reduce(block, vectors, |at, sum| {
                 if at.row < rows && at.col < few {
                     reduction::store(target, fused, at, sum);
                 }
@@ -72,39 +69,45 @@ impl<const WARPS: u32> Strip<WARPS> {
         }
     }
 
-    /// acc += the products of that k. While a step is multiplied, those behind it are in flight.
+    /// acc += the products of that k, which is the warp's. While a step is multiplied, those behind it are in flight.
     ///
     /// # Safety
-    /// The whole warp calls it; k is of whole vectors, and both operands have aligned ones.
+    /// The whole warp calls it; the copies are those of that k.
     #[inline(always)]
-    unsafe fn multiply_vectors<I: WarpMma>(a: Rows, vectors: Vectors, k: Range<u32>, acc: &mut Acc) {
-        let mut first = k.start + lanes::warp_index() * STEP_K;
-        let mut copies = Copies::new::<WARPS>(a, vectors, first, k.end);
+    unsafe fn multiply_vectors<I: WarpMma>(
+        mut copies: Copies<BLOCKS, STEPS>,
+        mut k: Range<u32>,
+        acc: &mut Acc<BLOCKS>,
+    ) {
         // SAFETY: a slot is read when every lane's copies to it are complete, and written when every lane has read it.
         unsafe {
-            for _ in 0..AHEAD - 1 {
-                copies.start();
+            if k.start < k.end {
+                for _ in 0..STEPS {
+                    copies.start();
+                }
             }
-            while first < k.end {
-                cp_async::wait_for_stage::<AHEAD>();
-                warp::sync_warp(u32::MAX); // this step's rows are there, and those of the step before are read
+            while k.start < k.end {
+                cp_async::wait_for_all_but(STEPS - 1);
+                warp::sync_warp(u32::MAX); // this step's rows are there
+                let (columns, rows) = copies.read();
+                warp::sync_warp(u32::MAX); // they are read
                 copies.start();
-                let (columns, rows) = copies.next();
                 for block in 0..BLOCKS {
                     multiply::<I>(&mut acc[block], columns, rows[block]);
                 }
-                first += WARPS * STEP_K;
+                k.start += WARPS * STEP_K;
             }
-            cp_async::wait_group::<0>(); // of copies of zeros
+            cp_async::wait_group::<0>();
+            warp::sync_warp(u32::MAX); // no lane's copies, of zeros, are under way: partial tiles may be stored there
         }
     }
 
-    /// The same, element by element.
+    /// The same of the block's k, element by element.
     ///
     /// # Safety
     /// The whole warp calls it; what is in bounds of the operands may be read.
     #[inline(always)]
-    unsafe fn multiply_elements<I: WarpMma>(a: Rows, vectors: Vectors, k: Range<u32>, acc: &mut Acc) {
+    unsafe fn multiply_elements<I: WarpMma>(a: Rows, vectors: Vectors, k: Range<u32>, acc: &mut Acc<BLOCKS>) {
         let lane = warp::lane_id();
         let of_vectors = if a.is_aligned() { k.end / VECTOR * VECTOR } else { 0 };
         let mut first = k.start + lanes::warp_index() * STEP_K;
@@ -118,9 +121,8 @@ impl<const WARPS: u32> Strip<WARPS> {
                     load_elements(vectors.from, vector, at, end)
                 });
                 let columns = vectors::columns(vectors);
-                let rows = a.of_lane();
                 for block in 0..BLOCKS {
-                    let row = rows[block];
+                    let row = a.of_lane(block);
                     let vector = load_below(a.from.at(row, at), at, of_vectors);
                     let elements = load_elements(a.from, row, at, if at < of_vectors { 0 } else { k.end });
                     multiply::<I>(&mut acc[block], columns, core::array::from_fn(|i| vector[i] | elements[i]));
@@ -145,11 +147,10 @@ impl Rows {
         vectors::has_vectors(&self.from, self.from.across)
     }
 
-    /// A lane's rows. Those that are not there are others, and not stored.
+    /// A lane's row of a block. One that is not there is another, and not stored.
     #[inline(always)]
-    pub fn of_lane(&self) -> [u32; BLOCKS] {
-        let row = warp::lane_id() / 4;
-        core::array::from_fn(|block| (row + (block * MMA_ROWS) as u32).min(self.last))
+    pub fn of_lane(&self, block: usize) -> u32 {
+        (warp::lane_id() / 4 + block as u32 * MMA_ROWS).min(self.last)
     }
 }
 
@@ -170,7 +171,7 @@ unsafe fn multiply<I: WarpMma>(acc: &mut [f32; 4], [first, second]: [[u32; 4]; 2
 #[inline(always)]
 unsafe fn load_below(source: *const u16, index: u32, end: u32) -> [u32; 4] {
     // SAFETY: upheld by the caller: in bounds and aligned, if it is loaded.
-    unsafe { read_only::load_4_of_line_below(source.cast(), index, end).map(f32::to_bits) }
+    unsafe { read_only::load_4_below(source.cast(), index, end).map(f32::to_bits) }
 }
 
 /// Eight elements along k, with zeros for what is not below `end`.
