@@ -39,6 +39,25 @@ pub(crate) unsafe fn copy_or_zero<const N: u32>(target: u32, source: *const f32,
     }
 }
 
+/// Starts to copy 16 bytes to shared memory, or to put zeros there, through the L1: for what other blocks of the SM copy, too.
+///
+/// # Safety
+/// As of [`copy_or_zero`] of four f32.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn copy_shared_or_zero(target: u32, source: *const u16, is_inside: bool) {
+    // SAFETY: inside a buffer or not read, aligned and exclusive, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.ca.shared.global [{}], [{}], 16, {};",
+            in(reg32) target,
+            in(reg64) source,
+            in(reg32) u32::from(is_inside) * 16,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
 /// Starts to copy the first `bytes` of N words to shared memory, 1 or 4, and zeros for the rest, if `is_wanted`. Four go past the L1, and bring
 /// their whole line to the L2.
 ///

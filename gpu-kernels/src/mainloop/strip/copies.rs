@@ -11,7 +11,7 @@ use core::ops::Range;
 use cuda_std::prelude::*;
 
 /// A lane's copies, from step to step.
-pub(super) struct Copies<const BLOCKS: usize, const STEPS: u32> {
+pub(super) struct Copies<const BLOCKS: usize, const STEPS: u32, const RUN: u32> {
     /// Its vectors of A along k.
     rows: [*const u16; BLOCKS],
     /// Its two vectors of B: of adjacent columns, or, where k is contiguous, along k.
@@ -19,9 +19,9 @@ pub(super) struct Copies<const BLOCKS: usize, const STEPS: u32> {
     /// The first k of each, and where k ends: of columns that are not there, before it begins.
     at: [u32; 1 + OCTETS],
     ends: [u32; 1 + OCTETS],
-    /// From a step to the next: k, and elements of B.
+    /// From the last step of a run to the first one of the next.
     step: u32,
-    stride: usize,
+    along_k: u32,
     has_rows: bool,
     /// Bytes of the ring before this slot.
     slot: u32,
@@ -31,12 +31,13 @@ pub(super) struct Copies<const BLOCKS: usize, const STEPS: u32> {
     matrices: [u32; 2],
 }
 
-impl<const BLOCKS: usize, const STEPS: u32> Copies<BLOCKS, STEPS> {
+impl<const BLOCKS: usize, const STEPS: u32, const RUN: u32> Copies<BLOCKS, STEPS, RUN> {
     const SLOT_BYTES: u32 = (BLOCKS + OCTETS) as u32 * PART_BYTES;
 
-    /// Those of a warp of that k, whose steps begin so far from each other.
+    /// Those of a warp of that k, one of so many.
     #[inline(always)]
-    pub fn new(a: Rows, b: Vectors, Range { start: k, end }: Range<u32>, step: u32) -> Self {
+    pub fn new(a: Rows, b: Vectors, Range { start: k, end }: Range<u32>, warps: u32) -> Self {
+        const { assert!(STEPS.is_multiple_of(RUN)) }
         let lane = warp::lane_id();
         let of_warp = lanes::warp_index() * STEPS * Self::SLOT_BYTES;
         let of_b = of_warp + BLOCKS as u32 * PART_BYTES;
@@ -61,8 +62,8 @@ impl<const BLOCKS: usize, const STEPS: u32> Copies<BLOCKS, STEPS> {
             columns: [left, right].map(|(column, k, _)| b.from.at(column, k)),
             at: [of_a, left.1, right.1],
             ends: [end, end_of(left.0), end_of(right.0)],
-            step,
-            stride: step as usize * b.from.along_k as usize,
+            step: (warps * RUN - RUN + 1) * STEP_K,
+            along_k: b.from.along_k,
             has_rows,
             slot: 0,
             vector: compiler::opaque(of_warp + lane * VECTOR * 2),
@@ -71,13 +72,14 @@ impl<const BLOCKS: usize, const STEPS: u32> Copies<BLOCKS, STEPS> {
         }
     }
 
-    /// Starts those of the next step, as a group, to this slot, and goes on to the slot behind it. What is out of bounds is zeros.
+    /// Starts those of the next step, as a group, to this slot, and goes on to the slot behind it. What is out of bounds is zeros. Says how far
+    /// the step behind is.
     ///
     /// # Safety
     /// Every lane has read the step that was in the slot; what is in bounds of the operands may be read.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the addresses in memory
     #[inline(always)]
-    pub unsafe fn start(&mut self) {
+    pub unsafe fn start(&mut self) -> u32 {
         // SAFETY: in bounds and aligned, or not read; the slot is free, upheld by the caller.
         unsafe {
             for block in 0..BLOCKS {
@@ -88,17 +90,20 @@ impl<const BLOCKS: usize, const STEPS: u32> Copies<BLOCKS, STEPS> {
             for part in 0..OCTETS {
                 let target = shared::address(pointer(self.targets[part] + self.slot, 0));
                 let is_inside = self.at[1 + part] < self.ends[1 + part];
-                cp_async::copy_or_zero::<4>(target, self.columns[part].cast(), is_inside);
+                cp_async::copy_shared_or_zero(target, self.columns[part], is_inside);
             }
         }
         cp_async::commit_group();
-        self.rows = self.rows.map(|row| row.wrapping_add(self.step as usize));
-        self.columns = self.columns.map(|column| column.wrapping_add(self.stride));
-        self.at = self.at.map(|at| at + self.step);
+        let is_last = (self.slot / Self::SLOT_BYTES + 1).is_multiple_of(RUN);
+        let step = if is_last { self.step } else { STEP_K };
+        self.rows = self.rows.map(|row| row.wrapping_add(step as usize));
+        self.columns = self.columns.map(|column| column.wrapping_add(step as usize * self.along_k as usize));
+        self.at = self.at.map(|at| at + step);
         self.slot += Self::SLOT_BYTES;
         if self.slot == STEPS * Self::SLOT_BYTES {
             self.slot = 0;
         }
+        step
     }
 
     /// B's fragments for two MMAs in this slot, and a vector along k of each block of A's rows.

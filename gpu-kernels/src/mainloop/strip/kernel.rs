@@ -18,7 +18,7 @@ use cuda_std::prelude::*;
 /// Accumulators of a lane, by blocks of rows: columns lane / 4, and eight behind, of two adjacent rows each.
 pub(super) type Acc<const BLOCKS: usize> = [[f32; 4]; BLOCKS];
 
-impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32> Strip<BLOCKS, WARPS, STEPS> {
+impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> Strip<BLOCKS, WARPS, STEPS, RUN> {
     /// # Safety
     /// As of the kernels.
     #[inline(always)]
@@ -45,8 +45,8 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32> Strip<BLOCKS, WARP
         let a = Rows { from: strip, last: rows.min(Self::ROWS) - 1 };
         let of_vectors = if a.is_aligned() & vectors.is_aligned() { k.end / VECTOR * VECTOR } else { 0 };
         let of_vectors = k.start..of_vectors.max(k.start);
-        let first = of_vectors.start + lanes::warp_index() * STEP_K;
-        let copies = Copies::new(a, vectors, first..of_vectors.end, WARPS * STEP_K);
+        let first = of_vectors.start + lanes::warp_index() * RUN * STEP_K;
+        let copies = Copies::new(a, vectors, first..of_vectors.end, WARPS);
 
         // SAFETY: every thread of the cluster is here, with this step's shared memory; the grid covers C, so the tile begins in bounds,
         // and what is stored is in bounds of it.
@@ -75,7 +75,7 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32> Strip<BLOCKS, WARP
     /// The whole warp calls it; the copies are those of that k.
     #[inline(always)]
     unsafe fn multiply_vectors<I: WarpMma>(
-        mut copies: Copies<BLOCKS, STEPS>,
+        mut copies: Copies<BLOCKS, STEPS, RUN>,
         mut k: Range<u32>,
         acc: &mut Acc<BLOCKS>,
     ) {
@@ -91,11 +91,10 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32> Strip<BLOCKS, WARP
                 warp::sync_warp(u32::MAX); // this step's rows are there
                 let (columns, rows) = copies.read();
                 warp::sync_warp(u32::MAX); // they are read
-                copies.start();
+                k.start += copies.start();
                 for block in 0..BLOCKS {
                     multiply::<I>(&mut acc[block], columns, rows[block]);
                 }
-                k.start += WARPS * STEP_K;
             }
             cp_async::wait_group::<0>();
             warp::sync_warp(u32::MAX); // no lane's copies, of zeros, are under way: partial tiles may be stored there

@@ -40,9 +40,9 @@ const BK: u32 = 64;
 const PART_BYTES: u32 = STEP_K * VECTOR * 2;
 
 /// Tiles of BLOCKS times [`MMA_ROWS`] of A and [`FEW`] columns of B, whose k so many warps share. So many steps of each are in flight.
-pub(crate) struct Strip<const BLOCKS: usize, const WARPS: u32, const STEPS: u32>;
+pub(crate) struct Strip<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32>;
 
-impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32> Strip<BLOCKS, WARPS, STEPS> {
+impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> Strip<BLOCKS, WARPS, STEPS, RUN> {
     pub const ANY_LAYOUT_THREADS: u32 = WARPS * WARP;
     const ROWS: u32 = BLOCKS as u32 * MMA_ROWS;
     /// A step in shared memory: vectors of A's rows, then of B's columns.

@@ -8,7 +8,7 @@ use crate::ptx::{cluster, compiler, f32x4, lanes};
 use crate::{Coord, Splits};
 use cuda_std::prelude::*;
 
-impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32> Strip<BLOCKS, WARPS, STEPS> {
+impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> Strip<BLOCKS, WARPS, STEPS, RUN> {
     /// The word of an element in the partial tile at that byte.
     #[inline(always)]
     fn word(tile: u32, row: u32, col: u32) -> *mut f32 {
