@@ -39,7 +39,8 @@ const BK: u32 = 64;
 /// Bytes of a part of a step: eight rows, or eight columns.
 const PART_BYTES: u32 = STEP_K * VECTOR * 2;
 
-/// Tiles of BLOCKS times [`MMA_ROWS`] of A and [`FEW`] columns of B, whose k so many warps share. So many steps of each are in flight.
+/// Tiles of BLOCKS times [`MMA_ROWS`] of A and [`FEW`] columns of B, whose k so many warps share. So many steps of each are in flight; RUN of them are
+/// adjacent, and then come those of the other warps.
 pub(crate) struct Strip<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32>;
 
 impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> Strip<BLOCKS, WARPS, STEPS, RUN> {
