@@ -62,7 +62,11 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
             while index < count {
                 let at = coord(index);
                 let sum = sum_of_warps(at);
-                if block.cluster > 1 { *of_block(at) = sum } else { store(at, sum) }
+                if block.cluster > 1 {
+                    *of_block(at) = sum
+                } else {
+                    store(at, sum)
+                }
                 index = compiler::opaque(index + Self::ANY_LAYOUT_THREADS); // or LLVM would unroll the loop
             }
             if block.cluster > 1 {
