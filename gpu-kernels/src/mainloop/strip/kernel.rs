@@ -105,6 +105,7 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
     ///
     /// # Safety
     /// The whole warp calls it; what is in bounds of the operands may be read.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
     #[inline(always)]
     unsafe fn multiply_elements<I: WarpMma>(a: Rows, vectors: Vectors, k: Range<u32>, acc: &mut Acc<BLOCKS>) {
         let lane = warp::lane_id();
