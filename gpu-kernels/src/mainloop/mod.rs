@@ -15,6 +15,7 @@ pub(crate) mod outer_product;
 pub(crate) mod simt_tma;
 pub(crate) mod split_mma;
 pub(crate) mod square_tile;
+pub(crate) mod strip;
 pub(crate) mod tf32_tile;
 #[cfg(feature = "device")]
 pub(crate) mod thread_tile;

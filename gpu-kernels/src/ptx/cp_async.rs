@@ -39,6 +39,25 @@ pub(crate) unsafe fn copy_or_zero<const N: u32>(target: u32, source: *const f32,
     }
 }
 
+/// Starts to copy 16 bytes to shared memory, or to put zeros there, through the L1: for what other blocks of the SM copy, too.
+///
+/// # Safety
+/// As of [`copy_or_zero`] of four f32.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn copy_shared_or_zero(target: u32, source: *const u16, is_inside: bool) {
+    // SAFETY: inside a buffer or not read, aligned and exclusive, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.ca.shared.global [{}], [{}], 16, {};",
+            in(reg32) target,
+            in(reg64) source,
+            in(reg32) u32::from(is_inside) * 16,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
 /// Starts to copy the first `bytes` of N words to shared memory, 1 or 4, and zeros for the rest, if `is_wanted`. Four go past the L1, and bring
 /// their whole line to the L2.
 ///
@@ -96,6 +115,18 @@ pub(crate) fn wait_for_stage<const STAGES: u32>() {
         3 => wait_group::<1>(),
         4 => wait_group::<2>(),
         6 => wait_group::<4>(),
+        _ => unreachable!(),
+    }
+}
+
+/// Waits until this thread's groups are complete but for the last so many.
+#[inline(always)]
+pub(crate) fn wait_for_all_but(groups: u32) {
+    match groups {
+        0 => wait_group::<0>(),
+        1 => wait_group::<1>(),
+        2 => wait_group::<2>(),
+        3 => wait_group::<3>(),
         _ => unreachable!(),
     }
 }

@@ -49,3 +49,13 @@ pub(crate) unsafe fn store(target: *mut f32, values: [f32; VEC as usize]) {
     let vector = unsafe { &mut *target.cast::<F32x4>() };
     [vector.0, vector.1, vector.2, vector.3] = values;
 }
+
+/// Stores two values.
+///
+/// # Safety
+/// There is room for two in one buffer, the first at a multiple of 8 bytes.
+#[inline(always)]
+pub(crate) unsafe fn store_2(target: *mut f32, [x, y]: [f32; 2]) {
+    // SAFETY: inside a buffer and aligned, upheld by the caller.
+    unsafe { target.cast::<F32x2>().write(F32x2(x, y)) }
+}

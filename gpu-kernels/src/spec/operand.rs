@@ -80,7 +80,9 @@ pub enum Transposed {
     ByPrepass,
     /// It reads them as they are: [`crate::TRANSPOSED_ARGUMENTS`].
     Read,
-    /// The same, through tensor maps of these boxes of them.
+    /// The same of B alone: A only as a pre-pass leaves it.
+    ReadB,
+    /// It reads both as they are, through tensor maps of these boxes of them.
     Mapped(Ab<TmaBox>),
     /// The same of B alone: A only as a pre-pass leaves it.
     MappedB(TmaBox),
@@ -93,7 +95,7 @@ impl Transposed {
         match self {
             Self::ByPrepass => false,
             Self::Read | Self::Mapped(_) => true,
-            Self::MappedB(_) => matches!(operand, Operand::B),
+            Self::ReadB | Self::MappedB(_) => matches!(operand, Operand::B),
         }
     }
 }

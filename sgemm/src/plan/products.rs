@@ -139,7 +139,7 @@ impl Plan {
             let transposed = match step.transposed {
                 Transposed::Mapped(transposed) => transposed,
                 Transposed::MappedB(b) => Ab { b, ..boxes },
-                Transposed::ByPrepass | Transposed::Read => boxes,
+                Transposed::ByPrepass | Transposed::Read | Transposed::ReadB => boxes,
             };
             let map = |stored: Stored, operand, stride: u64| {
                 let Stored { place, rows, columns, ld, element, .. } = stored;
