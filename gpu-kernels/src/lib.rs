@@ -29,7 +29,7 @@ pub use spec::{
     MAX_SIZE, Magnitudes, OF_BF16, OF_HI_LO, Operand, PLANNED_ARGUMENTS, POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS,
     Postpass, Precision, Prepass, SCALE_ARGUMENTS, SHORTEST_SPLIT_K, SM_SMEM_BYTES, SPLIT_ARGUMENTS, STREAM_ARGUMENTS,
     Schedule, Split, Splits, Step, StreamKTiles, TENSOR_MAP_BYTES, TRANSPOSED_ARGUMENTS, Target, Tile, TmaBox,
-    Transposed, Uncertified, banded_tile, persistent_tile, persistent_tiles,
+    Transposed, Uncertified, banded_tile, by_bf16, persistent_tile, persistent_tiles,
 };
 pub use steps::STEPS;
 

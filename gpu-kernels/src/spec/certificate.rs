@@ -3,7 +3,7 @@
 //! bounds.
 
 /// Bits of certificates, below the exponent of the scaling in the word of a row or column.
-pub const CERTIFICATE_BITS: u32 = 5;
+pub const CERTIFICATE_BITS: u32 = 8;
 
 /// All certificates.
 pub const CERTIFIED: u32 = (1 << CERTIFICATE_BITS) - 1;
@@ -11,8 +11,9 @@ pub const CERTIFIED: u32 = (1 << CERTIFICATE_BITS) - 1;
 /// Those of a hi/lo split.
 pub const OF_HI_LO: u32 = 0b1111;
 
-/// That of a split into three bf16, for elements whose row and column are not too large together.
-pub const OF_BF16: u32 = 0b1_0000;
+/// Those of a split into three bf16, for elements whose row and column are not too large together: of any span that bf16 has, and of spans
+/// that are together so narrow that no product underflows.
+pub const OF_BF16: [u32; 2] = [0b1_0000, 0b1110_0000];
 
 /// The shortest k for which a split is certified: the error of the split itself is as large as that of so many roundings.
 pub const SHORTEST_SPLIT_K: u32 = 32;
@@ -26,10 +27,19 @@ pub const F16_TOP: i32 = 14;
 /// The exponent of a row's largest element where it is scaled for three bf16: [`LONGEST_COUNTED_K`] products of such are below 2^127.
 pub const BF16_TOP: i32 = 52;
 
-/// The exponents of scaling for f16 of a row of A and of a column of B, for which three bf16 are certified, add up to that at least. The sum of
-/// their largest elements' exponents is then so far below that of scaled ones that unscaling divides what underflows by 4, and what
-/// does not underflow does not overflow.
-pub const LEAST_EXPONENTS: i32 = 2 * F16_TOP - (2 * BF16_TOP - 2);
+/// The exponents of scaling for f16 of a row of A and of a column of B, for which three bf16 are certified, add up to that at least, by
+/// [`OF_BF16`]. Of any span, the sum of their largest elements' exponents is then so far below that of scaled ones that unscaling divides what
+/// underflows by 4. Of narrow spans, each product is below 2^127.
+pub const LEAST_EXPONENTS: [i32; 2] = [2 * F16_TOP - (2 * BF16_TOP - 2), 2 * F16_TOP - 125];
+
+/// Whether elements with these certificates in common, and exponents of scaling that add up to so much, are certified for three bf16.
+#[must_use]
+#[inline(always)]
+pub const fn by_bf16(certificates: u32, exponents: i32) -> bool {
+    let [any, narrow] = OF_BF16;
+    (certificates & any != 0 && exponents >= LEAST_EXPONENTS[0])
+        || (certificates & narrow != 0 && exponents >= LEAST_EXPONENTS[1])
+}
 
 /// Magnitudes of the elements but zeros of a row of A or a column of B.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,19 +106,31 @@ impl Magnitudes {
     /// Exponents from the largest scaled element's down to 2^-110, the least of which three bf16 make all 24 bits: they end at 2^-133.
     const BF16_SPAN: i32 = BF16_TOP + 110;
 
-    /// The certificate of a split into three scaled bf16, which is exact.
+    /// Exponents that rows of A and columns of B span, which are narrow together: products of their smallest elements are 2^-100 where both are
+    /// scaled.
+    const NARROW: [[i32; 2]; 3] = [[102, 102], [Self::BF16_SPAN, 42], [42, Self::BF16_SPAN]];
+
+    /// The certificates of a split into three scaled bf16, which is exact, of a row of A or, if `of_b`, of a column of B.
     #[must_use]
     #[inline(always)]
-    pub fn certificate_of_bf16(&self, k: u32) -> u32 {
+    pub fn certificates_of_bf16(&self, k: u32, of_b: bool) -> u32 {
         if self.largest == 0 {
             return CERTIFIED;
         }
         // Of a subnormal, its last bit's.
         let exponent = |bits: u32| if bits < NORMAL { -149 } else { (bits >> 23) as i32 - 127 };
         let [top, bottom] = [self.largest, self.smallest].map(exponent);
-        let is_finite = self.largest < f32::INFINITY.to_bits();
-        let is_exact = top - bottom <= Self::BF16_SPAN;
-        if is_finite && is_exact && (SHORTEST_SPLIT_K..=LONGEST_COUNTED_K).contains(&k) { OF_BF16 } else { 0 }
+        let (span, is_finite) = (top - bottom, self.largest < f32::INFINITY.to_bits());
+        if !is_finite || span > Self::BF16_SPAN || !(SHORTEST_SPLIT_K..=LONGEST_COUNTED_K).contains(&k) {
+            return 0;
+        }
+        let [mut certificates, narrow] = OF_BF16;
+        for (i, spans) in Self::NARROW.iter().enumerate() {
+            if span <= spans[usize::from(of_b)] {
+                certificates |= 1 << (narrow.trailing_zeros() + i as u32);
+            }
+        }
+        certificates
     }
 
     /// The same of a split into TF32, which has the exponents of f32: products must not be near its smallest.
@@ -145,7 +167,7 @@ impl Computed {
         let exponents = (row >> CERTIFICATE_BITS) + (column >> CERTIFICATE_BITS);
         if common & OF_HI_LO != 0 {
             Self::ByHiLo
-        } else if common & OF_BF16 != 0 && exponents >= LEAST_EXPONENTS {
+        } else if by_bf16(common, exponents) {
             Self::ByBf16
         } else {
             Self::InFp32

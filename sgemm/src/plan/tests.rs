@@ -365,8 +365,12 @@ fn words_of_rows_and_columns_follow_what_is_split() {
     // The certificates are the low bits: the first row has none, the second one of the first column's, the third all, the fourth that of
     // bf16, which the last two columns have, too. The exponents above are too small for it together with the last.
     let word = |exponent: i32, certificates: u32| exponent << CERTIFICATE_BITS | certificates as i32;
-    let rows = [word(40, 0), word(56, 1), word(0, CERTIFIED), word(0, OF_BF16)];
-    let columns = [word(0, 1), word(0, 0), word(LEAST_EXPONENTS, OF_BF16 | 2), word(LEAST_EXPONENTS - 1, OF_BF16)];
+    let ([any, narrow], [least, of_narrow]) = (OF_BF16, LEAST_EXPONENTS);
+    let rows = [word(40, 0), word(56, 1), word(0, CERTIFIED), word(0, any)];
+    let columns = [word(0, 1), word(0, 0), word(least, any | 2), word(least - 1, any)];
     let uncertified = Uncertified::of(&rows, &columns);
     assert_eq!(uncertified, Uncertified { by_bf16: 1, in_fp32: 4 + 3 + 2 + 3 });
+    let columns = [word(of_narrow, narrow), word(of_narrow - 1, narrow), word(of_narrow, any)];
+    let uncertified = Uncertified::of(&[word(0, narrow), word(0, any)], &columns);
+    assert_eq!(uncertified, Uncertified { by_bf16: 1, in_fp32: 2 + 3 });
 }

@@ -133,7 +133,7 @@ impl Arithmetic {
         let (certificates, exponent) = match self {
             Self::Fp16x3 => {
                 let exponent = F16_TOP - exponent(of.largest);
-                (of.certificates_of_f16(k, of_b) | of.certificate_of_bf16(k), exponent)
+                (of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k, of_b), exponent)
             }
             Self::Tf32x3 => (of.certificates_of_tf32(k), 0),
         };

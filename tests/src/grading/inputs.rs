@@ -32,6 +32,8 @@ pub enum Kind {
     /// Normal, times powers of two whose exponents are uniform: from -50 to 98 in A, and from -100 to 0 in B. The largest of some rows and
     /// columns are together as large as three bf16 are certified for, those of others larger.
     Lopsided,
+    /// The same where spans are narrow: from -20 to 100 in A, and from 0 to 22 in B.
+    Large,
     /// Normal times 2^-74 each: products are about the smallest f32.
     Underflowing,
     /// Normal; one element each of A and B is infinite, one of A is NaN.
@@ -58,7 +60,7 @@ const PERIOD: usize = 16;
 
 impl Kind {
     /// The kinds beside those of [`Inputs`].
-    pub const PROBES: [Self; 20] = [
+    pub const PROBES: [Self; 21] = [
         Self::Identity,
         Self::Permutation,
         Self::Sparse,
@@ -67,6 +69,7 @@ impl Kind {
         Self::Subnormal,
         Self::Wide,
         Self::Lopsided,
+        Self::Large,
         Self::Underflowing,
         Self::NotFinite,
         Self::Overflowing,
@@ -101,6 +104,7 @@ impl Kind {
             Self::Subnormal => "subnormal".into(),
             Self::Wide => "wide".into(),
             Self::Lopsided => "lopsided".into(),
+            Self::Large => "large".into(),
             Self::Underflowing => "underflowing".into(),
             Self::NotFinite => "not-finite".into(),
             Self::Overflowing => "overflowing".into(),
@@ -146,6 +150,10 @@ impl Kind {
                 a.iter_mut().for_each(|x| *x *= power(rng.random_range(-50..=98)));
                 b.iter_mut().for_each(|x| *x *= power(rng.random_range(-100..=0)));
             }
+            Self::Large => {
+                a.iter_mut().for_each(|x| *x *= power(rng.random_range(-20..=100)));
+                b.iter_mut().for_each(|x| *x *= power(rng.random_range(0..=22)));
+            }
             Self::Underflowing => a.iter_mut().chain(&mut b).for_each(|x| *x *= 2f32.powi(-74)),
             Self::Overflowing => a.iter_mut().chain(&mut b).for_each(|x| *x *= 2f32.powi(63)),
             Self::NotFinite => {
@@ -187,7 +195,7 @@ impl Kind {
     /// Those of [`Self::case`].
     pub fn mixed([m, n, k]: [usize; 3], seed: u64) -> Result<Case, Error> {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let may_overflow = |kind: &Self| matches!(kind, Self::NotFinite | Self::Overflowing | Self::Lopsided);
+        let may_overflow = |kind: &Self| matches!(kind, Self::NotFinite | Self::Overflowing | Self::Lopsided | Self::Large);
         let kinds: Vec<Self> = Self::all().filter(|kind| !may_overflow(kind) && *kind != Self::Scalars).collect();
         let (mut a, mut b) = (vec![0.0; m * k], vec![0.0; k * n]);
         for i in 0..m {

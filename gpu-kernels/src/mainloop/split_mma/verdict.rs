@@ -5,7 +5,7 @@ use crate::gemm::Gemm;
 use crate::hardware::WARP;
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{compiler, lanes};
-use crate::{Ab, CERTIFICATE_BITS, CERTIFIED, Coord, LEAST_EXPONENTS, OF_BF16, OF_HI_LO};
+use crate::{Ab, CERTIFICATE_BITS, CERTIFIED, Coord, OF_HI_LO, by_bf16};
 use cuda_std::prelude::*;
 
 /// What a warp knows of the tile of its block: the same in all warps.
@@ -33,13 +33,13 @@ impl Verdict {
     /// Whether some may be computed by a split into three bf16, where the exponents of scaling add up to at most `largest`.
     #[inline(always)]
     pub const fn any_bf16(self, largest: i32) -> bool {
-        self.some & OF_BF16 != 0 && largest >= LEAST_EXPONENTS
+        by_bf16(self.some, largest)
     }
 
     /// Whether some may have no certificate, where the exponents of scaling add up to at least `least`.
     #[inline(always)]
     pub const fn any_fp32(self, least: i32) -> bool {
-        !self.all_hi_lo() && (self.all & OF_BF16 == 0 || least < LEAST_EXPONENTS)
+        !self.all_hi_lo() && !by_bf16(self.all, least)
     }
 }
 
