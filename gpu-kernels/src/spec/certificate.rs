@@ -197,7 +197,7 @@ impl Uncertified {
             counts
         };
         let (of_rows, of_columns) = (count(rows), count(columns));
-                let mut all = Self::default();
+        let mut all = Self::default();
         for (row, rows) in (FIRST..).zip(of_rows).filter(|(_, rows)| *rows > 0) {
             for (column, columns) in (FIRST..).zip(of_columns).filter(|(_, columns)| *columns > 0) {
                 match Computed::of(row, column) {

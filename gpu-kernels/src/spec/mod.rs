@@ -77,6 +77,8 @@ pub struct Step {
     pub edge: u32,
     /// Whether the kernel has 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
     pub vector_loads: bool,
+    /// The most columns of C that a kernel for a few of them is chosen for.
+    pub most_columns: u32,
     /// Whether each element of C adds its products, or those of a split of k, in the order of k.
     pub adds_in_order: bool,
     /// The same kernel with other tile sizes, chosen by device and shape; empty where there is only one.
@@ -180,6 +182,7 @@ impl Step {
         multicasts: false,
         edge: 0,
         vector_loads: false,
+        most_columns: u32::MAX,
         adds_in_order: true,
         variants: &[],
     };

@@ -105,9 +105,10 @@ impl<'a> Prediction<'a> {
         Ok(Self { table, device, problem, oriented: Oriented::new(problem)? })
     }
 
-    /// Whether the device runs it, its module is built in, and it meets the problem's class.
+    /// Whether the device runs it, its module is built in, it meets the problem's class, and is made for so many columns.
     fn suits(&self, step: &Step) -> bool {
-        self.problem.admits(step) && self.problem.can_use(step) && is_usable(self.device, step)
+        let (problem, columns) = (self.problem, self.oriented.n);
+        problem.admits(step) && problem.can_use(step) && is_usable(self.device, step) && columns <= step.most_columns
     }
 
     /// The time of a kernel with these constants, in microseconds.

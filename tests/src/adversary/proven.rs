@@ -23,6 +23,9 @@ const OF_BF16_MMA: f64 = 10.0;
 /// MMAs of small bf16 products lose as much of what they have added up, which is below 1/32 of all, together.
 const OF_SMALL_BF16: f64 = OF_BF16_MMA / 32.0;
 
+/// What underflows of scaled products, the least of which is 2^-100: 30 units of 2^-149 in each of 2^16 steps.
+const OF_BF16_UNDERFLOW: f64 = 30.0 / 512.0;
+
 /// Roundings by alpha and beta.
 const OF_SCALARS: f64 = 2.0;
 
@@ -47,7 +50,8 @@ pub fn proven(arithmetic: Arithmetic, k: usize) -> f64 {
         return in_fp32;
     }
     let by_bf16 = if arithmetic == Arithmetic::Fp16x3 && k <= LONGEST_COUNTED_K as usize {
-        (OF_BF16_SPLIT + OF_BF16_MMA + OF_SMALL_BF16 + (additions - 1) as f64 + OF_SCALARS) * SECOND_ORDER
+        let of_steps = OF_BF16_SPLIT + OF_BF16_MMA + OF_SMALL_BF16 + OF_BF16_UNDERFLOW;
+        (of_steps + (additions - 1) as f64 + OF_SCALARS) * SECOND_ORDER
     } else {
         0.0
     };

@@ -195,7 +195,8 @@ impl Kind {
     /// Those of [`Self::case`].
     pub fn mixed([m, n, k]: [usize; 3], seed: u64) -> Result<Case, Error> {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let may_overflow = |kind: &Self| matches!(kind, Self::NotFinite | Self::Overflowing | Self::Lopsided | Self::Large);
+        let may_overflow =
+            |kind: &Self| matches!(kind, Self::NotFinite | Self::Overflowing | Self::Lopsided | Self::Large);
         let kinds: Vec<Self> = Self::all().filter(|kind| !may_overflow(kind) && *kind != Self::Scalars).collect();
         let (mut a, mut b) = (vec![0.0; m * k], vec![0.0; k * n]);
         for i in 0..m {

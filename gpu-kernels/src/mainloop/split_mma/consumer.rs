@@ -156,12 +156,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
 
     /// Issues the MMAs of the next k-tile: acc = hi*hi, and cross, to which they add if `goes_on`, hi*lo + lo*hi.
     #[inline(always)]
-    unsafe fn issue_mmas(
-        ring: &mut Ring<1>,
-        acc: &mut [f32; ACC],
-        cross: &mut [f32; ACC],
-        goes_on: bool,
-    ) -> Stage {
+    unsafe fn issue_mmas(ring: &mut Ring<1>, acc: &mut [f32; ACC], cross: &mut [f32; ACC], goes_on: bool) -> Stage {
         // SAFETY: the stage is full, and nobody releases it before the MMAs are waited for.
         unsafe {
             let stage = ring.consumer_wait();

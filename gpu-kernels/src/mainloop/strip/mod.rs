@@ -65,6 +65,7 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
             schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 16 * BK },
             transposed: Transposed::ReadB,
+            most_columns: FEW,
             dynamic_smem_bytes: WARPS * Self::WARP_BYTES,
             ..Step::PLAIN
         }

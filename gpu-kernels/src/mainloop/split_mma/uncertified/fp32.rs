@@ -12,7 +12,6 @@ use crate::mainloop::{LANES_M, LANES_N, warp_tile};
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{compiler, f32x4};
 use crate::{Ab, Computed, Coord, InnerSums, Operand};
-use core::ops::Range;
 use cuda_std::prelude::*;
 
 /// A thread's rows, LANES_M apart.
@@ -60,7 +59,8 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         }
     }
 
-    /// Adds the products of a stage: DEPTH of them to `partial`, which is first added to `inner`. What is multiplied next is loaded before.
+    /// Adds the products of a stage: DEPTH of them to `partial`, which is first added to `inner`. The values of a pair of k are loaded where they
+    /// are multiplied, while another warp multiplies: of more registers ptxas would have sums and values in the same banks.
     ///
     /// # Safety
     /// The stage is full.
@@ -80,7 +80,8 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
                     // SAFETY: the thread's values of the stage, upheld by the caller.
                     let (a_frag, b_frag) = unsafe {
                         let (a, b) = (a_at(k), b_at(k));
-                        let a_frag: [_; TM] = core::array::from_fn(|i| f32x4::load_2(a.add(i * (LANES_M * STAGE_K) as usize)));
+                        let a_frag: [_; TM] =
+                            core::array::from_fn(|i| f32x4::load_2(a.add(i * (LANES_M * STAGE_K) as usize)));
                         let row = |row: u32| [0, LANES_N * VEC].map(|j| f32x4::load(b.add((row + j) as usize)));
                         (a_frag, [row(0), row(Self::BN)])
                     };
@@ -91,10 +92,10 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
                             inner[i] += partial[i];
                             partial[i] = a * b;
                         } else {
-                            partial[i] = a.mul_add(b, partial[i]);
+                            partial[i] = GpuFloat::mul_add(a, b, partial[i]);
                         }
                     });
-                    Self::multiply(&columns[1], &b_frag[1], |i, a, b| partial[i] = a.mul_add(b, partial[i]));
+                    Self::multiply(&columns[1], &b_frag[1], |i, a, b| partial[i] = GpuFloat::mul_add(a, b, partial[i]));
                     k = compiler::opaque(k + PAIR as u32); // or LLVM would unroll the loop
                 }
             }
