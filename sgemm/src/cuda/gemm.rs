@@ -162,7 +162,7 @@ impl Gemm {
             return Ok(Uncertified::default());
         };
         let words = |of| workspace.words(stream, plan, of);
-        Ok(Uncertified::of(&words(rows)?, &words(columns)?))
+        Ok(Uncertified::of(&mut words(rows)?, &mut words(columns)?))
     }
 
     /// Captures the run in a CUDA graph, which borrows the buffers and can be launched as often as wanted: each launch reads what they

@@ -366,11 +366,11 @@ fn words_of_rows_and_columns_follow_what_is_split() {
     // bf16, which the last two columns have, too. The exponents above are too small for it together with the last.
     let word = |exponent: i32, certificates: u32| exponent << CERTIFICATE_BITS | certificates as i32;
     let ([any, narrow], [least, of_narrow]) = (OF_BF16, LEAST_EXPONENTS);
-    let rows = [word(40, 0), word(56, 1), word(0, CERTIFIED), word(0, any)];
-    let columns = [word(0, 1), word(0, 0), word(least, any | 2), word(least - 1, any)];
-    let uncertified = Uncertified::of(&rows, &columns);
+    let mut rows = [word(40, 0), word(56, 1), word(0, CERTIFIED), word(0, any)];
+    let mut columns = [word(0, 1), word(0, 0), word(least, any | 2), word(least - 1, any)];
+    let uncertified = Uncertified::of(&mut rows, &mut columns);
     assert_eq!(uncertified, Uncertified { by_bf16: 1, in_fp32: 4 + 3 + 2 + 3 });
-    let columns = [word(of_narrow, narrow), word(of_narrow - 1, narrow), word(of_narrow, any)];
-    let uncertified = Uncertified::of(&[word(0, narrow), word(0, any)], &columns);
+    let mut columns = [word(of_narrow, narrow), word(of_narrow - 1, narrow), word(of_narrow, any)];
+    let uncertified = Uncertified::of(&mut [word(0, narrow), word(0, any)], &mut columns);
     assert_eq!(uncertified, Uncertified { by_bf16: 1, in_fp32: 2 + 3 });
 }
