@@ -1,6 +1,6 @@
 //! Which elements of C a split is certified for: those whose row of A and column of B have a certificate of it in common. The hi/lo splits
-//! come first; then a split into three bf16, which is exact; the others are computed in fp32. The proof is the book's chapter on error
-//! bounds.
+//! come first; then a split into three bf16, which is exact; the others are computed in fp32. Where a row or column has an infinity or NaN,
+//! its elements are infinite or NaN, which signs decide. The proof is the book's chapter on error bounds.
 
 /// Bits of certificates, below the exponent of the scaling in the word of a row or column.
 pub const CERTIFICATE_BITS: u32 = 8;
@@ -23,6 +23,16 @@ pub const LONGEST_COUNTED_K: u32 = 1 << 20;
 
 /// The exponent of a row's largest element where it is scaled for f16, which ends at 2^16.
 pub const F16_TOP: i32 = 14;
+
+/// The exponent of scaling for f16 of a row that has an infinity or NaN: no other is as small.
+const NOT_FINITE: i32 = F16_TOP - 128;
+
+/// Whether that is the word of a row or column without an infinity or NaN, where rows are scaled.
+#[must_use]
+#[inline(always)]
+pub const fn is_finite(word: i32) -> bool {
+    word >> CERTIFICATE_BITS > NOT_FINITE
+}
 
 /// The exponent of a row's largest element where it is scaled for three bf16: [`LONGEST_COUNTED_K`] products of such are below 2^127.
 pub const BF16_TOP: i32 = 52;
@@ -154,6 +164,8 @@ pub enum Computed {
     ByHiLo,
     /// By a split into three bf16, on the tensor cores as well.
     ByBf16,
+    /// By the signs, infinities and NaN of its row and column, as bf16.
+    BySigns,
     /// In fp32, on the CUDA cores.
     InFp32,
 }
@@ -165,7 +177,9 @@ impl Computed {
     pub const fn of(row: i32, column: i32) -> Self {
         let common = (row & column) as u32;
         let exponents = (row >> CERTIFICATE_BITS) + (column >> CERTIFICATE_BITS);
-        if common & OF_HI_LO != 0 {
+        if !is_finite(if row < column { row } else { column }) {
+            Self::BySigns
+        } else if common & OF_HI_LO != 0 {
             Self::ByHiLo
         } else if by_bf16(common, exponents) {
             Self::ByBf16
@@ -180,6 +194,8 @@ impl Computed {
 pub struct Uncertified {
     /// Elements computed by a split into three bf16.
     pub by_bf16: u64,
+    /// Elements that are infinite or NaN, since their row or column has an infinity or NaN.
+    pub by_signs: u64,
     /// Elements computed in fp32.
     pub in_fp32: u64,
 }
@@ -197,6 +213,7 @@ impl Uncertified {
                 match Computed::of(rows[0], columns[0]) {
                     Computed::ByHiLo => {}
                     Computed::ByBf16 => all.by_bf16 += count,
+                    Computed::BySigns => all.by_signs += count,
                     Computed::InFp32 => all.in_fp32 += count,
                 }
             }

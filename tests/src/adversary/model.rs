@@ -179,7 +179,7 @@ impl Arithmetic {
                 match Computed::of(a.certificates as i32, b.certificates as i32) {
                     Computed::ByHiLo if self == Self::Fp16x3 => *total = unscaled(*total, a.exponent, b.exponent),
                     Computed::ByHiLo | Computed::ByBf16 => {}
-                    Computed::InFp32 => *total = in_fp32(a.values, b.values),
+                    Computed::InFp32 | Computed::BySigns => *total = in_fp32(a.values, b.values),
                 }
             }
         }

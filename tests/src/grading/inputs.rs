@@ -38,6 +38,8 @@ pub enum Kind {
     Underflowing,
     /// Normal; one element each of A and B is infinite, one of A is NaN.
     NotFinite,
+    /// Normal, zeros and subnormal numbers; one or two elements of every third row and column are infinite or NaN.
+    Exceptional,
     /// Normal times 2^63 each: sums are near the end of f32, some beyond it.
     Overflowing,
     /// Normal with alpha = -0.7, beta = 1.3 and C of the products' size.
@@ -60,7 +62,7 @@ const PERIOD: usize = 16;
 
 impl Kind {
     /// The kinds beside those of [`Inputs`].
-    pub const PROBES: [Self; 21] = [
+    pub const PROBES: [Self; 22] = [
         Self::Identity,
         Self::Permutation,
         Self::Sparse,
@@ -72,6 +74,7 @@ impl Kind {
         Self::Large,
         Self::Underflowing,
         Self::NotFinite,
+        Self::Exceptional,
         Self::Overflowing,
         Self::Scalars,
         Self::Demmel2,
@@ -107,6 +110,7 @@ impl Kind {
             Self::Large => "large".into(),
             Self::Underflowing => "underflowing".into(),
             Self::NotFinite => "not-finite".into(),
+            Self::Exceptional => "exceptional".into(),
             Self::Overflowing => "overflowing".into(),
             Self::Scalars => "scalars".into(),
             Self::Demmel2 => "demmel-2".into(),
@@ -161,6 +165,17 @@ impl Kind {
                 a[rng.random_range(0..m * k)] = f32::NAN;
                 b[rng.random_range(0..k * n)] = f32::NEG_INFINITY;
             }
+            Self::Exceptional => {
+                a.iter_mut().chain(&mut b).for_each(|x| *x *= [1.0, 1.0, 0.0, power(-130)][rng.random_range(0..4)]);
+                let exception =
+                    |rng: &mut SmallRng| [f32::INFINITY, f32::NEG_INFINITY, f32::NAN][rng.random_range(0..5) / 2];
+                for i in (0..m).step_by(3) {
+                    (0..=i % 2).for_each(|_| a[i * k + rng.random_range(0..k)] = exception(rng));
+                }
+                for j in (0..n).step_by(3) {
+                    (0..=j % 2).for_each(|_| b[rng.random_range(0..k) * n + j] = exception(rng));
+                }
+            }
             Self::Demmel2 => separate(rng, [m, n, k], &mut a, &mut b),
             Self::Demmel4(most) => {
                 for (at, x) in a.iter_mut().enumerate() {
@@ -189,14 +204,13 @@ impl Kind {
 }
 
 impl Kind {
-    /// Rows and columns each of another kind, drawn from a seed; but for the kinds whose sums with others may overflow or are not finite.
+    /// Rows and columns each of another kind, drawn from a seed; but for the kinds whose sums with others may overflow.
     ///
     /// # Errors
     /// Those of [`Self::case`].
     pub fn mixed([m, n, k]: [usize; 3], seed: u64) -> Result<Case, Error> {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let may_overflow =
-            |kind: &Self| matches!(kind, Self::NotFinite | Self::Overflowing | Self::Lopsided | Self::Large);
+        let may_overflow = |kind: &Self| matches!(kind, Self::Overflowing | Self::Lopsided | Self::Large);
         let kinds: Vec<Self> = Self::all().filter(|kind| !may_overflow(kind) && *kind != Self::Scalars).collect();
         let (mut a, mut b) = (vec![0.0; m * k], vec![0.0; k * n]);
         for i in 0..m {

@@ -5,7 +5,7 @@ use crate::gemm::Gemm;
 use crate::hardware::WARP;
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{compiler, lanes};
-use crate::{Ab, CERTIFICATE_BITS, CERTIFIED, Coord, OF_HI_LO, by_bf16};
+use crate::{Ab, CERTIFICATE_BITS, CERTIFIED, Coord, OF_HI_LO, by_bf16, is_finite};
 use cuda_std::prelude::*;
 
 /// What a warp knows of the tile of its block: the same in all warps.
@@ -29,17 +29,63 @@ impl Verdict {
     pub const fn all_hi_lo(self) -> bool {
         self.all & OF_HI_LO != 0
     }
+}
 
-    /// Whether some may be computed by a split into three bf16, where the exponents of scaling add up to at most `largest`.
+/// In which ways elements of a tile may be computed that the hi/lo split is not certified for.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    pub by_bf16: bool,
+    pub by_signs: bool,
+    pub in_fp32: bool,
+}
+
+/// What the words of a tile's finite rows, or of its finite columns, have in common.
+#[derive(Clone, Copy)]
+struct Finite {
+    /// Certificates that one has, and those that one lacks.
+    has: u32,
+    lacks: u32,
+    /// The least and the largest exponent of scaling.
+    exponents: [i32; 2],
+    /// Not 0 if there are others.
+    others: u32,
+}
+
+impl Finite {
+    const NONE: Self = Self { has: 0, lacks: 0, exponents: [i32::MAX, i32::MIN], others: 0 };
+
+    /// Without branches: the assembler would take what follows for divergent.
     #[inline(always)]
-    pub const fn any_bf16(self, largest: i32) -> bool {
-        by_bf16(self.some, largest)
+    fn and(self, word: i32) -> Self {
+        let [least, largest] = self.exponents;
+        let (certificates, exponent) = (word as u32 & CERTIFIED, word >> CERTIFICATE_BITS);
+        let others = compiler::opaque(u32::from(is_finite(word))).wrapping_sub(1); // no bit, or all
+        Self {
+            has: self.has | certificates & !others,
+            lacks: self.lacks | !certificates & CERTIFIED & !others,
+            exponents: [least.min(exponent & !others as i32 | (others >> 1) as i32), largest.max(exponent)],
+            others: self.others | others,
+        }
     }
 
-    /// Whether some may have no certificate, where the exponents of scaling add up to at least `least`.
+    /// Whether there is one.
     #[inline(always)]
-    pub const fn any_fp32(self, least: i32) -> bool {
-        !self.all_hi_lo() && !by_bf16(self.all, least)
+    const fn are_there(self) -> bool {
+        self.exponents[0] <= self.exponents[1]
+    }
+
+    /// # Safety
+    /// All lanes are here.
+    #[inline(always)]
+    unsafe fn of_all_lanes(self) -> Self {
+        const LACKS: u32 = CERTIFICATE_BITS;
+        const OTHERS: u32 = 2 * CERTIFICATE_BITS;
+        // SAFETY: upheld by the caller.
+        let (bits, exponents) = unsafe {
+            let bits = self.has | self.lacks << LACKS | (self.others & 1) << OTHERS;
+            (lanes::any_bits(bits), lanes::extremes(self.exponents))
+        };
+        Self { has: bits & CERTIFIED, lacks: bits >> LACKS & CERTIFIED, exponents, others: bits >> OTHERS }
     }
 }
 
@@ -100,25 +146,31 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         Verdict { some: rows & columns & CERTIFIED, all: !((rows | columns) >> LACKS) & CERTIFIED }
     }
 
-    /// What the exponents of scaling of a row and a column of the tile at `tile` add up to: the least and the largest sum. There are k-tiles.
+    /// In which ways elements are computed that the tile's verdict leaves open. Rows and columns without an infinity or NaN decide on three
+    /// bf16 and fp32. There are k-tiles.
     ///
     /// # Safety
-    /// All lanes are here.
+    /// All lanes are here, and rows are scaled.
     #[inline(always)]
-    pub(super) unsafe fn exponents(g: &Gemm, tile: Coord, words: Ab<*const i32>) -> [i32; 2] {
-        const NONE: [i32; 2] = [i32::MAX, i32::MIN];
-        let and = |[least, largest]: [i32; 2], word: i32| [least.min(word), largest.max(word)];
+    pub(super) unsafe fn open(g: &Gemm, tile: Coord, words: Ab<*const i32>) -> Open {
+        let mut rows = Finite::NONE;
         // SAFETY: in bounds of A's rows and of B's columns; all lanes are here, upheld by the caller.
-        let [of_rows, of_columns] = unsafe {
-            let mut of_rows = NONE;
+        let [rows, columns] = unsafe {
             for i in 0..Self::LANE_ROWS {
-                of_rows = and(of_rows, Self::lane_row(g, tile.row, i, 1, words.a));
+                rows = rows.and(Self::lane_row(g, tile.row, i, 1, words.a));
             }
             let columns = Self::columns(g, tile.col, 1, words.b);
-            let of_columns = columns[..ACC / 16].iter().fold(NONE, |of_columns, word| and(of_columns, *word));
-            [of_rows, of_columns].map(|words| lanes::extremes(words).map(|word| word >> CERTIFICATE_BITS))
+            let columns = columns[..ACC / 16].iter().fold(Finite::NONE, |columns, word| columns.and(*word));
+            [rows, columns].map(|words| words.of_all_lanes())
         };
-        [of_rows[0] + of_columns[0], of_rows[1] + of_columns[1]]
+        let are_there = rows.are_there() & columns.are_there();
+        let [least, largest] = [0, 1].map(|i| rows.exponents[i].wrapping_add(columns.exponents[i]));
+        let all = !(rows.lacks | columns.lacks);
+        Open {
+            by_bf16: are_there & by_bf16(rows.has & columns.has, largest),
+            by_signs: rows.others | columns.others != 0,
+            in_fp32: are_there & (all & OF_HI_LO == 0) & !by_bf16(all, least),
+        }
     }
 
     /// Rows of a tile that a lane has a word of.

@@ -1,36 +1,27 @@
 //! By a split into three bf16, which has the exponents of f32: x = first + second + third exactly, and six of their nine products do.
 //!
 //! ```text
-//!   values ──► parts: A (3, BM, 16), B (3, BN, 16) ──► sums of 16 products in the tensor cores
-//!                of the next step                        of this step
+//!   values ──► parts of the next step ──► sums of 16 products of this step, in the tensor cores
 //! ```
 //!
 //! As everywhere, the small products come before the large ones, which a truncated sum would take more from.
 
-use super::values::place_of_a;
-use super::{CONSUMERS, thread_index};
+use super::CONSUMERS;
+use super::parts::{Piece, pairs};
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
-use crate::hardware::{VEC, WGMMA_M};
+use crate::hardware::WGMMA_M;
 use crate::mainloop::split_mma::consumer::add;
 use crate::mainloop::split_mma::epilogue::Words;
 use crate::mainloop::split_mma::{BM, DEPTH, PARTS, STAGE_K, SplitMma};
 use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS, Ring, Stage};
 use crate::prepass::split::hi_lo::{BF16_MORE, HiLo};
 use crate::prepass::split::range::powers;
-use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
-use crate::ptx::{barrier, convert, f32x4};
+use crate::ptx::{barrier, wgmma};
 use crate::{Ab, CERTIFICATE_BITS, Computed, Coord, InnerSums, Operand};
-use cuda_std::prelude::*;
-use half::bf16;
 
 /// Which parts of A and B are multiplied: all products above 2^-24 of the largest, and the least first.
 const PRODUCTS: [[u32; 2]; 6] = [[0, 2], [2, 0], [1, 1], [0, 1], [1, 0], [0, 0]];
-/// Values that a thread splits at once: their first parts are a vector.
-const VALUES: u32 = 8;
-const _: () = assert!(DEPTH * 2 == WGMMA_K_BYTES, "a k-step of each part");
-/// Eight rows of a part: twice 16 bytes each.
-const EIGHT_ROWS_BYTES: u32 = 8 * WGMMA_K_BYTES;
 
 impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// The totals of a tile.
@@ -112,42 +103,27 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         store(Operand::B, words.b, tile.col, g.n);
     }
 
-    /// Splits this thread's piece of an operand for a step's MMAs behind a barrier.
+    /// Scales and splits this thread's piece of an operand for a step's MMAs behind a barrier.
     ///
     /// # Safety
     /// The stage has the step's values, the exponents are stored, and nobody else uses the parts.
     #[inline(always)]
     unsafe fn split_piece(stage: Stage, step: u32, of: Operand, smem: *mut f32, parts: *mut f32) {
         if Self::has_piece(of) {
-            let (offset, rows) = if of == Operand::A { (0, BM) } else { (BM * DEPTH * PARTS / 2, Self::BN) };
-            let piece = Piece::this();
-            let k = step * DEPTH % STAGE_K + piece.k;
-            let values = Self::values(stage, of);
-            // SAFETY: in the stage, and the thread's own parts, upheld by the caller.
+            // SAFETY: the thread's own values, exponent and parts, upheld by the caller.
             unsafe {
-                let values = if of == Operand::A {
-                    let [[x, y, z, w], [q, r, s, t]] =
-                        [k, k + VEC].map(|k| f32x4::load(values.add(place_of_a(piece.row, k) as usize)));
-                    [x, y, z, w, q, r, s, t]
-                } else {
-                    let values = values.add((k * Self::BN + piece.row) as usize);
-                    [0, 1, 2, 3, 4, 5, 6, 7].map(|i| *values.add((i * Self::BN) as usize))
-                };
-                piece.split(values, *Self::exponent(of, smem), parts.wrapping_add(offset as usize), rows);
+                let [first, second] = powers(*Self::exponent(of, smem));
+                let mut rest = Self::piece(stage, step, of).map(|x| x * first * second);
+                for part in 0..PARTS {
+                    let pairs = pairs(&rest);
+                    for i in 0..pairs.len() {
+                        rest[2 * i] -= f32::from_bits(pairs[i] << 16);
+                        rest[2 * i + 1] -= f32::from_bits(pairs[i] & 0xffff_0000);
+                    }
+                    Self::store_part(parts, of, part, pairs);
+                }
             }
         }
-    }
-
-    /// Whether this thread has a piece of an operand: there may be fewer of B.
-    #[inline(always)]
-    fn has_piece(of: Operand) -> bool {
-        const {
-            assert!(
-                BM * (DEPTH / VALUES) == CONSUMER_THREADS && Self::BN <= BM,
-                "a thread has a piece of A, and one of B"
-            )
-        };
-        Self::BN == BM || of == Operand::A || thread_index() < Self::BN * (DEPTH / VALUES)
     }
 
     /// Issues the MMAs of parts.
@@ -156,16 +132,12 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// They are written, and nobody writes to them before the MMAs are waited for; all consumers call it.
     #[inline(always)]
     unsafe fn issue_mmas_of_parts(parts: *const f32, partial: &mut [f32; ACC]) {
+        let first = Self::first_parts(parts);
         // SAFETY: upheld by the caller.
         unsafe {
-            let parts = shared::address(parts);
-            let [a_part, b_part] = [BM, Self::BN].map(|rows| rows * WGMMA_K_BYTES);
-            let a = parts + warp_specialized::consumer() * WGMMA_M * WGMMA_K_BYTES;
-            let (a, b) = (Descriptor::k_major_unswizzled(a), Descriptor::k_major_unswizzled(parts + PARTS * a_part));
             wgmma::fence();
-            for (i, [of_a, of_b]) in PRODUCTS.into_iter().enumerate() {
-                let [a, b] = [a.add(of_a * a_part), b.add(of_b * b_part)];
-                <bf16 as Input>::mma::<ACC, 0, 0>(partial, a, b, i > 0);
+            for (i, parts) in PRODUCTS.into_iter().enumerate() {
+                Self::mma_of_parts(first, parts, partial, i > 0);
             }
             wgmma::commit_group();
         }
@@ -195,44 +167,6 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
             Self::unscale(&own_words, totals);
             let words = (!are_all).then_some(words);
             Self::store_computed(g, fusion, row, tile.col, words, Computed::ByBf16, smem, totals);
-        }
-    }
-}
-
-/// Eight values along k of a row of A, or a column of B, that this thread splits.
-#[derive(Clone, Copy)]
-struct Piece {
-    row: u32,
-    k: u32,
-}
-
-impl Piece {
-    /// Eight lanes have eight rows: they write to different banks.
-    #[inline(always)]
-    fn this() -> Self {
-        let thread = thread_index();
-        Self { row: thread / 16 * 8 + thread % 8, k: thread / 8 % 2 * VALUES }
-    }
-
-    /// Scales and splits its values, for the parts of an operand of so many rows.
-    ///
-    /// # Safety
-    /// Nobody else uses its parts.
-    #[inline(always)]
-    unsafe fn split(self, values: [f32; VALUES as usize], exponent: i32, parts: *mut f32, rows: u32) {
-        let [first, second] = powers(exponent);
-        let mut rest = values.map(|x| x * first * second);
-        let at = self.row / 8 * EIGHT_ROWS_BYTES + self.k / VALUES * (EIGHT_ROWS_BYTES / 2) + self.row % 8 * 16;
-        for part in 0..PARTS {
-            let mut pairs = [0.0; VEC as usize];
-            for i in 0..VEC as usize {
-                let pair = convert::bf16x2(rest[2 * i], rest[2 * i + 1]);
-                rest[2 * i] -= f32::from_bits(pair << 16);
-                rest[2 * i + 1] -= f32::from_bits(pair & 0xffff_0000);
-                pairs[i] = f32::from_bits(pair);
-            }
-            // SAFETY: in the part, upheld by the caller.
-            unsafe { f32x4::store(parts.wrapping_add(((part * rows * WGMMA_K_BYTES + at) / 4) as usize), pairs) }
         }
     }
 }

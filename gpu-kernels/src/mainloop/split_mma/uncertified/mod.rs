@@ -4,22 +4,25 @@
 //! ```text
 //!                 producers: cp.async ──► the ring's stages: values of A and B ─┐
 //!   in fp32:        ┌───────────────────────────────────────────────────────────┴──► sums of 16 products ──► of some ──► totals
-//!   by three bf16:  └──► parts of A and of B, where totals were ──► tensor cores ──► sums of 16 products ──► of some ──► totals
+//!   by three bf16:  ├──► parts of A and of B, where totals were ──► tensor cores ──► sums of 16 products ──► of some ──► totals
+//!   by signs:       └──► signs of A and of B, where totals were ──► tensor cores ──► infinities and NaN
 //! ```
 
 use super::SplitMma;
-use super::verdict::Verdict;
+use super::verdict::{Open, Verdict};
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
 use crate::hardware::WARPGROUP;
-use crate::mainloop::warp_specialized::Ring;
+use crate::mainloop::warp_specialized::{CONSUMER_THREADS, Ring};
 use crate::prepass::split::hi_lo::HiLo;
-use crate::ptx::compiler;
+use crate::ptx::{barrier, compiler};
 use crate::{Ab, Coord};
 use cuda_std::prelude::*;
 
 mod bf16x6;
 mod fp32;
+mod parts;
+mod signs;
 mod values;
 
 /// The consumers' barrier. Barrier 0 is the block's, and the next two are the mainloop's.
@@ -33,21 +36,24 @@ struct Ways(u32);
 
 impl Ways {
     const BY_BF16: u32 = 1;
-    const IN_FP32: u32 = 2;
+    const BY_SIGNS: u32 = 2;
+    const IN_FP32: u32 = 4;
+    const ALL: u32 = Self::BY_BF16 | Self::BY_SIGNS | Self::IN_FP32;
     /// All elements are computed in one of them.
-    const IS_ONE: u32 = 4;
+    const IS_ONE: u32 = 8;
 
     #[inline(always)]
-    fn new(by_bf16: bool, in_fp32: bool, any_hi_lo: bool) -> Self {
-        let is_one = !any_hi_lo && by_bf16 != in_fp32;
+    fn new(open: Open, any_hi_lo: bool) -> Self {
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
-        let ways = flag(by_bf16, Self::BY_BF16) | flag(in_fp32, Self::IN_FP32) | flag(is_one, Self::IS_ONE);
-        Self(compiler::opaque(ways))
+        let ways =
+            flag(open.by_bf16, Self::BY_BF16) | flag(open.by_signs, Self::BY_SIGNS) | flag(open.in_fp32, Self::IN_FP32);
+        let is_one = !any_hi_lo && ways.is_power_of_two();
+        Self(compiler::opaque(ways | flag(is_one, Self::IS_ONE)))
     }
 
     #[inline(always)]
-    const fn has(self, flag: u32) -> bool {
-        self.0 & flag != 0
+    const fn has(self, flags: u32) -> bool {
+        self.0 & flags != 0
     }
 }
 
@@ -56,14 +62,15 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// All lanes are here.
     #[inline(always)]
     unsafe fn ways(g: &Gemm, tile: Coord, verdict: Verdict, words: Ab<*const i32>) -> Ways {
-        if !P::IS_SCALED {
-            return Ways::new(false, true, verdict.any_hi_lo());
-        }
         // SAFETY: upheld by the caller.
-        let [least, largest] = unsafe { Self::exponents(g, tile, words) };
-        let by_bf16 = verdict.any_bf16(largest);
-        let in_fp32 = !by_bf16 || verdict.any_fp32(least);
-        Ways::new(by_bf16, in_fp32, verdict.any_hi_lo())
+        unsafe {
+            let open = if P::IS_SCALED {
+                Self::open(g, tile, words)
+            } else {
+                Open { by_bf16: false, by_signs: false, in_fp32: true }
+            };
+            Ways::new(open, verdict.any_hi_lo())
+        }
     }
 
     /// Fills stages with the values of the tile at `tile`, once for each way.
@@ -78,10 +85,12 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         words: Ab<*const i32>,
         ring: &mut Ring<1>,
     ) {
-        // SAFETY: upheld by the caller.
+        // SAFETY: upheld by the caller. Behind a barrier, the assembler knows that all lanes are here; and all producers are at the same stage,
+        // or a wait for one further on would end with another phase of the same parity.
         unsafe {
+            barrier::sync(PRODUCERS, WARPGROUP);
             let ways = Self::ways(g, tile, verdict, words);
-            for _ in 0..(ways.0 & (Ways::BY_BF16 | Ways::IN_FP32)).count_ones() {
+            for _ in 0..(ways.0 & Ways::ALL).count_ones() {
                 Self::produce_values(g, tile, ring);
             }
         }
@@ -101,12 +110,17 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         ring: &mut Ring<1>,
         smem: *mut f32,
     ) {
-        // SAFETY: upheld by the caller.
+        // SAFETY: upheld by the caller. Behind a barrier, the assembler knows that all lanes are here.
         unsafe {
+            barrier::sync(CONSUMERS, CONSUMER_THREADS);
             let ways = Self::ways(g, tile, verdict, words);
-            if ways.has(Ways::BY_BF16) {
+            if P::IS_SCALED && ways.has(Ways::BY_BF16) {
                 let mut totals = Self::sums_by_bf16(g, tile, words, ring, smem);
                 Self::store_by_bf16(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &mut totals);
+            }
+            if P::IS_SCALED && ways.has(Ways::BY_SIGNS) {
+                let acc = Self::sums_of_signs(g.k, ring, smem);
+                Self::store_by_signs(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &acc);
             }
             if ways.has(Ways::IN_FP32) {
                 let totals = Self::sums_in_fp32(g.k, ring, smem);

@@ -30,19 +30,16 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         stage.words(if of == Operand::A { 0 } else { A_BYTES })
     }
 
-    /// Fills stages with the values of a tile.
+    /// Fills stages with the values of a tile. At the end, all producers are at the same stage.
     ///
     /// # Safety
-    /// All producers call it; else as of the kernels.
+    /// All producers call it, and are at the same stage; else as of the kernels.
     #[inline(always)]
     pub(super) unsafe fn produce_values(g: &Gemm, tile: Coord, ring: &mut Ring<1>) {
         let a = Source { values: g.a, ld: g.lda, extent: Extent { rows: g.m, cols: g.k } };
         let b = Source { values: g.b, ld: g.ldb, extent: Extent { rows: g.k, cols: g.n } };
         let a_box = Extent { rows: BM, cols: STAGE_K };
         let b_box = Extent { rows: STAGE_K, cols: Self::BN };
-        // Only then are all at the same stage: a wait for one further on would end with another phase of the same parity.
-        // SAFETY: all producers are here.
-        unsafe { barrier::sync(PRODUCERS, WARPGROUP) }
         for k in (0..g.k).step_by(STAGE_K as usize) {
             // SAFETY: the stage is empty, and the boxes fill it.
             unsafe {
