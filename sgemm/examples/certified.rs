@@ -1,5 +1,5 @@
-//! The accuracy class fp32 on inputs that a hi/lo split is certified for, and on others: times, and how much was computed by three bf16 or in
-//! fp32.
+//! The accuracy class fp32 on inputs that a hi/lo split is certified for, and on others: times, and how much was computed by three bf16, by
+//! signs or in fp32.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for size in [1024, 2048, 4096] {
         let all = size * size;
         let ordinary: Vec<f32> = (0..all).map(|i| 1.0 + (i * 7919 % 1009) as f32 / 1009.0).collect();
-        // A subnormal in a row and 2^100 are beyond the window of two parts; infinities are what fp32 alone does as it should.
+        // A subnormal in a row and 2^100 are beyond the window of two parts; products of 2^127 may overflow.
         let with = |rows: usize, x: f32| {
             let mut a = ordinary.clone();
             a.chunks_mut(size).take(rows).for_each(|row| row[0] = x);
@@ -28,6 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ("a subnormal in each", size, SUBNORMAL),
             ("2^100 in each", size, 2f32.powi(100)),
             ("an infinity in each", size, f32::INFINITY),
+            ("2^127 in each", size, 2f32.powi(127)),
         ];
         let on_b = stream.clone_htod(&ordinary)?;
         let mut on_c = stream.alloc_zeros::<f32>(all)?;
@@ -45,9 +46,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
                 stream.synchronize()?;
                 let ms = since.elapsed().as_secs_f64() * 1e3 / f64::from(RUNS);
-                let Uncertified { by_bf16, in_fp32 } = gemm.uncertified(&stream, &workspace)?;
+                let Uncertified { by_bf16, by_signs, in_fp32 } = gemm.uncertified(&stream, &workspace)?;
                 let kernel = gemm.kernel().slug;
-                println!("{size} {} {kernel}, {what}: {ms:.3} ms, {by_bf16} by bf16, {in_fp32} in fp32", class.name());
+                print!("{size} {} {kernel}, {what}: {ms:.3} ms, ", class.name());
+                println!("{by_bf16} by bf16, {by_signs} by signs, {in_fp32} in fp32");
             }
         }
     }

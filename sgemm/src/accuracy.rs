@@ -20,7 +20,7 @@ pub const LONGEST_TF32_SPLIT_K: usize = 2_003_112 * 16;
 ///
 /// |C - C'| <= u (c(k) |alpha| |A||B| + 3 |beta C|) + (|alpha| k + 2) 2^-149, c(k) <= min(k + 2, 40 + 3 sqrt(k / 32)) on the tensor cores.
 ///
-/// Elements for which that is not certain from the magnitudes of their row of A and column of B are computed in fp32, on the device.
+/// Elements for which that is not certain from the magnitudes of their row of A and column of B are computed in another way, on the device.
 /// So are those whose partial sums may overflow. Of a product that is cut along k, over ranks or for lack of memory, it holds for each
 /// piece.
 /// That is SGEMM's kind of bound, which does not make it as near for every input: where A is the identity, SGEMM copies B to the bit.

@@ -149,8 +149,8 @@ impl Gemm {
         unsafe { self.loaded.run(stream.cu_stream(), &bindings) }
     }
 
-    /// How many elements of D the last run with this workspace computed by three bf16 or in fp32, although its kernel splits into two parts:
-    /// those for which two are not certified to keep the guarantee of [`AccuracyClass::Fp32`](crate::AccuracyClass::Fp32). It is of a run
+    /// How many elements of D the last run with this workspace computed by three bf16, by signs or in fp32, although its kernel splits into two
+    /// parts: those for which two are not certified to keep the guarantee of [`AccuracyClass::Fp32`](crate::AccuracyClass::Fp32). It is of a run
     /// without prepared operands, and of the last problem of a batch. It waits for the stream.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 use gpu_kernels::{
-    Activation, CERTIFICATE_BITS, CERTIFIED, Group, LEAST_EXPONENTS, OF_BF16, PREPASS_ARGUMENTS, Precision, Prepass,
-    SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, Uncertified, runnable,
+    Activation, CERTIFICATE_BITS, CERTIFIED, F16_TOP, Group, LEAST_EXPONENTS, OF_BF16, PREPASS_ARGUMENTS, Precision,
+    Prepass, SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, Uncertified, runnable,
 };
 
 use super::*;
@@ -369,8 +369,12 @@ fn words_of_rows_and_columns_follow_what_is_split() {
     let mut rows = [word(40, 0), word(56, 1), word(0, CERTIFIED), word(0, any)];
     let mut columns = [word(0, 1), word(0, 0), word(least, any | 2), word(least - 1, any)];
     let uncertified = Uncertified::of(&mut rows, &mut columns);
-    assert_eq!(uncertified, Uncertified { by_bf16: 1, in_fp32: 4 + 3 + 2 + 3 });
+    assert_eq!(uncertified, Uncertified { by_bf16: 1, by_signs: 0, in_fp32: 4 + 3 + 2 + 3 });
     let mut columns = [word(of_narrow, narrow), word(of_narrow - 1, narrow), word(of_narrow, any)];
     let uncertified = Uncertified::of(&mut [word(0, narrow), word(0, any)], &mut columns);
-    assert_eq!(uncertified, Uncertified { by_bf16: 1, in_fp32: 2 + 3 });
+    assert_eq!(uncertified, Uncertified { by_bf16: 1, by_signs: 0, in_fp32: 2 + 3 });
+    // The exponents of a row with an infinity, and with the largest finite number.
+    let mut rows = [F16_TOP - 128, F16_TOP - 127].map(|exponent| word(exponent, 0));
+    let uncertified = Uncertified::of(&mut rows, &mut [word(0, CERTIFIED), word(F16_TOP - 128, 0)]);
+    assert_eq!(uncertified, Uncertified { by_bf16: 0, by_signs: 3, in_fp32: 1 });
 }
