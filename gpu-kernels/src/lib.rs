@@ -29,7 +29,7 @@ pub use spec::{
     MAP_ARGUMENTS, MAX_SHARERS, MAX_SIZE, Magnitudes, OF_BF16, OF_HI_LO, Operand, PLANNED_ARGUMENTS,
     POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, Prepass, SCALE_ARGUMENTS, SHORTEST_SPLIT_K,
     SM_SMEM_BYTES, SPLIT_ARGUMENTS, STREAM_ARGUMENTS, Schedule, Split, Splits, Step, StreamKTiles, TENSOR_MAP_BYTES,
-    TRANSPOSED_ARGUMENTS, Target, Tile, TmaBox, Transposed, Uncertified, banded_tile, by_bf16, is_finite,
+    TRANSPOSED_ARGUMENTS, Target, Tile, TmaBox, Transposed, Uncertified, banded_tile, by_bf16, is_finite_row,
     persistent_tile, persistent_tiles,
 };
 pub use steps::STEPS;

@@ -30,7 +30,7 @@ const NOT_FINITE: i32 = F16_TOP - 128;
 /// Whether that is the word of a row or column without an infinity or NaN, where rows are scaled.
 #[must_use]
 #[inline(always)]
-pub const fn is_finite(word: i32) -> bool {
+pub const fn is_finite_row(word: i32) -> bool {
     word >> CERTIFICATE_BITS > NOT_FINITE
 }
 
@@ -177,7 +177,7 @@ impl Computed {
     pub const fn of(row: i32, column: i32) -> Self {
         let common = (row & column) as u32;
         let exponents = (row >> CERTIFICATE_BITS) + (column >> CERTIFICATE_BITS);
-        if !is_finite(if row < column { row } else { column }) {
+        if !is_finite_row(if row < column { row } else { column }) {
             Self::BySigns
         } else if common & OF_HI_LO != 0 {
             Self::ByHiLo

@@ -12,7 +12,7 @@ mod summation;
 pub use arithmetic::{Element, Precision, Target};
 pub use certificate::{
     BF16_TOP, CERTIFICATE_BITS, CERTIFIED, Computed, F16_TOP, LEAST_EXPONENTS, LONGEST_COUNTED_K, Magnitudes, OF_BF16,
-    OF_HI_LO, SHORTEST_SPLIT_K, Uncertified, by_bf16, is_finite,
+    OF_HI_LO, SHORTEST_SPLIT_K, Uncertified, by_bf16, is_finite_row,
 };
 pub use geometry::{Ab, Coord, Extent};
 pub use launch::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES};

@@ -5,7 +5,7 @@ use crate::gemm::Gemm;
 use crate::hardware::WARP;
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{compiler, lanes};
-use crate::{Ab, CERTIFICATE_BITS, CERTIFIED, Coord, OF_HI_LO, by_bf16, is_finite};
+use crate::{Ab, CERTIFICATE_BITS, CERTIFIED, Coord, OF_HI_LO, by_bf16, is_finite_row};
 use cuda_std::prelude::*;
 
 /// What a warp knows of the tile of its block: the same in all warps.
@@ -47,24 +47,25 @@ struct Finite {
     lacks: u32,
     /// The least and the largest exponent of scaling.
     exponents: [i32; 2],
-    /// Not 0 if there are others.
-    others: u32,
+    /// There are no others.
+    are_all: bool,
 }
 
 impl Finite {
-    const NONE: Self = Self { has: 0, lacks: 0, exponents: [i32::MAX, i32::MIN], others: 0 };
+    const NONE: Self = Self { has: 0, lacks: 0, exponents: [i32::MAX, i32::MIN], are_all: true };
 
-    /// Without branches: the assembler would take what follows for divergent.
     #[inline(always)]
     fn and(self, word: i32) -> Self {
+        if !is_finite_row(word) {
+            return Self { are_all: false, ..self };
+        }
         let [least, largest] = self.exponents;
         let (certificates, exponent) = (word as u32 & CERTIFIED, word >> CERTIFICATE_BITS);
-        let others = compiler::opaque(u32::from(is_finite(word))).wrapping_sub(1); // no bit, or all
         Self {
-            has: self.has | certificates & !others,
-            lacks: self.lacks | !certificates & CERTIFIED & !others,
-            exponents: [least.min(exponent & !others as i32 | (others >> 1) as i32), largest.max(exponent)],
-            others: self.others | others,
+            has: self.has | certificates,
+            lacks: self.lacks | certificates ^ CERTIFIED,
+            exponents: [least.min(exponent), largest.max(exponent)],
+            ..self
         }
     }
 
@@ -82,10 +83,10 @@ impl Finite {
         const OTHERS: u32 = 2 * CERTIFICATE_BITS;
         // SAFETY: upheld by the caller.
         let (bits, exponents) = unsafe {
-            let bits = self.has | self.lacks << LACKS | (self.others & 1) << OTHERS;
+            let bits = self.has | self.lacks << LACKS | u32::from(!self.are_all) << OTHERS;
             (lanes::any_bits(bits), lanes::extremes(self.exponents))
         };
-        Self { has: bits & CERTIFIED, lacks: bits >> LACKS & CERTIFIED, exponents, others: bits >> OTHERS }
+        Self { has: bits & CERTIFIED, lacks: bits >> LACKS & CERTIFIED, exponents, are_all: bits >> OTHERS == 0 }
     }
 }
 
@@ -163,13 +164,13 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
             let columns = columns[..ACC / 16].iter().fold(Finite::NONE, |columns, word| columns.and(*word));
             [rows, columns].map(|words| words.of_all_lanes())
         };
-        let are_there = rows.are_there() & columns.are_there();
+        let are_there = rows.are_there() && columns.are_there();
         let [least, largest] = [0, 1].map(|i| rows.exponents[i].wrapping_add(columns.exponents[i]));
         let all = !(rows.lacks | columns.lacks);
         Open {
-            by_bf16: are_there & by_bf16(rows.has & columns.has, largest),
-            by_signs: rows.others | columns.others != 0,
-            in_fp32: are_there & (all & OF_HI_LO == 0) & !by_bf16(all, least),
+            by_bf16: are_there && by_bf16(rows.has & columns.has, largest),
+            by_signs: !(rows.are_all && columns.are_all),
+            in_fp32: are_there && all & OF_HI_LO == 0 && !by_bf16(all, least),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::hardware::{VEC, WGMMA_M};
 use crate::mainloop::split_mma::{BM, DEPTH, PARTS, STAGE_K, SplitMma};
 use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS, Stage};
 use crate::prepass::split::hi_lo::HiLo;
-use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
+use crate::ptx::wgmma::{Descriptor, Input, WGMMA_K_BYTES};
 use crate::ptx::{convert, f32x4};
 use crate::{Ab, Operand};
 use cuda_std::prelude::*;
@@ -112,7 +112,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// An MMA of these parts of A and B, which is added to `acc` if it `goes_on`.
     ///
     /// # Safety
-    /// As of [`wgmma::f16`].
+    /// As of [`Input::mma`].
     #[inline(always)]
     pub(super) unsafe fn mma_of_parts(
         first: Ab<Descriptor>,
