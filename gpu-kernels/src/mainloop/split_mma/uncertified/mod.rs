@@ -114,6 +114,10 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         unsafe {
             barrier::sync(CONSUMERS, CONSUMER_THREADS);
             let ways = Self::ways(g, tile, verdict, words);
+            if ways.has(Ways::IN_FP32) {
+                let totals = Self::sums_in_fp32(g.k, ring, smem);
+                Self::store_in_fp32(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &totals);
+            }
             if P::IS_SCALED && ways.has(Ways::BY_BF16) {
                 let mut totals = Self::sums_by_bf16(g, tile, words, ring, smem);
                 Self::store_by_bf16(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &mut totals);
@@ -121,10 +125,6 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
             if P::IS_SCALED && ways.has(Ways::BY_SIGNS) {
                 let acc = Self::sums_of_signs(g.k, ring, smem);
                 Self::store_by_signs(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &acc);
-            }
-            if ways.has(Ways::IN_FP32) {
-                let totals = Self::sums_in_fp32(g.k, ring, smem);
-                Self::store_in_fp32(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &totals);
             }
         }
     }
