@@ -69,7 +69,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
                     let columns = Self::columns(&g, tile.col, k_tiles, words.b);
                     let verdict = Self::verdict(&g, tile.row, k_tiles, &columns, words.a);
                     if verdict.any_hi_lo() {
-                        let row = tile.row + warp_specialized::consumer() * WGMMA_M + wgmma::acc_row();
+                        let row = Self::first_row(tile.row);
                         let own_words = Words { rows: Self::rows(&g, row, k_tiles, words.a), columns };
                         let mut totals = [0.0; ACC];
                         // mainloop

@@ -5,7 +5,8 @@ use super::consumer::{place, store_totals};
 use crate::epilogue::direct::OCTET;
 use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
-use crate::hardware::VEC;
+use crate::hardware::{VEC, WGMMA_M};
+use crate::mainloop::warp_specialized;
 use crate::prepass::split::hi_lo::HiLo;
 use crate::prepass::split::range::powers;
 use crate::ptx::{compiler, lanes, wgmma};
@@ -24,6 +25,12 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     pub(super) unsafe fn store(g: &Gemm, fusion: impl Fusion<f32>, row: u32, col: u32, totals: &mut [f32; ACC]) {
         // SAFETY: the warp is converged; stores are predicated, and to the thread's own elements.
         unsafe { fusion.store_direct(g, row, col + wgmma::acc_col(), totals) }
+    }
+
+    /// The row of this thread's first accumulator, of a tile that begins at `row`.
+    #[inline(always)]
+    pub(super) fn first_row(row: u32) -> u32 {
+        row + warp_specialized::consumer() * WGMMA_M + wgmma::acc_row()
     }
 
     /// The same of the elements that are `computed` so, by the words if not all are.

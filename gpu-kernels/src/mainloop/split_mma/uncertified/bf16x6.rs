@@ -8,17 +8,15 @@
 
 use super::CONSUMERS;
 use super::parts::{Piece, pairs};
-use crate::epilogue::fusion::Fusion;
 use crate::gemm::Gemm;
-use crate::hardware::WGMMA_M;
 use crate::mainloop::split_mma::consumer::add;
 use crate::mainloop::split_mma::epilogue::Words;
-use crate::mainloop::split_mma::{BM, DEPTH, PARTS, STAGE_K, SplitMma};
-use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS, Ring, Stage};
+use crate::mainloop::split_mma::{BM, DEPTH, PARTS, SplitMma};
+use crate::mainloop::warp_specialized::{CONSUMER_THREADS, Ring, Stage};
 use crate::prepass::split::hi_lo::{BF16_MORE, HiLo};
 use crate::prepass::split::range::powers;
 use crate::ptx::{barrier, wgmma};
-use crate::{Ab, CERTIFICATE_BITS, Computed, Coord, InnerSums, Operand};
+use crate::{Ab, CERTIFICATE_BITS, Coord, InnerSums, Operand};
 
 /// Which parts of A and B are multiplied: all products above 2^-24 of the largest, and the least first.
 const PRODUCTS: [[u32; 2]; 6] = [[0, 2], [2, 0], [1, 1], [0, 1], [1, 0], [0, 0]];
@@ -62,10 +60,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
                         let stage = ring.consumer_peek();
                         Self::split_piece(stage, next, Operand::A, smem, parts(next));
                         Self::split_piece(stage, next, Operand::B, smem, parts(next));
-                        if !next.is_multiple_of(STAGE_K / DEPTH) || next + 1 == steps {
-                            let stage = ring.consumer_wait();
-                            ring.consumer_release(stage);
-                        }
+                        Self::release_behind(next, steps, ring);
                         wgmma::fence_operands();
                     }
                     wgmma::wait_acc::<0, ACC>(&mut partial);
@@ -143,30 +138,19 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         }
     }
 
-    /// Stores what is certified for this split alone of the tile at `tile`: all of it, or by the words.
+    /// Undoes the scaling of a tile's totals.
     ///
     /// # Safety
-    /// All consumers call it, and k > 0.
+    /// All lanes are here; there are words of all rows and columns, and k > 0.
     #[inline(always)]
-    pub(super) unsafe fn store_by_bf16(
-        g: &Gemm,
-        fusion: impl Fusion<f32>,
-        tile: Coord,
-        words: Ab<*const i32>,
-        are_all: bool,
-        smem: *mut f32,
-        totals: &mut [f32; ACC],
-    ) {
+    pub(super) unsafe fn unscale_by_bf16(g: &Gemm, tile: Coord, words: Ab<*const i32>, totals: &mut [f32; ACC]) {
         let k_tiles = g.k.div_ceil(Self::BK);
-        let row = tile.row + warp_specialized::consumer() * WGMMA_M + wgmma::acc_row();
+        let scaled = |word: i32| word + (BF16_MORE << CERTIFICATE_BITS);
         // SAFETY: upheld by the caller.
         unsafe {
-            let scaled = |word: i32| word + (BF16_MORE << CERTIFICATE_BITS);
-            let rows = Self::rows(g, row, k_tiles, words.a).map(scaled);
+            let rows = Self::rows(g, Self::first_row(tile.row), k_tiles, words.a).map(scaled);
             let own_words = Words { rows, columns: Self::columns(g, tile.col, k_tiles, words.b).map(scaled) };
             Self::unscale(&own_words, totals);
-            let words = (!are_all).then_some(words);
-            Self::store_computed(g, fusion, row, tile.col, words, Computed::ByBf16, smem, totals);
         }
     }
 }

@@ -102,7 +102,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         }
     }
 
-    /// Stores what has no certificate of the tile at `tile`: all of it, or by the words.
+    /// Stores what has no certificate of the tile at `tile`, by the words if that is not all of it.
     ///
     /// # Safety
     /// All consumers call it, and k > 0.
@@ -111,15 +111,13 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         g: &Gemm,
         fusion: impl Fusion<f32>,
         tile: Coord,
-        words: Ab<*const i32>,
-        are_all: bool,
+        words: Option<Ab<*const i32>>,
         smem: *mut f32,
         totals: &[f32; ACC],
     ) {
         let thread = Self::thread();
         // SAFETY: upheld by the caller.
         unsafe {
-            let words = (!are_all).then_some(words);
             Self::store_some(g, fusion, words, Computed::InFp32, smem, totals, |i| {
                 let (row, col) = (i / Self::TN as u32, i % Self::TN as u32);
                 let (row, col) = (row * LANES_M, col / VEC * VEC * LANES_N + col % VEC);

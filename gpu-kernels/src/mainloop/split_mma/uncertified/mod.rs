@@ -16,7 +16,7 @@ use crate::hardware::WARPGROUP;
 use crate::mainloop::warp_specialized::{CONSUMER_THREADS, Ring};
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{barrier, compiler};
-use crate::{Ab, Coord};
+use crate::{Ab, Computed, Coord};
 use cuda_std::prelude::*;
 
 mod bf16x6;
@@ -114,17 +114,37 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         unsafe {
             barrier::sync(CONSUMERS, CONSUMER_THREADS);
             let ways = Self::ways(g, tile, verdict, words);
+            let of_some = || (!ways.has(Ways::IS_ONE)).then_some(words);
             if ways.has(Ways::IN_FP32) {
                 let totals = Self::sums_in_fp32(g.k, ring, smem);
-                Self::store_in_fp32(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &totals);
+                Self::store_in_fp32(g, fusion, tile, of_some(), smem, &totals);
             }
             if P::IS_SCALED && ways.has(Ways::BY_BF16) {
                 let mut totals = Self::sums_by_bf16(g, tile, words, ring, smem);
-                Self::store_by_bf16(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &mut totals);
+                Self::unscale_by_bf16(g, tile, words, &mut totals);
+                Self::store_computed(
+                    g,
+                    fusion,
+                    Self::first_row(tile.row),
+                    tile.col,
+                    of_some(),
+                    Computed::ByBf16,
+                    smem,
+                    &totals,
+                );
             }
             if P::IS_SCALED && ways.has(Ways::BY_SIGNS) {
                 let acc = Self::sums_of_signs(g.k, ring, smem);
-                Self::store_by_signs(g, fusion, tile, words, ways.has(Ways::IS_ONE), smem, &acc);
+                Self::store_computed(
+                    g,
+                    fusion,
+                    Self::first_row(tile.row),
+                    tile.col,
+                    of_some(),
+                    Computed::BySigns,
+                    smem,
+                    &acc,
+                );
             }
         }
     }

@@ -8,7 +8,7 @@ use super::thread_index;
 use super::values::place_of_a;
 use crate::hardware::{VEC, WGMMA_M};
 use crate::mainloop::split_mma::{BM, DEPTH, PARTS, STAGE_K, SplitMma};
-use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS, Stage};
+use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS, Ring, Stage};
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::wgmma::{Descriptor, Input, WGMMA_K_BYTES};
 use crate::ptx::{convert, f32x4};
@@ -78,6 +78,21 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
             } else {
                 let values = values.add((k * Self::BN + piece.row) as usize);
                 [0, 1, 2, 3, 4, 5, 6, 7].map(|i| *values.add((i * Self::BN) as usize))
+            }
+        }
+    }
+
+    /// Releases the stage of a k-step whose values are read, if no other step has values there.
+    ///
+    /// # Safety
+    /// The stage is full, and the consumers are at it.
+    #[inline(always)]
+    pub(super) unsafe fn release_behind(step: u32, steps: u32, ring: &mut Ring<1>) {
+        if !step.is_multiple_of(STAGE_K / DEPTH) || step + 1 == steps {
+            // SAFETY: upheld by the caller.
+            unsafe {
+                let stage = ring.consumer_wait();
+                ring.consumer_release(stage);
             }
         }
     }

@@ -3,14 +3,11 @@
 
 use super::CONSUMERS;
 use super::parts::pairs;
-use crate::epilogue::fusion::Fusion;
-use crate::gemm::Gemm;
-use crate::hardware::WGMMA_M;
-use crate::mainloop::split_mma::{DEPTH, STAGE_K, SplitMma};
-use crate::mainloop::warp_specialized::{self, CONSUMER_THREADS, Ring};
+use crate::Operand;
+use crate::mainloop::split_mma::{DEPTH, SplitMma};
+use crate::mainloop::warp_specialized::{CONSUMER_THREADS, Ring};
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{barrier, wgmma};
-use crate::{Ab, Computed, Coord, Operand};
 
 impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// The sums of a tile's products of signs.
@@ -56,33 +53,8 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
                     Self::store_part(parts, of, 0, pairs(&Self::piece(stage, step, of).map(sign)));
                 }
             }
-            if !step.is_multiple_of(STAGE_K / DEPTH) || step + 1 == steps {
-                let stage = ring.consumer_wait();
-                ring.consumer_release(stage);
-            }
+            Self::release_behind(step, steps, ring);
             wgmma::fence_operands();
-        }
-    }
-
-    /// Stores the elements of the tile at `tile` that signs decide: all of it, or by the words.
-    ///
-    /// # Safety
-    /// All consumers call it, and k > 0.
-    #[inline(always)]
-    pub(super) unsafe fn store_by_signs(
-        g: &Gemm,
-        fusion: impl Fusion<f32>,
-        tile: Coord,
-        words: Ab<*const i32>,
-        are_all: bool,
-        smem: *mut f32,
-        acc: &[f32; ACC],
-    ) {
-        let row = tile.row + warp_specialized::consumer() * WGMMA_M + wgmma::acc_row();
-        // SAFETY: upheld by the caller.
-        unsafe {
-            let words = (!are_all).then_some(words);
-            Self::store_computed(g, fusion, row, tile.col, words, Computed::BySigns, smem, acc);
         }
     }
 }
