@@ -24,12 +24,12 @@ pub use postpass::finish;
 pub use prepass::align::align;
 pub use prepass::transpose::transpose;
 pub use spec::{
-    Ab, Activation, BATCH_ARGUMENTS, BF16_TOP, BLOCK_SMEM_BYTES, BiasPer, CERTIFICATE_BITS, CERTIFIED, Computed, Coord,
-    Element, Extent, F16_TOP, FUSION_ARGUMENTS, Group, InnerSums, KERNEL_ARGUMENTS, LEAST_EXPONENTS, LONGEST_COUNTED_K,
-    MAP_ARGUMENTS, MAX_SHARERS, MAX_SIZE, Magnitudes, OF_BF16, OF_HI_LO, Operand, PLANNED_ARGUMENTS,
+    ANY_BF16, Ab, Activation, BATCH_ARGUMENTS, BF16_TOP, BLOCK_SMEM_BYTES, BiasPer, CERTIFICATE_BITS, CERTIFIED, Computed, Coord,
+    Element, Extent, F16_TOP, FUSION_ARGUMENTS, Group, InnerSums, KERNEL_ARGUMENTS, LONGEST_COUNTED_K,
+    MAP_ARGUMENTS, MAX_SHARERS, MAX_SIZE, Magnitudes, OF_HI_LO, Open, Operand, PLANNED_ARGUMENTS,
     POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, Prepass, SCALE_ARGUMENTS, SHORTEST_SPLIT_K,
     SM_SMEM_BYTES, SPLIT_ARGUMENTS, STREAM_ARGUMENTS, Schedule, Split, Splits, Step, StreamKTiles, TENSOR_MAP_BYTES,
-    TRANSPOSED_ARGUMENTS, Target, Tile, TmaBox, Transposed, Uncertified, banded_tile, by_bf16, is_finite_row,
+    TRANSPOSED_ARGUMENTS, Target, Tile, TmaBox, Transposed, Uncertified, banded_tile, is_finite_row, largest_exponents, least_certified_sum,
     persistent_tile, persistent_tiles,
 };
 pub use steps::STEPS;

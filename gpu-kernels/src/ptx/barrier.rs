@@ -23,3 +23,21 @@ pub(crate) unsafe fn arrive(number: u32, threads: u32) {
     // SAFETY: upheld by the caller (see `# Safety`).
     unsafe { core::arch::asm!("bar.arrive {}, {};", in(reg32) number, in(reg32) threads) }
 }
+
+/// The same as [`sync`], and whether it is so for any of the threads: `bar.red.or`.
+///
+/// # Safety
+/// As of [`sync`].
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn any(number: u32, threads: u32, is_so: bool) -> bool {
+    let any: u32;
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .pred is; setp.ne.b32 is, {}, 0; bar.red.or.pred is, {}, {}, is; selp.b32 {}, 1, 0, is; }}",
+            in(reg32) u32::from(is_so), in(reg32) number, in(reg32) threads, out(reg32) any
+        );
+    }
+    any != 0
+}

@@ -44,6 +44,24 @@ pub(crate) unsafe fn all(is_so: bool) -> bool {
     all != 0
 }
 
+/// For which lanes it is so, a bit each: `vote.sync.ballot`.
+///
+/// # Safety
+/// All lanes are here.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn ballot(is_so: bool) -> u32 {
+    let those: u32;
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .pred is; setp.ne.b32 is, {}, 0; vote.sync.ballot.b32 {}, is, -1; }}",
+            in(reg32) u32::from(is_so), out(reg32) those
+        );
+    }
+    those
+}
+
 /// The bits that any lane's word has: `redux.sync.or`.
 ///
 /// # Safety

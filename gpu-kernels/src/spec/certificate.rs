@@ -3,7 +3,7 @@
 //! its elements are infinite or NaN, which signs decide. The proof is the book's chapter on error bounds.
 
 /// Bits of certificates, below the exponent of the scaling in the word of a row or column.
-pub const CERTIFICATE_BITS: u32 = 8;
+pub const CERTIFICATE_BITS: u32 = 6;
 
 /// All certificates.
 pub const CERTIFIED: u32 = (1 << CERTIFICATE_BITS) - 1;
@@ -11,9 +11,11 @@ pub const CERTIFIED: u32 = (1 << CERTIFICATE_BITS) - 1;
 /// Those of a hi/lo split.
 pub const OF_HI_LO: u32 = 0b1111;
 
-/// Those of a split into three bf16, for elements whose row and column are not too large together: of any span that bf16 has, and of spans
-/// that are together so narrow that no product underflows.
-pub const OF_BF16: [u32; 2] = [0b1_0000, 0b1110_0000];
+/// That of a split into three bf16 which is exact.
+const EXACT_BF16: u32 = 1 << 4;
+
+/// That of a split into three bf16 of a row or column without an infinity or NaN. What it makes of the smallest elements may be 0.
+pub const ANY_BF16: u32 = 1 << 5;
 
 /// The shortest k for which a split is certified: the error of the split itself is as large as that of so many roundings.
 pub const SHORTEST_SPLIT_K: u32 = 32;
@@ -37,18 +39,32 @@ pub const fn is_finite_row(word: i32) -> bool {
 /// The exponent of a row's largest element where it is scaled for three bf16: [`LONGEST_COUNTED_K`] products of such are below 2^127.
 pub const BF16_TOP: i32 = 52;
 
-/// The exponents of scaling for f16 of a row of A and of a column of B, for which three bf16 are certified, add up to that at least, by
-/// [`OF_BF16`]. Of any span, the sum of their largest elements' exponents is then so far below that of scaled ones that unscaling divides what
-/// underflows by 4. Of narrow spans, each product is below 2^127.
-pub const LEAST_EXPONENTS: [i32; 2] = [2 * F16_TOP - (2 * BF16_TOP - 2), 2 * F16_TOP - 125];
-
-/// Whether elements with these certificates in common, and exponents of scaling that add up to so much, are certified for three bf16.
+/// The exponents of the largest elements of a row of A and of a column of B, added up, from their words. Below 0 where one has zeros alone.
 #[must_use]
 #[inline(always)]
-pub const fn by_bf16(certificates: u32, exponents: i32) -> bool {
-    let [any, narrow] = OF_BF16;
-    (certificates & any != 0 && exponents >= LEAST_EXPONENTS[0])
-        || (certificates & narrow != 0 && exponents >= LEAST_EXPONENTS[1])
+pub const fn largest_exponents(row: i32, column: i32) -> i32 {
+    2 * F16_TOP - (row >> CERTIFICATE_BITS) - (column >> CERTIFICATE_BITS)
+}
+
+/// What they add up to where three bf16 are certified, whatever the sum: unscaling divides what underflows, at least by 4 where the split is
+/// exact, and otherwise so far that nothing is left of it.
+const ALWAYS_BF16: [i32; 2] = [2 * BF16_TOP - 2, 32];
+
+/// Up to that no product of a row and a column overflows.
+const FINITE_PRODUCTS: i32 = 126;
+
+/// From that on, sums are rarely finite. Between the two, they often are, while a product may overflow.
+const INFINITE_SUMS: i32 = 148;
+
+/// By how much the exponent of a sum of three bf16 may be below that of the largest elements' product, where splits are not exact.
+const BF16_DEPTH: i32 = 132;
+
+/// The magnitude from which on a sum of three bf16 is certified, for a row and a column whose largest elements' exponents add up to so much:
+/// what underflowed is less than 2^-29 of it, or, where products may overflow, it is infinite.
+#[must_use]
+#[inline(always)]
+pub const fn least_certified_sum(exponents: i32) -> f32 {
+    f32::from_bits(if exponents > FINITE_PRODUCTS { f32::INFINITY.to_bits() } else { power_of_two(exponents - BF16_DEPTH) })
 }
 
 /// Magnitudes of the elements but zeros of a row of A or a column of B.
@@ -116,31 +132,20 @@ impl Magnitudes {
     /// Exponents from the largest scaled element's down to 2^-110, the least of which three bf16 make all 24 bits: they end at 2^-133.
     const BF16_SPAN: i32 = BF16_TOP + 110;
 
-    /// Exponents that rows of A and columns of B span, which are narrow together: products of their smallest elements are 2^-100 where both are
-    /// scaled.
-    const NARROW: [[i32; 2]; 3] = [[102, 102], [Self::BF16_SPAN, 42], [42, Self::BF16_SPAN]];
-
-    /// The certificates of a split into three scaled bf16, which is exact, of a row of A or, if `of_b`, of a column of B.
+    /// The certificates of a split into three scaled bf16.
     #[must_use]
     #[inline(always)]
-    pub fn certificates_of_bf16(&self, k: u32, of_b: bool) -> u32 {
+    pub fn certificates_of_bf16(&self, k: u32) -> u32 {
         if self.largest == 0 {
             return CERTIFIED;
         }
         // Of a subnormal, its last bit's.
         let exponent = |bits: u32| if bits < NORMAL { -149 } else { (bits >> 23) as i32 - 127 };
         let [top, bottom] = [self.largest, self.smallest].map(exponent);
-        let (span, is_finite) = (top - bottom, self.largest < f32::INFINITY.to_bits());
-        if !is_finite || span > Self::BF16_SPAN || !(SHORTEST_SPLIT_K..=LONGEST_COUNTED_K).contains(&k) {
+        if self.largest >= f32::INFINITY.to_bits() || !(SHORTEST_SPLIT_K..=LONGEST_COUNTED_K).contains(&k) {
             return 0;
         }
-        let [mut certificates, narrow] = OF_BF16;
-        for (i, spans) in Self::NARROW.iter().enumerate() {
-            if span <= spans[usize::from(of_b)] {
-                certificates |= 1 << (narrow.trailing_zeros() + i as u32);
-            }
-        }
-        certificates
+        if top - bottom <= Self::BF16_SPAN { EXACT_BF16 | ANY_BF16 } else { ANY_BF16 }
     }
 
     /// The same of a split into TF32, which has the exponents of f32: products must not be near its smallest.
@@ -164,6 +169,8 @@ pub enum Computed {
     ByHiLo,
     /// By a split into three bf16, on the tensor cores as well.
     ByBf16,
+    /// The same if the sum is at least [`least_certified_sum`], else in fp32.
+    ByBf16OrInFp32,
     /// By the signs, infinities and NaN of its row and column, as bf16.
     BySigns,
     /// In fp32, on the CUDA cores.
@@ -176,15 +183,59 @@ impl Computed {
     #[inline(always)]
     pub const fn of(row: i32, column: i32) -> Self {
         let common = (row & column) as u32;
-        let exponents = (row >> CERTIFICATE_BITS) + (column >> CERTIFICATE_BITS);
         if !is_finite_row(if row < column { row } else { column }) {
             Self::BySigns
         } else if common & OF_HI_LO != 0 {
             Self::ByHiLo
-        } else if by_bf16(common, exponents) {
+        } else {
+            Self::of_finite(common, largest_exponents(row, column))
+        }
+    }
+
+    /// Without a certificate of a hi/lo split, by the other certificates in common and by what the exponents of the largest elements add up to.
+    #[must_use]
+    #[inline(always)]
+    pub const fn of_finite(certificates: u32, exponents: i32) -> Self {
+        let [exact, any] = ALWAYS_BF16;
+        if certificates & ANY_BF16 == 0 || (exponents > FINITE_PRODUCTS && exponents < INFINITE_SUMS) {
+            Self::InFp32
+        } else if exponents <= any || (certificates & EXACT_BF16 != 0 && exponents <= exact) {
             Self::ByBf16
         } else {
-            Self::InFp32
+            Self::ByBf16OrInFp32
+        }
+    }
+}
+
+/// In which ways elements of a tile may be computed that the hi/lo split is not certified for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Open {
+    /// Some may be by three bf16, whether their sums decide or not.
+    pub by_bf16: bool,
+    /// Of some of these, sums decide.
+    pub by_sums: bool,
+    /// Some rows or columns are not finite.
+    pub by_signs: bool,
+    /// Some may be in fp32, whatever the sums.
+    pub in_fp32: bool,
+}
+
+impl Open {
+    /// By the certificates that some row and some column have, by those that all have, and by the least and the largest of what the exponents
+    /// of a row's and a column's largest elements add up to; all of finite rows and columns alone, of which there are some.
+    #[must_use]
+    #[inline(always)]
+    pub const fn of_finite(some: u32, all: u32, [least, largest]: [i32; 2]) -> Self {
+        let [exact, any] = ALWAYS_BF16;
+        let is_open = all & OF_HI_LO == 0;
+        let may_overflow = largest > FINITE_PRODUCTS && least < INFINITE_SUMS;
+        let all_overflow = least > FINITE_PRODUCTS && largest < INFINITE_SUMS;
+        let by_bf16 = is_open && some & ANY_BF16 != 0 && !all_overflow;
+        Self {
+            by_bf16,
+            by_sums: by_bf16 && largest > any && (all & EXACT_BF16 == 0 || largest > exact),
+            by_signs: false,
+            in_fp32: is_open && (all & ANY_BF16 == 0 || may_overflow),
         }
     }
 }
@@ -194,6 +245,8 @@ impl Computed {
 pub struct Uncertified {
     /// Elements computed by a split into three bf16.
     pub by_bf16: u64,
+    /// Elements computed by a split into three bf16, and again in fp32 if that sum was small ([`least_certified_sum`]).
+    pub by_bf16_or_in_fp32: u64,
     /// Elements that are infinite or NaN, since their row or column has an infinity or NaN.
     pub by_signs: u64,
     /// Elements computed in fp32.
@@ -213,6 +266,7 @@ impl Uncertified {
                 match Computed::of(rows[0], columns[0]) {
                     Computed::ByHiLo => {}
                     Computed::ByBf16 => all.by_bf16 += count,
+                    Computed::ByBf16OrInFp32 => all.by_bf16_or_in_fp32 += count,
                     Computed::BySigns => all.by_signs += count,
                     Computed::InFp32 => all.in_fp32 += count,
                 }

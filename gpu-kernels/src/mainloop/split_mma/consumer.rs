@@ -80,16 +80,10 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
                         if verdict.all_hi_lo() {
                             Self::store(&g, fusion, row, tile.col, &mut totals);
                         } else {
-                            Self::store_computed(
-                                &g,
-                                fusion,
-                                row,
-                                tile.col,
-                                Some(words),
-                                Computed::ByHiLo,
-                                totals_smem,
-                                &totals,
-                            );
+                            let at = Coord { row: tile.row, col: tile.col };
+                            Self::store_computed(&g, fusion, at, totals_smem, &totals, |_, at, _| {
+                                Self::computed(&g, words, at) == Computed::ByHiLo
+                            });
                         }
                     }
                     if !verdict.all_hi_lo() {

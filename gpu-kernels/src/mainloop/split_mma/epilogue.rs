@@ -33,60 +33,72 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         row + warp_specialized::consumer() * WGMMA_M + wgmma::acc_row()
     }
 
-    /// The same of the elements that are `computed` so, by the words if not all are.
-    #[allow(clippy::too_many_arguments)]
+    /// The same of those of the totals that are the thread's `results`.
     #[inline(always)]
     pub(super) unsafe fn store_computed(
         g: &Gemm,
         fusion: impl Fusion<f32>,
-        row: u32,
-        col: u32,
-        words: Option<Ab<*const i32>>,
-        computed: Computed,
+        tile: Coord,
         totals_smem: *mut f32,
         totals: &[f32; ACC],
+        is_result: impl FnMut(u32, Coord, f32) -> bool,
     ) {
-        let (row, col) = (compiler::opaque(row), compiler::opaque(col + wgmma::acc_col()));
+        let row = compiler::opaque(Self::first_row(tile.row));
+        let col = compiler::opaque(tile.col + wgmma::acc_col());
         // SAFETY: the warp is converged; the thread's totals are no longer needed.
         unsafe {
-            Self::store_some(g, fusion, words, computed, totals_smem, totals, |i| Coord {
-                row: row + i / 2 % 2 * 8,
-                col: col + i / OCTET as u32 * 8 + i % 2,
-            });
+            let element = |i: u32| Coord { row: row + i / 2 % 2 * 8, col: col + i / OCTET as u32 * 8 + i % 2 };
+            Self::store_some(g, fusion, totals_smem, totals, element, is_result);
         }
     }
 
-    /// Stores those of a thread's results that are `computed` so, by the words if not all are; number i belongs to `element(i)`. Rare, and
-    /// therefore short: they are read from shared memory one by one.
+    /// Stores those of a thread's values that are results; number i belongs to `element(i)`. Rare, and therefore short: they are read from
+    /// shared memory one by one.
     ///
     /// # Safety
-    /// The thread's totals in shared memory are its own. Elements are its own, or out of bounds, and k > 0.
+    /// The thread's totals in shared memory are its own. Elements are its own, or out of bounds.
     #[inline(always)]
     pub(super) unsafe fn store_some(
         g: &Gemm,
         fusion: impl Fusion<f32>,
-        words: Option<Ab<*const i32>>,
-        computed: Computed,
         totals_smem: *mut f32,
-        results: &[f32; ACC],
+        values: &[f32; ACC],
         element: impl Fn(u32) -> Coord,
+        mut is_result: impl FnMut(u32, Coord, f32) -> bool,
     ) {
-        // SAFETY: words are those of rows and columns in bounds; stores are predicated.
+        // SAFETY: stores are predicated.
         unsafe {
-            store_totals(totals_smem, results);
+            store_totals(totals_smem, values);
             for i in 0..compiler::opaque(ACC as u32) {
-                let result = *totals_smem.add(place((i / VEC * VEC) as usize) + (i % VEC) as usize);
-                let Coord { row, col } = element(i);
-                let is_computed = words.is_none_or(|words| {
-                    let of_row = *words.a.wrapping_add(row.min(g.m - 1) as usize);
-                    let of_column = *words.b.wrapping_add(col.min(g.n - 1) as usize);
-                    Computed::of(of_row, of_column) == computed
-                });
-                if is_computed {
-                    fusion.store_1(g, row, col, result);
+                let value = *totals_smem.add(place((i / VEC * VEC) as usize) + (i % VEC) as usize);
+                let at = element(i);
+                if is_result(i, at, value) {
+                    fusion.store_1(g, at.row, at.col, value);
                 }
             }
         }
+    }
+
+    /// The words of an element's row and column; of the last ones out of bounds.
+    ///
+    /// # Safety
+    /// There are words of all rows and columns.
+    #[inline(always)]
+    pub(super) unsafe fn words_of(g: &Gemm, words: Ab<*const i32>, at: Coord) -> [i32; 2] {
+        // SAFETY: in bounds, upheld by the caller.
+        unsafe {
+            let row = *words.a.wrapping_add(at.row.min(g.m - 1) as usize);
+            let column = *words.b.wrapping_add(at.col.min(g.n - 1) as usize);
+            [row, column]
+        }
+    }
+
+    /// How an element is computed by its words, which are there, as of [`Self::words_of`].
+    #[inline(always)]
+    pub(super) unsafe fn computed(g: &Gemm, words: Ab<*const i32>, at: Coord) -> Computed {
+        // SAFETY: upheld by the caller.
+        let [row, column] = unsafe { Self::words_of(g, words, at) };
+        Computed::of(row, column)
     }
 
     /// Undoes the scaling, if there is one. A power of two may overflow f32 where its product with a total does not. So it is two factors, each

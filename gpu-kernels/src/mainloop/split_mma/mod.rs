@@ -60,6 +60,8 @@ impl<P: Format, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     /// What is in the place of totals when they are not needed may be larger.
     const BEHIND_RING_BYTES: u32 =
         if Self::TOTALS_BYTES > Self::BY_BF16_BYTES { Self::TOTALS_BYTES } else { Self::BY_BF16_BYTES };
+    /// Bits of a tile's elements, behind that.
+    const BITS_BYTES: u32 = ACC as u32 * CONSUMER_THREADS / 8;
     /// Elements in a row of a stage, hi and lo.
     const ROW: u32 = 2 * P::CHUNK;
 
@@ -75,7 +77,9 @@ impl<P: Format, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
             a: TmaBox { element: P::ELEMENT, extent: Extent { rows: BM, cols: Self::ROW }, swizzled: true },
             b: TmaBox { element: P::ELEMENT, extent: Extent { rows: Self::BN, cols: Self::ROW }, swizzled: true },
         }),
-        dynamic_smem_bytes: warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES) + Self::BEHIND_RING_BYTES,
+        dynamic_smem_bytes: warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES)
+            + Self::BEHIND_RING_BYTES
+            + Self::BITS_BYTES,
         ..Step::PLAIN
     };
 }

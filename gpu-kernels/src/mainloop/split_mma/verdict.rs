@@ -5,7 +5,7 @@ use crate::gemm::Gemm;
 use crate::hardware::WARP;
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{compiler, lanes};
-use crate::{Ab, CERTIFICATE_BITS, CERTIFIED, Coord, OF_HI_LO, by_bf16, is_finite_row};
+use crate::{Ab, CERTIFICATE_BITS, CERTIFIED, Coord, F16_TOP, OF_HI_LO, Open, is_finite_row};
 use cuda_std::prelude::*;
 
 /// What a warp knows of the tile of its block: the same in all warps.
@@ -29,14 +29,6 @@ impl Verdict {
     pub const fn all_hi_lo(self) -> bool {
         self.all & OF_HI_LO != 0
     }
-}
-
-/// In which ways elements of a tile may be computed that the hi/lo split is not certified for.
-#[derive(Clone, Copy)]
-pub(super) struct Open {
-    pub by_bf16: bool,
-    pub by_signs: bool,
-    pub in_fp32: bool,
 }
 
 /// What the words of a tile's finite rows, or of its finite columns, have in common.
@@ -164,14 +156,13 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
             let columns = columns[..ACC / 16].iter().fold(Finite::NONE, |columns, word| columns.and(*word));
             [rows, columns].map(|words| words.of_all_lanes())
         };
-        let are_there = rows.are_there() && columns.are_there();
-        let [least, largest] = [0, 1].map(|i| rows.exponents[i].wrapping_add(columns.exponents[i]));
-        let all = !(rows.lacks | columns.lacks);
-        Open {
-            by_bf16: are_there && by_bf16(rows.has & columns.has, largest),
-            by_signs: !(rows.are_all && columns.are_all),
-            in_fp32: are_there && all & OF_HI_LO == 0 && !by_bf16(all, least),
+        let by_signs = !(rows.are_all && columns.are_all);
+        if !(rows.are_there() && columns.are_there()) {
+            return Open { by_bf16: false, by_sums: false, by_signs, in_fp32: false };
         }
+        let [largest, least] = [0, 1].map(|i| 2 * F16_TOP - rows.exponents[i] - columns.exponents[i]);
+        let all = !(rows.lacks | columns.lacks);
+        Open { by_signs, ..Open::of_finite(rows.has & columns.has, all, [least, largest]) }
     }
 
     /// Rows of a tile that a lane has a word of.

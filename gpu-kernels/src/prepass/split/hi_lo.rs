@@ -53,7 +53,7 @@ impl HiLo for F16 {
 
     #[inline(always)]
     fn certificates(of: Magnitudes, k: u32, of_b: bool) -> u32 {
-        of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k, of_b)
+        of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k)
     }
 
     #[inline(always)]

@@ -11,7 +11,7 @@ use crate::mainloop::warp_specialized::{CONSUMER_THREADS, Ring, Stage};
 use crate::mainloop::{LANES_M, LANES_N, warp_tile};
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::{compiler, f32x4};
-use crate::{Ab, Computed, Coord, InnerSums, Operand};
+use crate::{Coord, InnerSums, Operand};
 use cuda_std::prelude::*;
 
 /// A thread's rows, LANES_M apart.
@@ -102,28 +102,27 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         }
     }
 
-    /// Stores what has no certificate of the tile at `tile`, by the words if that is not all of it.
+    /// Stores those of the tile's sums that are results.
     ///
     /// # Safety
-    /// All consumers call it, and k > 0.
+    /// All consumers call it.
     #[inline(always)]
     pub(super) unsafe fn store_in_fp32(
         g: &Gemm,
         fusion: impl Fusion<f32>,
         tile: Coord,
-        words: Option<Ab<*const i32>>,
         smem: *mut f32,
-        totals: &[f32; ACC],
+        sums: &[f32; ACC],
+        is_result: impl Fn(Coord) -> bool,
     ) {
         let thread = Self::thread();
+        let element = |i: u32| {
+            let (row, col) = (i / Self::TN as u32, i % Self::TN as u32);
+            let (row, col) = (row * LANES_M, col / VEC * VEC * LANES_N + col % VEC);
+            Coord { row: tile.row + thread.row + row, col: tile.col + thread.col + col }
+        };
         // SAFETY: upheld by the caller.
-        unsafe {
-            Self::store_some(g, fusion, words, Computed::InFp32, smem, totals, |i| {
-                let (row, col) = (i / Self::TN as u32, i % Self::TN as u32);
-                let (row, col) = (row * LANES_M, col / VEC * VEC * LANES_N + col % VEC);
-                Coord { row: tile.row + thread.row + row, col: tile.col + thread.col + col }
-            });
-        }
+        unsafe { Self::store_some(g, fusion, smem, sums, element, |_, at, _| is_result(at)) }
     }
 
     /// The first of this thread's elements of a tile. Its columns are adjacent by VEC.
