@@ -24,13 +24,13 @@ pub use postpass::finish;
 pub use prepass::align::align;
 pub use prepass::transpose::transpose;
 pub use spec::{
-    ANY_BF16, Ab, Activation, BATCH_ARGUMENTS, BF16_TOP, BLOCK_SMEM_BYTES, BiasPer, CERTIFICATE_BITS, CERTIFIED, Computed, Coord,
-    Element, Extent, F16_TOP, FUSION_ARGUMENTS, Group, InnerSums, KERNEL_ARGUMENTS, LONGEST_COUNTED_K,
-    MAP_ARGUMENTS, MAX_SHARERS, MAX_SIZE, Magnitudes, OF_HI_LO, Open, Operand, PLANNED_ARGUMENTS,
+    ANY_BF16, Ab, Activation, BATCH_ARGUMENTS, BF16_TOP, BLOCK_SMEM_BYTES, BiasPer, CERTIFICATE_BITS, CERTIFIED,
+    Computed, Coord, EXACT_BF16, Element, Extent, F16_TOP, FUSION_ARGUMENTS, Group, InnerSums, KERNEL_ARGUMENTS,
+    LONGEST_COUNTED_K, MAP_ARGUMENTS, MAX_SHARERS, MAX_SIZE, Magnitudes, OF_HI_LO, Open, Operand, PLANNED_ARGUMENTS,
     POSTPASS_ARGUMENTS, PREPASS_ARGUMENTS, Postpass, Precision, Prepass, SCALE_ARGUMENTS, SHORTEST_SPLIT_K,
     SM_SMEM_BYTES, SPLIT_ARGUMENTS, STREAM_ARGUMENTS, Schedule, Split, Splits, Step, StreamKTiles, TENSOR_MAP_BYTES,
-    TRANSPOSED_ARGUMENTS, Target, Tile, TmaBox, Transposed, Uncertified, banded_tile, is_finite_row, largest_exponents, least_certified_sum,
-    persistent_tile, persistent_tiles,
+    TRANSPOSED_ARGUMENTS, Target, Tile, TmaBox, Transposed, Uncertified, banded_tile, is_finite_row, largest_exponents,
+    least_certified_sum, persistent_tile, persistent_tiles,
 };
 pub use steps::STEPS;
 

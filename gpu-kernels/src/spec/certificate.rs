@@ -12,7 +12,7 @@ pub const CERTIFIED: u32 = (1 << CERTIFICATE_BITS) - 1;
 pub const OF_HI_LO: u32 = 0b1111;
 
 /// That of a split into three bf16 which is exact.
-const EXACT_BF16: u32 = 1 << 4;
+pub const EXACT_BF16: u32 = 1 << 4;
 
 /// That of a split into three bf16 of a row or column without an infinity or NaN. What it makes of the smallest elements may be 0.
 pub const ANY_BF16: u32 = 1 << 5;
@@ -64,7 +64,11 @@ const BF16_DEPTH: i32 = 132;
 #[must_use]
 #[inline(always)]
 pub const fn least_certified_sum(exponents: i32) -> f32 {
-    f32::from_bits(if exponents > FINITE_PRODUCTS { f32::INFINITY.to_bits() } else { power_of_two(exponents - BF16_DEPTH) })
+    f32::from_bits(if exponents > FINITE_PRODUCTS {
+        f32::INFINITY.to_bits()
+    } else {
+        power_of_two(exponents - BF16_DEPTH)
+    })
 }
 
 /// Magnitudes of the elements but zeros of a row of A or a column of B.

@@ -11,8 +11,8 @@ mod summation;
 
 pub use arithmetic::{Element, Precision, Target};
 pub use certificate::{
-    ANY_BF16, BF16_TOP, CERTIFICATE_BITS, CERTIFIED, Computed, F16_TOP, LONGEST_COUNTED_K, Magnitudes, OF_HI_LO, Open,
-    SHORTEST_SPLIT_K, Uncertified, is_finite_row, largest_exponents, least_certified_sum,
+    ANY_BF16, BF16_TOP, CERTIFICATE_BITS, CERTIFIED, Computed, EXACT_BF16, F16_TOP, LONGEST_COUNTED_K, Magnitudes,
+    OF_HI_LO, Open, SHORTEST_SPLIT_K, Uncertified, is_finite_row, largest_exponents, least_certified_sum,
 };
 pub use geometry::{Ab, Coord, Extent};
 pub use launch::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES};

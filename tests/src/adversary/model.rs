@@ -1,7 +1,10 @@
 //! fp16x3 and tf32x3 on one tile of 16 x 16, with alpha = 1 and beta = 0, and what they compute by three bf16: a model that is a thousand
 //! times as fast as the emulator, whose MMA it uses. `tests/tests/it/adversary.rs` compares the bits of both.
 
-use gpu_kernels::{BF16_TOP, Computed, F16_TOP, InnerSums, Magnitudes, OF_HI_LO};
+use gpu_kernels::{
+    BF16_TOP, CERTIFICATE_BITS, Computed, F16_TOP, InnerSums, Magnitudes, OF_HI_LO, largest_exponents,
+    least_certified_sum,
+};
 use half::{bf16, f16};
 use ptx_emu::tensor_core::{Format, k_step};
 
@@ -36,6 +39,8 @@ pub enum Guard {
     SubnormalsAsStored,
     /// Three bf16 are taken to represent whatever is far below the largest element.
     AnySpan,
+    /// Any sum of three bf16 is taken for certified.
+    AnySum,
 }
 
 impl Guard {
@@ -47,7 +52,7 @@ impl Guard {
         let all = Magnitudes { largest, smallest, count, exponents };
         let zeros = values.len() as f32 / count.max(1.0);
         match self {
-            Self::Sound => all,
+            Self::Sound | Self::AnySum => all,
             Self::LargestAlone => Magnitudes { smallest: largest, ..all },
             Self::ZerosAsOthers => Magnitudes { count: count * zeros, exponents: all.exponents * zeros, ..all },
             Self::SubnormalsAsStored => Magnitudes { smallest: smallest.max(f32::MIN_POSITIVE.to_bits()), ..all },
@@ -60,8 +65,8 @@ impl Guard {
 /// A row of A or a column of B.
 struct Vector<'a> {
     values: &'a [f32],
-    certificates: u32,
-    /// The exponent of its scaling.
+    /// The exponent of its scaling, and its certificates.
+    word: i32,
     exponent: i32,
     /// hi, lo.
     parts: Vec<Vec<u32>>,
@@ -133,7 +138,7 @@ impl Arithmetic {
         let (certificates, exponent) = match self {
             Self::Fp16x3 => {
                 let exponent = F16_TOP - exponent(of.largest);
-                (of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k, of_b), exponent)
+                (of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k), exponent)
             }
             Self::Tf32x3 => (of.certificates_of_tf32(k), 0),
         };
@@ -141,7 +146,8 @@ impl Arithmetic {
         let hi_lo = |x: f32| self.split(if is_split { x } else { 0.0 }).to_vec();
         let parts = parts_of(values, exponent, 2, hi_lo);
         let by_bf16 = parts_of(values, exponent + BF16_TOP - F16_TOP, 3, three_bf16);
-        Vector { values, certificates, exponent, parts, by_bf16 }
+        let word = exponent << CERTIFICATE_BITS | certificates as i32;
+        Vector { values, word, exponent, parts, by_bf16 }
     }
 
     /// C of 16 rows and 16 columns of the same length.
@@ -176,9 +182,9 @@ impl Arithmetic {
         }
         for (totals, a) in totals.iter_mut().zip(&a) {
             for (total, b) in totals.iter_mut().zip(&b) {
-                match Computed::of(a.certificates as i32, b.certificates as i32) {
+                match Computed::of(a.word, b.word) {
                     Computed::ByHiLo if self == Self::Fp16x3 => *total = unscaled(*total, a.exponent, b.exponent),
-                    Computed::ByHiLo | Computed::ByBf16 => {}
+                    Computed::ByHiLo | Computed::ByBf16 | Computed::ByBf16OrInFp32 => {}
                     Computed::InFp32 | Computed::BySigns => *total = in_fp32(a.values, b.values),
                 }
             }
@@ -187,9 +193,15 @@ impl Arithmetic {
             let by_bf16 = multiply_by_bf16(&a, &b);
             for (i, a) in a.iter().enumerate() {
                 for (j, b) in b.iter().enumerate() {
-                    if Computed::of(a.certificates as i32, b.certificates as i32) == Computed::ByBf16 {
-                        let more = BF16_TOP - F16_TOP;
-                        totals[i][j] = unscaled(by_bf16[i][j], a.exponent + more, b.exponent + more);
+                    let more = BF16_TOP - F16_TOP;
+                    let total = unscaled(by_bf16[i][j], a.exponent + more, b.exponent + more);
+                    let least = least_certified_sum(largest_exponents(a.word, b.word));
+                    match Computed::of(a.word, b.word) {
+                        Computed::ByBf16OrInFp32 if total.abs() < least && guard != Guard::AnySum => {
+                            totals[i][j] = in_fp32(a.values, b.values);
+                        }
+                        Computed::ByBf16 | Computed::ByBf16OrInFp32 => totals[i][j] = total,
+                        _ => {}
                     }
                 }
             }

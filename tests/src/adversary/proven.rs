@@ -1,9 +1,10 @@
 //! The c(k) that is proven: the book's chapter on error bounds has the same sum, term by term.
 
-use gpu_kernels::{InnerSums, LONGEST_COUNTED_K, SHORTEST_SPLIT_K, find};
+use gpu_kernels::{BF16_TOP, InnerSums, LONGEST_COUNTED_K, SHORTEST_SPLIT_K, find, least_certified_sum};
 
 use super::Arithmetic;
 use super::model::{DEPTH, summands};
+use crate::grading::UNIT_ROUNDOFF;
 
 /// The error of a split in each operand, 2^-23 of an element; of lo\*lo, which is left out, 2^-22 of a product; and of small elements.
 const OF_SPLIT: f64 = 2.0 + 2.0 + 4.0 + OF_SMALL_ELEMENTS;
@@ -23,8 +24,8 @@ const OF_BF16_MMA: f64 = 10.0;
 /// MMAs of small bf16 products lose as much of what they have added up, which is below 1/32 of all, together.
 const OF_SMALL_BF16: f64 = OF_BF16_MMA / 32.0;
 
-/// What underflows of scaled products, the least of which is 2^-100: 30 units of 2^-149 in each of 2^16 steps.
-const OF_BF16_UNDERFLOW: f64 = 30.0 / 512.0;
+/// What underflows of a scaled product whose factors have bits below those of bf16: 2^-78.
+const UNDERFLOW: f64 = 1.0 / (1u128 << 78) as f64;
 
 /// Roundings by alpha and beta.
 const OF_SCALARS: f64 = 2.0;
@@ -50,7 +51,10 @@ pub fn proven(arithmetic: Arithmetic, k: usize) -> f64 {
         return in_fp32;
     }
     let by_bf16 = if arithmetic == Arithmetic::Fp16x3 && k <= LONGEST_COUNTED_K as usize {
-        let of_steps = OF_BF16_SPLIT + OF_BF16_MMA + OF_SMALL_BF16 + OF_BF16_UNDERFLOW;
+        // Where sums decide, the least certified one, scaled: as if the largest elements' exponents added up to 0.
+        let least_sum = f64::from(least_certified_sum(0)) * 2f64.powi(2 * BF16_TOP);
+        let of_underflow = f64::from(LONGEST_COUNTED_K) * UNDERFLOW / (UNIT_ROUNDOFF * least_sum);
+        let of_steps = OF_BF16_SPLIT + OF_BF16_MMA + OF_SMALL_BF16 + of_underflow;
         (of_steps + (additions - 1) as f64 + OF_SCALARS) * SECOND_ORDER
     } else {
         0.0
@@ -67,7 +71,7 @@ pub fn proven(arithmetic: Arithmetic, k: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grading::{UNIT_ROUNDOFF, bound};
+    use crate::grading::bound;
     use gpu_kernels::{CERTIFICATE_BITS, Magnitudes};
     use sgemm::LONGEST_TF32_SPLIT_K;
 

@@ -9,6 +9,8 @@ pub struct Element {
     pub value: [f64; 2],
     /// |A|\*|B|.
     pub products: f64,
+    /// The largest magnitude of a product.
+    pub largest: f64,
     /// |beta\*C|.
     pub of_c: f64,
 }
@@ -31,14 +33,15 @@ pub fn reference(case: &Case) -> Vec<Element> {
     let [m, n, k] = case.sizes;
     let (alpha, beta) = (f64::from(case.alpha), f64::from(case.beta));
     let element = |i: usize, j: usize| {
-        let (mut sum, mut products) = ([0.0; 2], 0.0);
+        let (mut sum, mut products, mut largest) = ([0.0; 2], 0.0, 0.0f64);
         for p in 0..k {
             let product = f64::from(case.a[i * k + p]) * f64::from(case.b[p * n + j]);
             sum = add(sum, product);
             products += product.abs();
+            largest = largest.max(product.abs());
         }
         let of_c = if beta == 0.0 { 0.0 } else { beta * f64::from(case.c[i * n + j]) };
-        Element { value: add(scaled(sum, alpha), of_c), products, of_c: of_c.abs() }
+        Element { value: add(scaled(sum, alpha), of_c), products, largest, of_c: of_c.abs() }
     };
     (0..m * n).map(|at| element(at / n, at % n)).collect()
 }

@@ -21,7 +21,8 @@ pub fn bound(k: usize, is_on_tensor_cores: bool) -> f64 {
 
 /// The smallest c for which all elements of a computed C' meet |C - C'| <= u (c |alpha| |A||B| + 3 |beta C|) + (|alpha| k + 2) 2^-149.
 /// Infinite where none is: an element is NaN or infinite and should not be, or is finite and should not be. Of an element whose terms
-/// |A||B| reach the end of f32, a sum may overflow on its way: only a NaN that this does not explain is an error there.
+/// |A||B| reach the end of f32, a sum may overflow on its way: errors there are a NaN that this does not explain, and a finite element where a
+/// product is twice the largest f32, which no sum before it makes up for.
 ///
 /// # Panics
 /// If `computed` does not have the elements of C.
@@ -46,7 +47,9 @@ fn needed(case: &Case, element: &Element, computed: f32) -> f64 {
     if element.products.max(alpha * element.products + element.of_c) > largest / 2.0 {
         // Positive and negative overflow may meet, but not where all products have one sign.
         let may_be_nan = element.products > value.abs() * (1.0 + 1e-6) / alpha;
-        return if computed.is_nan() && !may_be_nan { f64::INFINITY } else { 0.0 };
+        let is_wrong =
+            if computed.is_finite() { element.largest > 2.0 * largest } else { computed.is_nan() && !may_be_nan };
+        return if is_wrong { f64::INFINITY } else { 0.0 };
     }
     let error = element.error(computed);
     if error.is_nan() || error.is_infinite() {
@@ -104,6 +107,11 @@ mod tests {
         assert_eq!((c_of(&finite, f32::NAN), c_of(&finite, f32::INFINITY)), (f64::INFINITY, f64::INFINITY));
         let large = Case::product([1, 1, 2], vec![1e30, 1e30], vec![1e30, 1e30]);
         assert_eq!((c_of(&large, f32::INFINITY), c_of(&large, f32::NAN)), (0.0, f64::INFINITY));
+        assert_eq!(c_of(&large, 0.0), f64::INFINITY);
+        let opposite = Case::product([1, 1, 2], vec![1e20, 1e20], vec![1e20, -1e20]);
+        assert_eq!((c_of(&opposite, f32::NAN), c_of(&opposite, 0.0)), (0.0, f64::INFINITY));
+        let just_below = Case::product([1, 1, 2], vec![2e19, 2e19], vec![1e19, -1e19]);
+        assert_eq!((c_of(&just_below, f32::INFINITY), c_of(&just_below, 0.0)), (0.0, 0.0));
     }
 
     #[test]

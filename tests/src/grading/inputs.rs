@@ -30,10 +30,16 @@ pub enum Kind {
     /// Normal, times powers of two whose exponents are uniform: from -100 to 60 in A, and to 20 in B.
     Wide,
     /// Normal, times powers of two whose exponents are uniform: from -50 to 98 in A, and from -100 to 0 in B. The largest of some rows and
-    /// columns are together as large as three bf16 are certified for, those of others larger.
+    /// columns are together as large as three bf16 are certified for without their sums, those of others larger.
     Lopsided,
-    /// The same where spans are narrow: from -20 to 100 in A, and from 0 to 22 in B.
+    /// The same from -20 to 100 in A, and from 0 to 22 in B: products of some rows and columns may overflow.
     Large,
+    /// The same from -126 to 60 in A and to 40 in B, which is more than three bf16 represent. In odd rows and columns, half of them are below
+    /// 2^-100 in A or 0 in B, so that these elements are small beside the largest.
+    Spread,
+    /// The same over all exponents in both: most sums overflow. Odd columns are pairs of opposite elements, and so are twice the same in odd
+    /// rows: products overflow where the sum is 0.
+    Widest,
     /// Normal times 2^-74 each: products are about the smallest f32.
     Underflowing,
     /// Normal; one element each of A and B is infinite, one of A is NaN.
@@ -62,7 +68,7 @@ const PERIOD: usize = 16;
 
 impl Kind {
     /// The kinds beside those of [`Inputs`].
-    pub const PROBES: [Self; 22] = [
+    pub const PROBES: [Self; 24] = [
         Self::Identity,
         Self::Permutation,
         Self::Sparse,
@@ -72,6 +78,8 @@ impl Kind {
         Self::Wide,
         Self::Lopsided,
         Self::Large,
+        Self::Spread,
+        Self::Widest,
         Self::Underflowing,
         Self::NotFinite,
         Self::Exceptional,
@@ -108,6 +116,8 @@ impl Kind {
             Self::Wide => "wide".into(),
             Self::Lopsided => "lopsided".into(),
             Self::Large => "large".into(),
+            Self::Spread => "spread".into(),
+            Self::Widest => "widest".into(),
             Self::Underflowing => "underflowing".into(),
             Self::NotFinite => "not-finite".into(),
             Self::Exceptional => "exceptional".into(),
@@ -157,6 +167,23 @@ impl Kind {
             Self::Large => {
                 a.iter_mut().for_each(|x| *x *= power(rng.random_range(-20..=100)));
                 b.iter_mut().for_each(|x| *x *= power(rng.random_range(0..=22)));
+            }
+            Self::Spread => {
+                for (at, x) in a.iter_mut().enumerate() {
+                    let is_small = at / k % 2 == 1 && at % k >= k / 2;
+                    *x *= power(rng.random_range(-126..=if is_small { -100 } else { 60 }));
+                }
+                for (at, x) in b.iter_mut().enumerate() {
+                    let is_zero = at % n % 2 == 1 && at / n < k / 2;
+                    *x *= if is_zero { 0.0 } else { power(rng.random_range(-126..=40)) };
+                }
+            }
+            Self::Widest => {
+                a.iter_mut().chain(&mut b).for_each(|x| *x = x.clamp(-1.9, 1.9) * power(rng.random_range(-126..=126)));
+                for p in (1..k).step_by(2) {
+                    (1..m).step_by(2).for_each(|i| a[i * k + p] = a[i * k + p - 1]);
+                    (1..n).step_by(2).for_each(|j| b[p * n + j] = -b[(p - 1) * n + j]);
+                }
             }
             Self::Underflowing => a.iter_mut().chain(&mut b).for_each(|x| *x *= 2f32.powi(-74)),
             Self::Overflowing => a.iter_mut().chain(&mut b).for_each(|x| *x *= 2f32.powi(63)),
@@ -210,7 +237,8 @@ impl Kind {
     /// Those of [`Self::case`].
     pub fn mixed([m, n, k]: [usize; 3], seed: u64) -> Result<Case, Error> {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let may_overflow = |kind: &Self| matches!(kind, Self::Overflowing | Self::Lopsided | Self::Large);
+        let may_overflow =
+            |kind: &Self| matches!(kind, Self::Overflowing | Self::Lopsided | Self::Large | Self::Widest);
         let kinds: Vec<Self> = Self::all().filter(|kind| !may_overflow(kind) && *kind != Self::Scalars).collect();
         let (mut a, mut b) = (vec![0.0; m * k], vec![0.0; k * n]);
         for i in 0..m {

@@ -66,7 +66,7 @@ fn deceiving(guard: Guard) -> Case {
         // It spans 50, of which 28 are stored.
         Guard::SubnormalsAsStored => (2f32.powi(-99), f32::from_bits(3), 2f32.powi(40)),
         // It spans 175: scaled, three bf16 have 10 bits of its small element.
-        Guard::AnySpan => (2f32.powi(50), 2f32.powi(-125), 1.0),
+        Guard::AnySpan | Guard::AnySum => (2f32.powi(50), 2f32.powi(-125), 1.0),
     };
     let (mut row, mut column) = (vec![0.0; K], vec![0.0; K]);
     for p in 0..K {
@@ -85,7 +85,8 @@ fn deceiving(guard: Guard) -> Case {
 fn unsound_guards_violate_the_guarantee() {
     let emulator = Emulator::of("h200").unwrap();
     let plan = Graded::Kernel(find("fp16x3").unwrap()).plan(&emulator, [1, 1, 64]).unwrap();
-    for guard in [Guard::LargestAlone, Guard::ZerosAsOthers, Guard::SubnormalsAsStored, Guard::AnySpan] {
+    let guards = [Guard::LargestAlone, Guard::ZerosAsOthers, Guard::SubnormalsAsStored, Guard::AnySpan, Guard::AnySum];
+    for guard in guards {
         let case = deceiving(guard);
         let [rows, columns] = [&case.a, &case.b].map(|vector| std::array::from_fn(|_| vector.clone()));
         let c = |guard| grade(&case, &[Arithmetic::Fp16x3.multiply_guarded(guard, &rows, &columns)[0][0]]);

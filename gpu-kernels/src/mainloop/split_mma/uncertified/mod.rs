@@ -107,7 +107,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         unsafe {
             barrier::sync(PRODUCERS, WARPGROUP);
             let mut ways = Self::ways(g, tile, verdict, words);
-            for way in [Ways::BY_SIGNS, Ways::BY_BF16, Ways::IN_FP32] {
+            for way in [Ways::BY_BF16, Ways::IN_FP32, Ways::BY_SIGNS] {
                 if way == Ways::IN_FP32 {
                     ways = ways.with_sums(false);
                 }
@@ -137,19 +137,13 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         unsafe {
             barrier::sync(CONSUMERS, CONSUMER_THREADS);
             let mut ways = Self::ways(g, tile, verdict, words);
-            let is_one = || ways.has(Ways::IS_ONE);
-            if P::IS_SCALED && ways.has(Ways::BY_SIGNS) {
-                let acc = Self::sums_of_signs(g.k, ring, smem);
-                Self::store_computed(g, fusion, tile, smem, &acc, |_, at, _| {
-                    is_one() || Self::computed(g, words, at) == Computed::BySigns
-                });
-            }
+            let is_one = ways.has(Ways::IS_ONE);
             if P::IS_SCALED && ways.has(Ways::BY_BF16) {
                 let mut totals = Self::sums_by_bf16(g, tile, words, ring, smem);
                 Self::unscale_by_bf16(g, tile, words, &mut totals);
                 let mut any_left = false;
                 Self::store_computed(g, fusion, tile, smem, &totals, |i, at, total| {
-                    is_one() || {
+                    is_one || {
                         let [is_certified, is_left] = Self::certified(g, words, at, total);
                         any_left |= is_left;
                         Self::set_left(smem, i, is_left);
@@ -161,7 +155,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
             if ways.has(Ways::IN_FP32) {
                 let sums = Self::sums_in_fp32(g.k, ring, smem);
                 Self::store_in_fp32(g, fusion, tile, smem, &sums, |at| {
-                    ways.has(Ways::IS_ONE)
+                    is_one
                         || match Self::computed(g, words, at) {
                             Computed::InFp32 => true,
                             Computed::ByBf16OrInFp32 => {
@@ -169,6 +163,12 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
                             }
                             _ => false,
                         }
+                });
+            }
+            if P::IS_SCALED && ways.has(Ways::BY_SIGNS) {
+                let acc = Self::sums_of_signs(g.k, ring, smem);
+                Self::store_computed(g, fusion, tile, smem, &acc, |_, at, _| {
+                    is_one || Self::computed(g, words, at) == Computed::BySigns
                 });
             }
         }
