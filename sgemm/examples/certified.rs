@@ -23,11 +23,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         // Signs, and exponents from -e to e.
         let wide = |e: u32| {
-            let power = |i: usize| 2f32.powi((i * 104_729 % 997 % (2 * e as usize + 1)) as i32 - e as i32);
+            let hash = |i: usize| ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u32;
+            let power = |i: usize| 2f32.powi((hash(i) % (2 * e + 1)) as i32 - e as i32);
             ordinary
                 .iter()
                 .enumerate()
-                .map(|(i, x)| x * power(i) * if i * 31 % 7 % 2 == 0 { 1.0 } else { -1.0 })
+                .map(|(i, x)| x * power(i) * if hash(i) >> 23 == 0 { 1.0 } else { -1.0 })
                 .collect()
         };
         const SUBNORMAL: f32 = f32::MIN_POSITIVE / 2.0;

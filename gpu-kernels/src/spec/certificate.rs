@@ -212,12 +212,12 @@ impl Computed {
 }
 
 /// In which ways elements of a tile may be computed that the hi/lo split is not certified for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Open {
-    /// Some may be by three bf16, whether their sums decide or not.
+    /// Some may be by three bf16.
     pub by_bf16: bool,
-    /// Of some of these, sums decide.
-    pub by_sums: bool,
+    /// Their sums from that on are certified, whatever the element: 0 if all of them are.
+    pub least_sum: f32,
     /// Some rows or columns are not finite.
     pub by_signs: bool,
     /// Some may be in fp32, whatever the sums.
@@ -225,6 +225,9 @@ pub struct Open {
 }
 
 impl Open {
+    /// In none.
+    pub const NONE: Self = Self { by_bf16: false, least_sum: 0.0, by_signs: false, in_fp32: false };
+
     /// By the certificates that some row and some column have, by those that all have, and by the least and the largest of what the exponents
     /// of a row's and a column's largest elements add up to; all of finite rows and columns alone, of which there are some.
     #[must_use]
@@ -233,11 +236,12 @@ impl Open {
         let [exact, any] = ALWAYS_BF16;
         let is_open = all & OF_HI_LO == 0;
         let may_overflow = largest > FINITE_PRODUCTS && least < INFINITE_SUMS;
-        let all_overflow = least > FINITE_PRODUCTS && largest < INFINITE_SUMS;
-        let by_bf16 = is_open && some & ANY_BF16 != 0 && !all_overflow;
+        let all_may = least > FINITE_PRODUCTS && largest < INFINITE_SUMS;
+        let by_bf16 = is_open && some & ANY_BF16 != 0 && !all_may;
+        let by_sums = by_bf16 && largest > any && (all & EXACT_BF16 == 0 || largest > exact);
         Self {
             by_bf16,
-            by_sums: by_bf16 && largest > any && (all & EXACT_BF16 == 0 || largest > exact),
+            least_sum: if by_sums { least_certified_sum(largest) } else { 0.0 },
             by_signs: false,
             in_fp32: is_open && (all & ANY_BF16 == 0 || may_overflow),
         }

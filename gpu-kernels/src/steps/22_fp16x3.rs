@@ -15,8 +15,9 @@
 //! certificates (`spec/certificate`): for elements within those 28 binades, or nearly all of them not far below the largest.
 //! Elements of C whose row and column have none in common are computed in another way, in the same kernel: the others' bits do not
 //! depend on it. Rows of widely different magnitudes, and such with subnormals or elements of 2^48 or more, are split into three
-//! bf16, which is exact. Those with infinities or NaN are computed by signs alone. Sums that may overflow, and all that is finite where k
-//! is below 32, are computed in fp32 on the CUDA cores.
+//! bf16, which have the exponents of f32. Those with infinities or NaN are computed by signs alone. Finite sums of products that may overflow,
+//! sums that are far below the product of the largest elements, and all that is finite where k is below 32, are computed in fp32 on the
+//! CUDA cores.
 //!
 //! Source: H. Ootomo and R. Yokota, "Recovering single precision accuracy from Tensor Cores" (2022), for the hi/lo split, the
 //! scaling and the accumulation outside; no library has it on Hopper.

@@ -11,6 +11,8 @@ pub struct Element {
     pub products: f64,
     /// The largest magnitude of a product.
     pub largest: f64,
+    /// The magnitudes of the positive and of the negative ones.
+    pub by_sign: [f64; 2],
     /// |beta\*C|.
     pub of_c: f64,
 }
@@ -33,15 +35,16 @@ pub fn reference(case: &Case) -> Vec<Element> {
     let [m, n, k] = case.sizes;
     let (alpha, beta) = (f64::from(case.alpha), f64::from(case.beta));
     let element = |i: usize, j: usize| {
-        let (mut sum, mut products, mut largest) = ([0.0; 2], 0.0, 0.0f64);
+        let (mut sum, mut by_sign, mut largest) = ([0.0; 2], [0.0; 2], 0.0f64);
         for p in 0..k {
             let product = f64::from(case.a[i * k + p]) * f64::from(case.b[p * n + j]);
             sum = add(sum, product);
-            products += product.abs();
+            by_sign[usize::from(product < 0.0)] += product.abs();
             largest = largest.max(product.abs());
         }
         let of_c = if beta == 0.0 { 0.0 } else { beta * f64::from(case.c[i * n + j]) };
-        Element { value: add(scaled(sum, alpha), of_c), products, largest, of_c: of_c.abs() }
+        let products = by_sign.iter().sum();
+        Element { value: add(scaled(sum, alpha), of_c), products, largest, by_sign, of_c: of_c.abs() }
     };
     (0..m * n).map(|at| element(at / n, at % n)).collect()
 }

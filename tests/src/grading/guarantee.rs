@@ -21,8 +21,8 @@ pub fn bound(k: usize, is_on_tensor_cores: bool) -> f64 {
 
 /// The smallest c for which all elements of a computed C' meet |C - C'| <= u (c |alpha| |A||B| + 3 |beta C|) + (|alpha| k + 2) 2^-149.
 /// Infinite where none is: an element is NaN or infinite and should not be, or is finite and should not be. Of an element whose terms
-/// |A||B| reach the end of f32, a sum may overflow on its way: errors there are a NaN that this does not explain, and a finite element where a
-/// product is twice the largest f32, which no sum before it makes up for.
+/// |A||B| reach the end of f32, a sum may overflow on its way: errors there are an infinity of the sign whose products do not, NaN where not
+/// those of both signs do, and a finite element where a product is twice the largest f32, which no sum before it makes up for.
 ///
 /// # Panics
 /// If `computed` does not have the elements of C.
@@ -42,14 +42,19 @@ fn needed(case: &Case, element: &Element, computed: f32) -> f64 {
     }
     let [_, _, k] = case.sizes;
     let alpha = f64::from(case.alpha).abs();
-    let largest = f64::from(f32::MAX);
     // Half of the largest, so that no rounding on the way reaches the end.
-    if element.products.max(alpha * element.products + element.of_c) > largest / 2.0 {
-        // Positive and negative overflow may meet, but not where all products have one sign.
-        let may_be_nan = element.products > value.abs() * (1.0 + 1e-6) / alpha;
-        let is_wrong =
-            if computed.is_finite() { element.largest > 2.0 * largest } else { computed.is_nan() && !may_be_nan };
-        return if is_wrong { f64::INFINITY } else { 0.0 };
+    let may_overflow = |sum: f64| sum > f64::from(f32::MAX) / 2.0;
+    let may_be_infinite = |products: f64| may_overflow(products.max(alpha * products + element.of_c));
+    if may_be_infinite(element.products) {
+        let is_negative = computed.is_sign_negative() != case.alpha.is_sign_negative();
+        let is_right = if computed.is_nan() {
+            element.by_sign.into_iter().all(may_overflow)
+        } else if computed.is_infinite() {
+            may_be_infinite(element.by_sign[usize::from(is_negative)])
+        } else {
+            element.largest <= 2.0 * f64::from(f32::MAX)
+        };
+        return if is_right { 0.0 } else { f64::INFINITY };
     }
     let error = element.error(computed);
     if error.is_nan() || error.is_infinite() {
@@ -108,6 +113,7 @@ mod tests {
         let large = Case::product([1, 1, 2], vec![1e30, 1e30], vec![1e30, 1e30]);
         assert_eq!((c_of(&large, f32::INFINITY), c_of(&large, f32::NAN)), (0.0, f64::INFINITY));
         assert_eq!(c_of(&large, 0.0), f64::INFINITY);
+        assert_eq!(c_of(&large, f32::NEG_INFINITY), f64::INFINITY);
         let opposite = Case::product([1, 1, 2], vec![1e20, 1e20], vec![1e20, -1e20]);
         assert_eq!((c_of(&opposite, f32::NAN), c_of(&opposite, 0.0)), (0.0, f64::INFINITY));
         let just_below = Case::product([1, 1, 2], vec![2e19, 2e19], vec![1e19, -1e19]);

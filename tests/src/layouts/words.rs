@@ -106,7 +106,7 @@ fn word(precision: Precision, values: &[f32], of_b: bool) -> i32 {
         // The largest is not subnormal: 2^14 of its own power of two. A zero's is half the smallest one's.
         _ => {
             let exponent = 14 + if of.largest > 0 { 127 - (of.largest >> 23) as i32 } else { 150 };
-            (of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k, of_b), exponent)
+            (of.certificates_of_f16(k, of_b) | of.certificates_of_bf16(k), exponent)
         }
     };
     exponent << CERTIFICATE_BITS | certificates as i32

@@ -2,6 +2,8 @@
 
 use gpu_kernels::Step;
 use sgemm::ModuleSource;
+use sgemm::emulator::{Emulator, MODELS};
+use tests::grading::{self, Graded, bound, grade, multiply};
 use tests::layouts::{self, Emulated, aligned, stream_k, words};
 use tests::mutants::{Judge, Kind, Mutant, Original, Statement, Verdict, statements};
 
@@ -86,6 +88,32 @@ fn a_split_that_sees_other_magnitudes_leaves_another_word() {
     let largest = kernels
         .all("mov.b32", |number| kernels.near(number, 0).ends_with(", -1") && kernels.near(number, 1).ends_with(", 0"));
     kernels.each_is_noticed(&largest, |it| it.text().replace(", -1", ", 0"), words::run);
+}
+
+/// By the kinds of grading whose sums of three bf16 are not all certified.
+#[test]
+fn a_sum_that_is_not_certified_is_computed_again() {
+    let kernels = Kernels::of("fp16x3");
+    let meets_guarantee = |text: String| {
+        let device = MODELS.iter().find(|model| model.slug == "h200").unwrap();
+        let emulator = Emulator::with_modules(*device, ModuleSource::of_text("mutant.ptx", text));
+        [grading::Kind::Spread, grading::Kind::Widest].into_iter().all(|kind| {
+            let case = kind.case([130, 34, 64], 3).unwrap();
+            let plan = Graded::Kernel(kernels.step).plan(&emulator, case.sizes).unwrap();
+            grade(&case, &multiply(&emulator, &plan, &case).unwrap()) <= bound(64, true)
+        })
+    };
+    let text = || kernels.text.clone();
+    assert!(meets_guarantee(text()));
+    assert!(!meets_guarantee(text().replace("bar.red.or", "bar.red.and")), "no tile has a sum that is left");
+    let ballots = kernels.all("vote.sync.ballot", |number| kernels.kernel(number) == kernels.step.kernel);
+    assert!(!ballots.is_empty());
+    for number in ballots {
+        let ballot = &kernels.statements[number];
+        let mut text = text();
+        text.replace_range(ballot.place.clone(), &ballot.text().replace(", is", ", !is"));
+        assert!(!meets_guarantee(text), "other sums are left");
+    }
 }
 
 #[test]

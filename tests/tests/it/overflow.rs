@@ -17,7 +17,7 @@ fn sgemm(case: &Case) -> f32 {
     case.a.iter().zip(&case.b).fold(0.0, |sum, (a, b)| a.mul_add(*b, sum))
 }
 
-fn cases() -> [(&'static str, Case); 4] {
+fn cases() -> [(&'static str, Case); 6] {
     let two = |exponent| 2f32.powi(exponent);
     // hi is rounded up, so that lo is negative.
     let above_hi = 1.0 + 0.75 * two(-10);
@@ -26,6 +26,8 @@ fn cases() -> [(&'static str, Case); 4] {
     [
         ("hi * hi is infinite, and hi * lo of the other sign", product(&[above_hi * two(100); K], &[two(100); K])),
         ("products that are infinite cancel", product(&[two(70); 2], &[two(70), -two(70)])),
+        ("products that are far from finite cancel", product(&[two(80); 2], &[two(80), -two(80)])),
+        ("the only product is far below those of the largest", product(&[two(60), a * two(-125)], &[0.0, b * two(40)])),
         ("a product is finite, and hi * hi is not", product(&[(2.0 - two(-12)) * two(63)], &[two(64)])),
         ("a product is finite, and what the split makes of it is not", product(&[a * two(63)], &[b * two(64)])),
     ]

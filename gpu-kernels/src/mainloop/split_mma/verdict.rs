@@ -158,7 +158,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         };
         let by_signs = !(rows.are_all && columns.are_all);
         if !(rows.are_there() && columns.are_there()) {
-            return Open { by_bf16: false, by_sums: false, by_signs, in_fp32: false };
+            return Open { by_signs, ..Open::NONE };
         }
         let [largest, least] = [0, 1].map(|i| 2 * F16_TOP - rows.exponents[i] - columns.exponents[i]);
         let all = !(rows.lacks | columns.lacks);

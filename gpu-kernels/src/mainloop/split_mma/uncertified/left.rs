@@ -8,6 +8,7 @@ use crate::hardware::WARP;
 use crate::mainloop::split_mma::SplitMma;
 use crate::prepass::split::hi_lo::HiLo;
 use crate::ptx::lanes;
+use cuda_std::warp;
 
 /// Rows of a warp's accumulators.
 const WARP_ROWS: u32 = 16;
@@ -29,10 +30,22 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         unsafe { *Self::left(smem, thread_index() / WARP, accumulator) = lanes::ballot(is_left) }
     }
 
+    /// Stores that none of this warp's elements is left.
+    ///
+    /// # Safety
+    /// As of [`Self::set_left`].
+    #[inline(always)]
+    pub(super) unsafe fn set_none_left(smem: *mut f32) {
+        for accumulator in (0..ACC as u32).step_by(WARP as usize) {
+            // SAFETY: upheld by the caller; each lane stores words of its own.
+            unsafe { *Self::left(smem, thread_index() / WARP, accumulator + warp::lane_id()) = 0 }
+        }
+    }
+
     /// Whether the element at `at` of the tile is.
     ///
     /// # Safety
-    /// As of [`Self::set_left`], which all consumers have called for all accumulators, before a barrier.
+    /// As of [`Self::set_left`], which all warps have called for all accumulators, or [`Self::set_none_left`], before a barrier.
     #[inline(always)]
     pub(super) unsafe fn is_left(smem: *mut f32, at: Coord) -> bool {
         let accumulator = at.col / 8 * OCTET as u32 + at.row % WARP_ROWS / 8 * 2 + at.col % 2;

@@ -15,7 +15,7 @@ use crate::gemm::Gemm;
 use crate::hardware::WARPGROUP;
 use crate::mainloop::warp_specialized::{CONSUMER_THREADS, Ring, THREADS};
 use crate::prepass::split::hi_lo::HiLo;
-use crate::ptx::{barrier, compiler};
+use crate::ptx::{barrier, compiler, lanes};
 use crate::{Ab, Computed, Coord, Open, largest_exponents, least_certified_sum};
 use cuda_std::prelude::*;
 
@@ -33,33 +33,47 @@ const PRODUCERS: u32 = 4;
 /// That of both.
 const ALL: u32 = 5;
 
-/// In which ways a tile is computed again: one register beside the sums.
+/// In which ways a tile is computed again, and the least sum of three bf16 that is certified whatever the element: one register beside the
+/// sums. That sum is a power of two or infinite, which has no bits but the first nine.
 #[derive(Clone, Copy)]
 struct Ways(u32);
 
 impl Ways {
     const BY_BF16: u32 = 1;
+    const BY_SIGNS: u32 = 2;
+    const IN_FP32: u32 = 4;
+    const ALL: u32 = Self::BY_BF16 | Self::BY_SIGNS | Self::IN_FP32;
     /// Elements whose sum of three bf16 is not certified are computed in fp32.
-    const BY_SUMS: u32 = 2;
-    const BY_SIGNS: u32 = 4;
-    const IN_FP32: u32 = 8;
-    /// All elements are computed in one of them, whatever the sums.
-    const IS_ONE: u32 = 16;
+    const BY_SUMS: u32 = 8;
+    /// There are elements that the hi/lo split has computed.
+    const ANY_HI_LO: u32 = 16;
+    const FLAGS: u32 = 31;
 
     #[inline(always)]
     fn new(open: Open, any_hi_lo: bool) -> Self {
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
-        let ways = flag(open.by_bf16, Self::BY_BF16)
-            | flag(open.by_sums, Self::BY_SUMS)
+        let flags = flag(open.by_bf16, Self::BY_BF16)
             | flag(open.by_signs, Self::BY_SIGNS)
-            | flag(open.in_fp32, Self::IN_FP32);
-        let is_one = !any_hi_lo && ways.is_power_of_two();
-        Self(compiler::opaque(ways | flag(is_one, Self::IS_ONE)))
+            | flag(open.in_fp32, Self::IN_FP32)
+            | flag(open.least_sum > 0.0, Self::BY_SUMS)
+            | flag(any_hi_lo, Self::ANY_HI_LO);
+        Self(compiler::opaque(flags | open.least_sum.to_bits()))
     }
 
     #[inline(always)]
-    const fn has(self, flags: u32) -> bool {
-        self.0 & flags != 0
+    const fn has(self, flag: u32) -> bool {
+        self.0 & flag != 0
+    }
+
+    /// Whether all elements are computed in that one.
+    #[inline(always)]
+    const fn is_only(self, way: u32) -> bool {
+        self.0 & (Self::ALL | Self::ANY_HI_LO) == way
+    }
+
+    #[inline(always)]
+    const fn least_sum(self) -> f32 {
+        f32::from_bits(self.0 & !Self::FLAGS)
     }
 
     /// Whether the tile is computed in fp32, too, where sums of three bf16 may leave some to it.
@@ -81,11 +95,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
     unsafe fn ways(g: &Gemm, tile: Coord, verdict: Verdict, words: Ab<*const i32>) -> Ways {
         // SAFETY: upheld by the caller.
         unsafe {
-            let open = if P::IS_SCALED {
-                Self::open(g, tile, words)
-            } else {
-                Open { by_bf16: false, by_sums: false, by_signs: false, in_fp32: true }
-            };
+            let open = if P::IS_SCALED { Self::open(g, tile, words) } else { Open { in_fp32: true, ..Open::NONE } };
             Ways::new(open, verdict.any_hi_lo())
         }
     }
@@ -137,13 +147,13 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         unsafe {
             barrier::sync(CONSUMERS, CONSUMER_THREADS);
             let mut ways = Self::ways(g, tile, verdict, words);
-            let is_one = ways.has(Ways::IS_ONE);
             if P::IS_SCALED && ways.has(Ways::BY_BF16) {
                 let mut totals = Self::sums_by_bf16(g, tile, words, ring, smem);
                 Self::unscale_by_bf16(g, tile, words, &mut totals);
+                let are_certified = ways.is_only(Ways::BY_BF16) && Self::are_certified(&totals, ways.least_sum(), smem);
                 let mut any_left = false;
                 Self::store_computed(g, fusion, tile, smem, &totals, |i, at, total| {
-                    is_one || {
+                    are_certified || {
                         let [is_certified, is_left] = Self::certified(g, words, at, total);
                         any_left |= is_left;
                         Self::set_left(smem, i, is_left);
@@ -155,7 +165,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
             if ways.has(Ways::IN_FP32) {
                 let sums = Self::sums_in_fp32(g.k, ring, smem);
                 Self::store_in_fp32(g, fusion, tile, smem, &sums, |at| {
-                    is_one
+                    ways.is_only(Ways::IN_FP32)
                         || match Self::computed(g, words, at) {
                             Computed::InFp32 => true,
                             Computed::ByBf16OrInFp32 => {
@@ -168,9 +178,25 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
             if P::IS_SCALED && ways.has(Ways::BY_SIGNS) {
                 let acc = Self::sums_of_signs(g.k, ring, smem);
                 Self::store_computed(g, fusion, tile, smem, &acc, |_, at, _| {
-                    is_one || Self::computed(g, words, at) == Computed::BySigns
+                    ways.is_only(Ways::BY_SIGNS) || Self::computed(g, words, at) == Computed::BySigns
                 });
             }
+        }
+    }
+
+    /// Whether all sums of this warp are at least that, and therefore certified. If so, none of its elements is left to fp32.
+    ///
+    /// # Safety
+    /// As of [`Self::set_left`].
+    #[inline(always)]
+    unsafe fn are_certified(totals: &[f32; ACC], least: f32, smem: *mut f32) -> bool {
+        // SAFETY: upheld by the caller.
+        unsafe {
+            let are_certified = lanes::all(totals.iter().all(|total| total.abs() >= least));
+            if are_certified {
+                Self::set_none_left(smem);
+            }
+            are_certified
         }
     }
 
