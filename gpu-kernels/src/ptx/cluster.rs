@@ -70,7 +70,8 @@ pub(crate) fn sync() {
     unsafe { core::arch::asm!("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;") }
 }
 
-/// Arrives without releasing what the thread wrote; [`wait`] is its next cluster barrier.
+/// Arrives without releasing what the thread wrote, nor waiting for what it loads: values from other blocks are used before, or the blocks may end
+/// under way. [`wait`] is its next cluster barrier.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn arrive_relaxed() {

@@ -3,7 +3,6 @@
 use super::matrix::{BLOCKS, Matrix};
 use super::vectors::Vectors;
 use super::{BK, FEW, Long, OCTETS, ROWS, partial};
-use crate::Coord;
 use crate::epilogue::direct::Output;
 use crate::epilogue::fused::Fused;
 use crate::epilogue::partial_tile::Target;
@@ -12,6 +11,7 @@ use crate::mainloop::gemv::{Strided, reduction};
 use crate::planned::{Planned, PlannedBlock};
 use crate::ptx::compiler;
 use crate::ptx::mma::WarpMma;
+use crate::{Coord, Extent};
 use cuda_std::prelude::*;
 
 impl Long {
@@ -63,10 +63,8 @@ impl Long {
             // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
             let block = PlannedBlock::new(compiler::opaque(planned.planes));
             let target = Target { g: &g, tile, offset: planned.offset_of_c(block), is_f32: planned.c_is_f32 };
-            partial::reduce(block, partial_tiles, vectors, |at, sum| {
-                if at.row < rows && at.col < few {
-                    reduction::store(target, fused, at, sum);
-                }
+            partial::reduce(block, partial_tiles, vectors, Extent { rows, cols: few }, |at, sum| {
+                reduction::store(target, fused, at, sum);
             });
         }
     }

@@ -6,7 +6,7 @@ use super::{OCTETS, PARTIAL_WORDS, PITCH, ROWS, THREADS, VECTOR, WARPS};
 use crate::hardware::VEC;
 use crate::planned::PlannedBlock;
 use crate::ptx::{cluster, compiler, f32x4, lanes};
-use crate::{Coord, Splits};
+use crate::{Coord, Extent, Splits};
 use cuda_std::prelude::*;
 
 /// The word of a row and a vector in the partial tile of that number.
@@ -64,12 +64,18 @@ pub(super) unsafe fn publish_columns(vectors: Vectors, acc: &OfColumns) -> u32 {
     WARPS
 }
 
-/// Reduces so many partial tiles of each block of the cluster, and hands this block's share of the sums to `store`.
+/// Reduces so many partial tiles of each block of the cluster, and hands this block's share of the sums in bounds to `store`, which uses them.
 ///
 /// # Safety
 /// Every thread of the cluster calls it, and has published its accumulators.
 #[inline(always)]
-pub(super) unsafe fn reduce(block: PlannedBlock, tiles: u32, vectors: Vectors, store: impl Fn(Coord, f32)) {
+pub(super) unsafe fn reduce(
+    block: PlannedBlock,
+    tiles: u32,
+    vectors: Vectors,
+    bounds: Extent,
+    store: impl Fn(Coord, f32),
+) {
     const { assert!(ROWS * super::FEW / VEC <= THREADS) }
     let tid = thread::thread_idx_x();
     let width_log2 = if vectors.has(1) { super::FEW.ilog2() } else { VECTOR.ilog2() };
@@ -96,17 +102,20 @@ pub(super) unsafe fn reduce(block: PlannedBlock, tiles: u32, vectors: Vectors, s
         while index < ROWS << width_log2 {
             let coord = Coord { row: index >> width_log2, col: index & ((1 << width_log2) - 1) };
             let at = word(0, coord.row, coord.col);
-            let sum = if block.cluster > 1 {
-                let parts: [f32; Splits::MAX_CLUSTER as usize] = core::array::from_fn(|rank| {
-                    let rank = rank as u32;
-                    // -0 changes no sum.
-                    if rank < block.cluster { cluster::load(shared::address(at), rank) } else { -0.0 }
-                });
-                parts.into_iter().fold(-0.0, |sum, part| sum + part)
-            } else {
-                *at
-            };
-            store(coord, sum);
+            // What is loaded is used, and so complete before this thread arrives at the barrier.
+            if coord.row < bounds.rows && coord.col < bounds.cols {
+                let sum = if block.cluster > 1 {
+                    let parts: [f32; Splits::MAX_CLUSTER as usize] = core::array::from_fn(|rank| {
+                        let rank = rank as u32;
+                        // -0 changes no sum.
+                        if rank < block.cluster { cluster::load(shared::address(at), rank) } else { -0.0 }
+                    });
+                    parts.into_iter().fold(-0.0, |sum, part| sum + part)
+                } else {
+                    *at
+                };
+                store(coord, sum);
+            }
             index = compiler::opaque(index + block.cluster * THREADS);
         }
         if block.cluster > 1 {

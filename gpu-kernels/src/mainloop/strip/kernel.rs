@@ -3,7 +3,6 @@
 use super::copies::Copies;
 use super::vectors::{self, Vectors};
 use super::{BK, FEW, MMA_ROWS, STEP_K, Strip, VECTOR};
-use crate::Coord;
 use crate::epilogue::direct::Output;
 use crate::epilogue::fused::Fused;
 use crate::epilogue::partial_tile::Target;
@@ -12,6 +11,7 @@ use crate::mainloop::gemv::{Strided, reduction};
 use crate::planned::{Planned, PlannedBlock};
 use crate::ptx::mma::WarpMma;
 use crate::ptx::{compiler, cp_async, griddepcontrol, lanes, read_only};
+use crate::{Coord, Extent};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
@@ -61,10 +61,8 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
             // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
             let block = PlannedBlock::new(compiler::opaque(planned.planes));
             let target = Target { g: &g, tile, offset: planned.offset_of_c(block), is_f32: planned.c_is_f32 };
-            Self::reduce(block, vectors, |at, sum| {
-                if at.row < rows && at.col < few {
-                    reduction::store(target, fused, at, sum);
-                }
+            Self::reduce(block, vectors, Extent { rows, cols: few }, |at, sum| {
+                reduction::store(target, fused, at, sum)
             });
         }
     }

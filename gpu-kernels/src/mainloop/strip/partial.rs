@@ -5,7 +5,7 @@ use super::vectors::Vectors;
 use super::{FEW, MMA_ROWS, OCTETS, Strip, VECTOR};
 use crate::planned::PlannedBlock;
 use crate::ptx::{cluster, compiler, f32x4, lanes};
-use crate::{Coord, Splits};
+use crate::{Coord, Extent, Splits};
 use cuda_std::prelude::*;
 
 impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> Strip<BLOCKS, WARPS, STEPS, RUN> {
@@ -36,17 +36,18 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
         }
     }
 
-    /// Reduces the partial tiles of each block of the cluster, and hands this block's share of the sums to `store`.
+    /// Reduces the partial tiles of each block of the cluster, and hands this block's share of the sums in bounds to `store`, which uses them.
     ///
     /// # Safety
     /// Every thread of the cluster calls it, and has published its accumulators.
     #[inline(always)]
-    pub(super) unsafe fn reduce(block: PlannedBlock, vectors: Vectors, store: impl Fn(Coord, f32)) {
+    pub(super) unsafe fn reduce(block: PlannedBlock, vectors: Vectors, bounds: Extent, store: impl Fn(Coord, f32)) {
         const { assert!(WARPS as usize <= MOST_WARPS) }
         let tid = thread::thread_idx_x();
         let width_log2 = if vectors.has(1) { FEW.ilog2() } else { VECTOR.ilog2() };
         let count = Self::ROWS << width_log2;
         let coord = |index: u32| Coord { row: index >> width_log2, col: index & ((1 << width_log2) - 1) };
+        let is_inside = |at: Coord| at.row < bounds.rows && at.col < bounds.cols;
         // SAFETY: in the partial tiles, and behind the first one; what another thread has stored is read behind a barrier.
         unsafe {
             thread::sync_threads(); // the partial tiles are complete
@@ -64,7 +65,7 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
                 let sum = sum_of_warps(at);
                 if block.cluster > 1 {
                     *of_block(at) = sum
-                } else {
+                } else if is_inside(at) {
                     store(at, sum)
                 }
                 index = compiler::opaque(index + Self::ANY_LAYOUT_THREADS); // or LLVM would unroll the loop
@@ -75,11 +76,14 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
                 while index < count {
                     let at = coord(index);
                     let address = shared::address(of_block(at));
-                    let parts: [f32; Splits::MAX_CLUSTER as usize] = core::array::from_fn(|rank| {
-                        let rank = rank as u32;
-                        if rank < block.cluster { cluster::load(address, rank) } else { -0.0 }
-                    });
-                    store(at, parts.into_iter().fold(-0.0, |sum, part| sum + part));
+                    // What is loaded is used, and so complete before this thread arrives at the barrier.
+                    if is_inside(at) {
+                        let parts: [f32; Splits::MAX_CLUSTER as usize] = core::array::from_fn(|rank| {
+                            let rank = rank as u32;
+                            if rank < block.cluster { cluster::load(address, rank) } else { -0.0 }
+                        });
+                        store(at, parts.into_iter().fold(-0.0, |sum, part| sum + part));
+                    }
                     index = compiler::opaque(index + block.cluster * Self::ANY_LAYOUT_THREADS);
                 }
                 // No block loads from this one any more.
