@@ -1,5 +1,6 @@
 //! Blocks of a cluster. PTX ISA, "barrier.cluster", "mapa", "%cluster_ctarank", "%cluster_nctaid", "%clusterid".
 
+use crate::Splits;
 use crate::hardware::VEC;
 use cuda_std::gpu_only;
 
@@ -112,6 +113,20 @@ pub(crate) unsafe fn load(address: u32, rank: u32) -> f32 {
         )
     }
     value
+}
+
+/// The sum of what the first so many blocks of the cluster have at that shared address, in the order of rank.
+///
+/// # Safety
+/// As of [`load`]; so the sum is used before this thread arrives at the barrier behind which a block may end.
+#[inline(always)]
+pub(crate) unsafe fn sum(address: u32, blocks: u32) -> f32 {
+    let parts: [f32; Splits::MAX_CLUSTER as usize] = core::array::from_fn(|rank| {
+        let rank = rank as u32;
+        // SAFETY: upheld by the caller (see `# Safety`). -0 changes no sum.
+        if rank < blocks { unsafe { load(address, rank) } } else { -0.0 }
+    });
+    parts.into_iter().fold(-0.0, |sum, part| sum + part)
 }
 
 /// Stores a value in the shared memory of another block: `mapa`, `st.shared::cluster`.

@@ -1,12 +1,12 @@
 use gpu_kernels::{
-    ANY_BF16, Activation, CERTIFICATE_BITS, CERTIFIED, EXACT_BF16, F16_TOP, Group, OF_HI_LO, PREPASS_ARGUMENTS,
-    Precision, Prepass, SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, Uncertified, runnable,
+    Activation, Group, PREPASS_ARGUMENTS, Precision, Prepass, SPLIT_ARGUMENTS, Schedule, Tile, TmaBox, runnable,
 };
 
 use super::*;
 use crate::problem::Epilogue;
 
 mod blocks;
+mod certificates;
 mod early;
 mod layouts;
 
@@ -362,22 +362,4 @@ fn words_of_rows_and_columns_follow_what_is_split() {
     assert_eq!(of.certificates(Operand::A), Some((at(Buffer::CopyA, 9 * row), 9)));
     assert_eq!(of.certificates(Operand::B), Some((at(Buffer::CopyB, 7 * row), 7)));
     assert_eq!(plan(&COPIES, 9, 17, 33).certificates(Operand::A), None);
-    // The certificates are the low bits: the first row has none, the second one of the first column's, the third all, the fourth that of
-    // bf16, which the last two columns have, too.
-    let word = |exponent: i32, certificates: u32| exponent << CERTIFICATE_BITS | certificates as i32;
-    let mut rows = [word(40, 0), word(56, 1), word(0, CERTIFIED), word(0, ANY_BF16)];
-    let mut columns = [word(0, 1), word(0, 0), word(0, ANY_BF16 | 2), word(0, ANY_BF16)];
-    let uncertified = Uncertified::of(&mut rows, &mut columns);
-    assert_eq!(uncertified, Uncertified { by_bf16: 3, in_fp32: 4 + 3 + 1 + 2, ..Uncertified::default() });
-    // What the exponents of the largest elements add up to decides whether three bf16 depend on their sums, or may overflow.
-    let mut columns =
-        [32, 33, 102, 103, 126, 127, 147, 148].map(|sum| word(2 * F16_TOP - sum + 60, ANY_BF16 | EXACT_BF16));
-    let uncertified = Uncertified::of(&mut [word(-60, ANY_BF16)], &mut columns);
-    assert_eq!(uncertified, Uncertified { by_bf16: 1, by_bf16_or_in_fp32: 5, in_fp32: 2, by_signs: 0 });
-    let uncertified = Uncertified::of(&mut [word(-60, CERTIFIED ^ OF_HI_LO)], &mut columns);
-    assert_eq!(uncertified, Uncertified { by_bf16: 3, by_bf16_or_in_fp32: 3, in_fp32: 2, by_signs: 0 });
-    // The exponents of a row with an infinity, and with the largest finite number.
-    let mut rows = [F16_TOP - 128, F16_TOP - 127].map(|exponent| word(exponent, 0));
-    let uncertified = Uncertified::of(&mut rows, &mut [word(0, CERTIFIED), word(F16_TOP - 128, 0)]);
-    assert_eq!(uncertified, Uncertified { by_signs: 3, in_fp32: 1, ..Uncertified::default() });
 }

@@ -6,7 +6,7 @@ use super::{OCTETS, PARTIAL_WORDS, PITCH, ROWS, THREADS, VECTOR, WARPS};
 use crate::hardware::VEC;
 use crate::planned::PlannedBlock;
 use crate::ptx::{cluster, compiler, f32x4, lanes};
-use crate::{Coord, Extent, Splits};
+use crate::{Coord, Extent};
 use cuda_std::prelude::*;
 
 /// The word of a row and a vector in the partial tile of that number.
@@ -102,19 +102,8 @@ pub(super) unsafe fn reduce(
         while index < ROWS << width_log2 {
             let coord = Coord { row: index >> width_log2, col: index & ((1 << width_log2) - 1) };
             let at = word(0, coord.row, coord.col);
-            // What is loaded is used, and so complete before this thread arrives at the barrier.
             if coord.row < bounds.rows && coord.col < bounds.cols {
-                let sum = if block.cluster > 1 {
-                    let parts: [f32; Splits::MAX_CLUSTER as usize] = core::array::from_fn(|rank| {
-                        let rank = rank as u32;
-                        // -0 changes no sum.
-                        if rank < block.cluster { cluster::load(shared::address(at), rank) } else { -0.0 }
-                    });
-                    parts.into_iter().fold(-0.0, |sum, part| sum + part)
-                } else {
-                    *at
-                };
-                store(coord, sum);
+                store(coord, if block.cluster > 1 { cluster::sum(shared::address(at), block.cluster) } else { *at });
             }
             index = compiler::opaque(index + block.cluster * THREADS);
         }

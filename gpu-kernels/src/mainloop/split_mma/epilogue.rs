@@ -33,7 +33,7 @@ impl<P: HiLo, const ACC: usize, const STAGES: u32> SplitMma<P, ACC, STAGES> {
         row + warp_specialized::consumer() * WGMMA_M + wgmma::acc_row()
     }
 
-    /// The same of those of the totals that are the thread's `results`.
+    /// The same of the totals that are results, by `is_result` of the accumulator's number, the element and the total.
     #[inline(always)]
     pub(super) unsafe fn store_computed(
         g: &Gemm,

@@ -5,7 +5,7 @@ use super::vectors::Vectors;
 use super::{FEW, MMA_ROWS, OCTETS, Strip, VECTOR};
 use crate::planned::PlannedBlock;
 use crate::ptx::{cluster, compiler, f32x4, lanes};
-use crate::{Coord, Extent, Splits};
+use crate::{Coord, Extent};
 use cuda_std::prelude::*;
 
 impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> Strip<BLOCKS, WARPS, STEPS, RUN> {
@@ -75,14 +75,8 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
                 let mut index = block.rank * Self::ANY_LAYOUT_THREADS + tid;
                 while index < count {
                     let at = coord(index);
-                    let address = shared::address(of_block(at));
-                    // What is loaded is used, and so complete before this thread arrives at the barrier.
                     if is_inside(at) {
-                        let parts: [f32; Splits::MAX_CLUSTER as usize] = core::array::from_fn(|rank| {
-                            let rank = rank as u32;
-                            if rank < block.cluster { cluster::load(address, rank) } else { -0.0 }
-                        });
-                        store(at, parts.into_iter().fold(-0.0, |sum, part| sum + part));
+                        store(at, cluster::sum(shared::address(of_block(at)), block.cluster));
                     }
                     index = compiler::opaque(index + block.cluster * Self::ANY_LAYOUT_THREADS);
                 }
