@@ -217,11 +217,10 @@ impl Kernel {
         // Clusters are sampled, run and counted whole.
         let clusters = std::array::from_fn(|dimension| launch.grid[dimension] / cluster[dimension]);
         let plan = Plan::new(launch.blocks, clusters);
-        let is_sample = launch.blocks != Blocks::All;
         let threads = if launch.threads == 0 { *CORES } else { launch.threads };
         // A thread without a cluster would only cost its start.
         let threads = threads.min(clusters.into_iter().map(|count| count as usize).fold(1, usize::saturating_mul));
-        let outcome = run(&grid, &|index| plan.unit(index), is_sample, threads, &|index| plan.has_time(index));
+        let outcome = run(&grid, &plan, threads);
         let blocks = launch.grid.into_iter().map(u64::from).product();
         let blocks_run = outcome.classes.iter().map(|class| class.blocks).sum();
         let size: u64 = cluster.into_iter().map(u64::from).product();

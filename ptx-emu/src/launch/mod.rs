@@ -8,7 +8,7 @@ mod sample;
 pub(crate) use constants::Constants;
 pub use limits::{MAX_SHARED_BYTES, MAX_THREADS};
 pub use sample::{BlockIndex, Blocks, Grouping};
-pub(crate) use sample::{CLASSES, Plan, Unit};
+pub(crate) use sample::{CLASSES, Plan};
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -71,6 +71,9 @@ const MAX_SAMPLE: u64 = 1 << 16;
 /// Random units that run whatever the budget: blocks of a class may differ in how their rows are aligned.
 const REQUIRED_RANDOM: usize = 3;
 
+/// Of all units, about this many have their footprints recorded; of a sample's random ones, one in this many.
+const NOTED: usize = 64;
+
 /// Stream-K blocks that run whatever the budget.
 const REQUIRED_STREAM_K: u32 = 8;
 
@@ -157,6 +160,23 @@ impl Plan {
     /// Whether the budget allows it.
     pub(crate) fn has_time(&self, index: usize) -> bool {
         self.sample.as_ref().is_none_or(|sample| index < sample.required || Instant::now() < sample.until)
+    }
+
+    pub(crate) fn is_sample(&self) -> bool {
+        self.sample.is_some()
+    }
+
+    /// Whether to record the footprint of the unit at that position. It depends on nothing else, so that the counters
+    /// are those of any number of threads.
+    pub(crate) fn is_noted(&self, index: usize) -> bool {
+        match &self.sample {
+            Some(sample) => index < sample.required || index.is_multiple_of(NOTED),
+            None => {
+                let units = self.grid.into_iter().map(|count| count as usize).fold(1, usize::saturating_mul);
+                // Odd, so as not to stay in one column of a grid whose width is a power of two.
+                index.is_multiple_of(units / NOTED | 1)
+            }
+        }
     }
 
     /// Clusters of the grid that the class represents; `None` where all run.

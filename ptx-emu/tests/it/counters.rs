@@ -1,6 +1,8 @@
 //! Counters of kernels whose source says what they must be: sectors of 32 bytes, and wavefronts of shared memory's 32 banks.
 
-use ptx_emu::{Class, Counters, GlobalMemory, Launch, Module};
+use std::time::Duration;
+
+use ptx_emu::{Blocks, Class, Counters, GlobalMemory, Grouping, Launch, Module};
 
 const KERNELS: &str = include_str!("../counted/kernels.ptx");
 
@@ -98,4 +100,26 @@ fn counters_of_histogram(bytes: impl Fn(u8) -> u32) -> Counters {
     (0..=255).flat_map(|thread| bytes(thread).to_le_bytes()).for_each(|byte| expected[usize::from(byte)] += 1);
     assert_eq!(memory.free(bins).unwrap(), expected);
     counters
+}
+
+/// Of 256 threads, 200 have an element of x and of y: the last of the blocks has fewer sectors than the others.
+#[test]
+fn counters_are_those_of_any_number_of_host_threads() {
+    let kernel = Module::parse(include_str!("../ptx/saxpy.ptx")).unwrap().kernel("saxpy").unwrap();
+    let some = Blocks::Sample { budget: Duration::ZERO, seed: 1, grouping: Grouping::Clusters };
+    for (blocks, sectors) in [(Blocks::All, Some(2 * 200 / 8)), (some, None)] {
+        let counters = |threads: usize| {
+            let mut memory = GlobalMemory::default();
+            let [x, y] = [1.0f32; 2].map(|fill| memory.allocate_words([fill.to_bits(); 200]));
+            let launch = Launch { blocks, threads, ..Launch::new([16, 1, 1], [16, 1, 1]) };
+            let launch = launch.argument(200u32.to_le_bytes()).argument(2.0f32.to_le_bytes());
+            let launch = launch.argument(x.to_le_bytes()).argument(y.to_le_bytes());
+            kernel.launch(&mut memory, &launch).unwrap().counters
+        };
+        let expected = counters(1);
+        assert!(sectors.is_none_or(|sectors| expected.block_sectors == sectors), "{}", expected.block_sectors);
+        for threads in [2, 3, 8] {
+            assert_eq!(format!("{:?}", counters(threads)), format!("{expected:?}"), "{threads} threads, {blocks:?}");
+        }
+    }
 }

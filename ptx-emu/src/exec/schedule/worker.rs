@@ -9,8 +9,13 @@ use crate::counters::{ClassCounts, Count};
 use crate::exec::state::{Fault, Grid};
 use crate::launch::BlockIndex;
 
-/// One block in this many has its footprint recorded, and each thread's first block of each class.
-const NOTED: u64 = 64;
+/// A cluster to run.
+pub(super) struct Due {
+    pub index: BlockIndex,
+    pub class: usize,
+    /// Whether to record its footprint in global memory.
+    pub is_noted: bool,
+}
 
 /// A host thread, with the clusters that it has begun.
 pub(super) struct Worker<'a> {
@@ -54,9 +59,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs clusters, given with their classes, until there are none, or the launch is stopped. A cluster begins when those
-    /// before it have ended, or when no host thread can proceed without it and the device has room for it.
-    pub(super) fn run(&mut self, mut clusters: impl Iterator<Item = (BlockIndex, usize)>) -> Result<(), Fault> {
+    /// Runs clusters until there are none, or the launch is stopped. A cluster begins when those before it have ended, or
+    /// when no host thread can proceed without it and the device has room for it.
+    pub(super) fn run(&mut self, mut clusters: impl Iterator<Item = Due>) -> Result<(), Fault> {
         let mut idle_rounds = 0;
         loop {
             if self.grid.is_told_to_stop() {
@@ -86,11 +91,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Begins a cluster, if there is one.
-    fn begin(&mut self, next: Option<(BlockIndex, usize)>) -> bool {
-        let Some((index, class)) = next.filter(|_| !self.workers.has_stopped()) else { return false };
-        let counts = &mut self.classes[class];
-        counts.counts.resize(self.grid.program.instructions.len(), Count::default());
-        let is_noted = (counts.blocks + self.running.len() as u64).is_multiple_of(NOTED);
+    fn begin(&mut self, next: Option<Due>) -> bool {
+        let Some(Due { index, class, is_noted }) = next.filter(|_| !self.workers.has_stopped()) else { return false };
+        self.classes[class].counts.resize(self.grid.program.instructions.len(), Count::default());
         let mut cluster = self.spare.pop().unwrap_or_else(|| ClusterRunner::new(self.grid));
         cluster.start(self.grid, index, is_noted);
         self.resident.fetch_add(1, Relaxed);
