@@ -174,7 +174,7 @@ impl Plan {
             None => {
                 let units = self.grid.into_iter().map(|count| count as usize).fold(1, usize::saturating_mul);
                 // Odd, so as not to stay in one column of a grid whose width is a power of two.
-                index.is_multiple_of(units / NOTED | 1)
+                index.is_multiple_of((units / NOTED) | 1)
             }
         }
     }
