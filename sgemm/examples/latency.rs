@@ -7,16 +7,20 @@
 //! or three. `CudaContext::disable_event_tracking` leaves that to the program.
 
 use std::error::Error;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Instant;
 
-use libloading::Library;
-use sgemm::cuda::{Arguments, CUdeviceptr, CUstream, Handle, open};
+use sgemm::cuda::{Arguments, Handle, open};
 use sgemm::cudarc::driver::sys::CUfunction;
 use sgemm::cudarc::driver::{CudaStream, DevicePtr, result};
 use sgemm::plan::{Bindings, Buffer};
 use sgemm::{AccuracyClass, Problem};
+
+#[path = "common/cublas.rs"]
+mod cublas;
+
+use cublas::Cublas;
 
 /// Calls between two synchronisations: fewer than the queue has room for, so that no call waits for the device.
 const CALLS: u32 = 100;
@@ -63,8 +67,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let mut graph = gemm.capture(Arguments::new(1.0, &a, &b, 0.0, &mut c), &mut workspace)?;
                 times.push(time(&stream, || Ok(graph.launch(&stream)?))?);
             }
-            cublas.set_stream(&stream);
-            times.push(time(&stream, || cublas.sgemm([m, n, k], [at_a, at_b, at_c]))?);
+            let of_cublas = cublas.as_ref().map(|cublas| {
+                cublas.set_stream(&stream);
+                time(&stream, || cublas.sgemm([m, n, k], [at_a, at_b, at_c]))
+            });
+            times.push(of_cublas.unwrap_or(Ok(f64::NAN))?);
         }
         let numbers: String = times.iter().map(|us| format!("{us:15.2}")).collect();
         let name = format!("{m}x{n}x{k} {}", gemm.kernel().slug);
@@ -104,57 +111,4 @@ fn launch_empty(kernel: CUfunction, stream: &CudaStream) -> Result<(), Box<dyn E
     // SAFETY: the kernel reads none of its 13 parameters, and none has more bytes than that.
     unsafe { result::launch_kernel(kernel, (16, 1, 1), (128, 1, 1), 0, stream.cu_stream(), &mut parameters) }?;
     Ok(())
-}
-
-/// cuBLAS, where it is installed.
-struct Cublas(Option<Found>);
-
-struct Found {
-    handle: *mut c_void,
-    set_stream: SetStream,
-    sgemm: Sgemm,
-    // The functions are of it.
-    _library: Library,
-}
-
-type Create = unsafe extern "C" fn(*mut *mut c_void) -> c_int;
-type SetStream = unsafe extern "C" fn(*mut c_void, CUstream) -> c_int;
-#[rustfmt::skip]
-type Sgemm = unsafe extern "C" fn(
-    *mut c_void, c_int, c_int, c_int, c_int, c_int, *const f32, CUdeviceptr, c_int, CUdeviceptr, c_int, *const f32, CUdeviceptr, c_int,
-) -> c_int;
-
-impl Cublas {
-    /// For the current context.
-    fn open() -> Result<Self, Box<dyn Error>> {
-        let names = ["libcublas.so.13", "libcublas.so.12", "libcublas.so"];
-        // SAFETY: initialising the library has no requirements.
-        let library = names.into_iter().find_map(|name| unsafe { Library::new(name) }.ok());
-        let Some(library) = library else { return Ok(Self(None)) };
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: the functions' types are those of cublas_v2.h, and the library stays as long as they do.
-        let (status, set_stream, sgemm) = unsafe {
-            let status = library.get::<Create>(b"cublasCreate_v2\0")?(&raw mut handle);
-            (status, *library.get::<SetStream>(b"cublasSetStream_v2\0")?, *library.get::<Sgemm>(b"cublasSgemm_v2\0")?)
-        };
-        Ok(Self((status == 0).then_some(Found { handle, set_stream, sgemm, _library: library })))
-    }
-
-    /// Has it run in this stream.
-    fn set_stream(&self, stream: &CudaStream) {
-        if let Some(Found { handle, set_stream, .. }) = &self.0 {
-            // SAFETY: the handle is cuBLAS's, and the stream lives as long as calls are made in it.
-            unsafe { set_stream(*handle, stream.cu_stream()) };
-        }
-    }
-
-    /// Row-major C = A*B, which is C^T = B^T*A^T to cuBLAS; nothing where it is not there.
-    fn sgemm(&self, sizes: [usize; 3], [a, b, c]: [CUdeviceptr; 3]) -> Result<(), Box<dyn Error>> {
-        let Some(Found { handle, sgemm, .. }) = &self.0 else { return Ok(()) };
-        let [m, n, k] = sizes.map(|size| size as c_int);
-        let (one, zero) = (1.0, 0.0);
-        // SAFETY: matrices are of these sizes, and live until the stream has passed.
-        let status = unsafe { sgemm(*handle, 0, 0, n, m, k, &raw const one, b, n, a, k, &raw const zero, c, n) };
-        if status == 0 { Ok(()) } else { Err(format!("cublasSgemm answers {status}").into()) }
-    }
 }
