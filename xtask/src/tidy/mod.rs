@@ -17,7 +17,7 @@ mod words;
 /// memory, kernels, the device's standard library, what calls the CUDA
 /// driver and NCCL in the library, in its example of raw addresses, in the host's backend and in tests of what cudarc has not, the bytes of
 /// elements, and the reference, which calls the `gemm` crate by raw pointers.
-const UNSAFE_PLACES: [&str; 23] = [
+const UNSAFE_PLACES: [&str; 24] = [
     "blas/src/",
     "blas/tests/",
     "capi/src/",
@@ -35,6 +35,7 @@ const UNSAFE_PLACES: [&str; 23] = [
     "sgemm/src/streamed/cuda",
     "sgemm/src/streamed/emulated.rs",
     "sgemm/examples/latency.rs",
+    "sgemm/examples/common/cublas.rs",
     "sgemm/examples/raw.rs",
     "sgemm/examples/streamed_plans.rs",
     "host/examples/cust.rs",
