@@ -8,6 +8,8 @@
 //! A block's k-tiles follow each other, each after `latency`; the blocks of an SM share its arithmetic and its bandwidth, of which a
 //! k-tile takes `k_tile` and the rest of a tile `tile`; all of them share the memory, which operands pass once, and the L2 cache, which
 //! they pass with each block. What is longest decides, and where two are about as long, both do.
+//!
+//! What that does not know of a kernel is a product of powers: of m, n and k, of the blocks of an SM, and so on.
 
 use gpu_kernels::{
     Ab, BLOCK_SMEM_BYTES, Group, LINE_BYTES, SECTOR_BYTES, SM_SMEM_BYTES, SWIZZLE_BYTES, Schedule, Step, Tile,
@@ -28,6 +30,12 @@ const SCATTERED: f64 = (LINE_BYTES / SECTOR_BYTES) as f64;
 
 /// Blocks beyond which an SM's number of them makes no difference.
 const MOST_SLOTS: u32 = 16;
+
+/// What corrections are powers of: see [`Cost::powers`].
+pub const POWERS: usize = 7;
+
+/// The logarithm of a correction at most, either way: beyond what was measured, powers lead anywhere.
+const MOST_CORRECTED: f64 = 0.7;
 
 /// A kernel's constants on a device, times in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,6 +58,9 @@ pub struct Cost {
     pub gbps: f64,
     /// By which share of itself a k-tile takes longer, and a tile, where rows are at multiples of 4 bytes instead of 16: [`Work::uneven`].
     pub uneven: f64,
+    /// The powers by which its time grows beside all that: of m, n and k, of the blocks of an SM, of how many times as long as on average
+    /// the SM with the most blocks takes, and of e for each step that the rows of operands are uneven, and those of C. See [`Self::bases`].
+    pub powers: [f64; POWERS],
     /// Whether it may be chosen among all kernels. Those that are hardly ever the fastest are not: what is predicted of them can only
     /// mislead.
     pub is_candidate: bool,
@@ -69,6 +80,8 @@ pub struct Memory {
 /// What a kernel does for a problem, as far as its time depends on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
+    /// m, n and k, or 1.
+    pub sizes: [f64; 3],
     /// Blocks of all its launches.
     pub blocks: f64,
     /// k-tiles of a block.
@@ -185,6 +198,7 @@ impl Work {
         let prepasses = prepasses.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64);
         let (postpasses, of_postpass) = if has_postpass { (rounds, (sums + of_c) * rounds) } else { (0.0, 0.0) };
         Self {
+            sizes: [m, n, k].map(|size| size.max(1.0)),
             blocks: blocks * rounds,
             k_tiles,
             smem,
@@ -224,29 +238,61 @@ impl Cost {
         let Oriented { m, n, k, .. } = *oriented;
         let tiles = f64::from(m.div_ceil(bm)) * f64::from(n.div_ceil(bn)) * problem.batch.count as f64;
         let of_tile = f64::from(k.div_ceil(bk)) * self.k_tile * filled(step, [m, n]) + self.tile;
-        ROUNDING * (self.start + tiles * of_tile / f64::from(sm_count))
+        let least_corrected = if self.powers == [0.0; POWERS] { 1.0 } else { (-MOST_CORRECTED).exp() };
+        ROUNDING * least_corrected * (self.start + tiles * of_tile / f64::from(sm_count))
     }
 
     /// Microseconds of that work on a device of so many SMs.
     #[must_use]
     pub fn time(&self, work: &Work, memory: &Memory, sm_count: u32) -> f64 {
-        let per_sm = work.blocks / work.launches / f64::from(sm_count);
-        let slots = f64::from(self.slots);
-        // Beyond a few rounds, blocks do not begin together any more, and the last round is half full.
-        let (rounds, load) = match per_sm / slots {
-            _ if work.is_even => (per_sm / slots, per_sm),
-            rounds if rounds <= 4.0 || work.persists => (rounds.ceil(), per_sm.ceil()),
-            rounds => (rounds + 0.5, per_sm + 0.5 * slots),
-        };
+        let Load { rounds, most, .. } = self.load(work, sm_count);
         let [k_tile, tile] = work.uneven.map(|uneven| 1.0 + uneven * self.uneven);
         let k_tile = k_tile * work.scattered * work.filled;
         let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem.sqrt() * k_tile);
-        let throughput = load * (work.k_tiles * self.k_tile * k_tile + self.tile * tile);
+        let throughput = most * (work.k_tiles * self.k_tile * k_tile + self.tile * tile);
         let traffic = (work.bytes / memory.gbps).max(work.loads / self.gbps) / work.launches * 1e-3;
         let busy = largest([latency, throughput, traffic]);
         let kernel = self.start + busy + work.partials * self.partial;
-        kernel * work.launches + work.passes * memory.launch + work.pass_bytes / memory.pass_gbps * 1e-3
+        let passes = work.passes * memory.launch + work.pass_bytes / memory.pass_gbps * 1e-3;
+        self.correction(work, sm_count) * (kernel * work.launches + passes)
     }
+
+    /// The logarithms of what [`Self::powers`] are powers of.
+    #[must_use]
+    pub fn bases(&self, work: &Work, sm_count: u32) -> [f64; POWERS] {
+        const MOST_UNEQUAL: f64 = 2.0;
+        let ([m, n, k], Load { most, average, .. }) = (work.sizes.map(f64::ln), self.load(work, sm_count));
+        let average = average.max(f64::MIN_POSITIVE);
+        let [operands, output] = work.uneven;
+        [m, n, k, average.ln(), (most / average).ln().min(MOST_UNEQUAL), operands, output]
+    }
+
+    fn correction(&self, work: &Work, sm_count: u32) -> f64 {
+        if self.powers == [0.0; POWERS] {
+            return 1.0;
+        }
+        let terms = self.powers.iter().zip(self.bases(work, sm_count)).map(|(power, base)| power * base);
+        terms.sum::<f64>().clamp(-MOST_CORRECTED, MOST_CORRECTED).exp()
+    }
+
+    fn load(&self, work: &Work, sm_count: u32) -> Load {
+        let average = work.blocks / work.launches / f64::from(sm_count);
+        let slots = f64::from(self.slots);
+        // Beyond a few rounds, blocks do not begin together any more, and the last round is half full.
+        let (rounds, most) = match average / slots {
+            _ if work.is_even => (average / slots, average),
+            rounds if rounds <= 4.0 || work.persists => (rounds.ceil(), average.ceil()),
+            rounds => (rounds + 0.5, average + 0.5 * slots),
+        };
+        Load { rounds, most, average }
+    }
+}
+
+/// Blocks that an SM has: rounds of them, as many as the one with the most has, and on average.
+struct Load {
+    rounds: f64,
+    most: f64,
+    average: f64,
 }
 
 /// [`Work::filled`] of a step for a C of that size: half of a k-tile are its copies, by rows and columns, the other half its MMAs.

@@ -2,7 +2,7 @@
 
 use gpu_kernels::{Precision, Step, runnable};
 
-use super::{Cost, Memory};
+use super::{Cost, Memory, POWERS};
 
 /// A clock, in cycles per microsecond.
 const CLOCK: f64 = 1500.0;
@@ -45,6 +45,7 @@ pub fn cost(step: &Step) -> Cost {
         partial: 1.0,
         gbps: 5000.0,
         uneven: 0.2,
+        powers: [0.0; POWERS],
         is_candidate: true,
     }
 }

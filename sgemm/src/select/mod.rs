@@ -9,7 +9,7 @@ mod table;
 use gpu_kernels::Step;
 
 pub use best::plan;
-pub use cost::{Cost, Memory, Work};
+pub use cost::{Cost, Memory, POWERS, Work};
 pub use pinned::pinned;
 pub use table::{Entry, Header, Table};
 

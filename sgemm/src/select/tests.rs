@@ -89,6 +89,7 @@ fn the_least_predicted_time_is_chosen() {
         partial: 0.0,
         gbps: 1e9,
         uneven: 0.25,
+        powers: [0.0; POWERS],
         is_candidate: true,
         slots: 2,
     };
@@ -203,6 +204,7 @@ fn passes_before_and_after_a_kernel_count() {
                 partial: 0.0,
                 gbps: 1e9,
                 uneven: 0.25,
+                powers: [0.0; POWERS],
                 is_candidate: true,
                 slots: 1,
             };

@@ -1,19 +1,22 @@
-//! The text of a table: `key = value` lines, a line of eleven words for each kernel, and one of five for each shape and class.
+//! The text of a table: `key = value` lines, a line of eighteen words for each kernel, and one of five for each shape and class.
 
 use std::fmt::Write as _;
 
 use gpu_kernels::Step;
 
 use super::{Entry, Header, Table};
-use crate::select::{Cost, Memory};
+use crate::select::{Cost, Memory, POWERS};
 use crate::{AccuracyClass, Error};
 
 const TITLE: &str = "# What kernels cost on a device, by which `auto` chooses. Written by `cargo xtask tune`.";
 
 /// What the words of the lines are. Times are in microseconds.
 const MEMORY: &str = "# memory: a launch before or after the kernel, us; GB/s of these; GB/s of a kernel";
-const COSTS: &str = "# kernel slots start round latency k_tile tile partial gbps uneven candidate";
+const COSTS: &str = "# kernel slots start round latency k_tile tile partial gbps uneven, powers of m n k blocks unequal operands output, candidate";
 const ENTRIES: &str = "# m n k class kernel";
+
+/// Constants of a kernel that are no powers.
+const TIMES: usize = 8;
 
 /// Whether a kernel is a candidate.
 const YES: &str = "yes";
@@ -65,9 +68,14 @@ pub(super) fn parse(text: &str) -> Result<Table, Error> {
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
-            [slug, slots, times @ ..] if times.len() == 9 => costs.push(cost(slug, slots, times).map_err(bad)?),
+            [slug, slots, times @ .., is_candidate] if times.len() == TIMES + POWERS => {
+                costs.push(cost(slug, slots, times, is_candidate).map_err(bad)?);
+            }
             [m, n, k, class, slug] => entries.push(entry([m, n, k], class, slug).map_err(bad)?),
-            words => return Err(bad(format!("{} words instead of 11, {COSTS}, or 5, {ENTRIES}", words.len()))),
+            words => {
+                let of_cost = TIMES + POWERS + 3;
+                return Err(bad(format!("{} words instead of {of_cost}, {COSTS}, or 5, {ENTRIES}", words.len())));
+            }
         }
     }
     let missing = KEYS.iter().zip(is_missing).find(|(_, is_missing)| *is_missing).map(|((key, _), _)| *key);
@@ -85,20 +93,25 @@ fn memory(value: &str) -> Result<Memory, String> {
     Ok(Memory { launch: number(launch)?, pass_gbps: positive(pass_gbps)?, gbps: positive(gbps)? })
 }
 
-fn cost(slug: &str, slots: &str, times: &[&str]) -> Result<(&'static Step, Cost), String> {
+fn cost(slug: &str, slots: &str, times: &[&str], is_candidate: &str) -> Result<(&'static Step, Cost), String> {
     let step = step(slug)?;
     let slots = slots.parse().ok().filter(|slots| *slots > 0).ok_or_else(|| format!("{slug}: {slots} is no count"))?;
-    let time = |index: usize| number(times[index]).map_err(|reason| format!("{slug}: {reason}"));
+    let of_kernel = |reason| format!("{slug}: {reason}");
+    let time = |index: usize| number(times[index]).map_err(of_kernel);
     let [start, round, latency] = [time(0)?, time(1)?, time(2)?];
     let [k_tile, tile, partial] = [time(3)?, time(4)?, time(5)?];
-    let gbps = positive(times[6]).map_err(|reason| format!("{slug}: {reason}"))?;
+    let gbps = positive(times[6]).map_err(of_kernel)?;
     let uneven = time(7)?;
-    let is_candidate = match times[8] {
+    let mut powers = [0.0; POWERS];
+    for (power, word) in powers.iter_mut().zip(&times[TIMES..]) {
+        *power = finite(word).map_err(of_kernel)?;
+    }
+    let is_candidate = match is_candidate {
         YES => true,
         NO => false,
         word => return Err(format!("{slug}: {word} is neither {YES} nor {NO}")),
     };
-    Ok((step, Cost { slots, start, round, latency, k_tile, tile, partial, gbps, uneven, is_candidate }))
+    Ok((step, Cost { slots, start, round, latency, k_tile, tile, partial, gbps, uneven, powers, is_candidate }))
 }
 
 fn entry(sizes: [&str; 3], class: &str, slug: &str) -> Result<Entry, String> {
@@ -115,10 +128,11 @@ fn step(slug: &str) -> Result<&'static Step, String> {
 }
 
 fn number(word: &str) -> Result<f64, String> {
-    word.parse()
-        .ok()
-        .filter(|value: &f64| value.is_finite() && *value >= 0.0)
-        .ok_or_else(|| format!("{word} is no number"))
+    finite(word).ok().filter(|value| *value >= 0.0).ok_or_else(|| format!("{word} is no number"))
+}
+
+fn finite(word: &str) -> Result<f64, String> {
+    word.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| format!("{word} is no number"))
 }
 
 fn positive(word: &str) -> Result<f64, String> {
@@ -138,11 +152,11 @@ pub(super) fn write(table: &Table) -> String {
     let Memory { launch, pass_gbps, gbps } = memory;
     let _ = writeln!(text, "{MEMORY}\n{MEMORY_KEY} = {launch} {pass_gbps} {gbps}\n{COSTS}");
     for (step, cost) in costs {
-        let Cost { slots, start, round, latency, k_tile, tile, partial, gbps, uneven, is_candidate } = cost;
+        let Cost { slots, start, round, latency, k_tile, tile, partial, gbps, uneven, powers, is_candidate } = cost;
         let is_candidate = if *is_candidate { YES } else { NO };
-        let times =
-            [start, round, latency, k_tile, tile, partial, gbps, uneven].map(|value| format!("{value:8}")).join(" ");
-        let _ = writeln!(text, "{:26} {slots:2} {times} {is_candidate}", step.slug);
+        let times = [start, round, latency, k_tile, tile, partial, gbps, uneven].map(|value| format!("{value:8}"));
+        let powers = powers.map(|power| format!("{power:6}"));
+        let _ = writeln!(text, "{:26} {slots:2} {} {} {is_candidate}", step.slug, times.join(" "), powers.join(" "));
     }
     let _ = writeln!(text, "{ENTRIES}");
     for Entry { shape: [m, n, k], class, step } in entries {

@@ -18,9 +18,11 @@ pub(super) fn exponentials(at: &[f64; CONSTANTS], cost: &Cost, least_k_tile: f64
     Cost { k_tile: cost.k_tile.max(least_k_tile), ..cost }
 }
 
-/// Four digits of each.
+/// Four digits of each, and of powers three after the point.
 pub(super) fn rounded(cost: Cost) -> Cost {
-    with(constants(&cost).map(digits), &cost)
+    // No negative zero.
+    let powers = cost.powers.map(|power| (power * 1e3).round() / 1e3 + 0.0);
+    Cost { powers, ..with(constants(&cost).map(digits), &cost) }
 }
 
 pub(super) fn digits(value: f64) -> f64 {

@@ -51,8 +51,11 @@ pub(super) fn fit(step: &Step, samples: &[Ranked], memory: &Memory, device: Time
         _ => 1..=Cost::most_slots(step, SM_THREADS),
     };
     let (guess, least) = (Cost::guess(step), device.least_k_tile(step));
-    let fits =
-        slots.map(|slots| levenberg_marquardt(&Cost { slots, ..guess }, least, samples, memory, device.sm_count));
+    let fits = slots.map(|slots| {
+        let mut guess = guess;
+        guess.slots = slots;
+        levenberg_marquardt(&guess, least, samples, memory, device.sm_count)
+    });
     fits.min_by(|(one, _), (other, _)| one.total_cmp(other)).map_or(guess, |(_, cost)| cost)
 }
 

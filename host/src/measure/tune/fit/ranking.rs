@@ -5,9 +5,11 @@
 //!   a choice costs  Σ p ln(time / least time),   p ~ predicted^(-1 / SOFTNESS)
 //!   beside it       FAITH (Σ least squares / 2 + Σ (PRIOR away from the start)² / 2)
 //! ```
+//!
+//! Powers begin here, at 0: least squares would spend them on what matters for no choice.
 
 use gpu_kernels::Step;
-use sgemm::select::{Cost, Memory};
+use sgemm::select::{Cost, Memory, POWERS};
 
 use super::constants::{CONSTANTS, exponentials, logarithms};
 use super::least_squares::{slope, weight};
@@ -29,6 +31,10 @@ const LEAST_SLOPE: f64 = 1e-3;
 /// The memory's constants are those of all kernels, and move less.
 const MEMORY_PACE: f64 = 0.3;
 const MEMORY: usize = 3;
+
+/// How much the bases of powers differ among shapes, so that all powers move at the pace of the constants: logarithms of sizes, of blocks and
+/// of how unequal their numbers are, and unevenness.
+const SPREADS: [f64; POWERS] = [2.5, 2.5, 2.5, 2.0, 0.6, 0.5, 0.6];
 
 /// A difference of logarithms, for slopes.
 const DIFFERENCE: f64 = 1e-4;
@@ -64,6 +70,8 @@ pub(super) fn refine(kernels: &mut [Kernel], memory: Memory, choices: &[Vec<Samp
     let choices: Vec<_> = choices.iter().map(|samples| located(kernels, samples)).collect();
     let start: Vec<_> = kernels.iter().map(|kernel| logarithms(&kernel.cost)).collect();
     let mut constants: Vec<_> = start.iter().map(|start| start.map(Moving::new)).collect();
+    let mut powers = vec![[Moving::new(0.0); POWERS]; kernels.len()];
+    let bases: Vec<_> = kernels.iter().map(|kernel| bases(kernel, sm_count)).collect();
     let mut of_memory = [memory.launch, memory.pass_gbps, memory.gbps].map(|constant| Moving::new(constant.ln()));
     let lengths = STEPS.into_iter().flat_map(|(count, length)| (0..count).map(move |_| length));
     for (number, length) in (1..).zip(lengths) {
@@ -71,9 +79,9 @@ pub(super) fn refine(kernels: &mut [Kernel], memory: Memory, choices: &[Vec<Samp
         let predicted = predicted(kernels, &memory, sm_count);
         let mut slopes = slopes_of_choices(&choices, &predicted);
         let mut memory_slopes = [0.0; MEMORY];
-        for (((kernel, predicted), slopes), (constants, start)) in
-            kernels.iter_mut().zip(&predicted).zip(&mut slopes).zip(constants.iter_mut().zip(&start))
-        {
+        for (index, kernel) in kernels.iter_mut().enumerate() {
+            let (predicted, slopes) = (&predicted[index], &mut slopes[index]);
+            let (constants, start, powers) = (&mut constants[index], &start[index], &mut powers[index]);
             for ((ranked, predicted), slope_of_choice) in kernel.samples.iter().zip(predicted).zip(slopes.iter_mut()) {
                 let residual = predicted - ranked.sample.us.ln();
                 *slope_of_choice += FAITH * weight(residual, ranked.behind).powi(2) * slope(residual);
@@ -99,12 +107,28 @@ pub(super) fn refine(kernels: &mut [Kernel], memory: Memory, choices: &[Vec<Samp
                 constant.step(number, slope, length);
             }
             kernel.cost = exponentials(&constants.map(|constant| constant.at), &kernel.cost, kernel.least_k_tile);
+            for (power, moving) in powers.iter_mut().enumerate() {
+                // The logarithm of a time is linear in its powers.
+                let slope =
+                    bases[index].iter().zip(slopes.iter()).map(|(bases, slope)| slope * bases[power]).sum::<f64>();
+                moving.step(number, slope + FAITH * PRIOR * PRIOR * moving.at, length);
+                kernel.cost.powers[power] = moving.at / SPREADS[power];
+            }
         }
         for (constant, slope) in of_memory.iter_mut().zip(memory_slopes) {
             constant.step(number, slope, MEMORY_PACE * length);
         }
     }
     of(&of_memory)
+}
+
+/// Of each sample of a kernel, in spreads.
+fn bases(kernel: &Kernel, sm_count: u32) -> Vec<[f64; POWERS]> {
+    let of_sample = |ranked: &super::Ranked| {
+        let bases = kernel.cost.bases(&ranked.sample.work, sm_count);
+        std::array::from_fn(|power| bases[power] / SPREADS[power])
+    };
+    kernel.samples.iter().map(of_sample).collect()
 }
 
 fn moved(mut at: [f64; CONSTANTS], constant: usize) -> [f64; CONSTANTS] {
