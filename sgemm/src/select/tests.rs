@@ -102,6 +102,33 @@ fn the_least_predicted_time_is_chosen() {
     assert_eq!(of(cheap, dear, 0), other.slug, "a launch is all that it takes");
 }
 
+/// On 3 x 5 tiles on 12 SMs, of which three have two.
+#[test]
+fn corrections_are_powers_of_sizes_blocks_and_unevenness_and_bounded() {
+    let step = gpu_kernels::find("2d-tiling").unwrap();
+    let [m, n, k] = [3 * step.tile.bm as usize, 5 * step.tile.bn as usize, 63];
+    let problem = Problem::new(m, n, k).with_accuracy(AccuracyClass::Fp32Strict);
+    let work = Work::of(step, &problem, 12).unwrap();
+    let guess = Cost { slots: 1, ..Cost::guess(step) };
+    let corrected = |powers| {
+        let times = [Cost { powers, ..guess }, guess].map(|cost| cost.time(&work, &Table::guess().memory, 12));
+        times[0] / times[1]
+    };
+    let [uneven, _] = work.uneven;
+    assert!(uneven > 0.0, "rows of A have 252 bytes");
+    let bases = [m as f64, n as f64, k as f64, 15.0 / 12.0, 2.0 * 12.0 / 15.0, uneven.exp(), work.uneven[1].exp()];
+    for (index, base) in bases.into_iter().enumerate() {
+        for power in [-0.09, 0.08] {
+            let mut powers = [0.0; POWERS];
+            powers[index] = power;
+            assert!((corrected(powers) / base.powf(power) - 1.0).abs() < 1e-12, "{index}");
+        }
+    }
+    let product = bases[0].powf(0.05) * bases[2].powf(-0.1);
+    assert!((corrected([0.05, 0.0, -0.1, 0.0, 0.0, 0.0, 0.0]) / product - 1.0).abs() < 1e-12);
+    assert!(corrected([9.0; POWERS]) < 2.1 && corrected([-9.0; POWERS]) > 0.45, "beyond what was measured");
+}
+
 #[test]
 fn either_half_type_has_as_many_candidates() {
     for table in [(8, 0), (8, 6), (8, 9), (9, 0), (10, 0)].map(|capability| Table::of(&of_capability(capability))) {

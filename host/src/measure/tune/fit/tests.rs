@@ -1,3 +1,4 @@
+use sgemm::select::POWERS;
 use sgemm::{AccuracyClass, Problem};
 
 use super::*;
@@ -24,6 +25,36 @@ fn constants_are_found_again() {
     let [(of, cost)] = costs.as_slice() else { panic!("{costs:?}") };
     assert_eq!(*of, step);
     assert!(error(&samples, step, cost, &found, 132) < 0.02, "{cost:?} {found:?} instead of {truth:?}");
+}
+
+/// Two kernels whose times have powers of m and n that the model does not explain: which is the faster turns on these.
+#[test]
+fn powers_are_found_that_choices_turn_on() {
+    let memory = Memory { launch: 1.0, pass_gbps: 2500.0, gbps: 4300.0 };
+    let truths = [("split-k/32x64x7", 0.2), ("split-k/32x64x8", -0.2)].map(|(slug, power)| {
+        let step = gpu_kernels::find(slug).unwrap();
+        (step, Cost { powers: [power, -power, 0.0, 0.0, 0.0, 0.0, 0.0], ..Cost::guess(step) })
+    });
+    let sizes = [17, 64, 130, 512, 1000, 2048, 4096];
+    let shapes = sizes.into_iter().flat_map(|m| sizes.map(|n| [64, 512, 4096].map(|k| [m, n, k]))).flatten();
+    let samples = shapes.enumerate().flat_map(|(number, [m, n, k])| {
+        truths.map(|(step, truth)| {
+            let problem = Problem::new(m, n, k).with_accuracy(AccuracyClass::Fp32);
+            let work = Work::of(step, &problem, 132).unwrap();
+            Sample { problem: number, step, work, us: truth.time(&work, &memory, 132) }
+        })
+    });
+    let problems = by_problem(&samples.collect::<Vec<_>>());
+    let (memory, costs) = fit(&problems.concat(), H200);
+    let regret = |costs: &[(&'static Step, Cost)]| {
+        let of_problem = |samples: &Vec<Sample>| {
+            let chosen = chosen(samples, costs, &memory, 132).unwrap();
+            (chosen.us / fastest(samples)).ln()
+        };
+        problems.iter().map(of_problem).sum::<f64>() / problems.len() as f64
+    };
+    let without: Vec<_> = costs.iter().map(|(step, cost)| (*step, Cost { powers: [0.0; POWERS], ..*cost })).collect();
+    assert!(regret(&costs) < 0.005 && regret(&without) > 0.05, "{} {}", regret(&costs), regret(&without));
 }
 
 #[test]
