@@ -262,9 +262,10 @@ impl Cost {
     pub fn bases(&self, work: &Work, sm_count: u32) -> [f64; POWERS] {
         const MOST_UNEQUAL: f64 = 2.0;
         let ([m, n, k], Load { most, average, .. }) = (work.sizes.map(f64::ln), self.load(work, sm_count));
+        // There may be no block.
         let average = average.max(f64::MIN_POSITIVE);
         let [operands, output] = work.uneven;
-        [m, n, k, average.ln(), (most / average).ln().min(MOST_UNEQUAL), operands, output]
+        [m, n, k, average.ln(), (most.max(average) / average).ln().min(MOST_UNEQUAL), operands, output]
     }
 
     fn correction(&self, work: &Work, sm_count: u32) -> f64 {

@@ -127,6 +127,10 @@ fn corrections_are_powers_of_sizes_blocks_and_unevenness_and_bounded() {
     let product = bases[0].powf(0.05) * bases[2].powf(-0.1);
     assert!((corrected([0.05, 0.0, -0.1, 0.0, 0.0, 0.0, 0.0]) / product - 1.0).abs() < 1e-12);
     assert!(corrected([9.0; POWERS]) < 2.1 && corrected([-9.0; POWERS]) > 0.45, "beyond what was measured");
+    let nothing = Work::of(step, &Problem::new(0, n, 0).with_accuracy(AccuracyClass::Fp32Strict), 12).unwrap();
+    for powers in [[0.1; POWERS], [0.1, 0.0, 0.0, 0.0, 0.0, 0.1, 0.0]] {
+        assert!(Cost { powers, ..guess }.time(&nothing, &Table::guess().memory, 12).is_finite());
+    }
 }
 
 #[test]
