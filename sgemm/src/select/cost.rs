@@ -80,8 +80,8 @@ pub struct Memory {
 /// What a kernel does for a problem, as far as its time depends on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
-    /// m, n and k, or 1.
-    pub sizes: [f64; 3],
+    /// The logarithms of m, n and k; 0 where one is 0.
+    pub log_sizes: [f64; 3],
     /// Blocks of all its launches.
     pub blocks: f64,
     /// k-tiles of a block.
@@ -198,7 +198,7 @@ impl Work {
         let prepasses = prepasses.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64);
         let (postpasses, of_postpass) = if has_postpass { (rounds, (sums + of_c) * rounds) } else { (0.0, 0.0) };
         Self {
-            sizes: [m, n, k].map(|size| size.max(1.0)),
+            log_sizes: [m, n, k].map(|size| size.max(1.0).ln()),
             blocks: blocks * rounds,
             k_tiles,
             smem,
@@ -238,14 +238,15 @@ impl Cost {
         let Oriented { m, n, k, .. } = *oriented;
         let tiles = f64::from(m.div_ceil(bm)) * f64::from(n.div_ceil(bn)) * problem.batch.count as f64;
         let of_tile = f64::from(k.div_ceil(bk)) * self.k_tile * filled(step, [m, n]) + self.tile;
-        let least_corrected = if self.powers == [0.0; POWERS] { 1.0 } else { (-MOST_CORRECTED).exp() };
+        let least_corrected = if self.is_corrected() { (-MOST_CORRECTED).exp() } else { 1.0 };
         ROUNDING * least_corrected * (self.start + tiles * of_tile / f64::from(sm_count))
     }
 
     /// Microseconds of that work on a device of so many SMs.
     #[must_use]
     pub fn time(&self, work: &Work, memory: &Memory, sm_count: u32) -> f64 {
-        let Load { rounds, most, .. } = self.load(work, sm_count);
+        let load = self.load(work, sm_count);
+        let Load { rounds, most, .. } = load;
         let [k_tile, tile] = work.uneven.map(|uneven| 1.0 + uneven * self.uneven);
         let k_tile = k_tile * work.scattered * work.filled;
         let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem.sqrt() * k_tile);
@@ -254,25 +255,24 @@ impl Cost {
         let busy = largest([latency, throughput, traffic]);
         let kernel = self.start + busy + work.partials * self.partial;
         let passes = work.passes * memory.launch + work.pass_bytes / memory.pass_gbps * 1e-3;
-        self.correction(work, sm_count) * (kernel * work.launches + passes)
+        self.correction(work, &load) * (kernel * work.launches + passes)
     }
 
     /// The logarithms of what [`Self::powers`] are powers of.
     #[must_use]
     pub fn bases(&self, work: &Work, sm_count: u32) -> [f64; POWERS] {
-        const MOST_UNEQUAL: f64 = 2.0;
-        let ([m, n, k], Load { most, average, .. }) = (work.sizes.map(f64::ln), self.load(work, sm_count));
-        // There may be no block.
-        let average = average.max(f64::MIN_POSITIVE);
-        let [operands, output] = work.uneven;
-        [m, n, k, average.ln(), (most.max(average) / average).ln().min(MOST_UNEQUAL), operands, output]
+        self.load(work, sm_count).bases(work)
     }
 
-    fn correction(&self, work: &Work, sm_count: u32) -> f64 {
-        if self.powers == [0.0; POWERS] {
+    fn is_corrected(&self) -> bool {
+        self.powers != [0.0; POWERS]
+    }
+
+    fn correction(&self, work: &Work, load: &Load) -> f64 {
+        if !self.is_corrected() {
             return 1.0;
         }
-        let terms = self.powers.iter().zip(self.bases(work, sm_count)).map(|(power, base)| power * base);
+        let terms = self.powers.iter().zip(load.bases(work)).map(|(power, base)| power * base);
         terms.sum::<f64>().clamp(-MOST_CORRECTED, MOST_CORRECTED).exp()
     }
 
@@ -294,6 +294,18 @@ struct Load {
     rounds: f64,
     most: f64,
     average: f64,
+}
+
+impl Load {
+    /// [`Cost::bases`].
+    fn bases(&self, work: &Work) -> [f64; POWERS] {
+        // Where a few blocks are on hardly any SM, how few they are is in the average already.
+        const MOST_UNEQUAL: f64 = 2.0;
+        let ([m, n, k], [operands, output]) = (work.log_sizes, work.uneven);
+        // There may be no block.
+        let average = self.average.max(f64::MIN_POSITIVE);
+        [m, n, k, average.ln(), (self.most.max(average) / average).ln().min(MOST_UNEQUAL), operands, output]
+    }
 }
 
 /// [`Work::filled`] of a step for a C of that size: half of a k-tile are its copies, by rows and columns, the other half its MMAs.

@@ -52,6 +52,7 @@ pub(super) fn fit(step: &Step, samples: &[Ranked], memory: &Memory, device: Time
     };
     let (guess, least) = (Cost::guess(step), device.least_k_tile(step));
     let fits = slots.map(|slots| {
+        // In a closure, rustc 1.95 fails on `Cost { slots, ..guess }`: it does not know the length of its powers.
         let mut guess = guess;
         guess.slots = slots;
         levenberg_marquardt(&guess, least, samples, memory, device.sm_count)
