@@ -126,13 +126,16 @@ fn measure(handle: &Handle, stream: &Arc<CudaStream>, cublas: &Cublas, device: &
 }
 
 impl Readings {
-    /// Some runs after a time without load.
+    /// Some runs after a time without load. In the midst of them the device is looked at.
     fn burst(&mut self, stream: &CudaStream, device: &Device, run: &mut Run) -> Outcome<()> {
         stream.synchronize()?;
         sleep(IDLE);
         let start = stream.record_event(Some(CU_EVENT_DEFAULT))?;
-        (0..BURST_RUNS).try_for_each(|_| run())?;
+        (0..BURST_RUNS / 2).try_for_each(|_| run())?;
+        let middle = stream.record_event(Some(CU_EVENT_DEFAULT))?;
+        (BURST_RUNS / 2..BURST_RUNS).try_for_each(|_| run())?;
         let end = stream.record_event(Some(CU_EVENT_DEFAULT))?;
+        middle.synchronize()?;
         let conditions = conditions(device)?;
         self.push(f64::from(start.elapsed_ms(&end)?) / 1e3 / BURST_RUNS as f64, conditions);
         Ok(())

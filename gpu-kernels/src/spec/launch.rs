@@ -1,31 +1,24 @@
 //! What a plan decides of a step of [`Schedule::PlannedSplitK`]: how k is split, and how much shared memory a block gets.
 
-use super::{Ab, Group, Schedule, Splits, Step, Tile, at_least_1, least};
-use crate::hardware::LINE_BYTES;
+use super::{Extent, Group, Schedule, Splits, Step, Tile, at_least_1, least};
 
 /// Shared memory of an SM that can run every step, and what each block takes of it beside its own, in bytes.
 pub const SM_SMEM_BYTES: u32 = 228 << 10;
 /// See [`SM_SMEM_BYTES`].
 pub const BLOCK_SMEM_BYTES: u32 = 1 << 10;
 
-/// Bytes of an operand that finds room in the L2 cache.
-const CACHE_BYTES: u64 = 32 << 20;
-
-/// How often a block's lines of an operand pass the cache: the row of a box is one line where rows are aligned to them, and part of two
-/// where not; what is beyond the cache comes from memory besides.
-const fn passes(row_bytes: u64, bytes: u64) -> u32 {
-    if !row_bytes.is_multiple_of(LINE_BYTES as u64) || bytes > CACHE_BYTES { 2 } else { 1 }
-}
-
-/// Of the slots of SMs with so many each, those that clusters of so many blocks find: a cluster is in one GPC, and larger ones leave slots over
-/// there. Measured on an H200, with one slot each: 40 clusters of 3, 32 of 4, 18 of 6 and 16 of 8 do not find room at once.
-pub(super) const fn in_clusters(slots: u32, of_sm: u32, cluster: u32) -> u32 {
-    let of_gpc = 24 * of_sm as u64;
-    if cluster > 2 {
-        (slots as u64 * of_gpc.saturating_sub(cluster as u64) / at_least_1(of_gpc as u32) as u64) as u32
-    } else {
-        slots
-    }
+/// Blocks that run at once in clusters of so many, on so many SMs with so many slots each: a cluster is in one GPC, and leaves slots over
+/// there.
+pub(super) const fn in_clusters(sm_count: u32, of_sm: u32, cluster: u32) -> u32 {
+    /// On 132 SMs, by slots and by blocks of a cluster, from none on: `cuOccupancyMaxActiveClusters` on an H200.
+    const MEASURED: [[u64; Splits::MAX_CLUSTER as usize + 1]; 3] = [
+        [132, 132, 132, 117, 120, 110, 102, 105, 120],
+        [264, 264, 264, 237, 248, 235, 234, 224, 240],
+        [396, 396, 396, 372, 368, 345, 372, 329, 360],
+    ];
+    let measured = &MEASURED[least(of_sm.saturating_sub(1), 2) as usize];
+    let found = sm_count as u64 * of_sm as u64 * measured[cluster as usize] / measured[1];
+    found as u32 / at_least_1(cluster) * cluster
 }
 
 /// The most planes that a plan divides k into.
@@ -58,7 +51,7 @@ impl Step {
         let (mut best, mut least) = (Splits::NONE, blocks.div_ceil(slots as u64) * k);
         let mut cluster = 2;
         while cluster <= Splits::MAX_CLUSTER {
-            let slots = at_least_1(in_clusters(slots, of_sm, cluster)) as u64;
+            let slots = at_least_1(in_clusters(sm_count, of_sm, cluster)) as u64;
             let reduction = reduction_k * (4 + cluster as u64) / 4;
             let most = if cluster == Splits::MAX_CLUSTER && problems == 1 { MAX_PLANES } else { 1 };
             let mut planes = 1;
@@ -85,16 +78,9 @@ impl Step {
         best
     }
 
-    /// Which blocks of a launch share k-tiles, for so many problems in it, where rows of the operands are so many bytes apart.
+    /// Which blocks of a launch share k-tiles, for so many problems in it.
     #[must_use]
-    pub const fn group(
-        &self,
-        [m, n, k]: [u32; 3],
-        problems: u32,
-        splits: Splits,
-        sm_count: u32,
-        row_bytes: Ab<u64>,
-    ) -> Group {
+    pub const fn group(&self, m: u32, n: u32, problems: u32, splits: Splits, sm_count: u32) -> Group {
         let blocks_per_sm = match self.schedule {
             Schedule::PlannedSplitK { blocks_per_sm, .. } => blocks_per_sm,
             Schedule::PersistentBatch { .. } => return self.tile_group(m, n, problems, sm_count),
@@ -103,13 +89,10 @@ impl Step {
         if !self.multicasts || problems > 1 {
             return Group::ALONE;
         }
-        let tiles = self.tiles(m, n);
         let Tile { bm, bn, .. } = self.tile;
-        let (rows, cols) = (least(bm, m), least(bn, n));
-        let row = k as u64 * self.precision.input().bytes() as u64;
-        let lines = Ab { a: rows * passes(row_bytes.a, m as u64 * row), b: cols * passes(row_bytes.b, n as u64 * row) };
-        let slots = sm_count * if self.stage_bytes > 0 { 1 } else { blocks_per_sm };
-        Group::of(tiles, self.tile, lines, rows + cols, splits, slots)
+        let tile = Extent { rows: bm, cols: bn };
+        let filled = Extent { rows: least(bm, m), cols: least(bn, n) };
+        Group::of(self.tiles(m, n), tile, filled, splits, sm_count, blocks_per_sm)
     }
 
     /// Dynamic shared memory of each of so many blocks of a launch, in bytes: stages for so many k-tiles, as long as as many blocks share
@@ -137,7 +120,7 @@ impl Step {
             return 0;
         }
         let mut of_sm = 1;
-        while of_sm < blocks_per_sm && blocks > in_clusters(sm_count * of_sm, of_sm, cluster) as u64 {
+        while of_sm < blocks_per_sm && blocks > in_clusters(sm_count, of_sm, cluster) as u64 {
             of_sm += 1;
         }
         if of_sm == blocks_per_sm { 0 } else { SM_SMEM_BYTES / (of_sm + 1) - BLOCK_SMEM_BYTES + SMEM_UNIT }

@@ -1,7 +1,7 @@
 //! Which block computes what.
 
 use super::launch::in_clusters;
-use super::{Ab, Coord, Extent, Operand, Tile};
+use super::{Coord, Extent, Operand, at_least_1, least};
 
 /// Rows of shared memory after which a swizzle repeats.
 const SWIZZLED_ROWS: u32 = 8;
@@ -141,9 +141,9 @@ impl Group {
         Self::ALONE,
         Self { columns: 1, rows: 2 },
         Self { columns: 2, rows: 1 },
-        Self { columns: 2, rows: 2 },
         Self { columns: 1, rows: 4 },
         Self { columns: 4, rows: 1 },
+        Self { columns: 2, rows: 2 },
     ];
 
     /// So many blocks that have this operand's k-tiles in common.
@@ -161,29 +161,41 @@ impl Group {
         self.columns * self.rows
     }
 
-    /// The group, of those that a cluster has room for beside its splits, of which a block has the fewest `lines` of A and B to load for a
-    /// k-tile. No block gets a k-tile with fewer lines than `least`. Blocks beyond `tiles` must not be many, nor more than there are slots.
+    /// The group, of those that a cluster has room for beside its splits, with which a k-tile of all blocks takes the least time: that of
+    /// loading what is `filled` of a tile's rows and columns, and of multiplying all, by the blocks of the SM with the most of them and of
+    /// an average one. Of equal ones the first.
     #[must_use]
-    pub const fn of(tiles: Extent, tile: Tile, lines: Ab<u32>, least: u32, splits: Splits, slots: u32) -> Self {
-        let blocks = tiles.count().saturating_mul(splits.count());
-        let (mut best, mut fewest) = (Self::ALONE, lines.a + lines.b);
-        let mut index = 1;
+    pub const fn of(
+        tiles: Extent,
+        tile: Extent,
+        filled: Extent,
+        splits: Splits,
+        sm_count: u32,
+        blocks_per_sm: u32,
+    ) -> Self {
+        /// Elements of C that the tensor cores multiply while 128 bytes arrive from L2, with 64 bytes per cycle and SM.
+        const LOAD: u64 = 64;
+        /// Blocks that share both operands wait for more others: by about a twelfth.
+        const SHARING: [u64; 2] = [12, 13];
+        let (mut best, mut fewest) = (Self::ALONE, u64::MAX);
+        let mut index = 0;
         while index < Self::ALL.len() {
             let group = Self::ALL[index];
             let Self { columns, rows } = group;
-            let padded = Extent { rows: tiles.rows.next_multiple_of(rows), cols: tiles.cols.next_multiple_of(columns) };
-            let padded = padded.count().saturating_mul(splits.count());
-            let is_divisible = tile.bm / columns >= SWIZZLED_ROWS && tile.bn / rows >= SWIZZLED_ROWS;
             let cluster = group.count() * splits.cluster;
-            let has_room =
-                is_divisible && columns <= tiles.cols && rows <= tiles.rows && cluster <= Splits::MAX_CLUSTER;
-            let has_slots = blocks > slots || padded <= in_clusters(slots, 1, cluster);
-            let loaded = lines.a / columns + lines.b / rows;
-            let loaded = if loaded > least { loaded } else { least };
-            // What is loaded for blocks beyond C is lost; a tenth less would not pay for waiting for each other.
-            let lost = (loaded as u64 * padded as u64).div_ceil(if blocks > 0 { blocks as u64 } else { 1 }) as u32;
-            if has_room && has_slots && lost + lost / 10 < fewest {
-                (best, fewest) = (group, lost);
+            let is_divisible = tile.rows / columns >= SWIZZLED_ROWS && tile.cols / rows >= SWIZZLED_ROWS;
+            if is_divisible && columns <= tiles.cols && rows <= tiles.rows && cluster <= Splits::MAX_CLUSTER {
+                let padded =
+                    Extent { rows: tiles.rows.next_multiple_of(rows), cols: tiles.cols.next_multiple_of(columns) };
+                let blocks = padded.count().saturating_mul(splits.count());
+                let of_sm = at_least_1(least(blocks.div_ceil(at_least_1(sm_count)), blocks_per_sm));
+                let rounds = blocks.div_ceil(at_least_1(in_clusters(sm_count, of_sm, cluster)));
+                let most = rounds as u64 * of_sm as u64 * sm_count as u64;
+                let k_tile = LOAD * (filled.rows / columns + filled.cols / rows) as u64 + tile.count() as u64;
+                let time = (most + blocks as u64) * k_tile * SHARING[(columns > 1 && rows > 1) as usize];
+                if time < fewest {
+                    (best, fewest) = (group, time);
+                }
             }
             index += 1;
         }

@@ -3,7 +3,7 @@
 use gpu_kernels::{Ab, BiasPer, MAX_SIZE, Operand, Step};
 
 use super::stored::Stored;
-use super::{Buffer, OPERAND_ALIGNMENT, Passes, Place};
+use super::{Buffer, Passes, Place};
 use crate::Error;
 use crate::problem::{Order, Problem, View};
 
@@ -65,14 +65,6 @@ impl Oriented {
         operands
             .zip(self.alignments)
             .map(|((operand, stored), alignment)| Passes::new(step, operand, stored, alignment))
-    }
-
-    /// Bytes from one row of an operand to the next where a step reads it by tensor map, in either order: as it is, or aligned.
-    pub(crate) fn row_bytes(&self, step: &Step) -> Ab<u64> {
-        self.operands.zip(self.passes(step)).map(|(stored, passes)| match passes.count() {
-            0 => stored.row_bytes(),
-            _ => (u64::from(stored.columns) * u64::from(stored.element.bytes())).next_multiple_of(OPERAND_ALIGNMENT),
-        })
     }
 
     /// Whether a step's kernel stores D itself, in rows that it can count.

@@ -60,9 +60,8 @@ impl Plan {
         for first in (0..problems).step_by(most) {
             let problems = Problems { first: first as u64, count: (problems - first).min(most) as u32 };
             for &slab in &slabs {
-                let row_bytes = Ab { a: inputs.a.mapped, b: inputs.b.mapped }.map(|stored| stored.row_bytes());
                 let Oriented { n, k, .. } = *oriented;
-                let group = step.group([slab.rows, n, k], problems.count, splits, sm_count, row_bytes);
+                let group = step.group(slab.rows, n, problems.count, splits, sm_count);
                 let arguments =
                     self.product_arguments(oriented, inputs, target, splits, group, problems, slab, sm_count);
                 let [x, y, z] = step.grid(slab.rows, n, problems.count, sm_count);

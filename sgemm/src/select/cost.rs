@@ -132,7 +132,7 @@ impl Work {
         let size = u64::from(problem.input.bytes());
         let splits = step.splits(m, n, k, problems, sm_count);
         let group = match step.multicasts {
-            true => step.group([m, n, k], problems, splits, sm_count, oriented.row_bytes(step)),
+            true => step.group(m, n, problems, splits, sm_count),
             false => Group::ALONE,
         };
         // Groups are whole.

@@ -1,7 +1,7 @@
 //! Splits of k that the plan makes: clusters of every size, and planes of several clusters, of one problem and of a batch; and groups of
 //! blocks that share k-tiles.
 
-use gpu_kernels::{Ab, Group, Splits, Step};
+use gpu_kernels::{Group, Splits, Step};
 
 use super::{Case, Executor, cases, check_in_its_types};
 
@@ -52,7 +52,7 @@ fn run_groups(step: &'static Step, executor: &impl Executor) -> Result<(), Strin
             // Rows of 16 bytes and more, which do not end with a cache line; the last tiles are not full.
             let [m, n, k] = [rows * tile.bm - 8, columns * tile.bn - 8, k_tiles * tile.bk - 8];
             let splits = step.splits(m, n, k, 1, executor.sm_count());
-            let group = step.group([m, n, k], 1, splits, executor.sm_count(), Ab::both(16));
+            let group = step.group(m, n, 1, splits, executor.sm_count());
             if group == Group::ALONE || found.contains(&(group, splits.cluster > 1)) {
                 continue;
             }

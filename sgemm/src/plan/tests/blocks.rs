@@ -1,6 +1,6 @@
 //! Blocks of an SM, and blocks of a tile, of steps whose plan splits k.
 
-use gpu_kernels::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES};
+use gpu_kernels::{BLOCK_SMEM_BYTES, Group, SM_SMEM_BYTES, Splits};
 
 use super::*;
 
@@ -28,4 +28,16 @@ fn an_sm_has_room_for_its_share_of_blocks_where_those_of_two_launches_have_none(
     assert_eq!(room(&FIVE, 3 * sms, 8), 4, "clusters leave room over");
     let row = Step { tile: Tile { bn: 1, ..FIVE.tile }, ..FIVE };
     assert_eq!(room(&row, 3 * sms, 1), 5, "rows are loaded, whoever does it");
+}
+
+#[test]
+fn blocks_share_k_tiles_where_all_find_room_at_once() {
+    let step = gpu_kernels::find("hgemm-split-k/64x128").unwrap();
+    let group = |rows: u32, columns: u32, splits| step.group(rows * 64, columns * 128, 1, splits, SMS);
+    let four_rows = Group { columns: 1, rows: 4 };
+    assert_eq!(group(19, 6, Splits::NONE), four_rows, "a tile has more columns than rows, and 120 blocks run at once");
+    assert_eq!(group(30, 4, Splits::NONE), Group { columns: 2, rows: 2 }, "no 128 do");
+    assert_eq!(group(33, 4, Splits::NONE).count(), 2, "132 blocks in pairs, 120 in fours");
+    assert_eq!(group(15, 1, Splits { cluster: 8, planes: 1 }), Group::ALONE, "no cluster is larger");
+    assert_eq!(step.group(19 * 64, 6 * 128, 2, Splits::NONE, SMS), Group::ALONE, "of two problems");
 }
