@@ -20,7 +20,7 @@ fn auto_says_what_it_stands_for() {
     assert!(auto(&["--size", "70x60x50", "--model", "rtx3090"]).contains(", predicted to be the fastest, with "));
     let folder = TempDir::new().unwrap();
     let header = ["device", "driver", "cublas", "date", "commit", "how"].map(|key| format!("{key} = -\n")).concat();
-    let costs = "memory = 1 1000 2000\nnaive 1 5 0 0 0 0 0 9 0 0 0 0 0 0 0 0 yes\n1d-tiling 1 2.5 0 0 0 0 0 1e9 0 0 0 0 0 0 0 0 yes\n";
+    let costs = "memory = 1 1000 2000\nnaive 1 5 0 0 0 0 0 9 0 0 0 0 0 0 0 0 0 yes\n1d-tiling 1 2.5 0 0 0 0 0 1e9 0 0 0 0 0 0 0 0 0 yes\n";
     let path = write(&folder, header + costs + "64 64 64 fp32-strict 2d-tiling\n");
     let of_size = |size| auto(&["--size", size, "--tuned", &path]);
     assert_eq!(of_size("64"), "auto: 2d-tiling, measured to be the fastest at this shape");

@@ -32,7 +32,7 @@ const SCATTERED: f64 = (LINE_BYTES / SECTOR_BYTES) as f64;
 const MOST_SLOTS: u32 = 16;
 
 /// What corrections are powers of: see [`Cost::powers`].
-pub const POWERS: usize = 7;
+pub const POWERS: usize = 8;
 
 /// The logarithm of a correction at most, either way: beyond what was measured, powers lead anywhere.
 const MOST_CORRECTED: f64 = 0.7;
@@ -56,10 +56,11 @@ pub struct Cost {
     pub partial: f64,
     /// Gigabytes of k-tiles per second that all SMs together load.
     pub gbps: f64,
-    /// By which share of itself a k-tile takes longer, and a tile, where rows are at multiples of 4 bytes instead of 16: [`Work::uneven`].
+    /// By which share of itself a k-tile takes longer, and a tile, where rows are at multiples of 4 bytes instead of 16: [`Work::uneven`], of
+    /// the operands on average.
     pub uneven: f64,
     /// The powers by which its time grows beside all that: of m, n and k, of the blocks of an SM, of how many times as long as on average
-    /// the SM with the most blocks takes, and of e for each step that the rows of operands are uneven, and those of C. See [`Self::bases`].
+    /// the SM with the most blocks takes, and of e for each step that the rows of A, B and C are uneven. See [`Self::bases`].
     pub powers: [f64; POWERS],
     /// Whether it may be chosen among all kernels. Those that are hardly ever the fastest are not: what is predicted of them can only
     /// mislead.
@@ -98,9 +99,8 @@ pub struct Work {
     pub launches: f64,
     /// Bytes of A, B and C.
     pub bytes: f64,
-    /// How uneven the rows of the operands are, on average over their bytes, and those of C: 0 where they begin at multiples of 16 bytes,
-    /// 1 of 4 bytes, and so on with the logarithm.
-    pub uneven: [f64; 2],
+    /// How uneven the rows of A, B and C are: 0 where they begin at multiples of 16 bytes, 1 of 4 bytes, and so on with the logarithm.
+    pub uneven: [f64; 3],
     /// The share of a k-tile that is copied and multiplied, on average: 1 but where a step leaves out what is beyond the edge of C.
     pub filled: f64,
     /// How many times as long a k-tile takes because threads load parts of lines: 1 but where a step of a few threads for each row cannot stage rows.
@@ -170,9 +170,8 @@ impl Work {
         let of_c = bytes(m * n, problem.output.bytes());
         let operands =
             oriented.operands.zip(oriented.alignments).map(|(stored, bytes)| unevenness(bytes, stored.ld * size));
-        let uneven = (operands.a * of_a + operands.b * of_b) / (of_a + of_b).max(1.0);
         let of_output = u64::from(problem.output.bytes());
-        let uneven = [uneven, unevenness(EVEN, oriented.ldd * of_output)];
+        let uneven = [operands.a, operands.b, unevenness(EVEN, oriented.ldd * of_output)];
         let has_postpass = !oriented.is_direct(problem, step) || splits.planes > 1;
         let sums = if has_postpass { m * n * 4.0 * f64::from(splits.planes) } else { 0.0 };
         let rounds = rounds as f64;
@@ -247,7 +246,8 @@ impl Cost {
     pub fn time(&self, work: &Work, memory: &Memory, sm_count: u32) -> f64 {
         let load = self.load(work, sm_count);
         let Load { rounds, most, .. } = load;
-        let [k_tile, tile] = work.uneven.map(|uneven| 1.0 + uneven * self.uneven);
+        let [of_a, of_b, of_c] = work.uneven;
+        let [k_tile, tile] = [(of_a + of_b) / 2.0, of_c].map(|uneven| 1.0 + uneven * self.uneven);
         let k_tile = k_tile * work.scattered * work.filled;
         let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem.sqrt() * k_tile);
         let throughput = most * (work.k_tiles * self.k_tile * k_tile + self.tile * tile);
@@ -301,10 +301,10 @@ impl Load {
     fn bases(&self, work: &Work) -> [f64; POWERS] {
         // Where a few blocks are on hardly any SM, how few they are is in the average already.
         const MOST_UNEQUAL: f64 = 2.0;
-        let ([m, n, k], [operands, output]) = (work.log_sizes, work.uneven);
+        let ([m, n, k], [of_a, of_b, of_c]) = (work.log_sizes, work.uneven);
         // There may be no block.
         let average = self.average.max(f64::MIN_POSITIVE);
-        [m, n, k, average.ln(), (self.most.max(average) / average).ln().min(MOST_UNEQUAL), operands, output]
+        [m, n, k, average.ln(), (self.most.max(average) / average).ln().min(MOST_UNEQUAL), of_a, of_b, of_c]
     }
 }
 

@@ -55,7 +55,7 @@ const BUILT_IN: [BuiltIn; 6] = [
 ///     commit = unknown
 ///     how    = by hand
 ///     memory = 1.5 3000 4300
-///     vectorized 2 2.5 0.5 0.7 0.5 1.0 0.0 5000 0.25 0 -0.1 0 0 0.2 0 0 yes
+///     vectorized 2 2.5 0.5 0.7 0.5 1.0 0.0 5000 0.25 0 -0.1 0 0 0.2 0 0 0 yes
 ///     2048 2048 2048 fp32-strict vectorized";
 /// let table = Table::parse(text)?;
 /// assert_eq!((table.costs[0].1.start, table.entries[0].shape), (2.5, [2048; 3]));

@@ -109,14 +109,15 @@ fn corrections_are_powers_of_sizes_blocks_and_unevenness_and_bounded() {
     let [m, n, k] = [3 * step.tile.bm as usize, 5 * step.tile.bn as usize, 63];
     let problem = Problem::new(m, n, k).with_accuracy(AccuracyClass::Fp32Strict);
     let work = Work::of(step, &problem, 12).unwrap();
+    assert_eq!(work.uneven, [1.0, 0.0, 0.0], "rows of A have 252 bytes");
+    let work = Work { uneven: [1.0, 0.5, 1.5], ..work };
     let guess = Cost { slots: 1, ..Cost::guess(step) };
     let corrected = |powers| {
         let times = [Cost { powers, ..guess }, guess].map(|cost| cost.time(&work, &Table::guess().memory, 12));
         times[0] / times[1]
     };
-    let [uneven, _] = work.uneven;
-    assert!(uneven > 0.0, "rows of A have 252 bytes");
-    let bases = [m as f64, n as f64, k as f64, 15.0 / 12.0, 2.0 * 12.0 / 15.0, uneven.exp(), work.uneven[1].exp()];
+    let [of_a, of_b, of_c] = work.uneven.map(f64::exp);
+    let bases = [m as f64, n as f64, k as f64, 15.0 / 12.0, 2.0 * 12.0 / 15.0, of_a, of_b, of_c];
     for (index, base) in bases.into_iter().enumerate() {
         for power in [-0.09, 0.08] {
             let mut powers = [0.0; POWERS];
@@ -125,10 +126,10 @@ fn corrections_are_powers_of_sizes_blocks_and_unevenness_and_bounded() {
         }
     }
     let product = bases[0].powf(0.05) * bases[2].powf(-0.1);
-    assert!((corrected([0.05, 0.0, -0.1, 0.0, 0.0, 0.0, 0.0]) / product - 1.0).abs() < 1e-12);
+    assert!((corrected([0.05, 0.0, -0.1, 0.0, 0.0, 0.0, 0.0, 0.0]) / product - 1.0).abs() < 1e-12);
     assert!(corrected([9.0; POWERS]) < 2.1 && corrected([-9.0; POWERS]) > 0.45, "beyond what was measured");
     let nothing = Work::of(step, &Problem::new(0, n, 0).with_accuracy(AccuracyClass::Fp32Strict), 12).unwrap();
-    for powers in [[0.1; POWERS], [0.1, 0.0, 0.0, 0.0, 0.0, 0.1, 0.0]] {
+    for powers in [[0.1; POWERS], [0.1, 0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0]] {
         assert!(Cost { powers, ..guess }.time(&nothing, &Table::guess().memory, 12).is_finite());
     }
 }

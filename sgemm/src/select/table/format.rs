@@ -12,7 +12,7 @@ const TITLE: &str = "# What kernels cost on a device, by which `auto` chooses. W
 
 /// What the words of the lines are. Times are in microseconds.
 const MEMORY: &str = "# memory: a launch before or after the kernel, us; GB/s of these; GB/s of a kernel";
-const COSTS: &str = "# kernel slots start round latency k_tile tile partial gbps uneven, powers of m n k blocks unequal operands output, candidate";
+const COSTS: &str = "# kernel slots start round latency k_tile tile partial gbps uneven, powers of m n k blocks unequal A B C, candidate";
 const ENTRIES: &str = "# m n k class kernel";
 
 /// Constants of a kernel that are no powers.

@@ -34,7 +34,7 @@ const MEMORY: usize = 3;
 
 /// How much the bases of powers differ among shapes, so that all powers move at the pace of the constants: logarithms of sizes, of blocks and
 /// of how unequal their numbers are, and unevenness.
-const SPREADS: [f64; POWERS] = [2.5, 2.5, 2.5, 2.0, 0.6, 0.5, 0.6];
+const SPREADS: [f64; POWERS] = [2.5, 2.5, 2.5, 2.0, 0.6, 0.6, 0.6, 0.6];
 
 /// A difference of logarithms, for slopes.
 const DIFFERENCE: f64 = 1e-4;

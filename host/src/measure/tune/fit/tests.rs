@@ -33,7 +33,7 @@ fn powers_are_found_that_choices_turn_on() {
     let memory = Memory { launch: 1.0, pass_gbps: 2500.0, gbps: 4300.0 };
     let truths = [("split-k/32x64x7", 0.2), ("split-k/32x64x8", -0.2)].map(|(slug, power)| {
         let step = gpu_kernels::find(slug).unwrap();
-        (step, Cost { powers: [power, -power, 0.0, 0.0, 0.0, 0.0, 0.0], ..Cost::guess(step) })
+        (step, Cost { powers: [power, -power, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], ..Cost::guess(step) })
     });
     let sizes = [17, 64, 130, 512, 1000, 2048, 4096];
     let shapes = sizes.into_iter().flat_map(|m| sizes.map(|n| [64, 512, 4096].map(|k| [m, n, k]))).flatten();
