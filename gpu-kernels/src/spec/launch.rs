@@ -7,6 +7,15 @@ pub const SM_SMEM_BYTES: u32 = 228 << 10;
 /// See [`SM_SMEM_BYTES`].
 pub const BLOCK_SMEM_BYTES: u32 = 1 << 10;
 
+/// So many blocks' share of an SM, up to as many as it has slots.
+pub(super) const fn of_sm(blocks: u64, sm_count: u32, blocks_per_sm: u32) -> u32 {
+    at_least_1(if blocks < (sm_count * blocks_per_sm) as u64 {
+        (blocks as u32).div_ceil(at_least_1(sm_count))
+    } else {
+        blocks_per_sm
+    })
+}
+
 /// Blocks that run at once in clusters of so many, on so many SMs with so many slots each: a cluster is in one GPC, and leaves slots over
 /// there.
 pub(super) const fn in_clusters(sm_count: u32, of_sm: u32, cluster: u32) -> u32 {
@@ -90,9 +99,8 @@ impl Step {
             return Group::ALONE;
         }
         let Tile { bm, bn, .. } = self.tile;
-        let tile = Extent { rows: bm, cols: bn };
         let filled = Extent { rows: least(bm, m), cols: least(bn, n) };
-        Group::of(self.tiles(m, n), tile, filled, splits, sm_count, blocks_per_sm)
+        Group::of(self.tiles(m, n), self.tile, filled, splits, sm_count, blocks_per_sm)
     }
 
     /// Dynamic shared memory of each of so many blocks of a launch, in bytes: stages for so many k-tiles, as long as as many blocks share
@@ -100,11 +108,7 @@ impl Step {
     #[must_use]
     pub const fn launch_smem_bytes(&self, blocks: u64, k_tiles: u32, cluster: u32, sm_count: u32) -> u32 {
         let Schedule::PlannedSplitK { blocks_per_sm, .. } = self.schedule else { return self.dynamic_smem_bytes };
-        let of_sm = at_least_1(if blocks < (sm_count * blocks_per_sm) as u64 {
-            (blocks as u32).div_ceil(at_least_1(sm_count))
-        } else {
-            blocks_per_sm
-        });
+        let of_sm = of_sm(blocks, sm_count, blocks_per_sm);
         let bytes = match self.stage_bytes {
             0 => self.even_smem_bytes(blocks, blocks_per_sm, cluster, sm_count),
             bytes => least((SM_SMEM_BYTES / of_sm - BLOCK_SMEM_BYTES) / bytes, k_tiles) * bytes,

@@ -1,7 +1,7 @@
 //! Which block computes what.
 
-use super::launch::in_clusters;
-use super::{Coord, Extent, Operand, at_least_1, least};
+use super::launch::{in_clusters, of_sm};
+use super::{Coord, Extent, Operand, Tile, at_least_1};
 
 /// Rows of shared memory after which a swizzle repeats.
 const SWIZZLED_ROWS: u32 = 8;
@@ -167,7 +167,7 @@ impl Group {
     #[must_use]
     pub const fn of(
         tiles: Extent,
-        tile: Extent,
+        tile: Tile,
         filled: Extent,
         splits: Splits,
         sm_count: u32,
@@ -183,15 +183,15 @@ impl Group {
             let group = Self::ALL[index];
             let Self { columns, rows } = group;
             let cluster = group.count() * splits.cluster;
-            let is_divisible = tile.rows / columns >= SWIZZLED_ROWS && tile.cols / rows >= SWIZZLED_ROWS;
+            let is_divisible = tile.bm / columns >= SWIZZLED_ROWS && tile.bn / rows >= SWIZZLED_ROWS;
             if is_divisible && columns <= tiles.cols && rows <= tiles.rows && cluster <= Splits::MAX_CLUSTER {
                 let padded =
                     Extent { rows: tiles.rows.next_multiple_of(rows), cols: tiles.cols.next_multiple_of(columns) };
                 let blocks = padded.count().saturating_mul(splits.count());
-                let of_sm = at_least_1(least(blocks.div_ceil(at_least_1(sm_count)), blocks_per_sm));
+                let of_sm = of_sm(blocks as u64, sm_count, blocks_per_sm);
                 let rounds = blocks.div_ceil(at_least_1(in_clusters(sm_count, of_sm, cluster)));
                 let most = rounds as u64 * of_sm as u64 * sm_count as u64;
-                let k_tile = LOAD * (filled.rows / columns + filled.cols / rows) as u64 + tile.count() as u64;
+                let k_tile = LOAD * (filled.rows / columns + filled.cols / rows) as u64 + (tile.bm * tile.bn) as u64;
                 let time = (most + blocks as u64) * k_tile * SHARING[(columns > 1 && rows > 1) as usize];
                 if time < fewest {
                     (best, fewest) = (group, time);
