@@ -1,6 +1,6 @@
 //! What a plan decides of a step of [`Schedule::PlannedSplitK`]: how k is split, and how much shared memory a block gets.
 
-use super::{Extent, Group, Schedule, Splits, Step, Tile, at_least_1, least};
+use super::{Extent, Group, Precision, Schedule, Splits, Step, Tile, at_least_1, least};
 
 /// Shared memory of an SM that can run every step, and what each block takes of it beside its own, in bytes.
 pub const SM_SMEM_BYTES: u32 = 228 << 10;
@@ -20,14 +20,17 @@ pub(super) const fn of_sm(blocks: u64, sm_count: u32, blocks_per_sm: u32) -> u32
 /// there.
 pub(super) const fn in_clusters(sm_count: u32, of_sm: u32, cluster: u32) -> u32 {
     /// On 132 SMs, by slots and by blocks of a cluster, from none on: `cuOccupancyMaxActiveClusters` on an H200.
-    const MEASURED: [[u64; Splits::MAX_CLUSTER as usize + 1]; 3] = [
+    const MEASURED: [[u32; Splits::MAX_CLUSTER as usize + 1]; 3] = [
         [132, 132, 132, 117, 120, 110, 102, 105, 120],
         [264, 264, 264, 237, 248, 235, 234, 224, 240],
         [396, 396, 396, 372, 368, 345, 372, 329, 360],
     ];
     let measured = &MEASURED[least(of_sm.saturating_sub(1), 2) as usize];
-    let found = sm_count as u64 * of_sm as u64 * measured[cluster as usize] / measured[1];
-    found as u32 / at_least_1(cluster) * cluster
+    let (slots, found) = (sm_count as u64 * of_sm as u64, measured[cluster as usize]);
+    if slots == measured[1] as u64 {
+        return found;
+    }
+    (slots * found as u64 / measured[1] as u64) as u32 / at_least_1(cluster) * cluster
 }
 
 /// The most planes that a plan divides k into.
@@ -39,68 +42,103 @@ const EVEN_TILE: u32 = 16;
 /// What shared memory is given out in, in bytes.
 const SMEM_UNIT: u32 = 128;
 
-/// Elements of a tile up to which its k-tiles are loaded for longer than they are multiplied.
-const NARROW: u32 = 64 * 32;
+/// Cycles of an SM that a reduction takes, fitted to times of an H200: of its own, for each block of a cluster, and for each plane beside
+/// its elements, of which an SM adds so many in a cycle.
+const REDUCTION: u64 = 2500;
+const OF_BLOCK: u64 = 400;
+const OF_PLANE: u64 = 440;
+const ADDED_PER_CYCLE: u64 = 4;
+
+/// Cycles of the reduction of two blocks, for which [`Schedule::PlannedSplitK`] has a number of k.
+const OF_TWO: u64 = REDUCTION + 2 * OF_BLOCK;
 
 impl Step {
     /// Into how many splits a plan divides k, for so many problems in one launch: of those for which there are slots, so many that the
-    /// longest k of a block, and what the reduction takes, are least. Planes, which a launch adds, are for what is too long for a cluster.
+    /// longest k of a block, and what the reduction takes, are least. Blocks of a cluster reduce within the launch, but fewer of them find
+    /// room, and fewer share k-tiles beside their splits; planes, which a launch adds, are for one problem.
     #[must_use]
     pub const fn splits(&self, m: u32, n: u32, k: u32, problems: u32, sm_count: u32) -> Splits {
-        let Schedule::PlannedSplitK { blocks_per_sm, reduction_k } = self.schedule else { return Splits::NONE };
-        let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems)) as u64;
-        // With more stages, a block needs no others beside it, unless it waits for memory whatever it has of them.
-        let is_narrow = self.tile.bm * self.tile.bn <= NARROW;
-        let (of_sm, most_rounds) = match self.stage_bytes {
-            0 => (blocks_per_sm, 1),
-            _ => (1, if is_narrow { blocks_per_sm as u64 } else { 1 }),
-        };
-        let slots = at_least_1(sm_count * of_sm);
-        let (k, reduction_k) = (k as u64, reduction_k as u64);
-        let (mut best, mut least) = (Splits::NONE, blocks.div_ceil(slots as u64) * k);
-        let mut cluster = 2;
+        let Schedule::PlannedSplitK { blocks_per_sm, .. } = self.schedule else { return Splits::NONE };
+        if !self.may_be_split() {
+            return Splits::NONE;
+        }
+        let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems));
+        let of_plane = OF_PLANE + m as u64 * n as u64 / (ADDED_PER_CYCLE * at_least_1(sm_count) as u64);
+        let (mut best, mut fewest) = (Splits::NONE, u64::MAX);
+        let mut cluster = 1;
         while cluster <= Splits::MAX_CLUSTER {
-            let slots = at_least_1(in_clusters(sm_count, of_sm, cluster)) as u64;
-            let reduction = reduction_k * (4 + cluster as u64) / 4;
-            let most = if cluster == Splits::MAX_CLUSTER && problems == 1 { MAX_PLANES } else { 1 };
-            let mut planes = 1;
-            while planes <= most {
-                let splits = Splits { cluster, planes };
-                let addition = if planes > 1 { reduction_k * (4 + planes as u64 / 4) } else { 0 };
-                let passes = reduction + addition;
-                let count = splits.count() as u64;
-                let rounds = (blocks * count).div_ceil(slots);
-                if rounds > most_rounds || passes >= least {
-                    break; // as for all that are more
+            let reduction = if cluster > 1 { REDUCTION + OF_BLOCK * cluster as u64 } else { 0 };
+            let of_planes = blocks.saturating_mul(cluster);
+            if reduction < fewest && of_planes <= in_clusters(sm_count, blocks_per_sm, cluster) {
+                let one = self.cycles(m, n, k, problems, Splits { cluster, planes: 1 }, sm_count);
+                if one + reduction < fewest {
+                    (best, fewest) = (Splits { cluster, planes: 1 }, one + reduction);
                 }
-                let time = (rounds * k).div_ceil(count) + passes;
-                if time < least {
-                    (best, least) = (splits, time);
+                // More planes, until another takes longer to add than it saves.
+                let useful = if problems == 1 { (one / of_plane).isqrt() } else { 1 };
+                let useful = if useful < MAX_PLANES as u64 { useful as u32 } else { MAX_PLANES };
+                let (mut of_sm, mut planes) = (1, 1);
+                while of_sm <= blocks_per_sm && planes < useful {
+                    planes = least(in_clusters(sm_count, of_sm, cluster) / of_planes, useful);
+                    let splits = Splits { cluster, planes: at_least_1(planes) };
+                    let cycles = self.cycles(m, n, k, problems, splits, sm_count) + of_plane * planes as u64;
+                    if planes > 1 && cycles + reduction + REDUCTION < fewest {
+                        (best, fewest) = (splits, cycles + reduction + REDUCTION);
+                    }
+                    of_sm += 1;
                 }
-                planes += 1;
-            }
-            if planes == 1 {
-                break;
             }
             cluster += 1;
         }
         best
     }
 
+    /// Cycles of an SM for the k-tiles of its blocks, where all of them run at once.
+    const fn cycles(&self, m: u32, n: u32, k: u32, problems: u32, splits: Splits, sm_count: u32) -> u64 {
+        let Schedule::PlannedSplitK { blocks_per_sm, reduction_k } = self.schedule else { return 0 };
+        let k = k.div_ceil(splits.count());
+        if self.multicasts {
+            let (_, k_tile) = self.grouped(m, n, problems, splits, sm_count, blocks_per_sm);
+            return k.div_ceil(self.tile.bk) as u64 * k_tile / (Group::UNITS_PER_CYCLE * at_least_1(sm_count) as u64);
+        }
+        let one = k as u64 * OF_TWO / reduction_k as u64;
+        if !matches!(self.precision, Precision::Fp32) || !self.is_for_multiplying() {
+            return one; // it waits for memory, beside others too
+        }
+        let blocks = self.tiles(m, n).count() * problems * splits.count();
+        let mut of_sm = 1;
+        while of_sm < blocks_per_sm && blocks > in_clusters(sm_count, of_sm, splits.cluster) {
+            of_sm += 1;
+        }
+        // Alone, a block waits for a ninth of its time.
+        one * (8 * of_sm as u64 + 1) / 9
+    }
+
     /// Which blocks of a launch share k-tiles, for so many problems in it.
     #[must_use]
     pub const fn group(&self, m: u32, n: u32, problems: u32, splits: Splits, sm_count: u32) -> Group {
-        let blocks_per_sm = match self.schedule {
-            Schedule::PlannedSplitK { blocks_per_sm, .. } => blocks_per_sm,
-            Schedule::PersistentBatch { .. } => return self.tile_group(m, n, problems, sm_count),
-            _ => return Group::ALONE,
-        };
-        if !self.multicasts || problems > 1 {
-            return Group::ALONE;
+        match self.schedule {
+            Schedule::PlannedSplitK { blocks_per_sm, .. } if self.multicasts => {
+                self.grouped(m, n, problems, splits, sm_count, blocks_per_sm).0
+            }
+            Schedule::PersistentBatch { .. } => self.tile_group(m, n, problems, sm_count),
+            _ => Group::ALONE,
         }
+    }
+
+    /// The same of a step that multicasts, and the time of a k-tile of all blocks: [`Group::of`].
+    const fn grouped(
+        &self,
+        m: u32,
+        n: u32,
+        problems: u32,
+        splits: Splits,
+        sm_count: u32,
+        blocks_per_sm: u32,
+    ) -> (Group, u64) {
         let Tile { bm, bn, .. } = self.tile;
         let filled = Extent { rows: least(bm, m), cols: least(bn, n) };
-        Group::of(self.tiles(m, n), self.tile, filled, splits, sm_count, blocks_per_sm)
+        Group::of(self.tiles(m, n), self.tile, filled, problems, splits, sm_count, blocks_per_sm)
     }
 
     /// Dynamic shared memory of each of so many blocks of a launch, in bytes: stages for so many k-tiles, as long as as many blocks share
@@ -116,11 +154,15 @@ impl Step {
         if bytes > self.dynamic_smem_bytes { bytes } else { self.dynamic_smem_bytes }
     }
 
+    /// Whether a tile takes time for its products, and not for its elements alone.
+    const fn is_for_multiplying(&self) -> bool {
+        self.tile.bm >= EVEN_TILE && self.tile.bn >= EVEN_TILE
+    }
+
     /// Shared memory with which an SM has room for no more than its share of so many blocks. The launch before this one leaves some SMs
     /// later than others: where not all blocks find room beside its own, those SMs that it leaves first would run more than the others.
     const fn even_smem_bytes(&self, blocks: u64, blocks_per_sm: u32, cluster: u32, sm_count: u32) -> u32 {
-        let is_for_multiplying = self.tile.bm >= EVEN_TILE && self.tile.bn >= EVEN_TILE;
-        if !is_for_multiplying || 2 * blocks <= (sm_count * blocks_per_sm) as u64 {
+        if !self.is_for_multiplying() || 2 * blocks <= (sm_count * blocks_per_sm) as u64 {
             return 0;
         }
         let mut of_sm = 1;

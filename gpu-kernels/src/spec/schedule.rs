@@ -37,8 +37,8 @@ pub enum Schedule {
     PlannedSplitK {
         /// CTA slots of an SM.
         blocks_per_sm: u32,
-        /// The k that a block multiplies in the time in which two blocks reduce their partial tiles; [`crate::MAX_SIZE`] where k is never
-        /// split.
+        /// The k that a block multiplies in the time in which two blocks reduce their partial tiles, if it does not
+        /// [multicast](crate::Step::multicasts): then tiles say it, and it is 0. [`crate::MAX_SIZE`] where k is never split.
         reduction_k: u32,
     },
     /// Persistent: [`persistent_blocks`], at most one per SM, in whole clusters along x. Each computes the tile at [`persistent_tile`]
@@ -161,25 +161,30 @@ impl Group {
         self.columns * self.rows
     }
 
-    /// The group, of those that a cluster has room for beside its splits, with which a k-tile of all blocks takes the least time: that of
-    /// loading what is `filled` of a tile's rows and columns, and of multiplying all, by the blocks of the SM with the most of them and of
-    /// an average one. Of equal ones the first.
+    /// What [`Self::of`] counts in a cycle: elements of C that the tensor cores multiply by half a k-tile of 128 bytes, twice (the fullest and
+    /// an average SM), in the unit of `SHARING`.
+    pub(super) const UNITS_PER_CYCLE: u64 = 32 * 2 * 12;
+
+    /// The group, of those that a cluster has room for beside its splits, with which a k-tile of all blocks takes the least time, and that
+    /// time in units over all SMs: that of loading what is `filled` of a tile's rows and columns, and of multiplying all, by the blocks of
+    /// the SM with the most of them and of an average one. Of equal ones the first. Blocks of several problems are alone.
     #[must_use]
-    pub const fn of(
+    pub(super) const fn of(
         tiles: Extent,
         tile: Tile,
         filled: Extent,
+        problems: u32,
         splits: Splits,
         sm_count: u32,
         blocks_per_sm: u32,
-    ) -> Self {
+    ) -> (Self, u64) {
         /// Elements of C that the tensor cores multiply while 128 bytes arrive from L2, with 64 bytes per cycle and SM.
         const LOAD: u64 = 64;
         /// Blocks that share both operands wait for more others: by about a twelfth.
         const SHARING: [u64; 2] = [12, 13];
         let (mut best, mut fewest) = (Self::ALONE, u64::MAX);
         let mut index = 0;
-        while index < Self::ALL.len() {
+        while index < Self::ALL.len() && (index == 0 || problems == 1) {
             let group = Self::ALL[index];
             let Self { columns, rows } = group;
             let cluster = group.count() * splits.cluster;
@@ -187,9 +192,10 @@ impl Group {
             if is_divisible && columns <= tiles.cols && rows <= tiles.rows && cluster <= Splits::MAX_CLUSTER {
                 let padded =
                     Extent { rows: tiles.rows.next_multiple_of(rows), cols: tiles.cols.next_multiple_of(columns) };
-                let blocks = padded.count().saturating_mul(splits.count());
+                let blocks = padded.count().saturating_mul(splits.count()).saturating_mul(problems);
                 let of_sm = of_sm(blocks as u64, sm_count, blocks_per_sm);
-                let rounds = blocks.div_ceil(at_least_1(in_clusters(sm_count, of_sm, cluster)));
+                let at_once = in_clusters(sm_count, of_sm, cluster);
+                let rounds = if blocks <= at_once { 1 } else { blocks.div_ceil(at_least_1(at_once)) };
                 let most = rounds as u64 * of_sm as u64 * sm_count as u64;
                 let k_tile = LOAD * (filled.rows / columns + filled.cols / rows) as u64 + (tile.bm * tile.bn) as u64;
                 let time = (most + blocks as u64) * k_tile * SHARING[(columns > 1 && rows > 1) as usize];
@@ -199,7 +205,7 @@ impl Group {
             }
             index += 1;
         }
-        best
+        (best, fewest)
     }
 }
 

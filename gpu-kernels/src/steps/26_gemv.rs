@@ -43,8 +43,12 @@ impl<const FEW: usize> Gemv<FEW> {
 
     /// A step of one of these tiles, without its names, with so many CTA slots per SM.
     const fn step(tile: Tile, blocks_per_sm: u32, precision: Precision, output: Element) -> Step {
-        // Of less wide rows, more are loaded in the same time.
-        let reduction_k = if tile.bm == FEW as u32 && tile.bn < ROWS { 4 * BK } else { 2 * BK };
+        // For more vectors, there is more to multiply, and to reduce.
+        let reduction_k = match FEW {
+            1 => 16 * BK,
+            _ if tile.bm == ROWS => 4 * BK,
+            _ => 8 * BK,
+        };
         Step {
             base: Some("split-k"),
             summary: "a matrix times a few vectors at the speed of memory: many loads in flight, k divided until the SMs are busy",

@@ -15,9 +15,6 @@
 use crate::Step;
 use crate::mainloop::tf32_tile::Tf32Tile;
 
-/// What a reduction takes: six k-tiles.
-const REDUCTION_K: u32 = 192;
-
 /// This step's entry in the registry.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
@@ -31,7 +28,7 @@ macro_rules! kernels {
             base: Some("tf32"),
             summary: "TF32 in small tiles: k in as many splits as the plan says, B as it is",
             source: "CUTLASS, split-K for few tiles; cuBLAS's tiles for small problems",
-            ..<$shape>::step($blocks, REDUCTION_K)
+            ..<$shape>::step($blocks)
         }),*];
 
         $(

@@ -57,11 +57,10 @@ impl<const LANES: u32, const AT_ONCE: usize, const LOADS: usize> Rows<LANES, AT_
 
     /// A step, without its names.
     const fn step(precision: Precision, element: Element) -> Step {
-        // A thread of a block has 64 bytes of a row, before it pays to divide the row.
         let reduction_k = match LANES {
             STAGED => 1024,
             WARP => 512,
-            _ => LANES * 64 / element.bytes(),
+            _ => 2048,
         };
         Step {
             base: Some("gemv"),

@@ -60,7 +60,7 @@ kernels! {
     hgemm_any_layout_f16_columns_16 "hgemm-any-layout/columns-16" Narrow<128, 16, 2, 3>, 2 F16 f16;
     hgemm_any_layout_f16_rows_16 "hgemm-any-layout/rows-16" Narrow<16, 128, 2, 3>, 2 F16 f16;
     hgemm_any_layout_f16_long "hgemm-any-layout/long-a" Long, 2 F16 f16;
-    hgemm_any_layout_f16_strip "hgemm-any-layout/strip-a" Strip<2, 4, 4, 2>, 6 F16 f16;
+    hgemm_any_layout_f16_strip "hgemm-any-layout/strip-a" Strip<2, 4, 4, 2>, 5 F16 f16;
     hgemm_any_layout_bf16 "hgemm-any-layout/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
     hgemm_any_layout_bf16_thin "hgemm-any-layout/bf16-thin" HalfTile<64, 64, 32, 2>, 6 Bf16 bf16;
     hgemm_any_layout_bf16_64x32 "hgemm-any-layout/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16;
@@ -71,7 +71,7 @@ kernels! {
     hgemm_any_layout_bf16_columns_16 "hgemm-any-layout/bf16-columns-16" Narrow<128, 16, 2, 3>, 2 Bf16 bf16;
     hgemm_any_layout_bf16_rows_16 "hgemm-any-layout/bf16-rows-16" Narrow<16, 128, 2, 3>, 2 Bf16 bf16;
     hgemm_any_layout_bf16_long "hgemm-any-layout/bf16-long-a" Long, 2 Bf16 bf16;
-    hgemm_any_layout_bf16_strip "hgemm-any-layout/bf16-strip-a" Strip<2, 4, 4, 2>, 6 Bf16 bf16;
+    hgemm_any_layout_bf16_strip "hgemm-any-layout/bf16-strip-a" Strip<2, 4, 4, 2>, 5 Bf16 bf16;
 }
 
 /// What runs on the device.

@@ -30,7 +30,7 @@ const ROW: u32 = SWIZZLE_BYTES / 2;
 /// Depth of a k-tile.
 pub(crate) const BK: u32 = ROW;
 
-/// What a reduction takes: four k-tiles.
+/// What a reduction takes without multicasts: four k-tiles.
 const REDUCTION_K: u32 = 4 * BK;
 
 /// Words between the rows of a partial tile in shared memory: those of four rows that a warp stores at once lie in different banks.
@@ -61,6 +61,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
         Step {
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K },
             prepasses: &[],
             maps: None,
             transposed: Transposed::Read,
@@ -76,7 +77,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         let smem_bytes = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES);
         assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
         Step {
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 0 },
             dynamic_smem_bytes: smem_bytes,
             stage_bytes: warp_specialized::smem_bytes(1, Self::STAGE_BYTES),
             multicasts: true,

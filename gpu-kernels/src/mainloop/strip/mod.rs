@@ -65,7 +65,7 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
             target: Target::Sm90a,
             tile: Tile { bm: Self::ROWS, bn: FEW, bk: BK, tm: Self::ROWS * FEW / Self::ANY_LAYOUT_THREADS, tn: 1 },
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 16 * BK },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 8 * BK },
             transposed: Transposed::ReadB,
             most_columns: MOST_COLUMNS,
             dynamic_smem_bytes: WARPS * Self::WARP_BYTES,

@@ -34,7 +34,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     const STAGE_BYTES: u32 = Self::A_BYTES + BN * SWIZZLE_BYTES;
 
     /// A step of this shape, of which an SM holds so many blocks, without its names.
-    pub const fn step(blocks_per_sm: u32, reduction_k: u32) -> Step {
+    pub const fn step(blocks_per_sm: u32) -> Step {
         assert!(BN.is_multiple_of(WGMMA_M) && BM == 2 * ACC as u32, "accumulators fill the tile");
         let smem_bytes = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES);
         assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
@@ -43,7 +43,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
             target: Target::Sm90a,
             tile: Tile { bm: BM, bn: BN, bk: BK, tm: ACC as u32 / 2, tn: 2 },
             block: [Self::THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 0 },
             prepasses: const { &[align(Operand::A, Element::F32), align(Operand::B, Element::F32)] },
             maps: Some(Ab { a: rows_of_128_bytes(BM), b: rows_of_128_bytes(BK) }),
             transposed: Transposed::MappedB(rows_of_128_bytes(BN)),
