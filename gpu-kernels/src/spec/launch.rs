@@ -49,6 +49,9 @@ const OF_BLOCK: u64 = 400;
 const OF_PLANE: u64 = 440;
 const ADDED_PER_CYCLE: u64 = 4;
 
+/// Cycles from one k-tile of a block to the next, however small it is.
+const LATENCY: u64 = 300;
+
 /// Cycles of the reduction of two blocks, for which [`Schedule::PlannedSplitK`] has a number of k.
 const OF_TWO: u64 = REDUCTION + 2 * OF_BLOCK;
 
@@ -99,7 +102,8 @@ impl Step {
         let k = k.div_ceil(splits.count());
         if self.multicasts {
             let (_, k_tile) = self.grouped(m, n, problems, splits, sm_count, blocks_per_sm);
-            return k.div_ceil(self.tile.bk) as u64 * k_tile / (Group::UNITS_PER_CYCLE * at_least_1(sm_count) as u64);
+            let k_tile = k_tile / (Group::UNITS_PER_CYCLE * at_least_1(sm_count) as u64);
+            return k.div_ceil(self.tile.bk) as u64 * if k_tile > LATENCY { k_tile } else { LATENCY };
         }
         let one = k as u64 * OF_TWO / reduction_k as u64;
         if !matches!(self.precision, Precision::Fp32) || !self.is_for_multiplying() {

@@ -48,7 +48,7 @@ fn run_groups(step: &'static Step, executor: &impl Executor) -> Result<(), Strin
     let tile = step.tile;
     let mut found: Vec<(Group, bool)> = Vec::new();
     for (rows, columns) in [(1, 2), (2, 1), (2, 2), (1, 4), (4, 1), (3, 3)] {
-        for k_tiles in [3, 8, 12, 16, 24] {
+        for k_tiles in [3, 8, 12, 16, 24, 48, 96] {
             // Rows of 16 bytes and more, which do not end with a cache line; the last tiles are not full.
             let [m, n, k] = [rows * tile.bm - 8, columns * tile.bn - 8, k_tiles * tile.bk - 8];
             let splits = step.splits(m, n, k, 1, executor.sm_count());
