@@ -156,9 +156,10 @@ fn clusters_and_maps_are_where_devices_have_them() {
             Schedule::SerialSplitK { splits } => assert!(splits > 0 && cluster == [1; 3], "{slug}"),
             Schedule::PlannedSplitK { blocks_per_sm, reduction_k } => {
                 assert!(
-                    blocks_per_sm > 0 && reduction_k > 0 && cluster == [1; 3],
+                    blocks_per_sm > 0 && cluster == [1; 3],
                     "{slug}: the plan says of how many blocks a cluster is"
                 );
+                assert_eq!(reduction_k == 0, step.multicasts, "{slug}: tiles say what a reduction takes, or it does");
             }
             Schedule::SplitK { splits } => assert!(splits > 0 && splits % cluster[2] == 0, "{slug}"),
             Schedule::StreamK { blocks_per_sm, .. } => assert!(blocks_per_sm > 0 && cluster == [1; 3], "{slug}"),
