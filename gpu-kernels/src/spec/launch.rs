@@ -33,6 +33,15 @@ pub(super) const fn in_clusters(sm_count: u32, of_sm: u32, cluster: u32) -> u32 
     (slots * found as u64 / measured[1] as u64) as u32 / at_least_1(cluster) * cluster
 }
 
+/// Blocks of the SM with the most of them, where so many run at once; all its slots where not all of them do.
+const fn of_fullest_sm(blocks: u64, sm_count: u32, blocks_per_sm: u32, cluster: u32) -> u32 {
+    let mut of_sm = 1;
+    while of_sm < blocks_per_sm && blocks > in_clusters(sm_count, of_sm, cluster) as u64 {
+        of_sm += 1;
+    }
+    of_sm
+}
+
 /// The most planes that a plan divides k into.
 const MAX_PLANES: u32 = 64;
 
@@ -71,8 +80,8 @@ impl Step {
         let mut cluster = 1;
         while cluster <= Splits::MAX_CLUSTER {
             let reduction = if cluster > 1 { REDUCTION + OF_BLOCK * cluster as u64 } else { 0 };
-            let of_planes = blocks.saturating_mul(cluster);
-            if reduction < fewest && of_planes <= in_clusters(sm_count, blocks_per_sm, cluster) {
+            let blocks_of_plane = blocks.saturating_mul(cluster);
+            if reduction < fewest && blocks_of_plane <= in_clusters(sm_count, blocks_per_sm, cluster) {
                 let one = self.cycles(m, n, k, problems, Splits { cluster, planes: 1 }, sm_count);
                 if one + reduction < fewest {
                     (best, fewest) = (Splits { cluster, planes: 1 }, one + reduction);
@@ -82,13 +91,17 @@ impl Step {
                 let useful = if useful < MAX_PLANES as u64 { useful as u32 } else { MAX_PLANES };
                 let (mut of_sm, mut planes) = (1, 1);
                 while of_sm <= blocks_per_sm && planes < useful {
-                    planes = least(in_clusters(sm_count, of_sm, cluster) / of_planes, useful);
-                    let splits = Splits { cluster, planes: at_least_1(planes) };
-                    let cycles = self.cycles(m, n, k, problems, splits, sm_count) + of_plane * planes as u64;
-                    if planes > 1 && cycles + reduction + REDUCTION < fewest {
-                        (best, fewest) = (splits, cycles + reduction + REDUCTION);
-                    }
+                    planes = least(in_clusters(sm_count, of_sm, cluster) / blocks_of_plane, useful);
                     of_sm += 1;
+                    if planes <= 1 {
+                        continue; // no room
+                    }
+                    let splits = Splits { cluster, planes };
+                    let addition = reduction + REDUCTION + of_plane * planes as u64;
+                    let cycles = self.cycles(m, n, k, problems, splits, sm_count) + addition;
+                    if cycles < fewest {
+                        (best, fewest) = (splits, cycles);
+                    }
                 }
             }
             cluster += 1;
@@ -109,11 +122,8 @@ impl Step {
         if !matches!(self.precision, Precision::Fp32) || !self.is_for_multiplying() {
             return one; // it waits for memory, beside others too
         }
-        let blocks = self.tiles(m, n).count() * problems * splits.count();
-        let mut of_sm = 1;
-        while of_sm < blocks_per_sm && blocks > in_clusters(sm_count, of_sm, splits.cluster) {
-            of_sm += 1;
-        }
+        let blocks = (self.tiles(m, n).count() * problems * splits.count()) as u64;
+        let of_sm = of_fullest_sm(blocks, sm_count, blocks_per_sm, splits.cluster);
         // Alone, a block waits for a ninth of its time.
         one * (8 * of_sm as u64 + 1) / 9
     }
@@ -169,10 +179,7 @@ impl Step {
         if !self.is_for_multiplying() || 2 * blocks <= (sm_count * blocks_per_sm) as u64 {
             return 0;
         }
-        let mut of_sm = 1;
-        while of_sm < blocks_per_sm && blocks > in_clusters(sm_count, of_sm, cluster) as u64 {
-            of_sm += 1;
-        }
+        let of_sm = of_fullest_sm(blocks, sm_count, blocks_per_sm, cluster);
         if of_sm == blocks_per_sm { 0 } else { SM_SMEM_BYTES / (of_sm + 1) - BLOCK_SMEM_BYTES + SMEM_UNIT }
     }
 

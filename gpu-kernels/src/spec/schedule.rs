@@ -163,7 +163,10 @@ impl Group {
 
     /// What [`Self::of`] counts in a cycle: elements of C that the tensor cores multiply by half a k-tile of 128 bytes, twice (the fullest and
     /// an average SM), in the unit of `SHARING`.
-    pub(super) const UNITS_PER_CYCLE: u64 = 32 * 2 * 12;
+    pub(super) const UNITS_PER_CYCLE: u64 = 32 * 2 * Self::SHARING[0];
+
+    /// Blocks that share both operands wait for more others: by about a twelfth.
+    const SHARING: [u64; 2] = [12, 13];
 
     /// The group, of those that a cluster has room for beside its splits, with which a k-tile of all blocks takes the least time, and that
     /// time in units over all SMs: that of loading what is `filled` of a tile's rows and columns, and of multiplying all, by the blocks of
@@ -180,8 +183,6 @@ impl Group {
     ) -> (Self, u64) {
         /// Elements of C that the tensor cores multiply while 128 bytes arrive from L2, with 64 bytes per cycle and SM.
         const LOAD: u64 = 64;
-        /// Blocks that share both operands wait for more others: by about a twelfth.
-        const SHARING: [u64; 2] = [12, 13];
         let (mut best, mut fewest) = (Self::ALONE, u64::MAX);
         let mut index = 0;
         while index < Self::ALL.len() && (index == 0 || problems == 1) {
@@ -198,7 +199,7 @@ impl Group {
                 let rounds = if blocks <= at_once { 1 } else { blocks.div_ceil(at_least_1(at_once)) };
                 let most = rounds as u64 * of_sm as u64 * sm_count as u64;
                 let k_tile = LOAD * (filled.rows / columns + filled.cols / rows) as u64 + (tile.bm * tile.bn) as u64;
-                let time = (most + blocks as u64) * k_tile * SHARING[(columns > 1 && rows > 1) as usize];
+                let time = (most + blocks as u64) * k_tile * Self::SHARING[(columns > 1 && rows > 1) as usize];
                 if time < fewest {
                     (best, fewest) = (group, time);
                 }
