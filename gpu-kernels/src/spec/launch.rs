@@ -54,12 +54,16 @@ const SMEM_UNIT: u32 = 128;
 /// Cycles of an SM that a reduction takes, fitted to times of an H200: of its own, for each block of a cluster, and for each plane beside
 /// its elements, of which an SM adds so many in a cycle.
 const REDUCTION: u64 = 2500;
-const OF_BLOCK: u64 = 400;
+const OF_BLOCK: u64 = 250;
 const OF_PLANE: u64 = 440;
 const ADDED_PER_CYCLE: u64 = 4;
 
 /// Cycles from one k-tile of a block to the next, however small it is.
-const LATENCY: u64 = 300;
+const LATENCY: u64 = 160;
+
+/// Bytes of A and B that come from memory in a cycle, for each SM of the device. So many SMs load for one another.
+const LOADED_PER_CYCLE: u64 = 17;
+const LOADED_FOR: u32 = 2;
 
 /// Cycles of the reduction of two blocks, for which [`Schedule::PlannedSplitK`] has a number of k.
 const OF_TWO: u64 = REDUCTION + 2 * OF_BLOCK;
@@ -77,27 +81,34 @@ impl Step {
         let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems));
         let of_plane = OF_PLANE + m as u64 * n as u64 / (ADDED_PER_CYCLE * at_least_1(sm_count) as u64);
         let (mut best, mut fewest) = (Splits::NONE, u64::MAX);
-        let mut cluster = 1;
-        while cluster <= Splits::MAX_CLUSTER {
+        let (mut cluster, mut whole) = (1, 0);
+        while cluster <= Splits::MAX_CLUSTER && blocks.saturating_mul(cluster) <= sm_count * blocks_per_sm {
             let reduction = if cluster > 1 { REDUCTION + OF_BLOCK * cluster as u64 } else { 0 };
             let blocks_of_plane = blocks.saturating_mul(cluster);
-            if reduction < fewest && blocks_of_plane <= in_clusters(sm_count, blocks_per_sm, cluster) {
+            let may_be_best = whole / cluster as u64 + reduction < fewest;
+            let may_have_planes = problems == 1 && reduction + REDUCTION + 2 * of_plane < fewest;
+            let has_room = blocks_of_plane <= in_clusters(sm_count, blocks_per_sm, cluster);
+            if (may_be_best || may_have_planes) && has_room {
                 let one = self.cycles(m, n, k, problems, Splits { cluster, planes: 1 }, sm_count);
+                whole = if cluster == 1 { one } else { whole };
                 if one + reduction < fewest {
                     (best, fewest) = (Splits { cluster, planes: 1 }, one + reduction);
                 }
                 // More planes, until another takes longer to add than it saves.
-                let useful = if problems == 1 { (one / of_plane).isqrt() } else { 1 };
+                let useful = if may_have_planes { (one / of_plane).isqrt() } else { 1 };
                 let useful = if useful < MAX_PLANES as u64 { useful as u32 } else { MAX_PLANES };
-                let (mut of_sm, mut planes) = (1, 1);
+                // So many that memory is busy, or that each SM has so many blocks.
+                let (mut of_sm, mut planes) = (if self.multicasts { 0 } else { 1 }, 1);
                 while of_sm <= blocks_per_sm && planes < useful {
-                    planes = least(in_clusters(sm_count, of_sm, cluster) / blocks_of_plane, useful);
+                    let room = in_clusters(sm_count, at_least_1(of_sm), cluster) / blocks_of_plane;
+                    let wanted = if of_sm == 0 { (sm_count / LOADED_FOR).div_ceil(blocks_of_plane) } else { room };
+                    planes = least(wanted, least(room, useful));
                     of_sm += 1;
-                    if planes <= 1 {
-                        continue; // no room
+                    let addition = reduction + REDUCTION + of_plane * planes as u64;
+                    if planes <= 1 || one / planes as u64 + addition >= fewest {
+                        continue; // no room, or no gain
                     }
                     let splits = Splits { cluster, planes };
-                    let addition = reduction + REDUCTION + of_plane * planes as u64;
                     let cycles = self.cycles(m, n, k, problems, splits, sm_count) + addition;
                     if cycles < fewest {
                         (best, fewest) = (splits, cycles);
@@ -112,20 +123,24 @@ impl Step {
     /// Cycles of an SM for the k-tiles of its blocks, where all of them run at once.
     const fn cycles(&self, m: u32, n: u32, k: u32, problems: u32, splits: Splits, sm_count: u32) -> u64 {
         let Schedule::PlannedSplitK { blocks_per_sm, reduction_k } = self.schedule else { return 0 };
-        let k = k.div_ceil(splits.count());
+        let k_of_block = k.div_ceil(splits.count());
+        let blocks = self.tiles(m, n).count() * problems * splits.count();
         if self.multicasts {
             let (_, k_tile) = self.grouped(m, n, problems, splits, sm_count, blocks_per_sm);
             let k_tile = k_tile / (Group::UNITS_PER_CYCLE * at_least_1(sm_count) as u64);
-            return k.div_ceil(self.tile.bk) as u64 * if k_tile > LATENCY { k_tile } else { LATENCY };
+            let k_tiles = k_of_block.div_ceil(self.tile.bk) as u64 * if k_tile > LATENCY { k_tile } else { LATENCY };
+            let bytes = (m as u64 + n as u64) * k as u64 * self.precision.input().bytes() as u64;
+            let loading = least(blocks.saturating_mul(LOADED_FOR), sm_count);
+            let loads = bytes.saturating_mul(problems as u64) / (LOADED_PER_CYCLE * at_least_1(loading) as u64);
+            // Each waits for the other now and then.
+            return if k_tiles > loads { k_tiles + loads / 2 } else { loads + k_tiles / 2 };
         }
-        let one = k as u64 * OF_TWO / reduction_k as u64;
-        if !matches!(self.precision, Precision::Fp32) || !self.is_for_multiplying() {
-            return one; // it waits for memory, beside others too
-        }
-        let blocks = (self.tiles(m, n).count() * problems * splits.count()) as u64;
-        let of_sm = of_fullest_sm(blocks, sm_count, blocks_per_sm, splits.cluster);
-        // Alone, a block waits for a ninth of its time.
-        one * (8 * of_sm as u64 + 1) / 9
+        let one = k_of_block as u64 * OF_TWO / reduction_k as u64;
+        let of_sm = of_fullest_sm(blocks as u64, sm_count, blocks_per_sm, splits.cluster) as u64;
+        // Alone, a block that multiplies waits for a ninth of its time, and one that reads memory for four fifths.
+        let [busy, waits] =
+            if matches!(self.precision, Precision::Fp32) && self.is_for_multiplying() { [8, 1] } else { [1, 4] };
+        one * (busy * of_sm + waits) / (busy + waits)
     }
 
     /// Which blocks of a launch share k-tiles, for so many problems in it.

@@ -44,11 +44,7 @@ impl<const FEW: usize> Gemv<FEW> {
     /// A step of one of these tiles, without its names, with so many CTA slots per SM.
     const fn step(tile: Tile, blocks_per_sm: u32, precision: Precision, output: Element) -> Step {
         // For more vectors, there is more to multiply, and to reduce.
-        let reduction_k = match FEW {
-            1 => 16 * BK,
-            _ if tile.bm == ROWS => 4 * BK,
-            _ => 8 * BK,
-        };
+        let reduction_k = if FEW == 1 { 16 * BK } else { 4 * BK };
         Step {
             base: Some("split-k"),
             summary: "a matrix times a few vectors at the speed of memory: many loads in flight, k divided until the SMs are busy",

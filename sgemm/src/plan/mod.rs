@@ -22,6 +22,7 @@ pub(crate) use oriented::Oriented;
 use products::Target;
 pub use slabs::Slab;
 use slabs::{grouped_slabs, slabs};
+pub(crate) use stored::Stored;
 
 use crate::problem::{Problem, Scalars};
 use crate::{Error, LONGEST_TF32_SPLIT_K};

@@ -262,16 +262,13 @@ impl Problem {
         2.0 * self.m as f64 * self.n as f64 * self.k as f64 * self.batch.count as f64
     }
 
-    /// Whether it is one product of that shape, of row-major matrices without gaps, and nothing beside alpha and beta.
-    pub(crate) fn is_plain(&self, [m, n, k]: [u32; 3]) -> bool {
-        let sizes = [m, n, k].map(|size| size as usize);
-        if self.sizes() != sizes {
-            return false;
-        }
-        let rows = |columns: usize| Layout::row_major(columns);
+    /// m, n and k of one product of row-major matrices without gaps, with nothing beside alpha and beta; `None` of others.
+    pub(crate) fn plain_shape(&self) -> Option<[u32; 3]> {
+        let sizes @ [_, n, k] = self.sizes();
         let is_in_place = self.d.is_none() && self.scalars == Scalars::Host && self.epilogue.is_plain();
-        let layouts = [rows(sizes[2]), rows(sizes[1]), rows(sizes[1])];
-        [self.a, self.b, self.c] == layouts && self.batch.count == 1 && is_in_place
+        let is_plain =
+            [self.a, self.b, self.c] == [k, n, n].map(Layout::row_major) && self.batch.count == 1 && is_in_place;
+        is_plain.then(|| sizes.map(|size| size as u32))
     }
 
     /// Whether there is nothing to compute: D has no elements.

@@ -16,7 +16,7 @@ use gpu_kernels::{
     Transposed, WARP,
 };
 
-use crate::plan::Oriented;
+use crate::plan::{Oriented, Stored};
 use crate::{Error, Problem};
 
 /// The alignment of rows from which on it makes no difference, in bytes.
@@ -33,6 +33,13 @@ const MOST_SLOTS: u32 = 16;
 
 /// What corrections are powers of: see [`Cost::powers`].
 pub const POWERS: usize = 8;
+
+/// The logarithm of how many times as long as on average the SM with the most blocks takes, at most: where a few blocks are on hardly any
+/// SM, how few they are is in the average already.
+const MOST_UNEQUAL: f64 = 2.0;
+
+/// Blocks of a tile at most, but where a plan divides k among the slots of all SMs.
+const MOST_OF_TILE: f64 = 8.0;
 
 /// The logarithm of a correction at most, either way: beyond what was measured, powers lead anywhere.
 const MOST_CORRECTED: f64 = 0.7;
@@ -113,6 +120,41 @@ pub struct Work {
     pub pass_bytes: f64,
 }
 
+/// A problem on a device, as far as it is the same for all kernels.
+pub(super) struct Given<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) oriented: Oriented,
+    pub(super) sm_count: u32,
+    log_sizes: [f64; 3],
+    uneven: [f64; 3],
+    /// Bytes of A, of B and of C.
+    bytes: [f64; 3],
+}
+
+impl<'a> Given<'a> {
+    /// Of a problem that is valid.
+    pub(super) fn new(problem: &'a Problem, sm_count: u32) -> Result<Self, Error> {
+        let oriented = Oriented::new(problem)?;
+        let [m, n, k] = [oriented.m, oriented.n, oriented.k].map(f64::from);
+        let [of_input, of_output] = [problem.input, problem.output].map(|element| u64::from(element.bytes()));
+        let unevenness_of = |rows: &Stored, alignment| unevenness(alignment, rows.ld * of_input);
+        let uneven = [
+            unevenness_of(&oriented.operands.a, oriented.alignments.a),
+            unevenness_of(&oriented.operands.b, oriented.alignments.b),
+            unevenness(EVEN, oriented.ldd * of_output),
+        ];
+        let log_sizes = [m, n, k].map(|size| size.max(1.0).ln());
+        let bytes = [m * k * of_input as f64, k * n * of_input as f64, m * n * of_output as f64];
+        Ok(Self { problem, oriented, sm_count, log_sizes, uneven, bytes })
+    }
+
+    /// Launches before a step's, of all problems.
+    fn prepasses(&self, step: &Step) -> Ab<f64> {
+        let passes = self.oriented.passes(step).zip(self.oriented.matrices(self.problem));
+        passes.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64)
+    }
+}
+
 impl Work {
     /// Of a step on a problem, on a device of so many SMs.
     ///
@@ -120,10 +162,11 @@ impl Work {
     /// Those of [`Problem::validate`].
     pub fn of(step: &Step, problem: &Problem, sm_count: u32) -> Result<Self, Error> {
         problem.validate()?;
-        Ok(Self::new(step, problem, &Oriented::new(problem)?, sm_count))
+        Ok(Self::new(step, &Given::new(problem, sm_count)?))
     }
 
-    pub(super) fn new(step: &Step, problem: &Problem, oriented: &Oriented, sm_count: u32) -> Self {
+    pub(super) fn new(step: &Step, given: &Given) -> Self {
+        let Given { problem, ref oriented, sm_count, log_sizes, uneven, bytes: [of_a, of_b, of_c] } = *given;
         let (m, n, k) = (oriented.m, oriented.n, oriented.k);
         let count = problem.batch.count.max(1);
         let has_all = count > 1 && oriented.has_batch_in_launch(problem, step);
@@ -164,16 +207,8 @@ impl Work {
         let of_launch = step.launch_smem_bytes(blocks as u64, k_tiles as u32, splits.cluster, sm_count);
         let has_stages = step.stage_bytes > 0;
         let smem = if has_stages { f64::from(step.dynamic_smem_bytes) / f64::from(of_launch) } else { 1.0 };
-        let bytes = |elements: f64, size: u32| elements * f64::from(size);
-        let (m, n, k) = (f64::from(m), f64::from(n), f64::from(k));
-        let [of_a, of_b] = [m * k, k * n].map(|elements| bytes(elements, problem.input.bytes()));
-        let of_c = bytes(m * n, problem.output.bytes());
-        let operands =
-            oriented.operands.zip(oriented.alignments).map(|(stored, bytes)| unevenness(bytes, stored.ld * size));
-        let of_output = u64::from(problem.output.bytes());
-        let uneven = [operands.a, operands.b, unevenness(EVEN, oriented.ldd * of_output)];
         let has_postpass = !oriented.is_direct(problem, step) || splits.planes > 1;
-        let sums = if has_postpass { m * n * 4.0 * f64::from(splits.planes) } else { 0.0 };
+        let sums = if has_postpass { f64::from(m) * f64::from(n) * 4.0 * f64::from(splits.planes) } else { 0.0 };
         let rounds = rounds as f64;
         let Tile { bm, bn, bk, .. } = step.tile;
         let of_block = Ab { a: [[bm, bk], [oriented.m, oriented.k]], b: [[bk, bn], [oriented.k, oriented.n]] }
@@ -193,11 +228,10 @@ impl Work {
                 f64::from(rows.min(edge[0]) * columns.min(edge[1])) * size as f64 * waste
             });
         let k_tile = of_block.a / f64::from(group.columns) + of_block.b / f64::from(group.rows);
-        let prepasses = oriented.passes(step).zip(oriented.matrices(problem));
-        let prepasses = prepasses.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64);
+        let prepasses = given.prepasses(step);
         let (postpasses, of_postpass) = if has_postpass { (rounds, (sums + of_c) * rounds) } else { (0.0, 0.0) };
         Self {
-            log_sizes: [m, n, k].map(|size| size.max(1.0).ln()),
+            log_sizes,
             blocks: blocks * rounds,
             k_tiles,
             smem,
@@ -230,15 +264,28 @@ impl Cost {
         of_smem.min(sm_threads / step.threads()).clamp(1, MOST_SLOTS)
     }
 
-    /// What [`Self::time`] is at least, at a fraction of its expense: a launch, and the SMs' time for all tiles, shared evenly.
-    pub(super) fn least_time(&self, step: &Step, problem: &Problem, oriented: &Oriented, sm_count: u32) -> f64 {
+    /// What [`Self::time`] is at least, at a fraction of its expense: a launch, and the SMs' time for all tiles, shared evenly, or
+    /// memory's for the operands. How k is split, and so how many blocks there are, it does not know.
+    pub(super) fn least_time(&self, step: &Step, given: &Given, memory: &Memory) -> f64 {
         const ROUNDING: f64 = 1.0 - 1e-9;
         let Tile { bm, bn, bk, .. } = step.tile;
-        let Oriented { m, n, k, .. } = *oriented;
-        let tiles = f64::from(m.div_ceil(bm)) * f64::from(n.div_ceil(bn)) * problem.batch.count as f64;
+        let Oriented { m, n, k, .. } = given.oriented;
+        let count = given.problem.batch.count as f64;
+        let tiles = f64::from(m.div_ceil(bm)) * f64::from(n.div_ceil(bn)) / f64::from(given.sm_count);
         let of_tile = f64::from(k.div_ceil(bk)) * self.k_tile * filled(step, [m, n]) + self.tile;
-        let least_corrected = if self.is_corrected() { (-MOST_CORRECTED).exp() } else { 1.0 };
-        ROUNDING * least_corrected * (self.start + tiles * of_tile / f64::from(sm_count))
+        let traffic = given.bytes.iter().sum::<f64>() / memory.gbps * 1e-3;
+        let Ab { a, b } = given.prepasses(step);
+        let time = (a + b) * memory.launch + self.start + count * (tiles * of_tile).max(traffic);
+        ROUNDING * time * if self.is_corrected() { self.least_correction(given, tiles, count) } else { 1.0 }
+    }
+
+    /// What [`Self::correction`] is at least, for so many tiles of each problem per SM: for as many blocks, or for many more.
+    fn least_correction(&self, given: &Given, tiles: f64, count: f64) -> f64 {
+        let [_, _, _, of_blocks, of_unequal, ..] = self.powers;
+        let many = (tiles * count * MOST_OF_TILE).max(MOST_SLOTS.into());
+        let blocks = if of_blocks > 0.0 { tiles } else { many };
+        let unequal = if of_unequal > 0.0 { 0.0 } else { MOST_UNEQUAL };
+        self.corrected(bases(given.log_sizes, blocks, unequal, given.uneven))
     }
 
     /// Microseconds of that work on a device of so many SMs.
@@ -269,10 +316,11 @@ impl Cost {
     }
 
     fn correction(&self, work: &Work, load: &Load) -> f64 {
-        if !self.is_corrected() {
-            return 1.0;
-        }
-        let terms = self.powers.iter().zip(load.bases(work)).map(|(power, base)| power * base);
+        if self.is_corrected() { self.corrected(load.bases(work)) } else { 1.0 }
+    }
+
+    fn corrected(&self, bases: [f64; POWERS]) -> f64 {
+        let terms = self.powers.iter().zip(bases).map(|(power, base)| power * base);
         terms.sum::<f64>().clamp(-MOST_CORRECTED, MOST_CORRECTED).exp()
     }
 
@@ -299,13 +347,15 @@ struct Load {
 impl Load {
     /// [`Cost::bases`].
     fn bases(&self, work: &Work) -> [f64; POWERS] {
-        // Where a few blocks are on hardly any SM, how few they are is in the average already.
-        const MOST_UNEQUAL: f64 = 2.0;
-        let ([m, n, k], [of_a, of_b, of_c]) = (work.log_sizes, work.uneven);
-        // There may be no block.
         let average = self.average.max(f64::MIN_POSITIVE);
-        [m, n, k, average.ln(), (self.most.max(average) / average).ln().min(MOST_UNEQUAL), of_a, of_b, of_c]
+        let unequal = (self.most.max(average) / average).ln().min(MOST_UNEQUAL);
+        bases(work.log_sizes, average, unequal, work.uneven)
     }
+}
+
+/// What corrections are powers of, for so many blocks of an SM on average. There may be none.
+fn bases([m, n, k]: [f64; 3], blocks: f64, unequal: f64, [of_a, of_b, of_c]: [f64; 3]) -> [f64; POWERS] {
+    [m, n, k, blocks.max(f64::MIN_POSITIVE).ln(), unequal, of_a, of_b, of_c]
 }
 
 /// [`Work::filled`] of a step for a C of that size: half of a k-tile are its copies, by rows and columns, the other half its MMAs.

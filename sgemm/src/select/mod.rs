@@ -9,11 +9,12 @@ mod table;
 use gpu_kernels::Step;
 
 pub use best::plan;
+use cost::Given;
 pub use cost::{Cost, Memory, POWERS, Work};
 pub use pinned::pinned;
 pub use table::{Entry, Header, Table};
 
-use crate::plan::{Oriented, Plan};
+use crate::plan::Plan;
 use crate::{Device, Error, Problem, modules};
 
 /// Why a kernel was chosen.
@@ -95,34 +96,37 @@ pub fn predicted_us(table: &Table, device: &Device, plan: &Plan) -> Result<f64, 
 struct Prediction<'a> {
     table: &'a Table,
     device: &'a Device,
-    problem: &'a Problem,
-    oriented: Oriented,
+    given: Given<'a>,
 }
 
 impl<'a> Prediction<'a> {
     /// Of a problem that is valid.
     fn new(table: &'a Table, device: &'a Device, problem: &'a Problem) -> Result<Self, Error> {
-        Ok(Self { table, device, problem, oriented: Oriented::new(problem)? })
+        Ok(Self { table, device, given: Given::new(problem, device.sm_count)? })
     }
 
     /// Whether the device runs it, its module is built in, it meets the problem's class, and is made for so many columns.
     fn suits(&self, step: &Step) -> bool {
-        let (problem, columns) = (self.problem, self.oriented.n);
+        let (problem, columns) = (self.given.problem, self.given.oriented.n);
         problem.admits(step) && problem.can_use(step) && is_usable(self.device, step) && columns <= step.most_columns
     }
 
     /// The time of a kernel with these constants, in microseconds.
     fn time(&self, step: &Step, cost: &Cost) -> f64 {
-        let work = Work::new(step, self.problem, &self.oriented, self.device.sm_count);
-        cost.time(&work, &self.table.memory, self.device.sm_count)
+        cost.time(&Work::new(step, &self.given), &self.table.memory, self.given.sm_count)
     }
 
     /// The one with the least time of those that suit. Most need no more than a look to be ruled out.
     fn least(&self, suits: impl Fn(&Step, &Cost) -> bool) -> Option<Choice> {
+        let suiting = self.table.costs.iter().filter(|(step, cost)| suits(step, cost));
+        let least_time =
+            |(step, cost): &'a (&'static Step, Cost)| cost.least_time(step, &self.given, &self.table.memory);
+        let mut bounded: Vec<_> = suiting.map(|entry| (least_time(entry), entry)).collect();
+        bounded.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
         let (mut least, mut best) = (f64::INFINITY, None);
-        for (step, cost) in self.table.costs.iter().filter(|(step, cost)| suits(step, cost)) {
-            if cost.least_time(step, self.problem, &self.oriented, self.device.sm_count) >= least {
-                continue;
+        for (bound, (step, cost)) in bounded {
+            if bound >= least {
+                break;
             }
             let time = self.time(step, cost);
             if time < least {
