@@ -137,14 +137,8 @@ fn compare(case: &Case, inputs: &Columns, expected: &Columns) -> Result<(), Fail
     Err(format!("{} of {rows} rows differ\n  {}{shown}", wrong.len(), case.code.replace('\n', "\n  ")).into())
 }
 
-/// The step and the problem whose splits of k are others since they were recorded, and so the order of its sums: to be recorded again.
-const OUTDATED: (&str, usize) = ("any-layout", 2);
-
 fn same_as_recorded(step: &'static gpu_kernels::Step, recording: &steps::Recording) -> Result<(), Failed> {
     for (index, problem) in steps::problems()?.iter().enumerate() {
-        if (step.slug, index) == OUTDATED {
-            continue;
-        }
         let expected = recording.c(step, index).ok_or("the step is not recorded: record again")?;
         let got = steps::run(&mut tests::emulator(step, PtxSource::BuiltIn, None), step, problem)?;
         let differ = expected.iter().zip(&got).filter(|(a, b)| a != b).count();
