@@ -137,8 +137,11 @@ pub fn table(rows: &[ShapeTiming]) -> Result<Table, Error> {
         commit: first.commit.clone(),
         how: HOW.into(),
     };
-    let mut entries: Vec<_> = rows.iter().flat_map(entries).collect();
-    entries.sort_by_key(|entry| (AccuracyClass::ALL.iter().position(|class| *class == entry.class), entry.shape));
+    // Of several rows for a shape, the last is the newest.
+    let mut entries: Vec<_> = rows.iter().rev().flat_map(entries).collect();
+    let key = |entry: &Entry| (AccuracyClass::ALL.iter().position(|class| *class == entry.class), entry.shape);
+    entries.sort_by_key(key);
+    entries.dedup_by_key(|entry| key(entry));
     Ok(Table { header, memory, costs, entries })
 }
 

@@ -49,6 +49,12 @@ fn a_table_predicts_what_was_measured() {
     assert!(fit.regrets.iter().filter(|regret| regret.factor > 1.0).count() <= 2, "{fit}");
     let entry = |shape| table.entries.iter().find(|entry| entry.shape == shape).map(|entry| entry.step.slug);
     assert_eq!((entry([4096; 3]), entry([4096, 4096, 16])), (Some("vectorized"), None), "of listed shapes only");
+    let mut slower = row(4096, 4096);
+    slower.kernels[1].time_ms *= 1e3;
+    let newer = super::table(&[&rows[..], &[slower]].concat()).unwrap();
+    let of_shape: Vec<_> =
+        newer.entries.iter().filter(|entry| entry.shape == [4096; 3]).map(|entry| entry.step.slug).collect();
+    assert_eq!(of_shape, ["2d-tiling"], "the newest row's, once");
     let folder = tempfile::tempdir().unwrap();
     let path = write(&table, Some(&folder.path().join("table.txt"))).unwrap();
     assert_eq!(crate::measure::tables::from_file(&path).unwrap(), table);

@@ -71,7 +71,13 @@ pub(super) fn parse(text: &str) -> Result<Table, Error> {
             [slug, slots, times @ .., is_candidate] if times.len() == TIMES + POWERS => {
                 costs.push(cost(slug, slots, times, is_candidate).map_err(bad)?);
             }
-            [m, n, k, class, slug] => entries.push(entry([m, n, k], class, slug).map_err(bad)?),
+            [m, n, k, class, slug] => {
+                let entry = entry([m, n, k], class, slug).map_err(bad)?;
+                if entries.iter().any(|other: &Entry| (other.shape, other.class) == (entry.shape, entry.class)) {
+                    return Err(bad(format!("{m} x {n} x {k} in {class} is there twice")));
+                }
+                entries.push(entry);
+            }
             words => {
                 let of_cost = TIMES + POWERS + 3;
                 return Err(bad(format!("{} words instead of {of_cost}, {COSTS}, or 5, {ENTRIES}", words.len())));

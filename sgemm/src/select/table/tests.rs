@@ -123,6 +123,8 @@ fn bad_tables_are_one_line() {
         assert!(!message.contains('\n'), "{message}");
     }
     assert_eq!(Table::parse("device = x\n").unwrap_err().to_string(), "line 1: the text ends, and driver is missing");
+    let twice = parse("1 1 1 fp32 naive\n2 1 1 fp32 naive\n1 1 1 tf32 naive\n1 1 1 fp32 coalesced").unwrap_err();
+    assert_eq!(twice.to_string(), "line 12: 1 x 1 x 1 in fp32 is there twice");
     let error = |memory: &str| Table::parse(&HEAD.replace("1.5 3000 4300", memory)).unwrap_err().to_string();
     assert_eq!(error("1 2"), "line 8: 2 words instead of 3");
     assert_eq!(error("1 0 2"), "line 8: 0 is not positive");
