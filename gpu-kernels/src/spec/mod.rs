@@ -79,6 +79,8 @@ pub struct Step {
     pub vector_loads: bool,
     /// The most columns of C that a kernel for a few of them is chosen for.
     pub most_columns: u32,
+    /// The least rows and columns of a C that it is chosen for: kernels for a few vectors leave a single one to those made for it.
+    pub least_side: u32,
     /// Whether each element of C adds its products, or those of a split of k, in the order of k.
     pub adds_in_order: bool,
     /// The same kernel with other tile sizes, chosen by device and shape; empty where there is only one.
@@ -183,6 +185,7 @@ impl Step {
         edge: 0,
         vector_loads: false,
         most_columns: u32::MAX,
+        least_side: 1,
         adds_in_order: true,
         variants: &[],
     };

@@ -57,6 +57,7 @@ impl<const FEW: usize> Gemv<FEW> {
             schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k },
             transposed: Transposed::Read,
             dynamic_smem_bytes: smem_bytes(FEW as u32, precision.input().bytes()),
+            least_side: if FEW == 1 { 1 } else { 2 },
             ..Step::PLAIN
         }
     }

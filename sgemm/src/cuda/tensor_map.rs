@@ -57,6 +57,7 @@ pub(super) fn encode(map: &TensorMap<Address>) -> Result<CUtensorMap, Error> {
             steps.as_ptr(),
             CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
             swizzle,
+            // The fastest on an H200, by up to 22 % before the next larger, and by up to 9 % before none.
             CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
             CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
         )

@@ -14,7 +14,7 @@ pub use cost::{Cost, Memory, POWERS, Work};
 pub use pinned::pinned;
 pub use table::{Entry, Header, Table};
 
-use crate::plan::Plan;
+use crate::plan::{Oriented, Plan};
 use crate::{Device, Error, Problem, modules};
 
 /// Why a kernel was chosen.
@@ -105,10 +105,11 @@ impl<'a> Prediction<'a> {
         Ok(Self { table, device, given: Given::new(problem, device.sm_count)? })
     }
 
-    /// Whether the device runs it, its module is built in, it meets the problem's class, and is made for so many columns.
+    /// Whether the device runs it, its module is built in, it meets the problem's class, and is made for so many rows and columns.
     fn suits(&self, step: &Step) -> bool {
-        let (problem, columns) = (self.given.problem, self.given.oriented.n);
-        problem.admits(step) && problem.can_use(step) && is_usable(self.device, step) && columns <= step.most_columns
+        let Given { problem, oriented: Oriented { m, n, .. }, .. } = self.given;
+        let is_made_for_it = n <= step.most_columns && m.min(n).max(1) >= step.least_side;
+        is_made_for_it && problem.admits(step) && problem.can_use(step) && is_usable(self.device, step)
     }
 
     /// The time of a kernel with these constants, in microseconds.

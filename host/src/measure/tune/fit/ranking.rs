@@ -36,6 +36,9 @@ const MEMORY: usize = 3;
 /// of how unequal their numbers are, and unevenness.
 const SPREADS: [f64; POWERS] = [2.5, 2.5, 2.5, 2.0, 0.6, 0.6, 0.6, 0.6];
 
+/// The largest power, either way: what corrects more than what it corrects is beside the model.
+const MOST_POWER: f64 = 1.0;
+
 /// A difference of logarithms, for slopes.
 const DIFFERENCE: f64 = 1e-4;
 
@@ -112,6 +115,8 @@ pub(super) fn refine(kernels: &mut [Kernel], memory: Memory, choices: &[Vec<Samp
                 let slope =
                     bases[index].iter().zip(slopes.iter()).map(|(bases, slope)| slope * bases[power]).sum::<f64>();
                 moving.step(number, slope + FAITH * PRIOR * PRIOR * moving.at, length);
+                let most = MOST_POWER * SPREADS[power];
+                moving.at = moving.at.clamp(-most, most);
                 kernel.cost.powers[power] = moving.at / SPREADS[power];
             }
         }
