@@ -281,9 +281,9 @@ impl Cost {
 
     /// What [`Self::correction`] is at least, for so many tiles of each problem per SM: for as many blocks, or for many more.
     fn least_correction(&self, given: &Given, tiles: f64, count: f64) -> f64 {
-        let [_, _, _, of_blocks, of_unequal, ..] = self.powers;
+        let [_, _, _, of_average, of_unequal, ..] = self.powers;
         let many = (tiles * count * MOST_OF_TILE).max(MOST_SLOTS.into());
-        let blocks = if of_blocks > 0.0 { tiles } else { many };
+        let blocks = if of_average > 0.0 { tiles } else { many };
         let unequal = if of_unequal > 0.0 { 0.0 } else { MOST_UNEQUAL };
         self.corrected(bases(given.log_sizes, blocks, unequal, given.uneven))
     }
