@@ -16,11 +16,9 @@ use gpu_kernels::{
     Transposed, WARP,
 };
 
-use crate::plan::{Oriented, Stored};
+use super::given::Given;
+use crate::plan::Oriented;
 use crate::{Error, Problem};
-
-/// The alignment of rows from which on it makes no difference, in bytes.
-const EVEN: u64 = 16;
 
 /// Rows that shared memory must have room for where fewer threads have a row: [`is_scattered`].
 const STAGED_ROWS: u64 = 16;
@@ -29,20 +27,17 @@ const STAGED_ROWS: u64 = 16;
 const SCATTERED: f64 = (LINE_BYTES / SECTOR_BYTES) as f64;
 
 /// Blocks beyond which an SM's number of them makes no difference.
-const MOST_SLOTS: u32 = 16;
+pub(super) const MOST_SLOTS: u32 = 16;
 
 /// What corrections are powers of: see [`Cost::powers`].
 pub const POWERS: usize = 8;
 
 /// The logarithm of how many times as long as on average the SM with the most blocks takes, at most: where a few blocks are on hardly any
 /// SM, how few they are is in the average already.
-const MOST_UNEQUAL: f64 = 2.0;
-
-/// Blocks of a tile at most, but where a plan divides k among the slots of all SMs.
-const MOST_OF_TILE: f64 = 8.0;
+pub(super) const MOST_UNEQUAL: f64 = 2.0;
 
 /// The logarithm of a correction at most, either way: beyond what was measured, powers lead anywhere.
-const MOST_CORRECTED: f64 = 0.7;
+pub(super) const MOST_CORRECTED: f64 = 0.7;
 
 /// A kernel's constants on a device, times in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -118,41 +113,6 @@ pub struct Work {
     pub passes: f64,
     /// Bytes that these read and write.
     pub pass_bytes: f64,
-}
-
-/// A problem on a device, as far as it is the same for all kernels.
-pub(super) struct Given<'a> {
-    pub(super) problem: &'a Problem,
-    pub(super) oriented: Oriented,
-    pub(super) sm_count: u32,
-    log_sizes: [f64; 3],
-    uneven: [f64; 3],
-    /// Bytes of A, of B and of C.
-    bytes: [f64; 3],
-}
-
-impl<'a> Given<'a> {
-    /// Of a problem that is valid.
-    pub(super) fn new(problem: &'a Problem, sm_count: u32) -> Result<Self, Error> {
-        let oriented = Oriented::new(problem)?;
-        let [m, n, k] = [oriented.m, oriented.n, oriented.k].map(f64::from);
-        let [of_input, of_output] = [problem.input, problem.output].map(|element| u64::from(element.bytes()));
-        let unevenness_of = |rows: &Stored, alignment| unevenness(alignment, rows.ld * of_input);
-        let uneven = [
-            unevenness_of(&oriented.operands.a, oriented.alignments.a),
-            unevenness_of(&oriented.operands.b, oriented.alignments.b),
-            unevenness(EVEN, oriented.ldd * of_output),
-        ];
-        let log_sizes = [m, n, k].map(|size| size.max(1.0).ln());
-        let bytes = [m * k * of_input as f64, k * n * of_input as f64, m * n * of_output as f64];
-        Ok(Self { problem, oriented, sm_count, log_sizes, uneven, bytes })
-    }
-
-    /// Launches before a step's, of all problems.
-    fn prepasses(&self, step: &Step) -> Ab<f64> {
-        let passes = self.oriented.passes(step).zip(self.oriented.matrices(self.problem));
-        passes.map(|(passes, matrices)| f64::from(passes.count()) * matrices as f64)
-    }
 }
 
 impl Work {
@@ -264,30 +224,6 @@ impl Cost {
         of_smem.min(sm_threads / step.threads()).clamp(1, MOST_SLOTS)
     }
 
-    /// What [`Self::time`] is at least, at a fraction of its expense: a launch, and the SMs' time for all tiles, shared evenly, or
-    /// memory's for the operands. How k is split, and so how many blocks there are, it does not know.
-    pub(super) fn least_time(&self, step: &Step, given: &Given, memory: &Memory) -> f64 {
-        const ROUNDING: f64 = 1.0 - 1e-9;
-        let Tile { bm, bn, bk, .. } = step.tile;
-        let Oriented { m, n, k, .. } = given.oriented;
-        let count = given.problem.batch.count as f64;
-        let tiles = f64::from(m.div_ceil(bm)) * f64::from(n.div_ceil(bn)) / f64::from(given.sm_count);
-        let of_tile = f64::from(k.div_ceil(bk)) * self.k_tile * filled(step, [m, n]) + self.tile;
-        let traffic = given.bytes.iter().sum::<f64>() / memory.gbps * 1e-3;
-        let Ab { a, b } = given.prepasses(step);
-        let time = (a + b) * memory.launch + self.start + count * (tiles * of_tile).max(traffic);
-        ROUNDING * time * if self.is_corrected() { self.least_correction(given, tiles, count) } else { 1.0 }
-    }
-
-    /// What [`Self::correction`] is at least, for so many tiles of each problem per SM: for as many blocks, or for many more.
-    fn least_correction(&self, given: &Given, tiles: f64, count: f64) -> f64 {
-        let [_, _, _, of_average, of_unequal, ..] = self.powers;
-        let many = (tiles * count * MOST_OF_TILE).max(MOST_SLOTS.into());
-        let blocks = if of_average > 0.0 { tiles } else { many };
-        let unequal = if of_unequal > 0.0 { 0.0 } else { MOST_UNEQUAL };
-        self.corrected(bases(given.log_sizes, blocks, unequal, given.uneven))
-    }
-
     /// Microseconds of that work on a device of so many SMs.
     #[must_use]
     pub fn time(&self, work: &Work, memory: &Memory, sm_count: u32) -> f64 {
@@ -311,7 +247,7 @@ impl Cost {
         self.load(work, sm_count).bases(work)
     }
 
-    fn is_corrected(&self) -> bool {
+    pub(super) fn is_corrected(&self) -> bool {
         self.powers != [0.0; POWERS]
     }
 
@@ -320,8 +256,12 @@ impl Cost {
     }
 
     fn corrected(&self, bases: [f64; POWERS]) -> f64 {
-        let terms = self.powers.iter().zip(bases).map(|(power, base)| power * base);
-        terms.sum::<f64>().clamp(-MOST_CORRECTED, MOST_CORRECTED).exp()
+        self.power(bases).clamp(-MOST_CORRECTED, MOST_CORRECTED).exp()
+    }
+
+    /// The logarithm of a correction.
+    pub(super) fn power(&self, bases: [f64; POWERS]) -> f64 {
+        self.powers.iter().zip(bases).map(|(power, base)| power * base).sum()
     }
 
     fn load(&self, work: &Work, sm_count: u32) -> Load {
@@ -347,19 +287,20 @@ struct Load {
 impl Load {
     /// [`Cost::bases`].
     fn bases(&self, work: &Work) -> [f64; POWERS] {
+        // There may be no block.
         let average = self.average.max(f64::MIN_POSITIVE);
         let unequal = (self.most.max(average) / average).ln().min(MOST_UNEQUAL);
-        bases(work.log_sizes, average, unequal, work.uneven)
+        bases(work.log_sizes, average.ln(), unequal, work.uneven)
     }
 }
 
-/// What corrections are powers of, for so many blocks of an SM on average. There may be none.
-fn bases([m, n, k]: [f64; 3], blocks: f64, unequal: f64, [of_a, of_b, of_c]: [f64; 3]) -> [f64; POWERS] {
-    [m, n, k, blocks.max(f64::MIN_POSITIVE).ln(), unequal, of_a, of_b, of_c]
+/// What corrections are powers of, by logarithms: of so many blocks of an SM on average, and of how unequal their numbers are.
+pub(super) fn bases([m, n, k]: [f64; 3], blocks: f64, unequal: f64, [of_a, of_b, of_c]: [f64; 3]) -> [f64; POWERS] {
+    [m, n, k, blocks, unequal, of_a, of_b, of_c]
 }
 
 /// [`Work::filled`] of a step for a C of that size: half of a k-tile are its copies, by rows and columns, the other half its MMAs.
-fn filled(step: &Step, size: [u32; 2]) -> f64 {
+pub(super) fn filled(step: &Step, size: [u32; 2]) -> f64 {
     let Some(tiles) = (step.edge > 0).then(|| [size[0].div_ceil(step.tile.bm), size[1].div_ceil(step.tile.bn)]) else {
         return 1.0;
     };
@@ -386,11 +327,6 @@ fn is_scattered(step: &Step, oriented: &Oriented, splits: u32) -> bool {
 fn waste(adjacent: u32, ld: u64, element_bytes: u64) -> f64 {
     let whole = if adjacent == 1 { LINE_BYTES } else { SECTOR_BYTES };
     (ld.min(u64::from(whole) / element_bytes) as f64 / f64::from(adjacent)).max(1.0)
-}
-
-/// Of rows so many bytes apart, the first of which begins at a multiple of so many.
-fn unevenness(alignment: u64, ld: u64) -> f64 {
-    f64::from(EVEN.trailing_zeros().saturating_sub(alignment.trailing_zeros().min(ld.trailing_zeros()))) / 2.0
 }
 
 /// About the largest of them, and up to a fifth more where two are alike.

@@ -1,7 +1,9 @@
 //! Which kernel: the one whose predicted time is the least, or what was measured for just that shape.
 
 mod best;
+mod bound;
 mod cost;
+mod given;
 mod guess;
 mod pinned;
 mod table;
@@ -9,8 +11,8 @@ mod table;
 use gpu_kernels::Step;
 
 pub use best::plan;
-use cost::Given;
 pub use cost::{Cost, Memory, POWERS, Work};
+use given::Given;
 pub use pinned::pinned;
 pub use table::{Entry, Header, Table};
 
