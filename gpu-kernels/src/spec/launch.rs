@@ -81,41 +81,47 @@ impl Step {
         let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems));
         let of_plane = OF_PLANE + m as u64 * n as u64 / (ADDED_PER_CYCLE * at_least_1(sm_count) as u64);
         let (mut best, mut fewest) = (Splits::NONE, u64::MAX);
-        let (mut cluster, mut whole) = (1, 0);
-        while cluster <= Splits::MAX_CLUSTER && blocks.saturating_mul(cluster) <= sm_count * blocks_per_sm {
-            let reduction = if cluster > 1 { REDUCTION + OF_BLOCK * cluster as u64 } else { 0 };
+        let (mut cluster, mut whole) = (0, 0);
+        while cluster < Splits::MAX_CLUSTER {
+            cluster += 1;
             let blocks_of_plane = blocks.saturating_mul(cluster);
+            if blocks_of_plane > sm_count * blocks_per_sm {
+                break;
+            }
+            let reduction = if cluster > 1 { REDUCTION + OF_BLOCK * cluster as u64 } else { 0 };
             let may_be_best = whole / cluster as u64 + reduction < fewest;
             let may_have_planes = problems == 1 && reduction + REDUCTION + 2 * of_plane < fewest;
             let has_room = blocks_of_plane <= in_clusters(sm_count, blocks_per_sm, cluster);
-            if (may_be_best || may_have_planes) && has_room {
-                let one = self.cycles(m, n, k, problems, Splits { cluster, planes: 1 }, sm_count);
-                whole = if cluster == 1 { one } else { whole };
-                if one + reduction < fewest {
-                    (best, fewest) = (Splits { cluster, planes: 1 }, one + reduction);
+            if !has_room || !may_be_best && !may_have_planes {
+                continue;
+            }
+            let one = self.cycles(m, n, k, problems, Splits { cluster, planes: 1 }, sm_count);
+            if cluster == 1 {
+                whole = one;
+            }
+            if one + reduction < fewest {
+                (best, fewest) = (Splits { cluster, planes: 1 }, one + reduction);
+            }
+            // More planes, until another takes longer to add than it saves.
+            let useful = if may_have_planes { (one / of_plane).isqrt() } else { 1 };
+            let useful = if useful < MAX_PLANES as u64 { useful as u32 } else { MAX_PLANES };
+            // So many that memory is busy, or that each SM has so many blocks.
+            let (mut of_sm, mut planes) = (if self.multicasts { 0 } else { 1 }, 1);
+            while of_sm <= blocks_per_sm && planes < useful {
+                let room = in_clusters(sm_count, at_least_1(of_sm), cluster) / blocks_of_plane;
+                let wanted = if of_sm == 0 { (sm_count / LOADED_FOR).div_ceil(blocks_of_plane) } else { room };
+                planes = least(wanted, least(room, useful));
+                of_sm += 1;
+                let addition = reduction + REDUCTION + of_plane * planes as u64;
+                if planes <= 1 || one / planes as u64 + addition >= fewest {
+                    continue; // no room, or no gain
                 }
-                // More planes, until another takes longer to add than it saves.
-                let useful = if may_have_planes { (one / of_plane).isqrt() } else { 1 };
-                let useful = if useful < MAX_PLANES as u64 { useful as u32 } else { MAX_PLANES };
-                // So many that memory is busy, or that each SM has so many blocks.
-                let (mut of_sm, mut planes) = (if self.multicasts { 0 } else { 1 }, 1);
-                while of_sm <= blocks_per_sm && planes < useful {
-                    let room = in_clusters(sm_count, at_least_1(of_sm), cluster) / blocks_of_plane;
-                    let wanted = if of_sm == 0 { (sm_count / LOADED_FOR).div_ceil(blocks_of_plane) } else { room };
-                    planes = least(wanted, least(room, useful));
-                    of_sm += 1;
-                    let addition = reduction + REDUCTION + of_plane * planes as u64;
-                    if planes <= 1 || one / planes as u64 + addition >= fewest {
-                        continue; // no room, or no gain
-                    }
-                    let splits = Splits { cluster, planes };
-                    let cycles = self.cycles(m, n, k, problems, splits, sm_count) + addition;
-                    if cycles < fewest {
-                        (best, fewest) = (splits, cycles);
-                    }
+                let splits = Splits { cluster, planes };
+                let cycles = self.cycles(m, n, k, problems, splits, sm_count) + addition;
+                if cycles < fewest {
+                    (best, fewest) = (splits, cycles);
                 }
             }
-            cluster += 1;
         }
         best
     }
