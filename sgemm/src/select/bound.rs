@@ -2,7 +2,7 @@
 
 use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, SM_SMEM_BYTES, Schedule, Step, Tile};
 
-use super::cost::{MOST_CORRECTED, MOST_SLOTS, MOST_UNEQUAL, bases, filled};
+use super::cost::{MOST_SLOTS, MOST_UNEQUAL, bases, filled};
 use super::given::Given;
 use super::{Cost, Memory};
 use crate::plan::Oriented;
@@ -21,9 +21,9 @@ impl Cost {
         let Oriented { m, n, k, .. } = given.oriented;
         let count = given.problem.batch.count as f64;
         let tiles = f64::from(m.div_ceil(bm)) * f64::from(n.div_ceil(bn)) / f64::from(given.sm_count);
-        let [of_a, of_b, _] = given.uneven;
-        let k_tiles = f64::from(k.div_ceil(bk)) * filled(step, [m, n]) * (1.0 + (of_a + of_b) / 2.0 * self.uneven);
-        let throughput = tiles * (k_tiles * self.k_tile + self.tile);
+        let [k_tile, tile] = self.of_uneven(given.uneven);
+        let k_tiles = f64::from(k.div_ceil(bk)) * filled(step, [m, n]) * k_tile;
+        let throughput = tiles * (k_tiles * self.k_tile + self.tile * tile);
         let traffic = given.bytes.iter().sum::<f64>() / memory.gbps * 1e-3;
         let busy = (count * throughput.max(traffic)).max(self.least_latency(step, tiles, k_tiles, memory));
         let Ab { a, b } = given.prepasses(step);
@@ -53,8 +53,7 @@ impl Cost {
         let many = (tiles * count * MOST_OF_TILE).max(MOST_SLOTS.into());
         let log_blocks = if of_average > 0.0 { log_below(tiles) } else { log_below(many) + LOG_BELOW };
         let unequal = if of_unequal > 0.0 { 0.0 } else { MOST_UNEQUAL };
-        let sum = self.power(bases(given.log_sizes, log_blocks, unequal, given.uneven));
-        exp_below(sum.clamp(-MOST_CORRECTED, MOST_CORRECTED))
+        exp_below(self.log_correction(bases(given.log_sizes, log_blocks, unequal, given.uneven)))
     }
 }
 

@@ -37,7 +37,7 @@ pub const POWERS: usize = 8;
 pub(super) const MOST_UNEQUAL: f64 = 2.0;
 
 /// The logarithm of a correction at most, either way: beyond what was measured, powers lead anywhere.
-pub(super) const MOST_CORRECTED: f64 = 0.7;
+const MOST_CORRECTED: f64 = 0.7;
 
 /// A kernel's constants on a device, times in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -229,8 +229,7 @@ impl Cost {
     pub fn time(&self, work: &Work, memory: &Memory, sm_count: u32) -> f64 {
         let load = self.load(work, sm_count);
         let Load { rounds, most, .. } = load;
-        let [of_a, of_b, of_c] = work.uneven;
-        let [k_tile, tile] = [(of_a + of_b) / 2.0, of_c].map(|uneven| 1.0 + uneven * self.uneven);
+        let [k_tile, tile] = self.of_uneven(work.uneven);
         let k_tile = k_tile * work.scattered * work.filled;
         let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem.sqrt() * k_tile);
         let throughput = most * (work.k_tiles * self.k_tile * k_tile + self.tile * tile);
@@ -252,16 +251,17 @@ impl Cost {
     }
 
     fn correction(&self, work: &Work, load: &Load) -> f64 {
-        if self.is_corrected() { self.corrected(load.bases(work)) } else { 1.0 }
+        if self.is_corrected() { self.log_correction(load.bases(work)).exp() } else { 1.0 }
     }
 
-    fn corrected(&self, bases: [f64; POWERS]) -> f64 {
-        self.power(bases).clamp(-MOST_CORRECTED, MOST_CORRECTED).exp()
+    pub(super) fn log_correction(&self, bases: [f64; POWERS]) -> f64 {
+        let terms = self.powers.iter().zip(bases).map(|(power, base)| power * base);
+        terms.sum::<f64>().clamp(-MOST_CORRECTED, MOST_CORRECTED)
     }
 
-    /// The logarithm of a correction.
-    pub(super) fn power(&self, bases: [f64; POWERS]) -> f64 {
-        self.powers.iter().zip(bases).map(|(power, base)| power * base).sum()
+    /// How many times as long a k-tile takes, and a tile, where rows of A, B and C are so uneven.
+    pub(super) fn of_uneven(&self, [of_a, of_b, of_c]: [f64; 3]) -> [f64; 2] {
+        [(of_a + of_b) / 2.0, of_c].map(|uneven| 1.0 + uneven * self.uneven)
     }
 
     fn load(&self, work: &Work, sm_count: u32) -> Load {
