@@ -59,7 +59,9 @@ kernels! {
     hgemm_split_k_f16_64x96 "hgemm-split-k/64x96" HalfTile<64, 96, 48, 4>, 2 F16 f16;
     hgemm_split_k_f16_64x192 "hgemm-split-k/64x192" HalfTile<64, 192, 96, 4>, 1 F16 f16;
     hgemm_split_k_f16_64x256 "hgemm-split-k/64x256" HalfTile<64, 256, 128, 4>, 1 F16 f16;
+    hgemm_split_k_f16_128x160 "hgemm-split-k/128x160" HalfTile<128, 160, 80, 4>, 1 F16 f16;
     hgemm_split_k_f16_128x192 "hgemm-split-k/128x192" HalfTile<128, 192, 96, 4>, 1 F16 f16;
+    hgemm_split_k_f16_192x64 "hgemm-split-k/192x64" HalfTile<192, 64, 32, 3>, 2 F16 f16;
     hgemm_split_k_f16_192x96 "hgemm-split-k/192x96" HalfTile<192, 96, 48, 4>, 1 F16 f16;
     hgemm_split_k_f16_192x128 "hgemm-split-k/192x128" HalfTile<192, 128, 64, 4>, 1 F16 f16;
     hgemm_split_k_bf16 "hgemm-split-k/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
@@ -72,7 +74,9 @@ kernels! {
     hgemm_split_k_bf16_64x96 "hgemm-split-k/bf16-64x96" HalfTile<64, 96, 48, 4>, 2 Bf16 bf16;
     hgemm_split_k_bf16_64x192 "hgemm-split-k/bf16-64x192" HalfTile<64, 192, 96, 4>, 1 Bf16 bf16;
     hgemm_split_k_bf16_64x256 "hgemm-split-k/bf16-64x256" HalfTile<64, 256, 128, 4>, 1 Bf16 bf16;
+    hgemm_split_k_bf16_128x160 "hgemm-split-k/bf16-128x160" HalfTile<128, 160, 80, 4>, 1 Bf16 bf16;
     hgemm_split_k_bf16_128x192 "hgemm-split-k/bf16-128x192" HalfTile<128, 192, 96, 4>, 1 Bf16 bf16;
+    hgemm_split_k_bf16_192x64 "hgemm-split-k/bf16-192x64" HalfTile<192, 64, 32, 3>, 2 Bf16 bf16;
     hgemm_split_k_bf16_192x96 "hgemm-split-k/bf16-192x96" HalfTile<192, 96, 48, 4>, 1 Bf16 bf16;
     hgemm_split_k_bf16_192x128 "hgemm-split-k/bf16-192x128" HalfTile<192, 128, 64, 4>, 1 Bf16 bf16;
 }
