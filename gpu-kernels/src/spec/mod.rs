@@ -77,8 +77,6 @@ pub struct Step {
     pub edge: u32,
     /// Whether the kernel has 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
     pub vector_loads: bool,
-    /// The most columns of C that a kernel for a few of them is chosen for.
-    pub most_columns: u32,
     /// The least rows and columns of a C that it is chosen for: kernels for a few vectors leave a single one to those made for it.
     pub least_side: u32,
     /// Whether each element of C adds its products, or those of a split of k, in the order of k.
@@ -184,7 +182,6 @@ impl Step {
         multicasts: false,
         edge: 0,
         vector_loads: false,
-        most_columns: u32::MAX,
         least_side: 1,
         adds_in_order: true,
         variants: &[],
@@ -235,6 +232,12 @@ impl Step {
     /// The kernels that are needed with one of its entry points: [`kernel`](Self::kernel) or [`fused`](Self::fused).
     pub fn kernels_of(&self, entry: &'static str) -> impl Iterator<Item = &'static str> + use<> {
         core::iter::once(entry).chain(self.prepasses.iter().map(|prepass| prepass.kernel))
+    }
+
+    /// Whether it may be chosen for a C of so many rows and columns: [`least_side`](Self::least_side).
+    #[must_use]
+    pub fn is_made_for(&self, m: u32, n: u32) -> bool {
+        m.min(n).max(1) >= self.least_side
     }
 
     /// Threads per block.

@@ -110,8 +110,7 @@ impl<'a> Prediction<'a> {
     /// Whether the device runs it, its module is built in, it meets the problem's class, and is made for so many rows and columns.
     fn suits(&self, step: &Step) -> bool {
         let Given { problem, oriented: Oriented { m, n, .. }, .. } = self.given;
-        let is_made_for_it = n <= step.most_columns && m.min(n).max(1) >= step.least_side;
-        is_made_for_it && problem.admits(step) && problem.can_use(step) && is_usable(self.device, step)
+        step.is_made_for(m, n) && problem.admits(step) && problem.can_use(step) && is_usable(self.device, step)
     }
 
     /// The time of a kernel with these constants, in microseconds.

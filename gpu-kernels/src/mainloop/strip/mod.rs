@@ -32,8 +32,6 @@ const MMA_ROWS: u32 = 8;
 /// Columns of B: so many times eight.
 const OCTETS: usize = 2;
 const FEW: u32 = OCTETS as u32 * VECTOR;
-/// Tiles of so many columns read all of A again. Up to that, predictions tell where it pays: where k is short, or operands are not aligned.
-const MOST_COLUMNS: u32 = 4096;
 /// k of a warp in a step: a vector of each of the lanes that share a row.
 const STEP_K: u32 = 4 * VECTOR;
 /// What a split's k is a multiple of: lines of 128 bytes.
@@ -67,7 +65,6 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
             schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 8 * BK },
             transposed: Transposed::ReadB,
-            most_columns: MOST_COLUMNS,
             dynamic_smem_bytes: WARPS * Self::WARP_BYTES,
             ..Step::PLAIN
         }

@@ -194,7 +194,7 @@ fn samples_of(rows: &[ShapeTiming]) -> Vec<Sample> {
     rows.iter().enumerate().flat_map(|(problem, row)| samples(problem, row)).collect()
 }
 
-/// What is known of each kernel from the row of that number.
+/// What is known from the row of that number of each kernel that may be chosen for its shape.
 fn samples(problem: usize, row: &ShapeTiming) -> Vec<Sample> {
     let Some((case, class)) = case(row) else { return Vec::new() };
     let sample = |kernel: &results::KernelTime| {
@@ -202,7 +202,7 @@ fn samples(problem: usize, row: &ShapeTiming) -> Vec<Sample> {
         let work = Work::of(step, &case.problem(class), row.sm_count).ok()?;
         Some(Sample { problem, step, work, us: kernel.time_ms * 1e3 })
     };
-    row.kernels.iter().filter_map(sample).collect()
+    row.kernels.iter().filter_map(sample).filter(|sample| sample.step.is_made_for(row.m, row.n)).collect()
 }
 
 /// The fastest kernels, where the shape is one of [`SHAPES`]: of the row's class, and of the stricter one whose kernels it has too.
