@@ -6,9 +6,10 @@ mod regret;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gpu_kernels::Step;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use results::{ShapeTiming, parse_compute_capability};
+use results::{KernelTime, ShapeTiming, parse_compute_capability};
 use sgemm::select::{Entry, Header, Table, Work};
 
 use self::fit::{Sample, Timed};
@@ -194,15 +195,20 @@ fn samples_of(rows: &[ShapeTiming]) -> Vec<Sample> {
     rows.iter().enumerate().flat_map(|(problem, row)| samples(problem, row)).collect()
 }
 
-/// What is known from the row of that number of each kernel that may be chosen for its shape.
+/// What is known of each kernel from the row of that number.
 fn samples(problem: usize, row: &ShapeTiming) -> Vec<Sample> {
     let Some((case, class)) = case(row) else { return Vec::new() };
-    let sample = |kernel: &results::KernelTime| {
-        let step = gpu_kernels::find(&kernel.kernel)?;
+    let sample = |(step, time_ms): (&'static Step, f64)| {
         let work = Work::of(step, &case.problem(class), row.sm_count).ok()?;
-        Some(Sample { problem, step, work, us: kernel.time_ms * 1e3 })
+        Some(Sample { problem, step, work, us: time_ms * 1e3 })
     };
-    row.kernels.iter().filter_map(sample).filter(|sample| sample.step.is_made_for(row.m, row.n)).collect()
+    timed(row).filter_map(sample).collect()
+}
+
+/// The kernels of a row that may be chosen for its shape, and their milliseconds.
+fn timed(row: &ShapeTiming) -> impl Iterator<Item = (&'static Step, f64)> {
+    let known = |kernel: &KernelTime| Some((gpu_kernels::find(&kernel.kernel)?, kernel.time_ms));
+    row.kernels.iter().filter_map(known).filter(|(step, _)| step.is_made_for(row.m, row.n))
 }
 
 /// The fastest kernels, where the shape is one of [`SHAPES`]: of the row's class, and of the stricter one whose kernels it has too.
@@ -213,8 +219,7 @@ fn entries(row: &ShapeTiming) -> Vec<Entry> {
     }
     let classes = if class == AccuracyClass::Fp32 { vec![class, AccuracyClass::Fp32Strict] } else { vec![class] };
     let fastest = |class: AccuracyClass| {
-        let timed = row.kernels.iter().filter_map(|kernel| Some((gpu_kernels::find(&kernel.kernel)?, kernel.time_ms)));
-        let of_class = timed.filter(|(step, _)| class.admits(step.precision));
+        let of_class = timed(row).filter(|(step, _)| class.admits(step.precision));
         let (step, _) = of_class.min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         Some(Entry { shape: case.sizes, class, step })
     };

@@ -1,5 +1,3 @@
-use results::KernelTime;
-
 use super::*;
 use crate::AccuracyClass;
 
@@ -58,6 +56,20 @@ fn a_table_predicts_what_was_measured() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(&table, Some(&folder.path().join("table.txt"))).unwrap();
     assert_eq!(crate::measure::tables::from_file(&path).unwrap(), table);
+}
+
+#[test]
+fn kernels_that_may_not_be_chosen_for_a_shape_are_neither_fitted_nor_named() {
+    let times = [("gemv/8", 0.01), ("gemv/row", 0.02)];
+    let kernels = times.map(|(kernel, time_ms)| KernelTime { kernel: kernel.into(), time_ms }).to_vec();
+    let vector = ShapeTiming { m: 1, n: 4096, kernels, ..row(4096, 4096) };
+    let slugs = |row: &ShapeTiming| {
+        let samples = samples(0, row).into_iter().map(|sample| sample.step.slug).collect::<Vec<_>>();
+        (samples, entries(row).into_iter().map(|entry| entry.step.slug).collect::<Vec<_>>())
+    };
+    assert_eq!(slugs(&vector), (vec!["gemv/row"], vec!["gemv/row"]));
+    let vectors = ShapeTiming { m: 2, ..vector };
+    assert_eq!(slugs(&vectors), (vec!["gemv/8", "gemv/row"], vec!["gemv/8"]));
 }
 
 #[test]
