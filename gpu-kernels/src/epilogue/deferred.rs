@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   mainloop of tile i      │ pack │ mainloop of tile i + 1
-//!   accumulators, 128 words │  ──► │ 64 words: 64 columns of C behind the MMAs of each fourth k-tile
+//!   accumulators, 128 words │  ──► │ 64 words: 64 columns of C behind the MMAs of each fourth k-tile, or of each where there are few
 //! ```
 //!
 //! Packed, C takes half the registers of its accumulators, so it can stay in registers while the next MMAs overwrite these. The tensor
@@ -18,8 +18,8 @@ use crate::{Coord, Extent};
 /// Words of the most accumulators, and of a round.
 const WORDS: usize = 64;
 const ROUND_WORDS: usize = narrow::ROUND / 2;
-/// K-tiles for each round: shared memory has little bandwidth left beside the MMAs and the TMA loads.
-const EVERY: u32 = 4;
+/// The logarithm of the most k-tiles for each round: shared memory has little bandwidth left beside the MMAs and the TMA loads.
+const MOST_PACE: u32 = 2;
 
 /// The part of C that a warp still has to store, of ACC accumulators per thread: at most so many rounds, the last ones.
 pub(crate) struct Deferred<O, const ACC: usize, const MOST: usize = 4> {
@@ -30,10 +30,18 @@ pub(crate) struct Deferred<O, const ACC: usize, const MOST: usize = 4> {
 }
 
 impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
-    /// Rounds in which all is stored, the first of them that may be deferred, and k-tiles behind which these can be.
+    /// Rounds in which all is stored, the first of them that may be deferred, and the fewest k-tiles behind which these can be.
     const ROUNDS: usize = ACC.div_ceil(narrow::ROUND);
     const FIRST: usize = Self::ROUNDS.saturating_sub(MOST);
-    pub const K_TILES: u32 = EVERY * (Self::ROUNDS - Self::FIRST) as u32;
+    pub const K_TILES: u32 = (Self::ROUNDS - Self::FIRST) as u32;
+
+    /// The logarithm of the k-tiles for each round, where a tile has so many: a round's stores slow the MMAs down less the more it has, but
+    /// stores that no MMAs hide take longer.
+    #[inline(always)]
+    pub fn pace(k_tiles: u32) -> u32 {
+        let has_more = Self::K_TILES > 1;
+        (1..=MOST_PACE).fold(0, |pace, next| if has_more && k_tiles > (Self::K_TILES - 1) << next { next } else { pace })
+    }
 
     /// Nothing to store yet.
     #[inline(always)]
@@ -118,15 +126,16 @@ impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
         }
     }
 
-    /// Stores what belongs behind the MMAs of that k-tile, if anything is left.
+    /// Stores what belongs behind the MMAs of that k-tile at a [`pace`](Self::pace), if anything is left.
     ///
     /// # Safety
     /// All lanes are here, behind each k-tile; what was taken is in bounds of C, and no other warp touches it.
     #[inline(always)]
-    pub unsafe fn store_behind(&mut self, g: &Gemm, k_tile: u32) {
-        if !self.c.is_null() && k_tile.is_multiple_of(EVERY) {
+    pub unsafe fn store_behind(&mut self, g: &Gemm, k_tile: u32, pace: u32) {
+        let round = k_tile >> pace;
+        if !self.c.is_null() && round << pace == k_tile {
             // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { self.store_round::<true>(g, k_tile / EVERY, Self::extent(k_tile / EVERY)) }
+            unsafe { self.store_round::<true>(g, round, Self::extent(round)) }
         }
     }
 

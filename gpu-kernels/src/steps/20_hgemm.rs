@@ -155,7 +155,8 @@ pub mod kernel {
                     });
                 } else {
                     wgmma::setmaxnreg_inc::<CONSUMER_REGS>();
-                    let mut deferred = Deferred::new(StagingBuffer::behind(Self::RING_BYTES));
+                    let mut deferred = <Deferred<O, ACC>>::new(StagingBuffer::behind(Self::RING_BYTES));
+                    let pace = <Deferred<O, ACC>>::pace(k_tiles);
                     let mut acc = [0.0; ACC];
                     let mut indices = warp_specialized::tile_indices(tiles, Self::GROUP);
                     loop {
@@ -166,7 +167,7 @@ pub mod kernel {
                         let Some(index) = index else { break };
                         // mainloop
                         let last = Self::mainloop::<I>(&mut ring, k_tiles, &mut acc, |k_tile| {
-                            deferred.store_behind(&g, k_tile);
+                            deferred.store_behind(&g, k_tile, pace);
                         });
                         // While the last MMAs execute.
                         let Coord { row, col } = persistent_tile(compiler::opaque(index), tiles, BM, Self::GROUP);

@@ -16,6 +16,7 @@
 //!
 //! - a warp, which waits for no other, for four rows: so many loads are in flight, however short rows are, and what a lane has of the
 //!   vector it has for all four;
+//! - a warp, for one row, where there are not as many rows as that;
 //! - a block, where rows are few or long: all SMs have some, before k is divided over a cluster;
 //! - two lanes at least, where rows are many and short. A block copies its rows to shared memory, as the one array that they are.
 //!
@@ -31,6 +32,7 @@ use half::{bf16, f16};
 struct Rows<const LANES: u32, const AT_ONCE: usize, const LOADS: usize>;
 
 type OfWarp = Rows<WARP, 4, 2>;
+type Single = Rows<WARP, 1, 4>;
 type OfBlock = Rows<BLOCK, 1, 4>;
 type Staged = Rows<STAGED, 1, 4>;
 
@@ -43,7 +45,7 @@ impl<const LANES: u32, const AT_ONCE: usize, const LOADS: usize> Rows<LANES, AT_
     /// Blocks of an SM: as many as have shared memory there, or 80 registers for each thread, or 64.
     const BLOCKS_PER_SM: u32 = match LANES {
         STAGED => 7,
-        WARP => 3,
+        WARP if AT_ONCE > 1 => 3,
         _ => 4,
     };
     /// Rows of a block.
@@ -102,12 +104,15 @@ macro_rules! kernels {
 
 kernels! {
     sgemm_gemv_rows "gemv-rows" OfWarp, Fp32 f32 F32;
+    sgemm_gemv_rows_single "gemv-rows/single" Single, Fp32 f32 F32;
     sgemm_gemv_rows_block "gemv-rows/block" OfBlock, Fp32 f32 F32;
     sgemm_gemv_rows_staged "gemv-rows/staged" Staged, Fp32 f32 F32;
     gemv_rows_f16 "gemv-rows/f16" OfWarp, F16 f16 F16;
+    gemv_rows_f16_single "gemv-rows/f16-single" Single, F16 f16 F16;
     gemv_rows_f16_block "gemv-rows/f16-block" OfBlock, F16 f16 F16;
     gemv_rows_f16_staged "gemv-rows/f16-staged" Staged, F16 f16 F16;
     gemv_rows_bf16 "gemv-rows/bf16" OfWarp, Bf16 bf16 Bf16;
+    gemv_rows_bf16_single "gemv-rows/bf16-single" Single, Bf16 bf16 Bf16;
     gemv_rows_bf16_block "gemv-rows/bf16-block" OfBlock, Bf16 bf16 Bf16;
     gemv_rows_bf16_staged "gemv-rows/bf16-staged" Staged, Bf16 bf16 Bf16;
 }

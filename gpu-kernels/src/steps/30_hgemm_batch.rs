@@ -141,6 +141,7 @@ pub mod kernel {
                     Self::setmaxnreg_inc::<DEFERRED>();
                     let mut deferred =
                         Deferred::<I, ACC, DEFERRED>::new(StagingBuffer::at(Self::staging::<DEFERRED>()));
+                    let pace = if DEFERRED > 0 { Deferred::<I, ACC, DEFERRED>::pace(k_tiles) } else { 0 };
                     while index < count {
                         // mainloop
                         if DEFERRED > 0 && k_tiles < Deferred::<I, ACC, DEFERRED>::K_TILES {
@@ -148,7 +149,7 @@ pub mod kernel {
                         }
                         let mut acc = Self::consume_while::<I>(&mut ring, k_tiles, is_transposed, |k_tile| {
                             if DEFERRED > 0 {
-                                deferred.store_behind(&g, k_tile);
+                                deferred.store_behind(&g, k_tile, pace);
                             }
                         });
                         if k_tiles > 0 {
