@@ -1,4 +1,4 @@
-//! Products of 16-bit operands with hardly any k, on the CUDA cores: it is C that takes time.
+//! Products with hardly any k, on the CUDA cores: it is C that takes time.
 //!
 //! ```text
 //!             256 columns: 8 adjacent ones for each lane           where rows of C are not aligned, vectors begin
@@ -16,7 +16,7 @@
 use crate::hardware::WARP;
 use crate::{MAX_SIZE, Precision, Schedule, Step, Target, Tile, Transposed};
 
-/// Adjacent columns of a lane: a vector of 16-bit elements.
+/// Adjacent columns of a lane: a vector of 16-bit elements, or two of f32.
 const VECTOR: u32 = 8;
 /// Warps of a block, and rows from one of a warp to its next one.
 const WARPS: u32 = 8;
@@ -33,6 +33,15 @@ impl<const K: usize, const ROWS: u32> OuterProduct<K, ROWS> {
     const BM: u32 = WARPS * ROWS;
     const A_WORDS: u32 = Self::BM * K as u32;
     const B_ROW: u32 = VECTOR * PITCH;
+
+    /// As [`AnyLayout`](super::any_layout::AnyLayout) names what is of f32.
+    #[cfg(feature = "device")]
+    pub const THREADS: u32 = Self::ANY_LAYOUT_THREADS;
+
+    /// The same of f32.
+    pub const fn step(blocks_per_sm: u32) -> Step {
+        Self::any_layout_step(Precision::Fp32, blocks_per_sm)
+    }
 
     /// A step of this shape, without its names. k is not split.
     pub const fn any_layout_step(precision: Precision, blocks_per_sm: u32) -> Step {
@@ -195,6 +204,16 @@ mod device {
                     index = compiler::opaque(index + 1); // or LLVM would unroll the loop
                 }
             }
+        }
+
+        /// The same of f32.
+        ///
+        /// # Safety
+        /// As of the kernels.
+        #[inline(always)]
+        pub unsafe fn run(g: Gemm, fused: Fused<f32>, a_transposed: u32, b_transposed: u32, planned: Planned) {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe { Self::any_layout(g, fused, a_transposed, b_transposed, planned) }
         }
 
         /// These accumulators and the products of a row of a_smem.

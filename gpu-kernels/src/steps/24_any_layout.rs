@@ -11,11 +11,13 @@
 //! not aligned (`mainloop/operand_copy.rs`). So neither TMA nor a pre-pass is needed, which would cost a launch: as long as most of
 //! these problems take. Tiles are small, and several blocks per SM hide the latency of each other. The plan says how many blocks
 //! share the k of a tile: a cluster, which reduces its partial tiles through distributed shared memory (`epilogue/partial_tile.rs`), and
-//! several of them where a cluster is not enough.
+//! several of them where a cluster is not enough. Where k is 1 or 2, C takes the time: `outer-2` is made for its stores
+//! (`mainloop/outer_product.rs`).
 //!
 //! Source: CUTLASS's SIMT kernels for any layout, with split-K; none of the seeds.
 
 use crate::mainloop::any_layout::AnyLayout;
+use crate::mainloop::outer_product::OuterProduct;
 use crate::{Step, Target, Transposed};
 
 /// This step's entry in the registry.
@@ -60,6 +62,7 @@ kernels! {
     sgemm_any_layout_32x128 "any-layout/32x128" AnyLayout<128, 32, 8, 4, 128, 8, 3, true>, 4;
     sgemm_any_layout_128x16 "any-layout/128x16" AnyLayout<128, 16, 4, 4, 128, 8, 3, false>, 6;
     sgemm_any_layout_16x128 "any-layout/16x128" AnyLayout<128, 16, 4, 4, 128, 8, 3, true>, 6;
+    sgemm_any_layout_outer_2 "any-layout/outer-2" OuterProduct<2, 8>, 4;
 }
 
 /// What runs on the device.
