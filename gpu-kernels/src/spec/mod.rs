@@ -77,8 +77,8 @@ pub struct Step {
     pub edge: u32,
     /// Whether the kernel has 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
     pub vector_loads: bool,
-    /// The least rows and columns of a C that it is chosen for: kernels for a few vectors leave a single one to those made for it.
-    pub least_side: u32,
+    /// The least and the most that the shorter side of a C has that it is chosen for: kernels for a few vectors leave a single one to others.
+    pub sides: [u32; 2],
     /// Whether each element of C adds its products, or those of a split of k, in the order of k.
     pub adds_in_order: bool,
     /// The same kernel with other tile sizes, chosen by device and shape; empty where there is only one.
@@ -182,7 +182,7 @@ impl Step {
         multicasts: false,
         edge: 0,
         vector_loads: false,
-        least_side: 1,
+        sides: [1, u32::MAX],
         adds_in_order: true,
         variants: &[],
     };
@@ -234,10 +234,10 @@ impl Step {
         core::iter::once(entry).chain(self.prepasses.iter().map(|prepass| prepass.kernel))
     }
 
-    /// Whether it may be chosen for a C of so many rows and columns: [`least_side`](Self::least_side).
+    /// Whether it may be chosen for a C of so many rows and columns: [`sides`](Self::sides).
     #[must_use]
     pub fn is_made_for(&self, m: u32, n: u32) -> bool {
-        m.min(n).max(1) >= self.least_side
+        (self.sides[0]..=self.sides[1]).contains(&m.min(n).max(1))
     }
 
     /// Threads per block.

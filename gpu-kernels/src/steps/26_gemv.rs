@@ -57,7 +57,7 @@ impl<const FEW: usize> Gemv<FEW> {
             schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k },
             transposed: Transposed::Read,
             dynamic_smem_bytes: smem_bytes(FEW as u32, precision.input().bytes()),
-            least_side: if FEW == 1 { 1 } else { 2 },
+            sides: [if FEW == 1 { 1 } else { 2 }, u32::MAX],
             ..Step::PLAIN
         }
     }

@@ -284,13 +284,13 @@ fn a_limit_of_the_workspace_rules_kernels_out() {
 
 #[test]
 fn a_single_vector_is_left_to_kernels_made_for_it() {
-    assert!(gpu_kernels::runnable().any(|step| step.least_side > 1));
+    assert!(gpu_kernels::runnable().any(|step| step.sides[0] > 1));
     let device = hopper();
     for class in AccuracyClass::ALL {
         for k in [1, 33, 500, 53_689] {
             for sizes in [[1, 300, k], [300, 1, k], [27, 1, k], [1, 1, k], [0, 5, k]] {
                 let choice = choose(Table::of(&device), &device, &problem(class, sizes)).unwrap();
-                assert!(choice.is_some_and(|choice| choice.step.least_side == 1), "{} {sizes:?}", class.name());
+                assert!(choice.is_some_and(|choice| choice.step.sides[0] == 1), "{} {sizes:?}", class.name());
             }
         }
     }

@@ -37,7 +37,7 @@ pub(crate) trait Load: Output {
         let mut word = 0;
         for i in 0..Self::PER_WORD {
             // SAFETY: upheld by the caller (see `# Safety`).
-            word |= unsafe { Self::load_below(source.wrapping_add(i as usize * along), index.wrapping_add(i), end) } << (16 * i);
+            word |= unsafe { Self::load_below(source.wrapping_add(i as usize * along), index + i, end) } << (16 * i);
         }
         word
     }

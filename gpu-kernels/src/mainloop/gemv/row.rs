@@ -21,7 +21,7 @@ type Line<const LOADS: usize> = [Raw; LOADS];
 /// vector. `THREADS` adjacent threads have these rows. Of those beyond `rows`, nothing is loaded.
 ///
 /// Both are loaded in words of 32 bits: four at once where all are aligned, or else those of adjacent threads side by side. Elements of 16
-/// bits are loaded alone where words are not aligned. A row of its own is loaded four words at once wherever it begins.
+/// bits are loaded alone where words are not aligned.
 ///
 /// # Safety
 /// What is in bounds of k may be read, from a multiple of [`ALIGNED`] on.
@@ -41,10 +41,6 @@ pub(crate) unsafe fn sums<I: Load, const THREADS: u32, const ROWS: usize, const 
         |count: u32| is_aligned(row, count) & lda.is_multiple_of(count as usize) & k.end.is_multiple_of(count);
     let of_load = SIDE * I::PER_WORD;
     let is_wide = THREADS >= WARP && vector.along_k == 1 && is_aligned(vector.start, of_load) && has_whole(of_load);
-    if ROWS == 1 && !is_wide {
-        // SAFETY: upheld by the caller (see `# Safety`).
-        return [unsafe { sum_of_row::<I, THREADS, LOADS>(row, vector, k) }; ROWS];
-    }
     let has_words = I::PER_WORD == 1 || has_whole(I::PER_WORD);
     let unit = if is_wide { of_load } else { I::PER_WORD };
     let of_all = THREADS * of_load; // k of a load of 16 bytes by all threads
@@ -100,58 +96,6 @@ pub(crate) unsafe fn sums<I: Load, const THREADS: u32, const ROWS: usize, const 
         first = compiler::opaque(first + of_all * LOADS as u32); // or LLVM would unroll the loop further
     }
     acc.map(|[even, odd]| even + odd)
-}
-
-/// The same of one row, at any alignment: a thread has what is between multiples of 16 bytes of the row, and loads it at once unless k
-/// begins or ends there. Elements of the vector are loaded alone.
-///
-/// # Safety
-/// As of [`sums`], with k from anywhere on.
-#[allow(clippy::needless_range_loop)] // likewise
-#[inline(always)]
-unsafe fn sum_of_row<I: Load, const THREADS: u32, const LOADS: usize>(
-    row: *const I,
-    vector: Strided<I>,
-    k: Range<u32>,
-) -> f32 {
-    let of_load = SIDE * I::PER_WORD;
-    let of_all = THREADS * of_load;
-    let along_k = vector.along_k as usize;
-    let (row, factor) = (row.wrapping_add(k.start as usize), vector.at(0, k.start));
-    let left = k.end.saturating_sub(k.start);
-    // Indices of loads that are in k: others, also those before it, are no less.
-    let whole = (left + 1).saturating_sub(of_load);
-    let before = (row.addr() / size_of::<I>()) as u32 % of_load;
-    let mut first = thread::thread_idx_x() % THREADS * of_load;
-
-    let mut acc = [[0.0f32; 2]; 1];
-    while first < left + before {
-        let is_beyond = |i: usize| i > 0 && first + i as u32 * of_all >= left + before;
-        let (mut factors, mut matrix) = ([[0; SIDE as usize]; LOADS], [[[0; SIDE as usize]; LOADS]; 1]);
-        for i in 0..LOADS {
-            if is_beyond(i) {
-                break;
-            }
-            let index = (first + i as u32 * of_all).wrapping_sub(before);
-            let at = |p: u32| index.wrapping_add(p).cast_signed() as isize;
-            // SAFETY: upheld by the caller (see `# Safety`): in bounds, or not loaded; aligned, as so many are before k.
-            unsafe {
-                matrix[0][i] = read_only::load_4_below(row.wrapping_offset(at(0)).cast(), index, whole).map(f32::to_bits);
-                let gather = |from: *const I, along: usize, v: usize| {
-                    let p = v as u32 * I::PER_WORD;
-                    let from = from.wrapping_offset(at(p) * along as isize);
-                    I::gather_below(from, along, index.wrapping_add(p), left)
-                };
-                if index >= whole {
-                    matrix[0][i] = core::array::from_fn(|v| gather(row, 1, v));
-                }
-                factors[i] = core::array::from_fn(|v| gather(factor, along_k, v));
-            }
-        }
-        add::<I, 1, LOADS>(&matrix, &factors, is_beyond, &mut acc);
-        first = compiler::opaque(first + of_all * LOADS as u32); // or LLVM would unroll the loop further
-    }
-    acc[0][0] + acc[0][1]
 }
 
 /// Loads words of adjacent elements of each row, each as of [`Load::gather_below`]; by one load where words are whole. All loads are in
