@@ -40,7 +40,8 @@ impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
     #[inline(always)]
     pub fn pace(k_tiles: u32) -> u32 {
         let has_more = Self::K_TILES > 1;
-        (1..=MOST_PACE).fold(0, |pace, next| if has_more && k_tiles > (Self::K_TILES - 1) << next { next } else { pace })
+        (1..=MOST_PACE)
+            .fold(0, |pace, next| if has_more && k_tiles > (Self::K_TILES - 1) << next { next } else { pace })
     }
 
     /// Nothing to store yet.

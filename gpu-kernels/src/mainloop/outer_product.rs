@@ -29,18 +29,16 @@ const PITCH: u32 = WARP + 1;
 pub(crate) struct OuterProduct<const K: usize, const ROWS: u32>;
 
 impl<const K: usize, const ROWS: u32> OuterProduct<K, ROWS> {
-    pub const ANY_LAYOUT_THREADS: u32 = WARPS * WARP;
+    pub const THREADS: u32 = WARPS * WARP;
+    /// As other mainloops call them that have more than one kernel.
+    pub const ANY_LAYOUT_THREADS: u32 = Self::THREADS;
     const BM: u32 = WARPS * ROWS;
     const A_WORDS: u32 = Self::BM * K as u32;
     const B_ROW: u32 = VECTOR * PITCH;
 
-    /// As [`AnyLayout`](super::any_layout::AnyLayout) names what is of f32.
-    #[cfg(feature = "device")]
-    pub const THREADS: u32 = Self::ANY_LAYOUT_THREADS;
-
-    /// The same of f32.
+    /// A step of f32, where C is not so narrow that most lanes have none of it.
     pub const fn step(blocks_per_sm: u32) -> Step {
-        Self::any_layout_step(Precision::Fp32, blocks_per_sm)
+        Step { sides: [WARP, u32::MAX], ..Self::any_layout_step(Precision::Fp32, blocks_per_sm) }
     }
 
     /// A step of this shape, without its names. k is not split.
@@ -206,7 +204,7 @@ mod device {
             }
         }
 
-        /// The same of f32.
+        /// The kernel of f32.
         ///
         /// # Safety
         /// As of the kernels.
