@@ -297,6 +297,18 @@ fn a_single_vector_is_left_to_kernels_made_for_it() {
 }
 
 #[test]
+fn several_vectors_are_not_for_kernels_of_a_single_one() {
+    assert!(gpu_kernels::runnable().any(|step| step.sides[1] == 1));
+    let device = hopper();
+    for class in AccuracyClass::ALL {
+        for sizes in [[8, 48, 4992], [104, 40, 288], [120, 8, 512], [48, 24, 512], [8, 64, 904]] {
+            let choice = choose(Table::of(&device), &device, &problem(class, sizes)).unwrap();
+            assert!(choice.is_some_and(|choice| choice.step.sides[1] > 1), "{} {sizes:?}", class.name());
+        }
+    }
+}
+
+#[test]
 fn a_pinned_order_does_not_depend_on_m_and_n() {
     let device = hopper();
     for class in AccuracyClass::ALL {
