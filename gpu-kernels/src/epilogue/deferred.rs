@@ -39,9 +39,10 @@ impl<O: Output, const ACC: usize, const MOST: usize> Deferred<O, ACC, MOST> {
     /// stores that no MMAs hide take longer.
     #[inline(always)]
     pub fn pace(k_tiles: u32) -> u32 {
-        let has_more = Self::K_TILES > 1;
-        (1..=MOST_PACE)
-            .fold(0, |pace, next| if has_more && k_tiles > (Self::K_TILES - 1) << next { next } else { pace })
+        if Self::K_TILES == 1 {
+            return 0; // any would do; a constant is faster
+        }
+        (1..=MOST_PACE).fold(0, |pace, next| if k_tiles > (Self::K_TILES - 1) << next { next } else { pace })
     }
 
     /// Nothing to store yet.

@@ -155,7 +155,7 @@ pub mod kernel {
                     });
                 } else {
                     wgmma::setmaxnreg_inc::<CONSUMER_REGS>();
-                    let mut deferred = <Deferred<O, ACC>>::new(StagingBuffer::behind(Self::RING_BYTES));
+                    let mut deferred = Deferred::new(StagingBuffer::behind(Self::RING_BYTES));
                     let pace = <Deferred<O, ACC>>::pace(k_tiles);
                     let mut acc = [0.0; ACC];
                     let mut indices = warp_specialized::tile_indices(tiles, Self::GROUP);
