@@ -75,7 +75,7 @@ impl<
             tile,
             block: [Self::THREADS, 1, 1],
             dynamic_smem_bytes: 4 * if stages > partial_tile { stages } else { partial_tile },
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 64 },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 64, is_busy: true },
             ..Step::PLAIN
         }
     }

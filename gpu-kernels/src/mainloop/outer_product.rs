@@ -50,7 +50,7 @@ impl<const K: usize, const ROWS: u32> OuterProduct<K, ROWS> {
             target: Target::Sm90a,
             tile: Tile { bm: Self::BM, bn: COLS, bk: K as u32, tm: ROWS, tn: VECTOR },
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: MAX_SIZE },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: MAX_SIZE, is_busy: false },
             transposed: Transposed::Read,
             dynamic_smem_bytes: (Self::A_WORDS + K as u32 * Self::B_ROW) * 4,
             ..Step::PLAIN

@@ -1,6 +1,6 @@
 //! What a plan decides of a step of [`Schedule::PlannedSplitK`]: how k is split, and how much shared memory a block gets.
 
-use super::{Extent, Group, Precision, Schedule, Splits, Step, Tile, at_least_1, least};
+use super::{Extent, Group, Schedule, Splits, Step, Tile, at_least_1, least};
 
 /// Shared memory of an SM that can run every step, and what each block takes of it beside its own, in bytes.
 pub const SM_SMEM_BYTES: u32 = 228 << 10;
@@ -128,7 +128,7 @@ impl Step {
 
     /// Cycles of an SM for the k-tiles of its blocks, where all of them run at once.
     const fn cycles(&self, m: u32, n: u32, k: u32, problems: u32, splits: Splits, sm_count: u32) -> u64 {
-        let Schedule::PlannedSplitK { blocks_per_sm, reduction_k } = self.schedule else { return 0 };
+        let Schedule::PlannedSplitK { blocks_per_sm, reduction_k, is_busy } = self.schedule else { return 0 };
         let k_of_block = k.div_ceil(splits.count());
         let blocks = self.tiles(m, n).count() * problems * splits.count();
         if self.multicasts {
@@ -143,9 +143,8 @@ impl Step {
         }
         let one = k_of_block as u64 * OF_TWO / reduction_k as u64;
         let of_sm = of_fullest_sm(blocks as u64, sm_count, blocks_per_sm, splits.cluster) as u64;
-        // Alone, a block that multiplies waits for a ninth of its time, and one that reads memory for four fifths.
-        let [busy, waits] =
-            if matches!(self.precision, Precision::Fp32) && self.is_for_multiplying() { [8, 1] } else { [1, 4] };
+        // Alone, a block that is busy waits for a ninth of its time, and another one for four fifths.
+        let [busy, waits] = if is_busy { [8, 1] } else { [1, 4] };
         one * (busy * of_sm + waits) / (busy + waits)
     }
 

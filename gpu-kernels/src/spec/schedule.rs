@@ -40,6 +40,9 @@ pub enum Schedule {
         /// The k that a block multiplies in the time in which two blocks reduce their partial tiles, if it does not
         /// [multicast](crate::Step::multicasts): then tiles say it, and it is 0. [`crate::MAX_SIZE`] where k is never split.
         reduction_k: u32,
+        /// Whether a block that has an SM to itself keeps it busy: with its products, or with what it has asked memory for. Others wait, and
+        /// several share an SM well.
+        is_busy: bool,
     },
     /// Persistent: [`persistent_blocks`], at most one per SM, in whole clusters along x. Each computes the tile at [`persistent_tile`]
     /// of its index, then of each index that is a grid further on.

@@ -73,7 +73,6 @@ kernels! {
     sgemm_split_k_32x32x8 "split-k/32x32x8" Pipeline<1, 2, 4, 4, 16, 5, true>, 6 parallel 8;
     sgemm_split_k_32x32x4 "split-k/32x32x4" Pipeline<1, 2, 4, 4, 16, 5, true>, 6 parallel 4;
     sgemm_split_k_32x64x8 "split-k/32x64x8" Pipeline<1, 2, 4, 8, 16, 5, true>, 4 parallel 8;
-    sgemm_split_k_64x128x4 "split-k/64x128x4" Pipeline<1, 4, 8, 8, 16, 4, true>, 3 parallel 4;
     sgemm_split_k_128x128x7_serial "split-k/128x128x7-serial" Pipeline<2, 2, 8, 16, 16, 3, false>, 2 serial 7;
 }
 

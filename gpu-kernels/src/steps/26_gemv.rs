@@ -54,7 +54,7 @@ impl<const FEW: usize> Gemv<FEW> {
             target: Target::Sm90a,
             tile,
             block: [THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k, is_busy: false },
             transposed: Transposed::Read,
             dynamic_smem_bytes: smem_bytes(FEW as u32, precision.input().bytes()),
             sides: [if FEW == 1 { 1 } else { 2 }, u32::MAX],

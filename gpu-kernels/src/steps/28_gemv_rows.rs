@@ -73,7 +73,7 @@ impl<const LANES: u32, const AT_ONCE: usize, const LOADS: usize> Rows<LANES, AT_
             target: Target::Sm90a,
             tile: Tile { bm: Self::ROWS, bn: 1, bk: Self::BK, tm: AT_ONCE as u32, tn: 1 },
             block: [Self::THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm: Self::BLOCKS_PER_SM, reduction_k },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm: Self::BLOCKS_PER_SM, reduction_k, is_busy: false },
             // Of several vectors, the others share what a warp or block loads of the matrix better.
             sides: [1, if LANES == WARP && AT_ONCE == 1 { 1 } else { u32::MAX }],
             dynamic_smem_bytes: (Self::CLUSTER_VALUES + Self::BLOCK_VALUES + Self::STAGED_VALUES) * 4,

@@ -17,7 +17,7 @@ use crate::mainloop::half_tile::HalfTile;
 use crate::mainloop::long::Long;
 use crate::mainloop::narrow::Narrow;
 use crate::mainloop::outer_product::OuterProduct;
-use crate::mainloop::strip::Strip;
+use crate::mainloop::strip::{ColumnStrip, Strip};
 use crate::{Precision, Step};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
@@ -25,9 +25,27 @@ use half::{bf16, f16};
 /// This step's entry in the registry: f16.
 pub const STEP: Step = Step { variants: ALL.split_at(1).1, ..ALL[0] };
 
+/// Declares a kernel that reads operands in either order, or rows alone.
+#[cfg(feature = "device")]
+macro_rules! kernel {
+    (either $kernel:ident $shape:ty, $blocks:literal $input:ident) => {
+        crate::epilogue::fusion::planned_kernel! {
+            $kernel, launch_bounds(<$shape>::ANY_LAYOUT_THREADS, $blocks), $input => $input,
+            <$shape>::any_layout::<$input>,
+            a_transposed: u32, b_transposed: u32
+        }
+    };
+    (rows $kernel:ident $shape:ty, $blocks:literal $input:ident) => {
+        crate::epilogue::fusion::planned_kernel! {
+            $kernel, launch_bounds(<$shape>::ANY_LAYOUT_THREADS, $blocks), $input => $input,
+            <$shape>::any_layout::<$input>
+        }
+    };
+}
+
 /// Declares a kernel and a [`Step`] for each element type and shape.
 macro_rules! kernels {
-    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $precision:ident $input:ident;)*) => {
+    ($($kernel:ident $slug:literal $shape:ty, $blocks:literal $precision:ident $input:ident $reads:ident;)*) => {
         const ALL: &[Step] = &[$(Step {
             slug: $slug,
             kernel: stringify!($kernel),
@@ -40,38 +58,38 @@ macro_rules! kernels {
 
         $(
             #[cfg(feature = "device")]
-            crate::epilogue::fusion::planned_kernel! {
-                $kernel, launch_bounds(<$shape>::ANY_LAYOUT_THREADS, $blocks), $input => $input,
-                <$shape>::any_layout::<$input>,
-                a_transposed: u32, b_transposed: u32
-            }
+            kernel! { $reads $kernel $shape, $blocks $input }
         )*
     };
 }
 
 kernels! {
-    hgemm_any_layout_f16 "hgemm-any-layout" HalfTile<64, 64, 32, 4>, 3 F16 f16;
-    hgemm_any_layout_f16_thin "hgemm-any-layout/thin" HalfTile<64, 64, 32, 2>, 6 F16 f16;
-    hgemm_any_layout_f16_64x32 "hgemm-any-layout/64x32" HalfTile<64, 32, 16, 4>, 4 F16 f16;
-    hgemm_any_layout_f16_128x128 "hgemm-any-layout/128x128" HalfTile<128, 128, 64, 3>, 2 F16 f16;
-    hgemm_any_layout_f16_outer_2 "hgemm-any-layout/outer-2" OuterProduct<2, 16>, 4 F16 f16;
-    hgemm_any_layout_f16_outer_2_low "hgemm-any-layout/outer-2-low" OuterProduct<2, 4>, 4 F16 f16;
-    hgemm_any_layout_f16_outer_8 "hgemm-any-layout/outer-8" OuterProduct<8, 4>, 2 F16 f16;
-    hgemm_any_layout_f16_columns_16 "hgemm-any-layout/columns-16" Narrow<128, 16, 2, 3>, 2 F16 f16;
-    hgemm_any_layout_f16_rows_16 "hgemm-any-layout/rows-16" Narrow<16, 128, 2, 3>, 2 F16 f16;
-    hgemm_any_layout_f16_long "hgemm-any-layout/long-a" Long, 2 F16 f16;
-    hgemm_any_layout_f16_strip "hgemm-any-layout/strip-a" Strip<2, 4, 4, 2>, 5 F16 f16;
-    hgemm_any_layout_bf16 "hgemm-any-layout/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
-    hgemm_any_layout_bf16_thin "hgemm-any-layout/bf16-thin" HalfTile<64, 64, 32, 2>, 6 Bf16 bf16;
-    hgemm_any_layout_bf16_64x32 "hgemm-any-layout/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16;
-    hgemm_any_layout_bf16_128x128 "hgemm-any-layout/bf16-128x128" HalfTile<128, 128, 64, 3>, 2 Bf16 bf16;
-    hgemm_any_layout_bf16_outer_2 "hgemm-any-layout/bf16-outer-2" OuterProduct<2, 16>, 4 Bf16 bf16;
-    hgemm_any_layout_bf16_outer_2_low "hgemm-any-layout/bf16-outer-2-low" OuterProduct<2, 4>, 4 Bf16 bf16;
-    hgemm_any_layout_bf16_outer_8 "hgemm-any-layout/bf16-outer-8" OuterProduct<8, 4>, 2 Bf16 bf16;
-    hgemm_any_layout_bf16_columns_16 "hgemm-any-layout/bf16-columns-16" Narrow<128, 16, 2, 3>, 2 Bf16 bf16;
-    hgemm_any_layout_bf16_rows_16 "hgemm-any-layout/bf16-rows-16" Narrow<16, 128, 2, 3>, 2 Bf16 bf16;
-    hgemm_any_layout_bf16_long "hgemm-any-layout/bf16-long-a" Long, 2 Bf16 bf16;
-    hgemm_any_layout_bf16_strip "hgemm-any-layout/bf16-strip-a" Strip<2, 4, 4, 2>, 5 Bf16 bf16;
+    hgemm_any_layout_f16 "hgemm-any-layout" HalfTile<64, 64, 32, 4>, 3 F16 f16 either;
+    hgemm_any_layout_f16_thin "hgemm-any-layout/thin" HalfTile<64, 64, 32, 2>, 6 F16 f16 either;
+    hgemm_any_layout_f16_64x32 "hgemm-any-layout/64x32" HalfTile<64, 32, 16, 4>, 4 F16 f16 either;
+    hgemm_any_layout_f16_128x128 "hgemm-any-layout/128x128" HalfTile<128, 128, 64, 3>, 2 F16 f16 either;
+    hgemm_any_layout_f16_outer_2 "hgemm-any-layout/outer-2" OuterProduct<2, 16>, 4 F16 f16 either;
+    hgemm_any_layout_f16_outer_2_low "hgemm-any-layout/outer-2-low" OuterProduct<2, 4>, 4 F16 f16 either;
+    hgemm_any_layout_f16_outer_8 "hgemm-any-layout/outer-8" OuterProduct<8, 4>, 2 F16 f16 either;
+    hgemm_any_layout_f16_columns_16 "hgemm-any-layout/columns-16" Narrow<128, 16, 2, 3>, 2 F16 f16 either;
+    hgemm_any_layout_f16_rows_16 "hgemm-any-layout/rows-16" Narrow<16, 128, 2, 3>, 2 F16 f16 either;
+    hgemm_any_layout_f16_long "hgemm-any-layout/long-a" Long, 2 F16 f16 either;
+    hgemm_any_layout_f16_strip "hgemm-any-layout/strip-a" Strip<2, 4, 4, 2>, 5 F16 f16 either;
+    hgemm_any_layout_f16_columns "hgemm-any-layout/strip-b" ColumnStrip<8, 4, 4>, 2 F16 f16 rows;
+    hgemm_any_layout_f16_columns_8 "hgemm-any-layout/strip-b-8" ColumnStrip<8, 8, 4>, 1 F16 f16 rows;
+    hgemm_any_layout_bf16 "hgemm-any-layout/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16 either;
+    hgemm_any_layout_bf16_thin "hgemm-any-layout/bf16-thin" HalfTile<64, 64, 32, 2>, 6 Bf16 bf16 either;
+    hgemm_any_layout_bf16_64x32 "hgemm-any-layout/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16 either;
+    hgemm_any_layout_bf16_128x128 "hgemm-any-layout/bf16-128x128" HalfTile<128, 128, 64, 3>, 2 Bf16 bf16 either;
+    hgemm_any_layout_bf16_outer_2 "hgemm-any-layout/bf16-outer-2" OuterProduct<2, 16>, 4 Bf16 bf16 either;
+    hgemm_any_layout_bf16_outer_2_low "hgemm-any-layout/bf16-outer-2-low" OuterProduct<2, 4>, 4 Bf16 bf16 either;
+    hgemm_any_layout_bf16_outer_8 "hgemm-any-layout/bf16-outer-8" OuterProduct<8, 4>, 2 Bf16 bf16 either;
+    hgemm_any_layout_bf16_columns_16 "hgemm-any-layout/bf16-columns-16" Narrow<128, 16, 2, 3>, 2 Bf16 bf16 either;
+    hgemm_any_layout_bf16_rows_16 "hgemm-any-layout/bf16-rows-16" Narrow<16, 128, 2, 3>, 2 Bf16 bf16 either;
+    hgemm_any_layout_bf16_long "hgemm-any-layout/bf16-long-a" Long, 2 Bf16 bf16 either;
+    hgemm_any_layout_bf16_strip "hgemm-any-layout/bf16-strip-a" Strip<2, 4, 4, 2>, 5 Bf16 bf16 either;
+    hgemm_any_layout_bf16_columns "hgemm-any-layout/bf16-strip-b" ColumnStrip<8, 4, 4>, 2 Bf16 bf16 rows;
+    hgemm_any_layout_bf16_columns_8 "hgemm-any-layout/bf16-strip-b-8" ColumnStrip<8, 8, 4>, 1 Bf16 bf16 rows;
 }
 
 /// What runs on the device.

@@ -198,11 +198,11 @@ impl Problem {
     /// Whether a kernel of that arithmetic meets the accuracy class for this k: a hi/lo split does not where k is short, for which its
     /// kernels compute in fp32 what others do faster, and one into TF32 not where k is very long, since its k-tiles are short.
     pub(crate) fn admits(&self, step: &Step) -> bool {
-        let is_certified = match step.precision {
+        let is_certified = || match step.precision {
             Precision::Tf32x3 => (SHORTEST_SPLIT_K as usize..=LONGEST_TF32_SPLIT_K).contains(&self.k),
             _ => !step.has_split_operands() || self.k >= SHORTEST_SPLIT_K as usize,
         };
-        self.class.admits(step.precision) && is_certified
+        self.class.admits(step.precision) && is_certified()
     }
 
     /// The same problem for addresses of A and B that are multiples of so many bytes, such as those of views that begin in the middle

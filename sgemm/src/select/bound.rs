@@ -1,6 +1,6 @@
 //! What a kernel's time is at least. Most kernels need no more than this look to be ruled out.
 
-use gpu_kernels::{Ab, BLOCK_SMEM_BYTES, SM_SMEM_BYTES, Schedule, Step, Tile};
+use gpu_kernels::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES, Schedule, Step, Tile};
 
 use super::cost::{MOST_SLOTS, MOST_UNEQUAL, bases, filled};
 use super::given::Given;
@@ -14,9 +14,9 @@ const MOST_OF_TILE: f64 = 8.0;
 const ROUNDING: f64 = 1.0 - 1e-9;
 
 impl Cost {
-    /// What [`Self::time`] is at least, at a fraction of its expense: a launch, and the longest of the SMs' time for all tiles, shared evenly,
-    /// memory's for the operands, and a block's for its k-tiles. How k is split it does not know.
-    pub(super) fn least_time(&self, step: &Step, given: &Given, memory: &Memory) -> f64 {
+    /// What [`Self::time`] is at least, with at least so many pre-passes, at a fraction of its expense: a launch, and the longest of the SMs'
+    /// time for all tiles, shared evenly, memory's for the operands, and a block's for its k-tiles. How k is split it does not know.
+    pub(super) fn least_time(&self, step: &Step, given: &Given, memory: &Memory, passes: f64) -> f64 {
         let Tile { bm, bn, bk, .. } = step.tile;
         let Oriented { m, n, k, .. } = given.oriented;
         let count = given.problem.batch.count as f64;
@@ -26,8 +26,7 @@ impl Cost {
         let throughput = tiles * (k_tiles * self.k_tile + self.tile * tile);
         let traffic = given.bytes.iter().sum::<f64>() / memory.gbps * 1e-3;
         let busy = (count * throughput.max(traffic)).max(self.least_latency(step, tiles, k_tiles, memory));
-        let Ab { a, b } = given.prepasses(step);
-        let time = (a + b) * memory.launch + self.start + busy;
+        let time = passes * memory.launch + self.start + busy;
         ROUNDING * time * if self.is_corrected() { self.least_correction(given, tiles, count) } else { 1.0 }
     }
 

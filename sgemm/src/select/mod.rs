@@ -8,7 +8,7 @@ mod guess;
 mod pinned;
 mod table;
 
-use gpu_kernels::Step;
+use gpu_kernels::{Ab, Step};
 
 pub use best::plan;
 pub use cost::{Cost, Memory, POWERS, Work};
@@ -110,7 +110,7 @@ impl<'a> Prediction<'a> {
     /// Whether the device runs it, its module is built in, it meets the problem's class, and is made for so many rows and columns.
     fn suits(&self, step: &Step) -> bool {
         let Given { problem, oriented: Oriented { m, n, .. }, .. } = self.given;
-        step.is_made_for(m, n) && problem.admits(step) && problem.can_use(step) && is_usable(self.device, step)
+        problem.admits(step) && problem.can_use(step) && step.is_made_for(m, n) && is_usable(self.device, step)
     }
 
     /// The time of a kernel with these constants, in microseconds.
@@ -118,24 +118,31 @@ impl<'a> Prediction<'a> {
         cost.time(&Work::new(step, &self.given), &self.table.memory, self.given.sm_count)
     }
 
-    /// The one with the least time of those that suit. Most need no more than a look to be ruled out.
+    /// The one with the least time of those that suit. Most need no more than a look to be ruled out, and a closer look without the others'.
     fn least(&self, suits: impl Fn(&Step, &Cost) -> bool) -> Option<Choice> {
-        let suiting = self.table.costs.iter().filter(|(step, cost)| suits(step, cost));
-        let least_time =
-            |(step, cost): &'a (&'static Step, Cost)| cost.least_time(step, &self.given, &self.table.memory);
-        let mut bounded: Vec<_> = suiting.map(|entry| (least_time(entry), entry)).collect();
-        bounded.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
-        let (mut least, mut best) = (f64::INFINITY, None);
+        let Self { table: Table { costs, memory, .. }, given, .. } = self;
+        let suiting = costs.iter().filter(|(step, cost)| suits(step, cost));
+        let mut bounded: Vec<_> =
+            suiting.map(|entry| (entry.1.least_time(entry.0, given, memory, 0.0), entry)).collect();
+        let by_bound = |one: &(f64, _), other: &(f64, _)| one.0.total_cmp(&other.0);
+        let (_, (first, cost)) = *bounded.iter().min_by(|one, other| by_bound(one, other))?;
+        let (mut least, mut best) = (self.time(first, cost), *first);
+        bounded.retain(|(bound, (step, _))| *bound < least && *step != best);
+        bounded.sort_unstable_by(by_bound);
         for (bound, (step, cost)) in bounded {
             if bound >= least {
                 break;
             }
+            let Ab { a, b } = given.prepasses(step);
+            if a + b > 0.0 && cost.least_time(step, given, memory, a + b) >= least {
+                continue;
+            }
             let time = self.time(step, cost);
             if time < least {
-                (least, best) = (time, Some(*step));
+                (least, best) = (time, *step);
             }
         }
-        best.map(|step| Choice { step, reason: Reason::Predicted(least) })
+        Some(Choice { step: best, reason: Reason::Predicted(least) })
     }
 
     /// All that suit, the fastest first.

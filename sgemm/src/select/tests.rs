@@ -164,8 +164,9 @@ fn what_is_ruled_out_early_is_not_the_fastest() {
                 let prediction = Prediction::new(&table, &device, &problem).unwrap();
                 let mut least = f64::INFINITY;
                 for (step, cost) in table.costs.iter().filter(|(step, _)| prediction.suits(step)) {
-                    let (bound, time) =
-                        (cost.least_time(step, &prediction.given, &table.memory), prediction.time(step, cost));
+                    let (given, time) = (&prediction.given, prediction.time(step, cost));
+                    let Ab { a, b } = given.prepasses(step);
+                    let bound = cost.least_time(step, given, &table.memory, a + b);
                     assert!(bound <= time, "{shape:?} {}: {bound} {time}", step.slug);
                     least = least.min(if cost.is_candidate { time } else { f64::INFINITY });
                 }

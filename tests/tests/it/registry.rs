@@ -154,7 +154,7 @@ fn clusters_and_maps_are_where_devices_have_them() {
         match step.schedule {
             Schedule::DataParallel => {}
             Schedule::SerialSplitK { splits } => assert!(splits > 0 && cluster == [1; 3], "{slug}"),
-            Schedule::PlannedSplitK { blocks_per_sm, reduction_k } => {
+            Schedule::PlannedSplitK { blocks_per_sm, reduction_k, .. } => {
                 assert!(
                     blocks_per_sm > 0 && cluster == [1; 3],
                     "{slug}: the plan says of how many blocks a cluster is"

@@ -61,7 +61,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
         Step {
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K, is_busy: false },
             prepasses: &[],
             maps: None,
             transposed: Transposed::Read,
@@ -77,7 +77,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         let smem_bytes = warp_specialized::smem_bytes(STAGES, Self::STAGE_BYTES);
         assert!(BM * (BN + PAD) * 4 <= smem_bytes, "the partial tile fits where the stages were");
         Step {
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 0 },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 0, is_busy: true },
             dynamic_smem_bytes: smem_bytes,
             stage_bytes: warp_specialized::smem_bytes(1, Self::STAGE_BYTES),
             multicasts: true,

@@ -62,7 +62,7 @@ impl Long {
             target: Target::Sm90a,
             tile: Tile { bm: ROWS, bn: FEW, bk: BK, tm: 4, tn: 1 },
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 24 * BK },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 24 * BK, is_busy: false },
             transposed: Transposed::Read,
             dynamic_smem_bytes: WARPS * PARTIAL_WORDS * 4,
             ..Step::PLAIN

@@ -69,7 +69,7 @@ impl<const BM: u32, const BN: u32, const OCTETS: usize, const STAGES: u32> Narro
             target: Target::Sm90a,
             tile: Tile { bm: BM, bn: BN, bk: BK, tm: BM / 16, tn: BN / 16 },
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 3 * BK },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 3 * BK, is_busy: false },
             transposed: Transposed::Read,
             dynamic_smem_bytes: STAGES * STAGE_BYTES + 2 * Self::NARROW_BYTES,
             ..Step::PLAIN

@@ -74,7 +74,7 @@ impl<const SIDE: u32, const FRAGMENTS: usize, const STAGES: u32> SquareTile<SIDE
             target: Target::Sm90a,
             tile: Tile { bm: SIDE, bn: SIDE, bk: BK, tm: WARP_ROWS / 8, tn: FRAGMENTS as u32 * 4 },
             block: [Self::THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: REDUCTION_K, is_busy: false },
             transposed: Transposed::Read,
             dynamic_smem_bytes: smem_bytes,
             edge: FRAGMENT,

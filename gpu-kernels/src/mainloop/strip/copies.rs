@@ -47,7 +47,7 @@ impl<const BLOCKS: usize, const STEPS: u32, const RUN: u32> Copies<BLOCKS, STEPS
         let place_of = |part: u32| {
             if !has_rows {
                 (part * VECTOR + lane / 4, of_a, part * WARP + lane)
-            } else if b.has(1) {
+            } else if vectors::has(b.few, 1) {
                 let row = part * WARP / 2 + lane / 2;
                 (lane % 2 * VECTOR, k + row, lane % 2 * WARP + place(row))
             } else {

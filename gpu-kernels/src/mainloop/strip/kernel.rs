@@ -56,14 +56,12 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
             let mut acc = [[0.0; 4]; BLOCKS];
             Self::multiply_vectors::<I>(copies, first..of_vectors.end, &mut acc);
             Self::multiply_elements::<I>(a, vectors, of_vectors.end..k.end, &mut acc);
-            Self::publish(vectors, &acc);
+            Self::publish(vectors.few, &acc);
 
             // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
             let block = PlannedBlock::new(compiler::opaque(planned.planes));
             let target = Target { g: &g, tile, offset: planned.offset_of_c(block), is_f32: planned.c_is_f32 };
-            Self::reduce(block, vectors, Extent { rows, cols: few }, |at, sum| {
-                reduction::store(target, fused, at, sum)
-            });
+            Self::reduce::<false>(block, Extent { rows, cols: few }, |at, sum| reduction::store(target, fused, at, sum));
         }
     }
 

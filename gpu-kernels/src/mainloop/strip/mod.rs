@@ -12,10 +12,17 @@
 //! alone, and all that fits there is asked for at once. The one barrier is that before the sum over the warps.
 //!
 //! What does not begin at multiples of 16 bytes, or is less than a vector, is loaded element by element.
+//!
+//! [`ColumnStrip`] is the same where A has few rows and B's are contiguous: a strip of 64 columns.
 
 use crate::hardware::WARP;
-use crate::{Precision, Schedule, Step, Target, Tile, Transposed};
+use crate::prepass::align::align;
+use crate::{Element, Operand, Precision, Schedule, Step, Target, Tile, Transposed};
 
+#[cfg(feature = "device")]
+mod column_copies;
+#[cfg(feature = "device")]
+mod columns;
 #[cfg(feature = "device")]
 mod copies;
 #[cfg(feature = "device")]
@@ -63,10 +70,32 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
             target: Target::Sm90a,
             tile: Tile { bm: Self::ROWS, bn: FEW, bk: BK, tm: Self::ROWS * FEW / Self::ANY_LAYOUT_THREADS, tn: 1 },
             block: [Self::ANY_LAYOUT_THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 8 * BK },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 8 * BK, is_busy: true },
             transposed: Transposed::ReadB,
             dynamic_smem_bytes: WARPS * Self::WARP_BYTES,
             ..Step::PLAIN
+        }
+    }
+}
+
+/// Tiles of [`FEW`] rows of A and BLOCKS times eight columns of B, whose k so many warps share, with so many steps in flight.
+pub(crate) struct ColumnStrip<const BLOCKS: usize, const WARPS: u32, const STEPS: u32>;
+
+impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32> ColumnStrip<BLOCKS, WARPS, STEPS> {
+    pub const ANY_LAYOUT_THREADS: u32 = WARPS * WARP;
+    const COLUMNS: u32 = BLOCKS as u32 * MMA_ROWS;
+
+    /// A step of this shape, of which an SM holds so many blocks, without its names.
+    pub const fn any_layout_step(precision: Precision, blocks_per_sm: u32) -> Step {
+        let strip = Strip::<BLOCKS, WARPS, STEPS, 1>::any_layout_step(precision, blocks_per_sm);
+        Step {
+            block: [Self::ANY_LAYOUT_THREADS, 1, 1],
+            tile: Tile { bm: FEW, bn: Self::COLUMNS, bk: BK, tm: 1, tn: strip.tile.tm },
+            prepasses: const { &[align(Operand::A, Element::F16), align(Operand::B, Element::F16)] },
+            transposed: Transposed::ByPrepass,
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 6 * BK, is_busy: true },
+            sides: [1, FEW],
+            ..strip
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From the accumulators of warps that share k to C: the warps of a block, then the blocks of a cluster, reduce them in a fixed order.
 
 use super::kernel::Acc;
-use super::vectors::Vectors;
+use super::vectors::has;
 use super::{FEW, MMA_ROWS, OCTETS, Strip, VECTOR};
 use crate::planned::PlannedBlock;
 use crate::ptx::{cluster, compiler, f32x4, lanes};
@@ -15,17 +15,17 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
         shared::dynamic_shared_mem::<f32>().wrapping_add((tile / 4 + col * Self::PITCH + row) as usize)
     }
 
-    /// Publishes a warp's accumulators, in its own shared memory.
+    /// Publishes a warp's accumulators, in its own shared memory: those of so many columns.
     ///
     /// # Safety
     /// The whole warp calls it, and its copies are complete.
     #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
     #[inline(always)]
-    pub(super) unsafe fn publish(vectors: Vectors, acc: &Acc<BLOCKS>) {
+    pub(super) unsafe fn publish(few: u32, acc: &Acc<BLOCKS>) {
         let lane = warp::lane_id();
         let first = Self::word(lanes::warp_index() * Self::WARP_BYTES, lane % 4 * 2, lane / 4);
         for octet in 0..OCTETS {
-            if vectors.has(octet) {
+            if has(few, octet) {
                 for block in 0..BLOCKS {
                     let further = octet as u32 * VECTOR * Self::PITCH + block as u32 * MMA_ROWS;
                     let sums = [acc[block][2 * octet], acc[block][2 * octet + 1]];
@@ -36,17 +36,21 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
         }
     }
 
-    /// Reduces the partial tiles of each block of the cluster, and hands this block's share of the sums in bounds to `store`, which uses them.
+    /// Reduces the partial tiles of each block of the cluster, and hands this block's share of the sums in bounds to `store`, which uses them:
+    /// adjacent threads have adjacent columns, or rows.
     ///
     /// # Safety
     /// Every thread of the cluster calls it, and has published its accumulators.
     #[inline(always)]
-    pub(super) unsafe fn reduce(block: PlannedBlock, vectors: Vectors, bounds: Extent, store: impl Fn(Coord, f32)) {
+    pub(super) unsafe fn reduce<const BY_ROWS: bool>(block: PlannedBlock, bounds: Extent, store: impl Fn(Coord, f32)) {
         const { assert!(WARPS as usize <= MOST_WARPS) }
         let tid = thread::thread_idx_x();
-        let width_log2 = if vectors.has(1) { FEW.ilog2() } else { VECTOR.ilog2() };
+        let width_log2 = if has(bounds.cols, 1) { FEW.ilog2() } else { VECTOR.ilog2() };
         let count = Self::ROWS << width_log2;
-        let coord = |index: u32| Coord { row: index >> width_log2, col: index & ((1 << width_log2) - 1) };
+        let coord = |index: u32| match BY_ROWS {
+            false => Coord { row: index >> width_log2, col: index & ((1 << width_log2) - 1) },
+            true => Coord { row: index % Self::ROWS, col: index / Self::ROWS },
+        };
         let is_inside = |at: Coord| at.row < bounds.rows && at.col < bounds.cols;
         // SAFETY: in the partial tiles, and behind the first one; what another thread has stored is read behind a barrier.
         unsafe {

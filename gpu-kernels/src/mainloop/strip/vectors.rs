@@ -12,12 +12,6 @@ pub(super) struct Vectors {
 }
 
 impl Vectors {
-    /// Whether there are columns beyond so many times eight.
-    #[inline(always)]
-    pub fn has(&self, octet: usize) -> bool {
-        octet == 0 || self.few > octet as u32 * VECTOR
-    }
-
     /// Whether the columns of a k are adjacent, and not the elements of a column.
     #[inline(always)]
     pub fn has_rows(&self) -> bool {
@@ -33,6 +27,12 @@ impl Vectors {
             has_vectors(&self.from, self.from.across)
         }
     }
+}
+
+/// Whether so few are more than so many times eight.
+#[inline(always)]
+pub(super) fn has(few: u32, octet: usize) -> bool {
+    octet == 0 || few > octet as u32 * VECTOR
 }
 
 /// Whether vectors of lines so many elements apart are aligned.

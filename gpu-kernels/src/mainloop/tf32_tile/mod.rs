@@ -43,7 +43,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
             target: Target::Sm90a,
             tile: Tile { bm: BM, bn: BN, bk: BK, tm: ACC as u32 / 2, tn: 2 },
             block: [Self::THREADS, 1, 1],
-            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 0 },
+            schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 0, is_busy: true },
             prepasses: const { &[align(Operand::A, Element::F32), align(Operand::B, Element::F32)] },
             maps: Some(Ab { a: rows_of_128_bytes(BM), b: rows_of_128_bytes(BK) }),
             transposed: Transposed::MappedB(rows_of_128_bytes(BN)),

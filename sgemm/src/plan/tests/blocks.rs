@@ -7,7 +7,7 @@ use super::*;
 const SMS: u32 = 132;
 const FIVE: Step = Step {
     tile: Tile { bm: 32, bn: 64, bk: 16, tm: 4, tn: 8 },
-    schedule: Schedule::PlannedSplitK { blocks_per_sm: 5, reduction_k: 64 },
+    schedule: Schedule::PlannedSplitK { blocks_per_sm: 5, reduction_k: 64, is_busy: true },
     dynamic_smem_bytes: 10_000,
     ..Step::PLAIN
 };

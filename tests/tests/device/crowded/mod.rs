@@ -32,10 +32,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn plans(device: &Device) -> Result<Vec<Plan>, Failed> {
     let known = device.handle.device();
     let of_steps = [
-        // Tiles of a partial wave and a full one; any number of splits of each tile; clusters of 7 and of 2 blocks; persistent blocks.
+        // Tiles of a partial wave and a full one; any number of splits of each tile; clusters of 8 and of 2 blocks; persistent blocks.
         ("stream-k", Problem::new(2560, 2560, 1000)),
         ("stream-k/128x128-8x16-many", Problem::new(512, 512, 2048)),
-        ("split-k/64x128x4", Problem::new(300, 512, 2048)),
+        ("split-k/32x64x8", Problem::new(300, 512, 2048)),
         ("tma-multicast", Problem::new(1024, 1024, 512)),
         ("fp16x3", Problem::new(1024, 1024, 1024)),
     ];

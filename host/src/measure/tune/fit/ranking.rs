@@ -28,6 +28,9 @@ const MOMENTUM: f64 = 0.9;
 const SQUARES: f64 = 0.99;
 const LEAST_SLOPE: f64 = 1e-3;
 
+/// Samples of a kernel from which on it has powers: those of fewer would say nothing of other shapes.
+const ENOUGH: usize = 64;
+
 /// The memory's constants are those of all kernels, and move less.
 const MEMORY_PACE: f64 = 0.3;
 const MEMORY: usize = 3;
@@ -110,6 +113,9 @@ pub(super) fn refine(kernels: &mut [Kernel], memory: Memory, choices: &[Vec<Samp
                 constant.step(number, slope, length);
             }
             kernel.cost = exponentials(&constants.map(|constant| constant.at), &kernel.cost, kernel.least_k_tile);
+            if kernel.samples.len() < ENOUGH {
+                continue;
+            }
             for (power, moving) in powers.iter_mut().enumerate() {
                 // The logarithm of a time is linear in its powers.
                 let slope =

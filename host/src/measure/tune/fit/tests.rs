@@ -7,7 +7,7 @@ const H200: Timed = Timed { sm_count: 132, compute_capability: (9, 0), sm_clock_
 
 #[test]
 fn constants_are_found_again() {
-    let step = gpu_kernels::find("split-k/64x128x4").unwrap();
+    let step = gpu_kernels::find("split-k/32x64x8").unwrap();
     let memory = Memory { launch: 1.0, pass_gbps: 2500.0, gbps: 4300.0 };
     let guess = Cost::guess(step);
     let truth = Cost { start: 1.7 * guess.start, latency: 0.6 * guess.latency, k_tile: 1.4 * guess.k_tile, ..guess };
