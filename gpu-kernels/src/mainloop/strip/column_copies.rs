@@ -148,14 +148,14 @@ impl<const BLOCKS: usize, const STEPS: u32> ColumnCopies<BLOCKS, STEPS> {
     /// The byte of a slot where a vector of the strip is: those below each other are in different banks.
     #[inline(always)]
     fn line_place(line: u32, vector: u32) -> u32 {
-        line * Self::LINE + (vector ^ line % VECTOR) * VECTOR_BYTES
+        line * Self::LINE + (vector ^ (line % VECTOR)) * VECTOR_BYTES
     }
 
     /// The same of a row of A, behind the strip's.
     #[inline(always)]
     fn row_place(row: u32, vector: u32) -> u32 {
         const { assert!(OCTETS as u32 * PART_BYTES == FEW * ROW && PART_BYTES == STEP_K * VECTOR_BYTES) }
-        BLOCKS as u32 * PART_BYTES + row * ROW + (vector ^ row / 2 % 4) * VECTOR_BYTES
+        BLOCKS as u32 * PART_BYTES + row * ROW + (vector ^ (row / 2 % 4)) * VECTOR_BYTES
     }
 }
 

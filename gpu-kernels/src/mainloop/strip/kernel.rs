@@ -61,7 +61,9 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
             // epilogue: its coordinates are computed anew, or they would be in registers throughout the mainloop
             let block = PlannedBlock::new(compiler::opaque(planned.planes));
             let target = Target { g: &g, tile, offset: planned.offset_of_c(block), is_f32: planned.c_is_f32 };
-            Self::reduce::<false>(block, Extent { rows, cols: few }, |at, sum| reduction::store(target, fused, at, sum));
+            Self::reduce::<false>(block, Extent { rows, cols: few }, |at, sum| {
+                reduction::store(target, fused, at, sum)
+            });
         }
     }
 
