@@ -29,7 +29,7 @@ const SQUARES: f64 = 0.99;
 const LEAST_SLOPE: f64 = 1e-3;
 
 /// Samples of a kernel from which on it has powers: those of fewer would say nothing of other shapes.
-const ENOUGH: usize = 64;
+pub(super) const ENOUGH: usize = 64;
 
 /// The memory's constants are those of all kernels, and move less.
 const MEMORY_PACE: f64 = 0.3;

@@ -55,6 +55,8 @@ fn powers_are_found_that_choices_turn_on() {
     };
     let without: Vec<_> = costs.iter().map(|(step, cost)| (*step, Cost { powers: [0.0; POWERS], ..*cost })).collect();
     assert!(regret(&costs) < 0.005 && regret(&without) > 0.05, "{} {}", regret(&costs), regret(&without));
+    let (_, of_few) = fit(&problems[1..ranking::ENOUGH].concat(), H200);
+    assert!(of_few.iter().all(|(_, cost)| cost.powers == [0.0; POWERS]), "{of_few:?}");
 }
 
 #[test]
