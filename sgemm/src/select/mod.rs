@@ -125,9 +125,10 @@ impl<'a> Prediction<'a> {
         let mut bounded: Vec<_> =
             suiting.map(|entry| (entry.1.least_time(entry.0, given, memory, 0.0), entry)).collect();
         let by_bound = |one: &(f64, _), other: &(f64, _)| one.0.total_cmp(&other.0);
-        let (_, (first, cost)) = *bounded.iter().min_by(|one, other| by_bound(one, other))?;
+        let first = (0..bounded.len()).min_by(|one, other| by_bound(&bounded[*one], &bounded[*other]))?;
+        let (_, (first, cost)) = bounded.swap_remove(first);
         let (mut least, mut best) = (self.time(first, cost), *first);
-        bounded.retain(|(bound, (step, _))| *bound < least && *step != best);
+        bounded.retain(|(bound, _)| *bound < least);
         bounded.sort_unstable_by(by_bound);
         for (bound, (step, cost)) in bounded {
             if bound >= least {
