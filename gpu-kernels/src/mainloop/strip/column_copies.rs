@@ -2,6 +2,7 @@
 //!
 //! A k of the strip is a line of 128 bytes, and a row of A has 64 bytes in a step. Vectors of lines below each other are in different banks.
 
+use super::steps::Ring;
 use super::{FEW, OCTETS, PART_BYTES, STEP_K, VECTOR};
 use crate::hardware::WARP;
 use crate::ptx::{cp_async, lanes, matrix};
@@ -77,46 +78,12 @@ impl<const BLOCKS: usize, const STEPS: u32> ColumnCopies<BLOCKS, STEPS> {
         }
     }
 
-    /// Starts those of the next step, as a group, to this slot, and goes on to the slot behind it. What is out of bounds is zeros.
-    ///
-    /// # Safety
-    /// Every lane has read the step that was in the slot; what is in bounds of the operands may be read.
-    #[inline(always)]
-    pub unsafe fn start(&mut self) {
-        let lane = warp::lane_id();
-        let (first, vector) = (lane / BLOCKS as u32, lane % BLOCKS as u32);
-        // SAFETY: in bounds and aligned, or not read; the slot is free, upheld by the caller.
-        unsafe {
-            for i in 0..STEP_K / Self::AT_ONCE {
-                let line = first + i * Self::AT_ONCE;
-                let bytes = if self.of_line + i * Self::AT_ONCE < self.end { self.bytes } else { 0 };
-                let source = self.line.wrapping_add((i * Self::AT_ONCE) as usize * self.ld as usize);
-                cp_async::copy_first::<4>(self.address(Self::line_place(line, vector)), source, bytes, true);
-            }
-            for octet in 0..OCTETS as u32 {
-                let row = lane / 4 + octet * VECTOR;
-                let bytes = if row < self.rows { bytes_below(self.of_row, self.end) } else { 0 };
-                let source = self.row.wrapping_add((octet * VECTOR) as usize * self.lda as usize);
-                cp_async::copy_first::<4>(self.address(Self::row_place(row, lane % 4)), source, bytes, true);
-            }
-        }
-        cp_async::commit_group();
-        self.line = self.line.wrapping_add(self.step as usize * self.ld as usize);
-        self.row = self.row.wrapping_add(self.step as usize);
-        self.of_line += self.step;
-        self.of_row += self.step;
-        self.slot += Self::SLOT_BYTES;
-        if self.slot == STEPS * Self::SLOT_BYTES {
-            self.slot = 0;
-        }
-    }
-
     /// Fragments of A's rows for the MMAs of this half of the slot's k.
     ///
     /// # Safety
     /// The whole warp calls it; the step's copies are complete.
     #[inline(always)]
-    pub unsafe fn rows(&self, half: u32) -> [u32; 4] {
+    unsafe fn rows(&self, half: u32) -> [u32; 4] {
         let (matrix, row) = (warp::lane_id() / 8, warp::lane_id() % 8);
         let place = Self::row_place(matrix % 2 * VECTOR + row, matrix / 2) ^ (half * 2 * VECTOR_BYTES);
         // SAFETY: upheld by the caller (see `# Safety`).
@@ -128,7 +95,7 @@ impl<const BLOCKS: usize, const STEPS: u32> ColumnCopies<BLOCKS, STEPS> {
     /// # Safety
     /// As of [`rows`](Self::rows).
     #[inline(always)]
-    pub unsafe fn columns(&self, half: u32, block: u32) -> [[u32; 2]; 2] {
+    unsafe fn columns(&self, half: u32, block: u32) -> [[u32; 2]; 2] {
         let (matrix, row) = (warp::lane_id() / 8, warp::lane_id() % 8);
         let line = Self::line_place(matrix % 2 * VECTOR + row, matrix / 2) ^ (block * VECTOR_BYTES);
         // SAFETY: upheld by the caller (see `# Safety`).
@@ -156,6 +123,57 @@ impl<const BLOCKS: usize, const STEPS: u32> ColumnCopies<BLOCKS, STEPS> {
     fn row_place(row: u32, vector: u32) -> u32 {
         const { assert!(OCTETS as u32 * PART_BYTES == FEW * ROW && PART_BYTES == STEP_K * VECTOR_BYTES) }
         BLOCKS as u32 * PART_BYTES + row * ROW + (vector ^ (row / 2 % 4)) * VECTOR_BYTES
+    }
+}
+
+impl<const BLOCKS: usize, const STEPS: u32> Ring<STEPS> for ColumnCopies<BLOCKS, STEPS> {
+    /// A's rows for the MMAs of either half of the step's k, and the strip's columns.
+    type Fragments = ([[u32; 4]; 2], [[[u32; 2]; BLOCKS]; 2]);
+
+    #[inline(always)]
+    unsafe fn start(&mut self) -> u32 {
+        let lane = warp::lane_id();
+        let (first, vector) = (lane / BLOCKS as u32, lane % BLOCKS as u32);
+        // SAFETY: in bounds and aligned, or not read; the slot is free, upheld by the caller.
+        unsafe {
+            for i in 0..STEP_K / Self::AT_ONCE {
+                let line = first + i * Self::AT_ONCE;
+                let bytes = if self.of_line + i * Self::AT_ONCE < self.end { self.bytes } else { 0 };
+                let source = self.line.wrapping_add((i * Self::AT_ONCE) as usize * self.ld as usize);
+                cp_async::copy_first::<4>(self.address(Self::line_place(line, vector)), source, bytes, true);
+            }
+            for octet in 0..OCTETS as u32 {
+                let row = lane / 4 + octet * VECTOR;
+                let bytes = if row < self.rows { bytes_below(self.of_row, self.end) } else { 0 };
+                let source = self.row.wrapping_add((octet * VECTOR) as usize * self.lda as usize);
+                cp_async::copy_first::<4>(self.address(Self::row_place(row, lane % 4)), source, bytes, true);
+            }
+        }
+        cp_async::commit_group();
+        self.line = self.line.wrapping_add(self.step as usize * self.ld as usize);
+        self.row = self.row.wrapping_add(self.step as usize);
+        self.of_line += self.step;
+        self.of_row += self.step;
+        self.slot += Self::SLOT_BYTES;
+        if self.slot == STEPS * Self::SLOT_BYTES {
+            self.slot = 0;
+        }
+        self.step
+    }
+
+    #[inline(always)]
+    unsafe fn read(&self) -> Self::Fragments {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe {
+            let rows = [0, 1].map(|half| self.rows(half));
+            let mut columns = [[[0; 2]; BLOCKS]; 2];
+            for (half, columns) in columns.iter_mut().enumerate() {
+                for block in (0..BLOCKS).step_by(2) {
+                    [columns[block], columns[block + 1]] = self.columns(half as u32, block as u32);
+                }
+            }
+            (rows, columns)
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A lane gets its own vectors of A back. B's rows are loaded as matrices, in the order in which A's vectors have k.
 
 use super::kernel::Rows;
+use super::steps::Ring;
 use super::vectors::{self, Vectors};
 use super::{OCTETS, PART_BYTES, STEP_K, VECTOR};
 use crate::hardware::WARP;
@@ -71,15 +72,15 @@ impl<const BLOCKS: usize, const STEPS: u32, const RUN: u32> Copies<BLOCKS, STEPS
             matrices: [0, 1].map(|mma| target(if has_rows { matrix_row(mma) } else { lane })),
         }
     }
+}
 
-    /// Starts those of the next step, as a group, to this slot, and goes on to the slot behind it. What is out of bounds is zeros. Says how far
-    /// the step behind is.
-    ///
-    /// # Safety
-    /// Every lane has read the step that was in the slot; what is in bounds of the operands may be read.
+impl<const BLOCKS: usize, const STEPS: u32, const RUN: u32> Ring<STEPS> for Copies<BLOCKS, STEPS, RUN> {
+    /// B's for two MMAs, and a vector along k of each block of A's rows.
+    type Fragments = ([[u32; 4]; 2], [[u32; 4]; BLOCKS]);
+
     #[allow(clippy::needless_range_loop)] // an iterator would keep the addresses in memory
     #[inline(always)]
-    pub unsafe fn start(&mut self) -> u32 {
+    unsafe fn start(&mut self) -> u32 {
         // SAFETY: in bounds and aligned, or not read; the slot is free, upheld by the caller.
         unsafe {
             for block in 0..BLOCKS {
@@ -106,12 +107,8 @@ impl<const BLOCKS: usize, const STEPS: u32, const RUN: u32> Copies<BLOCKS, STEPS
         step
     }
 
-    /// B's fragments for two MMAs in this slot, and a vector along k of each block of A's rows.
-    ///
-    /// # Safety
-    /// The whole warp calls it; the step's copies are complete.
     #[inline(always)]
-    pub unsafe fn read(&self) -> ([[u32; 4]; 2], [[u32; 4]; BLOCKS]) {
+    unsafe fn read(&self) -> Self::Fragments {
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
             let words = |first: u32, part: usize| f32x4::load(pointer(first + self.slot, part)).map(f32::to_bits);

@@ -1,6 +1,7 @@
 //! What a block computes.
 
 use super::copies::Copies;
+use super::steps::Ring;
 use super::vectors::{self, Vectors};
 use super::{BK, FEW, MMA_ROWS, STEP_K, Strip, VECTOR};
 use crate::epilogue::direct::Output;
@@ -10,7 +11,7 @@ use crate::gemm::Gemm;
 use crate::mainloop::gemv::{Strided, reduction};
 use crate::planned::{Planned, PlannedBlock};
 use crate::ptx::mma::WarpMma;
-use crate::ptx::{compiler, cp_async, griddepcontrol, lanes, read_only};
+use crate::ptx::{compiler, griddepcontrol, lanes, read_only};
 use crate::{Coord, Extent};
 use core::ops::Range;
 use cuda_std::prelude::*;
@@ -21,6 +22,7 @@ pub(super) type Acc<const BLOCKS: usize> = [[f32; 4]; BLOCKS];
 impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> Strip<BLOCKS, WARPS, STEPS, RUN> {
     /// # Safety
     /// As of the kernels.
+    #[allow(clippy::needless_range_loop)] // an iterator would keep the accumulators in memory
     #[inline(always)]
     pub unsafe fn any_layout<I: WarpMma + Output>(
         g: Gemm,
@@ -46,7 +48,7 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
         let of_vectors = if a.is_aligned() & vectors.is_aligned() { k.end / VECTOR * VECTOR } else { 0 };
         let of_vectors = k.start..of_vectors.max(k.start);
         let first = of_vectors.start + lanes::warp_index() * RUN * STEP_K;
-        let copies = Copies::new(a, vectors, first..of_vectors.end, WARPS);
+        let copies = Copies::<BLOCKS, STEPS, RUN>::new(a, vectors, first..of_vectors.end, WARPS);
 
         // SAFETY: every thread of the cluster is here, with this step's shared memory; the grid covers C, so the tile begins in bounds,
         // and what is stored is in bounds of it.
@@ -54,7 +56,11 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
             // mainloop: all before it are numbers
             griddepcontrol::wait_then_launch_dependents();
             let mut acc = [[0.0; 4]; BLOCKS];
-            Self::multiply_vectors::<I>(copies, first..of_vectors.end, &mut acc);
+            copies.for_each_step(first..of_vectors.end, |(columns, rows)| {
+                for block in 0..BLOCKS {
+                    multiply::<I>(&mut acc[block], columns, rows[block]);
+                }
+            });
             Self::multiply_elements::<I>(a, vectors, of_vectors.end..k.end, &mut acc);
             Self::publish(vectors.few, &acc);
 
@@ -67,39 +73,7 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
         }
     }
 
-    /// acc += the products of that k, which is the warp's. While a step is multiplied, those behind it are in flight.
-    ///
-    /// # Safety
-    /// The whole warp calls it; the copies are those of that k.
-    #[inline(always)]
-    unsafe fn multiply_vectors<I: WarpMma>(
-        mut copies: Copies<BLOCKS, STEPS, RUN>,
-        mut k: Range<u32>,
-        acc: &mut Acc<BLOCKS>,
-    ) {
-        // SAFETY: a slot is read when every lane's copies to it are complete, and written when every lane has read it.
-        unsafe {
-            if k.start < k.end {
-                for _ in 0..STEPS {
-                    copies.start();
-                }
-            }
-            while k.start < k.end {
-                cp_async::wait_for_all_but(STEPS - 1);
-                warp::sync_warp(u32::MAX); // this step's rows are there
-                let (columns, rows) = copies.read();
-                warp::sync_warp(u32::MAX); // they are read
-                k.start += copies.start();
-                for block in 0..BLOCKS {
-                    multiply::<I>(&mut acc[block], columns, rows[block]);
-                }
-            }
-            cp_async::wait_group::<0>();
-            warp::sync_warp(u32::MAX); // no lane's copies, of zeros, are under way: partial tiles may be stored there
-        }
-    }
-
-    /// The same of the block's k, element by element.
+    /// acc += the products of the block's k, element by element.
     ///
     /// # Safety
     /// The whole warp calls it; what is in bounds of the operands may be read.

@@ -30,6 +30,8 @@ mod kernel;
 #[cfg(feature = "device")]
 mod partial;
 #[cfg(feature = "device")]
+mod steps;
+#[cfg(feature = "device")]
 mod vectors;
 
 /// Elements of 16 bytes.
