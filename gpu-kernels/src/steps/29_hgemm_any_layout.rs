@@ -75,6 +75,7 @@ kernels! {
     hgemm_any_layout_f16_rows_16 "hgemm-any-layout/rows-16" Narrow<16, 128, 2, 3>, 2 F16 f16 either;
     hgemm_any_layout_f16_long "hgemm-any-layout/long-a" Long, 2 F16 f16 either;
     hgemm_any_layout_f16_strip "hgemm-any-layout/strip-a" Strip<2, 4, 4, 2>, 5 F16 f16 either;
+    hgemm_any_layout_f16_strip_8 "hgemm-any-layout/strip-a-8" Strip<2, 8, 4, 2>, 3 F16 f16 either;
     hgemm_any_layout_f16_columns "hgemm-any-layout/strip-b" ColumnStrip<8, 4, 4>, 2 F16 f16 rows;
     hgemm_any_layout_f16_columns_8 "hgemm-any-layout/strip-b-8" ColumnStrip<8, 8, 4>, 1 F16 f16 rows;
     hgemm_any_layout_bf16 "hgemm-any-layout/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16 either;
@@ -88,6 +89,7 @@ kernels! {
     hgemm_any_layout_bf16_rows_16 "hgemm-any-layout/bf16-rows-16" Narrow<16, 128, 2, 3>, 2 Bf16 bf16 either;
     hgemm_any_layout_bf16_long "hgemm-any-layout/bf16-long-a" Long, 2 Bf16 bf16 either;
     hgemm_any_layout_bf16_strip "hgemm-any-layout/bf16-strip-a" Strip<2, 4, 4, 2>, 5 Bf16 bf16 either;
+    hgemm_any_layout_bf16_strip_8 "hgemm-any-layout/bf16-strip-a-8" Strip<2, 8, 4, 2>, 3 Bf16 bf16 either;
     hgemm_any_layout_bf16_columns "hgemm-any-layout/bf16-strip-b" ColumnStrip<8, 4, 4>, 2 Bf16 bf16 rows;
     hgemm_any_layout_bf16_columns_8 "hgemm-any-layout/bf16-strip-b-8" ColumnStrip<8, 8, 4>, 1 Bf16 bf16 rows;
 }

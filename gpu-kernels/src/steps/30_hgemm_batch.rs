@@ -56,13 +56,11 @@ kernels! {
     hgemm_batch_f16_128x128 "hgemm-batch/128x128" HalfTile<128, 128, 64, 2>, 0 2 F16 f16;
     hgemm_batch_f16_deferred "hgemm-batch/deferred" HalfTile<128, 256, 128, 4>, 4 1 F16 f16;
     hgemm_batch_f16_deferred_128x192 "hgemm-batch/deferred-128x192" HalfTile<128, 192, 96, 5>, 4 1 F16 f16;
-    hgemm_batch_f16_deferred_128x224 "hgemm-batch/deferred-128x224" HalfTile<128, 224, 112, 4>, 4 1 F16 f16;
     hgemm_batch_f16_deferred_192x192 "hgemm-batch/deferred-192x192" HalfTile<192, 192, 96, 4>, 1 1 F16 f16;
     hgemm_batch_bf16 "hgemm-batch/bf16" HalfTile<128, 256, 128, 3>, 0 1 Bf16 bf16;
     hgemm_batch_bf16_128x128 "hgemm-batch/bf16-128x128" HalfTile<128, 128, 64, 2>, 0 2 Bf16 bf16;
     hgemm_batch_bf16_deferred "hgemm-batch/bf16-deferred" HalfTile<128, 256, 128, 4>, 4 1 Bf16 bf16;
     hgemm_batch_bf16_deferred_128x192 "hgemm-batch/bf16-deferred-128x192" HalfTile<128, 192, 96, 5>, 4 1 Bf16 bf16;
-    hgemm_batch_bf16_deferred_128x224 "hgemm-batch/bf16-deferred-128x224" HalfTile<128, 224, 112, 4>, 4 1 Bf16 bf16;
     hgemm_batch_bf16_deferred_192x192 "hgemm-batch/bf16-deferred-192x192" HalfTile<192, 192, 96, 4>, 1 1 Bf16 bf16;
 }
 

@@ -26,6 +26,8 @@ mod placement;
 pub(crate) mod reduction;
 #[cfg(feature = "device")]
 pub(crate) mod row;
+#[cfg(feature = "device")]
+mod shifted_row;
 pub(crate) mod staged_rows;
 #[cfg(feature = "device")]
 mod vectors;

@@ -7,7 +7,7 @@ use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
 use super::load::{Load, Raw};
-use super::{SIDE, Strided};
+use super::{SIDE, Strided, shifted_row};
 use crate::hardware::WARP;
 use crate::ptx::{compiler, read_only};
 
@@ -15,13 +15,13 @@ use crate::ptx::{compiler, read_only};
 pub(crate) const ALIGNED: u32 = 8;
 
 /// What a thread loads of the vector at once, or of a row: LOADS times 16 bytes.
-type Line<const LOADS: usize> = [Raw; LOADS];
+pub(super) type Line<const LOADS: usize> = [Raw; LOADS];
 
 /// A thread's share of the sums of the products over k of each of ROWS rows, `lda` elements apart, whose elements are adjacent, and a
 /// vector. `THREADS` adjacent threads have these rows. Of those beyond `rows`, nothing is loaded.
 ///
 /// Both are loaded in words of 32 bits: four at once where all are aligned, or else those of adjacent threads side by side. Elements of 16
-/// bits are loaded alone where words are not aligned.
+/// bits are loaded four words at once wherever rows begin, or alone where the vector's are not adjacent.
 ///
 /// # Safety
 /// What is in bounds of k may be read, from a multiple of [`ALIGNED`] on.
@@ -40,8 +40,17 @@ pub(crate) unsafe fn sums<I: Load, const THREADS: u32, const ROWS: usize, const 
     let has_whole =
         |count: u32| is_aligned(row, count) & lda.is_multiple_of(count as usize) & k.end.is_multiple_of(count);
     let of_load = SIDE * I::PER_WORD;
-    let is_wide = THREADS >= WARP && vector.along_k == 1 && is_aligned(vector.start, of_load) && has_whole(of_load);
-    let has_words = I::PER_WORD == 1 || has_whole(I::PER_WORD);
+    let may_be_wide = THREADS >= WARP && vector.along_k == 1 && is_aligned(vector.start, of_load);
+    let is_wide = may_be_wide && has_whole(of_load);
+    if I::PER_WORD > 1 && may_be_wide && !is_wide {
+        // SAFETY: upheld by the caller (see `# Safety`); aligned, just checked.
+        return unsafe {
+            match ROWS {
+                1 => shifted_row::sums::<I, THREADS, ROWS, 2>(row, lda, rows, vector.start, k),
+                _ => shifted_row::sums::<I, THREADS, ROWS, 1>(row, lda, rows, vector.start, k),
+            }
+        };
+    }
     let unit = if is_wide { of_load } else { I::PER_WORD };
     let of_all = THREADS * of_load; // k of a load of 16 bytes by all threads
 
@@ -75,10 +84,16 @@ pub(crate) unsafe fn sums<I: Load, const THREADS: u32, const ROWS: usize, const 
                 }
             } else {
                 let place = |i: usize, v: usize| i as u32 * of_all + v as u32 * THREADS * I::PER_WORD;
-                if has_words {
-                    load_words::<I, ROWS, LOADS, true>(&mut matrix, line, left_of, place, is_beyond);
-                } else {
-                    load_words::<I, ROWS, LOADS, false>(&mut matrix, line, left_of, place, is_beyond);
+                for i in 0..LOADS {
+                    if is_beyond(i) {
+                        break;
+                    }
+                    for r in 0..ROWS {
+                        for v in 0..SIDE as usize {
+                            let p = place(i, v);
+                            matrix[r][i][v] = I::gather_below(line(r).wrapping_add(p as usize), 1, p, left_of(r));
+                        }
+                    }
                 }
                 let along_k = vector.along_k as usize;
                 for i in 0..LOADS {
@@ -92,56 +107,21 @@ pub(crate) unsafe fn sums<I: Load, const THREADS: u32, const ROWS: usize, const 
                 }
             }
         }
-        add::<I, ROWS, LOADS>(&matrix, &factors, is_beyond, &mut acc);
+        acc = add::<I, ROWS, LOADS>(&matrix, &factors, is_beyond, acc);
         first = compiler::opaque(first + of_all * LOADS as u32); // or LLVM would unroll the loop further
     }
     acc.map(|[even, odd]| even + odd)
 }
 
-/// Loads words of adjacent elements of each row, each as of [`Load::gather_below`]; by one load where words are whole. All loads are in
-/// flight together, unless they are beyond.
-///
-/// # Safety
-/// As of [`Load::gather_below`], and where words are whole, each is at a multiple of 4 bytes.
+/// The sums, with the products of each row's line and the vector's.
 #[allow(clippy::needless_range_loop)] // likewise
 #[inline(always)]
-unsafe fn load_words<I: Load, const ROWS: usize, const LOADS: usize, const ARE_WHOLE: bool>(
-    matrix: &mut [Line<LOADS>; ROWS],
-    line: impl Fn(usize) -> *const I,
-    left_of: impl Fn(usize) -> u32,
-    place: impl Fn(usize, usize) -> u32,
-    is_beyond: impl Fn(usize) -> bool,
-) {
-    for i in 0..LOADS {
-        if is_beyond(i) {
-            break;
-        }
-        for r in 0..ROWS {
-            for v in 0..SIDE as usize {
-                let p = place(i, v);
-                let from = line(r).wrapping_add(p as usize);
-                // SAFETY: upheld by the caller (see `# Safety`).
-                matrix[r][i][v] = unsafe {
-                    if ARE_WHOLE {
-                        read_only::load_below(from.cast(), p, left_of(r)).to_bits()
-                    } else {
-                        I::gather_below(from, 1, p, left_of(r))
-                    }
-                };
-            }
-        }
-    }
-}
-
-/// Adds the products of each row's line and the vector's.
-#[allow(clippy::needless_range_loop)] // likewise
-#[inline(always)]
-fn add<I: Load, const ROWS: usize, const LOADS: usize>(
+pub(super) fn add<I: Load, const ROWS: usize, const LOADS: usize>(
     matrix: &[Line<LOADS>; ROWS],
     factors: &Line<LOADS>,
     is_beyond: impl Fn(usize) -> bool,
-    acc: &mut [[f32; 2]; ROWS],
-) {
+    mut acc: [[f32; 2]; ROWS],
+) -> [[f32; 2]; ROWS] {
     for i in 0..LOADS {
         if is_beyond(i) {
             break;
@@ -156,4 +136,5 @@ fn add<I: Load, const ROWS: usize, const LOADS: usize>(
             }
         }
     }
+    acc
 }
