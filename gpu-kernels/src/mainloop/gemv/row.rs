@@ -46,7 +46,7 @@ pub(crate) unsafe fn sums<I: Load, const THREADS: u32, const ROWS: usize, const 
         // SAFETY: upheld by the caller (see `# Safety`); aligned, just checked.
         return unsafe {
             match ROWS {
-                1 => shifted_row::sums::<I, THREADS, ROWS, 2>(row, lda, rows, vector.start, k),
+                1 => shifted_row::sums::<I, THREADS, ROWS, 3>(row, lda, rows, vector.start, k),
                 _ => shifted_row::sums::<I, THREADS, ROWS, 1>(row, lda, rows, vector.start, k),
             }
         };

@@ -95,9 +95,19 @@ pub(super) unsafe fn sums<I: Load, const THREADS: u32, const ROWS: usize, const 
 /// A load's elements from `lead` on, of two that are adjacent.
 #[inline(always)]
 fn shifted<I: Load>([a, b, c, d]: Raw, [e, f, g, h]: Raw, lead: u32) -> Raw {
-    let (words, bits) = (lead / I::PER_WORD, lead % I::PER_WORD * 16);
-    let all = [a, b, c, d, e, f, g, h];
-    let by_two: [u32; 6] = from_fn(|i| if words & 2 == 0 { all[i] } else { all[i + 2] });
-    let by_one: [u32; 5] = from_fn(|i| if words & 1 == 0 { by_two[i] } else { by_two[i + 1] });
-    from_fn(|i| ((u64::from(by_one[i + 1]) << 32 | u64::from(by_one[i])) >> bits) as u32)
+    let words = lead / I::PER_WORD;
+    // By masks: of branches, LLVM makes indices into memory.
+    let by_two = |near: u32, far: u32| pick(words & 2 != 0, near, far);
+    let by_one = |near: u32, far: u32| pick(words & 1 != 0, near, far);
+    let [a, b, c, d, e, f] = [by_two(a, c), by_two(b, d), by_two(c, e), by_two(d, f), by_two(e, g), by_two(f, h)];
+    let [a, b, c, d, e] = [by_one(a, b), by_one(b, c), by_one(c, d), by_one(d, e), by_one(e, f)];
+    let bits = lead % I::PER_WORD * 16;
+    [(a, b), (b, c), (c, d), (d, e)].map(|(near, far)| ((u64::from(far) << 32 | u64::from(near)) >> bits) as u32)
+}
+
+/// One of two words.
+#[inline(always)]
+fn pick(is_far: bool, near: u32, far: u32) -> u32 {
+    let mask = u32::from(is_far).wrapping_neg();
+    near & !mask | far & mask
 }
