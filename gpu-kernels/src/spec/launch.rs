@@ -58,6 +58,10 @@ const OF_BLOCK: u64 = 250;
 const OF_PLANE: u64 = 440;
 const ADDED_PER_CYCLE: u64 = 4;
 
+/// The same of planes where a block has one element of C: its k takes a fraction of the time that other blocks' take, and the launch that
+/// adds planes does not.
+const OF_ELEMENTS: u64 = 20_000;
+
 /// Cycles from one k-tile of a block to the next, however small it is.
 const LATENCY: u64 = 160;
 
@@ -79,6 +83,7 @@ impl Step {
             return Splits::NONE;
         }
         let blocks = at_least_1(self.tiles(m, n).count().saturating_mul(problems));
+        let of_planes = if self.tile.bm * self.tile.bn == 1 { OF_ELEMENTS } else { REDUCTION };
         let of_plane = OF_PLANE + m as u64 * n as u64 / (ADDED_PER_CYCLE * at_least_1(sm_count) as u64);
         let (mut best, mut fewest) = (Splits::NONE, u64::MAX);
         let (mut cluster, mut whole) = (0, 0);
@@ -90,7 +95,7 @@ impl Step {
             }
             let reduction = if cluster > 1 { REDUCTION + OF_BLOCK * cluster as u64 } else { 0 };
             let may_be_best = whole / cluster as u64 + reduction < fewest;
-            let may_have_planes = problems == 1 && reduction + REDUCTION + 2 * of_plane < fewest;
+            let may_have_planes = problems == 1 && reduction + of_planes + 2 * of_plane < fewest;
             let has_room = blocks_of_plane <= in_clusters(sm_count, blocks_per_sm, cluster);
             if !has_room || !may_be_best && !may_have_planes {
                 continue;
@@ -112,7 +117,7 @@ impl Step {
                 let wanted = if of_sm == 0 { (sm_count / LOADED_FOR).div_ceil(blocks_of_plane) } else { room };
                 planes = least(wanted, least(room, useful));
                 of_sm += 1;
-                let addition = reduction + REDUCTION + of_plane * planes as u64;
+                let addition = reduction + of_planes + of_plane * planes as u64;
                 if planes <= 1 || one / planes as u64 + addition >= fewest {
                     continue; // no room, or no gain
                 }
