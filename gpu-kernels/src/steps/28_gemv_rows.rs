@@ -20,6 +20,8 @@
 //! - a block, where rows are few or long: all SMs have some, before k is divided over a cluster;
 //! - two lanes at least, where rows are many and short. A block copies its rows to shared memory, as the one array that they are.
 //!
+//! Rows of 16-bit elements are loaded 16 bytes at a time wherever they begin: what belongs to them of the vector is shifted to them.
+//!
 //! Source: none of the seeds; cuBLAS's `gemvNSP`, which has a warp for each row.
 
 use crate::hardware::WARP;
