@@ -72,22 +72,22 @@ pub struct Step {
     pub stage_bytes: u32,
     /// Whether blocks of a cluster along x and y may share k-tiles: [`Self::group`].
     pub multicasts: bool,
-    /// Of a tile at the edge of C, the kernel copies and multiplies no more than the next multiple of so many rows and columns; 0 where it
-    /// does as with any other.
+    /// A tile at the edge of C is copied and multiplied up to the next multiple of so many rows and columns; 0 where all of it is.
     pub edge: u32,
     /// Whether the kernel has 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
     pub vector_loads: bool,
     /// The least and the most that the shorter side of a C has that it is chosen for: kernels for a few vectors leave a single one to others.
     pub sides: [u32; 2],
+    /// The most columns of C that it is chosen for.
+    pub most_columns: u32,
     /// Whether each element of C adds its products, or those of a split of k, in the order of k.
     pub adds_in_order: bool,
     /// The same kernel with other tile sizes, chosen by device and shape; empty where there is only one.
     pub variants: &'static [Self],
 }
 
-/// The parameters of every kernel, in order: `(name, type)`.
-///
-/// Sizes and leading dimensions count elements; `a` is m x k, `b` is k x n, `c` is m x n, all row-major.
+/// The parameters of every kernel, in order: `(name, type)`. Sizes and leading dimensions count elements; `a` is m x k, `b` is k x n, `c` is
+/// m x n, all row-major.
 pub const KERNEL_ARGUMENTS: [(&str, &str); 11] = [
     ("m", "u32"),
     ("n", "u32"),
@@ -183,6 +183,7 @@ impl Step {
         edge: 0,
         vector_loads: false,
         sides: [1, u32::MAX],
+        most_columns: u32::MAX,
         adds_in_order: true,
         variants: &[],
     };
@@ -234,10 +235,10 @@ impl Step {
         core::iter::once(entry).chain(self.prepasses.iter().map(|prepass| prepass.kernel))
     }
 
-    /// Whether it may be chosen for a C of so many rows and columns: [`sides`](Self::sides).
+    /// Whether it may be chosen for a C of so many rows and columns: [`sides`](Self::sides), [`most_columns`](Self::most_columns).
     #[must_use]
     pub fn is_made_for(&self, m: u32, n: u32) -> bool {
-        (self.sides[0]..=self.sides[1]).contains(&m.min(n).max(1))
+        (self.sides[0]..=self.sides[1]).contains(&m.min(n).max(1)) && n <= self.most_columns
     }
 
     /// Threads per block.

@@ -48,6 +48,9 @@ const BK: u32 = 64;
 /// Bytes of a part of a step: eight rows, or eight columns.
 const PART_BYTES: u32 = STEP_K * VECTOR * 2;
 
+/// More columns are not for strips of eight warps: most of what these load is B then, 32 bytes of a row at a time.
+const MOST_COLUMNS: u32 = 1024;
+
 /// Tiles of BLOCKS times [`MMA_ROWS`] of A and [`FEW`] columns of B, whose k so many warps share. So many steps of each are in flight; RUN of them are
 /// adjacent, and then come those of the other warps.
 pub(crate) struct Strip<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32>;
@@ -75,6 +78,7 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32, const RUN: u32> St
             schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 8 * BK, is_busy: true },
             transposed: Transposed::ReadB,
             dynamic_smem_bytes: WARPS * Self::WARP_BYTES,
+            most_columns: if WARPS < 8 { u32::MAX } else { MOST_COLUMNS },
             ..Step::PLAIN
         }
     }
@@ -97,6 +101,7 @@ impl<const BLOCKS: usize, const WARPS: u32, const STEPS: u32> ColumnStrip<BLOCKS
             transposed: Transposed::ByPrepass,
             schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 6 * BK, is_busy: true },
             sides: [1, FEW],
+            most_columns: u32::MAX,
             ..strip
         }
     }
