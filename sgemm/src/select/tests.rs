@@ -298,6 +298,18 @@ fn a_single_vector_is_left_to_kernels_made_for_it() {
 }
 
 #[test]
+fn many_columns_are_not_for_kernels_of_a_few() {
+    assert!(gpu_kernels::runnable().any(|step| step.most_columns < 2000));
+    let device = Device::new("NVIDIA H200", (9, 0), 132);
+    for class in [AccuracyClass::F16, AccuracyClass::Bf16] {
+        for sizes in [[8, 2000, 328], [8, 2800, 320], [8, 3256, 280]] {
+            let choice = choose(Table::of(&device), &device, &problem(class, sizes)).unwrap();
+            assert!(choice.is_some_and(|choice| choice.step.most_columns == u32::MAX), "{} {sizes:?}", class.name());
+        }
+    }
+}
+
+#[test]
 fn several_vectors_are_not_for_kernels_of_a_single_one() {
     assert!(gpu_kernels::runnable().any(|step| step.sides[1] == 1));
     let device = hopper();
