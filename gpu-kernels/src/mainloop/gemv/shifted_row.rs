@@ -17,7 +17,7 @@ use super::row::{Line, add};
 use crate::hardware::WARP;
 use crate::ptx::{compiler, read_only};
 
-/// Threads that load what is before a row's whole loads, one element each; as many again load what is behind, which is 15 at most.
+/// Threads that load what is before a row's whole loads, one element each, and those that load what is behind, 15 elements at most.
 const OF_LEAD: u32 = 8;
 const OF_REST: u32 = 16;
 
