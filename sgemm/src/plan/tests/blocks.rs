@@ -41,3 +41,13 @@ fn blocks_share_k_tiles_where_all_find_room_at_once() {
     assert_eq!(group(15, 1, Splits { cluster: 8, planes: 1 }), Group::ALONE, "no cluster is larger");
     assert_eq!(step.group(19 * 64, 6 * 128, 2, Splits::NONE, SMS), Group::ALONE, "of two problems");
 }
+
+/// As they were fastest on an H200, for rows of f32.
+#[test]
+fn few_long_rows_are_split_over_clusters_alone() {
+    let step = gpu_kernels::find("gemv-rows/block").unwrap();
+    let splits = |m, k| step.splits(m, 1, k, 1, SMS);
+    assert_eq!(splits(12, 80_000), Splits { cluster: 8, planes: 1 });
+    assert_eq!(splits(75, 60_000), Splits { cluster: 6, planes: 1 });
+    assert!(splits(1, 1_000_000).planes > 1, "a few blocks take longer than another launch");
+}
