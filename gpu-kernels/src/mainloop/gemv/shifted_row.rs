@@ -72,7 +72,8 @@ pub(super) unsafe fn sums<I: Load, const THREADS: u32, const ROWS: usize, const 
             }
         }
         for r in 0..ROWS {
-            let factors: Line<LOADS> = from_fn(|i| shifted::<I>(near[i], far[i], lead[r]));
+            let lead = compiler::opaque(lead[r]); // or its masks would be in registers throughout the loop
+            let factors: Line<LOADS> = from_fn(|i| shifted::<I>(near[i], far[i], lead));
             [acc[r]] = add::<I, 1, LOADS>(&[matrix[r]], &factors, is_beyond, [acc[r]]);
         }
         first = compiler::opaque(first + THREADS * LOADS as u32); // or LLVM would unroll the loop further
