@@ -21,7 +21,8 @@ pub(super) type Line<const LOADS: usize> = [Raw; LOADS];
 /// vector. `THREADS` adjacent threads have these rows. Of those beyond `rows`, nothing is loaded.
 ///
 /// Both are loaded in words of 32 bits: four at once where all are aligned, or else those of adjacent threads side by side. Elements of 16
-/// bits are loaded four words at once wherever rows begin, or alone where the vector's are not adjacent.
+/// bits are loaded four words at once wherever rows begin, or alone where the vector's are not adjacent and
+/// aligned.
 ///
 /// # Safety
 /// What is in bounds of k may be read, from a multiple of [`ALIGNED`] on.
@@ -36,12 +37,10 @@ pub(crate) unsafe fn sums<I: Load, const THREADS: u32, const ROWS: usize, const 
 ) -> [f32; ROWS] {
     const { assert!(SIDE * I::PER_WORD <= ALIGNED) }
     let thread = thread::thread_idx_x() % THREADS;
-    let is_aligned = |start: *const I, count: u32| start.addr().is_multiple_of(count as usize * size_of::<I>());
-    let has_whole =
-        |count: u32| is_aligned(row, count) & lda.is_multiple_of(count as usize) & k.end.is_multiple_of(count);
     let of_load = SIDE * I::PER_WORD;
-    let may_be_wide = THREADS >= WARP && vector.along_k == 1 && is_aligned(vector.start, of_load);
-    let is_wide = may_be_wide && has_whole(of_load);
+    let is_aligned = |start: *const I| start.addr().is_multiple_of(of_load as usize * size_of::<I>());
+    let may_be_wide = THREADS >= WARP && vector.along_k == 1 && is_aligned(vector.start);
+    let is_wide = may_be_wide && is_aligned(row) & lda.is_multiple_of(of_load as usize) & k.end.is_multiple_of(of_load);
     if I::PER_WORD > 1 && may_be_wide && !is_wide {
         // SAFETY: upheld by the caller (see `# Safety`); aligned, just checked.
         return unsafe {

@@ -13,13 +13,13 @@ use cuda_std::prelude::*;
 
 use super::SIDE;
 use super::load::{Load, Raw};
-use super::row::{Line, add};
+use super::row::{ALIGNED, Line, add};
 use crate::hardware::WARP;
 use crate::ptx::{compiler, read_only};
 
-/// Threads that load what is before a row's whole loads, one element each, and those that load what is behind, 15 elements at most.
-const OF_LEAD: u32 = 8;
-const OF_REST: u32 = 16;
+/// Threads that load what is before a row's whole loads, one element each, and those that load what is behind: less than two loads.
+const OF_LEAD: u32 = ALIGNED;
+const OF_REST: u32 = 2 * ALIGNED;
 
 /// As of [`row::sums`](super::row::sums), of a vector whose elements are adjacent.
 ///
