@@ -17,7 +17,8 @@ pub(crate) const PAD: u32 = VEC;
 const DEPTH: u32 = 8;
 
 /// Tiles of BM x BN with TM x TN elements per thread, BK deep. While one k-tile is computed, AHEAD are in flight, and one more is
-/// issued. If TURNED, such a tile of C^T, the product of B^T and A^T.
+/// issued. If TURNED, such a tile of C^T, the product of B^T and A^T. If HAS_NN, operands that are not transposed have a mainloop of their
+/// own, where rows of B are aligned: most of what generic copies issue is under a false predicate.
 ///
 /// Where there are more threads than a tile has thread tiles, they are slices: each computes all of the tile from its part of every
 /// k-tile, and the first one adds the accumulators of the others to its own.
@@ -33,6 +34,7 @@ pub(crate) struct AnyLayout<
     const BK: u32,
     const AHEAD: u32,
     const TURNED: bool,
+    const HAS_NN: bool,
 >;
 
 impl<
@@ -44,7 +46,8 @@ impl<
     const BK: u32,
     const AHEAD: u32,
     const TURNED: bool,
-> AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED>
+    const HAS_NN: bool,
+> AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED, HAS_NN>
 {
     pub const THREADS: u32 = THREADS;
     /// Rows and columns of a warp tile.
@@ -85,7 +88,7 @@ impl<
 mod device {
     use super::*;
     use crate::Coord;
-    use crate::mainloop::operand_copy::{OperandCopy, Source};
+    use crate::mainloop::operand_copy::{AnyOrder, Narrow, OperandCopy, Order, Source, Wide};
     use crate::mainloop::warp_tile::{for_each, for_each_down, fragment, outer_product, thread_coord_in_quads};
     use crate::ptx::{compiler, cp_async, f32x4};
     use cuda_std::prelude::*;
@@ -99,7 +102,8 @@ mod device {
         const BK: u32,
         const AHEAD: u32,
         const TURNED: bool,
-    > AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED>
+    const HAS_NN: bool,
+    > AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED, HAS_NN>
     {
         /// The first element of this thread's tile in (BM, BN), and its slice.
         #[inline(always)]
@@ -119,7 +123,30 @@ mod device {
         /// # Safety
         /// Every thread of the block calls it.
         #[inline(always)]
-        pub unsafe fn mainloop([a, b]: [Source; 2], mut k: u32, k_tiles: u32, acc: &mut [[f32; TN]; TM]) {
+        pub unsafe fn mainloop([a, b]: [Source; 2], k: u32, k_tiles: u32, acc: &mut [[f32; TN]; TM]) {
+            // SAFETY: upheld by the caller (see `# Safety`); the orders were asked for.
+            unsafe {
+                if HAS_NN && !TURNED && a.is_k_contiguous && b.is_wide(BN) {
+                    Self::multiply::<Narrow, Wide>([a, b], k, k_tiles, acc);
+                } else if HAS_NN && TURNED && a.is_wide(BM) && b.is_k_contiguous {
+                    Self::multiply::<Wide, Narrow>([a, b], k, k_tiles, acc);
+                } else {
+                    Self::multiply::<AnyOrder, AnyOrder>([a, b], k, k_tiles, acc);
+                }
+            }
+        }
+
+        /// The mainloop of operands in these orders.
+        ///
+        /// # Safety
+        /// As of [`Self::mainloop`]; the operands have these orders.
+        #[inline(always)]
+        unsafe fn multiply<A: Order, B: Order>(
+            [a, b]: [Source; 2],
+            mut k: u32,
+            k_tiles: u32,
+            acc: &mut [[f32; TN]; TM],
+        ) {
             // tile coordinates
             let (thread, slice) = Self::thread();
 
@@ -132,8 +159,8 @@ mod device {
             // global to shared
             // SAFETY: shared memory.
             let stages = unsafe { shared::address(smem) };
-            let mut a_copy = OperandCopy::<BM, BK, PAD, THREADS>::new(a, stages);
-            let mut b_copy = OperandCopy::<BN, BK, PAD, THREADS>::new(b, stages + BK * Self::A_PITCH * 4);
+            let mut a_copy = OperandCopy::<A, BM, BK, PAD, THREADS>::new(a, stages);
+            let mut b_copy = OperandCopy::<B, BN, BK, PAD, THREADS>::new(b, stages + BK * Self::A_PITCH * 4);
             let mut copy_next = |stage: u32| {
                 // SAFETY: the stage is free.
                 unsafe {

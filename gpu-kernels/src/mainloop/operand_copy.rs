@@ -12,6 +12,8 @@
 //! In every order, a thread has the same k of each k-tile, and its rows are ROWS_AT_ONCE apart. So the code has no branches, and FMAs
 //! beside it hide its latencies: it is short, but a predicate or an address is known many cycles after its instruction.
 
+use core::marker::PhantomData;
+
 use crate::hardware::{VEC, WARP};
 use crate::ptx::{cp_async, f32x4};
 use cuda_std::prelude::*;
@@ -33,8 +35,49 @@ pub(crate) struct Source {
     pub k: u32,
 }
 
+impl Source {
+    /// Whether a tile of so many rows is copied 16 bytes at a time. It begins at a multiple of VEC rows.
+    #[inline(always)]
+    pub fn is_wide(self, rows: u32) -> bool {
+        let left = self.rows - self.row;
+        let is_whole = (left >= rows) | left.is_multiple_of(VEC);
+        !self.is_k_contiguous & is_whole & f32x4::aligned(self.matrix, self.ld)
+    }
+}
+
+/// What is known of an operand's order when a mainloop is compiled: copies of the other orders are left out.
+pub(crate) trait Order {
+    /// Whether there may be copies of 4 bytes, and of 16.
+    const IS_NARROW: bool;
+    const IS_WIDE: bool;
+}
+
+/// Nothing: both stand side by side, under a predicate.
+pub(crate) struct AnyOrder;
+
+impl Order for AnyOrder {
+    const IS_NARROW: bool = true;
+    const IS_WIDE: bool = true;
+}
+
+/// 4 bytes per copy.
+pub(crate) struct Narrow;
+
+impl Order for Narrow {
+    const IS_NARROW: bool = true;
+    const IS_WIDE: bool = false;
+}
+
+/// 16 bytes per copy.
+pub(crate) struct Wide;
+
+impl Order for Wide {
+    const IS_NARROW: bool = false;
+    const IS_WIDE: bool = true;
+}
+
 /// The copies of this thread: each [`issue`](Self::issue) is the next k-tile's.
-pub(crate) struct OperandCopy<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> {
+pub(crate) struct OperandCopy<O, const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> {
     /// The first element of this thread's next copy; elements from there to its next row, and to the k-tile behind it.
     source: *const f32,
     row_step: usize,
@@ -46,9 +89,12 @@ pub(crate) struct OperandCopy<const ROWS: u32, const BK: u32, const PAD: u32, co
     in_bounds: u32,
     is_narrow: bool,
     is_wide: bool,
+    order: PhantomData<O>,
 }
 
-impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> OperandCopy<ROWS, BK, PAD, THREADS> {
+impl<O: Order, const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32>
+    OperandCopy<O, ROWS, BK, PAD, THREADS>
+{
     const PITCH: u32 = ROWS + PAD;
     /// Rows that all threads copy at once, by 4 bytes.
     const ROWS_AT_ONCE: u32 = THREADS / BK;
@@ -66,10 +112,7 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
         }
         let (warp, lane) = (thread::thread_idx_x() / WARP, thread::thread_idx_x() % WARP);
         let Source { matrix, ld, is_k_contiguous, .. } = from;
-        let left = from.rows - from.row;
-        let is_whole = (left >= ROWS) | left.is_multiple_of(VEC);
-        // A tile begins at a multiple of VEC rows.
-        let is_wide = !is_k_contiguous & is_whole & f32x4::aligned(matrix, ld);
+        let is_wide = O::IS_WIDE && (!O::IS_NARROW || from.is_wide(ROWS));
         let (row, k) = if is_k_contiguous {
             let warps = const { BK / DEPTH };
             (warp / warps * ACROSS + lane / DEPTH, warp % warps * DEPTH + lane % DEPTH)
@@ -79,7 +122,7 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
             let k = lane / Self::ROWS_AT_ONCE * warps + warp % warps + warp / warps * DEPTH;
             (lane % Self::ROWS_AT_ONCE * if is_wide { VEC } else { 1 }, k)
         };
-        let rows = left.saturating_sub(row);
+        let rows = (from.rows - from.row).saturating_sub(row);
         let rows_at_once = Self::ROWS_AT_ONCE * if is_wide { VEC } else { 1 };
         let (outer, inner) = if is_k_contiguous { (from.row + row, from.k + k) } else { (from.k + k, from.row + row) };
         let (row_stride, k_stride) = if is_k_contiguous { (ld, 1) } else { (1, ld) };
@@ -92,6 +135,7 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
             in_bounds: rows.div_ceil(rows_at_once),
             is_narrow: !is_wide,
             is_wide: is_wide & (row < ROWS),
+            order: PhantomData,
         }
     }
 
@@ -108,15 +152,17 @@ impl<const ROWS: u32, const BK: u32, const PAD: u32, const THREADS: u32> Operand
         for copy in 0..Self::COPIES {
             // SAFETY: upheld by the caller; a source is read only if it is in bounds.
             unsafe {
-                if copy < Self::WIDE_COPIES {
+                if O::IS_WIDE && copy < Self::WIDE_COPIES {
                     let rows = copy * Self::ROWS_AT_ONCE * VEC;
                     let bytes = if copy < in_bounds { VEC * 4 } else { 0 };
                     let source = self.source.wrapping_add(rows as usize);
                     cp_async::copy_first::<VEC>(target + rows * 4, source.cast(), bytes, self.is_wide);
                 }
-                let rows = copy * Self::ROWS_AT_ONCE;
-                let bytes = if copy < in_bounds { 4 } else { 0 };
-                cp_async::copy_first::<1>(target + rows * 4, source.cast(), bytes, self.is_narrow);
+                if O::IS_NARROW {
+                    let rows = copy * Self::ROWS_AT_ONCE;
+                    let bytes = if copy < in_bounds { 4 } else { 0 };
+                    cp_async::copy_first::<1>(target + rows * 4, source.cast(), bytes, self.is_narrow);
+                }
             }
             source = source.wrapping_add(self.row_step);
         }
