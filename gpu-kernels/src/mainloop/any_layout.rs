@@ -102,7 +102,7 @@ mod device {
         const BK: u32,
         const AHEAD: u32,
         const TURNED: bool,
-    const HAS_NN: bool,
+        const HAS_NN: bool,
     > AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED, HAS_NN>
     {
         /// The first element of this thread's tile in (BM, BN), and its slice.
