@@ -17,8 +17,8 @@ pub(crate) const PAD: u32 = VEC;
 const DEPTH: u32 = 8;
 
 /// Tiles of BM x BN with TM x TN elements per thread, BK deep. While one k-tile is computed, AHEAD are in flight, and one more is
-/// issued. If TURNED, such a tile of C^T, the product of B^T and A^T. If HAS_NN, operands that are not transposed have a mainloop of their
-/// own, where rows of B are aligned: most of what generic copies issue is under a false predicate.
+/// issued. If TURNED, such a tile of C^T, the product of B^T and A^T. If NN_GAIN is not 0, operands that are not transposed have a mainloop of
+/// their own, where rows of B are aligned; it is faster by so many per cent. Most of what generic copies issue is under a false predicate.
 ///
 /// Where there are more threads than a tile has thread tiles, they are slices: each computes all of the tile from its part of every
 /// k-tile, and the first one adds the accumulators of the others to its own.
@@ -34,7 +34,7 @@ pub(crate) struct AnyLayout<
     const BK: u32,
     const AHEAD: u32,
     const TURNED: bool,
-    const HAS_NN: bool,
+    const NN_GAIN: u32,
 >;
 
 impl<
@@ -46,8 +46,8 @@ impl<
     const BK: u32,
     const AHEAD: u32,
     const TURNED: bool,
-    const HAS_NN: bool,
-> AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED, HAS_NN>
+    const NN_GAIN: u32,
+> AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED, NN_GAIN>
 {
     pub const THREADS: u32 = THREADS;
     /// Rows and columns of a warp tile.
@@ -79,6 +79,7 @@ impl<
             block: [Self::THREADS, 1, 1],
             dynamic_smem_bytes: 4 * if stages > partial_tile { stages } else { partial_tile },
             schedule: Schedule::PlannedSplitK { blocks_per_sm, reduction_k: 64, is_busy: true },
+            nn_gain: NN_GAIN,
             ..Step::PLAIN
         }
     }
@@ -102,8 +103,8 @@ mod device {
         const BK: u32,
         const AHEAD: u32,
         const TURNED: bool,
-        const HAS_NN: bool,
-    > AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED, HAS_NN>
+        const NN_GAIN: u32,
+    > AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED, NN_GAIN>
     {
         /// The first element of this thread's tile in (BM, BN), and its slice.
         #[inline(always)]
@@ -126,9 +127,9 @@ mod device {
         pub unsafe fn mainloop([a, b]: [Source; 2], k: u32, k_tiles: u32, acc: &mut [[f32; TN]; TM]) {
             // SAFETY: upheld by the caller (see `# Safety`); the orders were asked for.
             unsafe {
-                if HAS_NN && !TURNED && a.is_k_contiguous && b.is_wide(BN) {
+                if NN_GAIN > 0 && !TURNED && a.is_k_contiguous && b.is_wide(BN) {
                     Self::multiply::<Narrow, Wide>([a, b], k, k_tiles, acc);
-                } else if HAS_NN && TURNED && a.is_wide(BM) && b.is_k_contiguous {
+                } else if NN_GAIN > 0 && TURNED && a.is_wide(BM) && b.is_k_contiguous {
                     Self::multiply::<Wide, Narrow>([a, b], k, k_tiles, acc);
                 } else {
                     Self::multiply::<AnyOrder, AnyOrder>([a, b], k, k_tiles, acc);

@@ -65,3 +65,18 @@ impl<T> Ab<T> {
         [self.a, self.b]
     }
 }
+
+/// Tile sizes, in elements. A block computes BM x BN of C in k-tiles of BK; a thread computes TM x TN of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tile {
+    /// Rows of C per block.
+    pub bm: u32,
+    /// Columns of C per block.
+    pub bn: u32,
+    /// Depth of a k-tile of A and B; 1 where the step has no shared memory.
+    pub bk: u32,
+    /// Rows of C per thread.
+    pub tm: u32,
+    /// Columns of C per thread.
+    pub tn: u32,
+}

@@ -14,7 +14,7 @@ pub use certificate::{
     ANY_BF16, BF16_TOP, CERTIFICATE_BITS, CERTIFIED, Computed, EXACT_BF16, F16_TOP, LONGEST_COUNTED_K, Magnitudes,
     OF_HI_LO, Open, SHORTEST_SPLIT_K, Uncertified, is_finite_row, largest_exponents, least_certified_sum,
 };
-pub use geometry::{Ab, Coord, Extent};
+pub use geometry::{Ab, Coord, Extent, Tile};
 pub use launch::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES};
 pub use operand::{
     MAX_SHARERS, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed,
@@ -74,6 +74,8 @@ pub struct Step {
     pub multicasts: bool,
     /// A tile at the edge of C is copied and multiplied up to the next multiple of so many rows and columns; 0 where all of it is.
     pub edge: u32,
+    /// By how many per cent its mainloop is faster where neither A nor B is transposed, on an H200.
+    pub nn_gain: u32,
     /// Whether the kernel has 128-bit loads from shared memory (`ld.shared.v4`) and from global memory.
     pub vector_loads: bool,
     /// The least and the most that the shorter side of a C has that it is chosen for: kernels for a few vectors leave a single one to others.
@@ -142,21 +144,6 @@ pub const FUSION_ARGUMENTS: [(&str, &str); 3] = [("bias", "*const f32"), ("bias_
 /// the end of a tile beyond the end of a matrix must not wrap around.
 pub const MAX_SIZE: u32 = i32::MAX as u32;
 
-/// Tile sizes, in elements. A block computes BM x BN of C in k-tiles of BK; a thread computes TM x TN of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tile {
-    /// Rows of C per block.
-    pub bm: u32,
-    /// Columns of C per block.
-    pub bn: u32,
-    /// Depth of a k-tile of A and B; 1 where the step has no shared memory.
-    pub bk: u32,
-    /// Rows of C per thread.
-    pub tm: u32,
-    /// Columns of C per thread.
-    pub tn: u32,
-}
-
 impl Step {
     /// The defaults: one tile per block, no clusters, no arguments but the operands. Names and sizes are missing.
     pub const PLAIN: Self = Self {
@@ -181,6 +168,7 @@ impl Step {
         stage_bytes: 0,
         multicasts: false,
         edge: 0,
+        nn_gain: 0,
         vector_loads: false,
         sides: [1, u32::MAX],
         most_columns: u32::MAX,

@@ -49,19 +49,19 @@ macro_rules! kernels {
 }
 
 kernels! {
-    sgemm_any_layout "any-layout" AnyLayout<64, 64, 8, 4, 128, 8, 3, false, true>, 4;
-    sgemm_any_layout_64x64x2 "any-layout/64x64x2" AnyLayout<64, 64, 8, 8, 128, 16, 2, false, false>, 3;
-    sgemm_any_layout_64x64x4 "any-layout/64x64x4" AnyLayout<64, 64, 8, 8, 256, 32, 1, false, false>, 1;
-    sgemm_any_layout_32x32 "any-layout/32x32" AnyLayout<32, 32, 4, 4, 64, 8, 4, false, true>, 8;
-    sgemm_any_layout_32x32x4 "any-layout/32x32x4" AnyLayout<32, 32, 4, 8, 128, 32, 1, false, true>, 5;
-    sgemm_any_layout_32x64x2 "any-layout/32x64x2" AnyLayout<32, 64, 4, 8, 128, 16, 2, false, true>, 5;
-    sgemm_any_layout_64x128 "any-layout/64x128" AnyLayout<64, 128, 8, 8, 128, 8, 3, false, true>, 4;
-    sgemm_any_layout_64x128x2 "any-layout/64x128x2" AnyLayout<64, 128, 8, 8, 256, 16, 2, false, false>, 1;
-    sgemm_any_layout_128x64 "any-layout/128x64" AnyLayout<128, 64, 8, 8, 128, 8, 3, false, true>, 3;
-    sgemm_any_layout_128x32 "any-layout/128x32" AnyLayout<128, 32, 8, 4, 128, 8, 3, false, false>, 4;
-    sgemm_any_layout_32x128 "any-layout/32x128" AnyLayout<128, 32, 8, 4, 128, 8, 3, true, true>, 4;
-    sgemm_any_layout_128x16 "any-layout/128x16" AnyLayout<128, 16, 4, 4, 128, 8, 3, false, false>, 6;
-    sgemm_any_layout_16x128 "any-layout/16x128" AnyLayout<128, 16, 4, 4, 128, 8, 3, true, true>, 6;
+    sgemm_any_layout "any-layout" AnyLayout<64, 64, 8, 4, 128, 8, 3, false, 4>, 4;
+    sgemm_any_layout_64x64x2 "any-layout/64x64x2" AnyLayout<64, 64, 8, 8, 128, 16, 2, false, 0>, 3;
+    sgemm_any_layout_64x64x4 "any-layout/64x64x4" AnyLayout<64, 64, 8, 8, 256, 32, 1, false, 0>, 1;
+    sgemm_any_layout_32x32 "any-layout/32x32" AnyLayout<32, 32, 4, 4, 64, 8, 4, false, 6>, 8;
+    sgemm_any_layout_32x32x4 "any-layout/32x32x4" AnyLayout<32, 32, 4, 8, 128, 32, 1, false, 10>, 5;
+    sgemm_any_layout_32x64x2 "any-layout/32x64x2" AnyLayout<32, 64, 4, 8, 128, 16, 2, false, 15>, 5;
+    sgemm_any_layout_64x128 "any-layout/64x128" AnyLayout<64, 128, 8, 8, 128, 8, 3, false, 7>, 4;
+    sgemm_any_layout_64x128x2 "any-layout/64x128x2" AnyLayout<64, 128, 8, 8, 256, 16, 2, false, 0>, 1;
+    sgemm_any_layout_128x64 "any-layout/128x64" AnyLayout<128, 64, 8, 8, 128, 8, 3, false, 3>, 3;
+    sgemm_any_layout_128x32 "any-layout/128x32" AnyLayout<128, 32, 8, 4, 128, 8, 3, false, 0>, 4;
+    sgemm_any_layout_32x128 "any-layout/32x128" AnyLayout<128, 32, 8, 4, 128, 8, 3, true, 8>, 4;
+    sgemm_any_layout_128x16 "any-layout/128x16" AnyLayout<128, 16, 4, 4, 128, 8, 3, false, 0>, 6;
+    sgemm_any_layout_16x128 "any-layout/16x128" AnyLayout<128, 16, 4, 4, 128, 8, 3, true, 14>, 6;
     sgemm_any_layout_outer_2 "any-layout/outer-2" OuterProduct<2, 8>, 4;
 }
 
@@ -89,8 +89,8 @@ pub mod kernel {
         const BK: u32,
         const AHEAD: u32,
         const TURNED: bool,
-        const HAS_NN: bool,
-    > AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED, HAS_NN>
+        const NN_GAIN: u32,
+    > AnyLayout<BM, BN, TM, TN, THREADS, BK, AHEAD, TURNED, NN_GAIN>
     {
         /// # Safety
         /// As of the kernels.

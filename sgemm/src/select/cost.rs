@@ -107,6 +107,8 @@ pub struct Work {
     pub filled: f64,
     /// How many times as long a k-tile takes because threads load parts of lines: 1 but where a step of a few threads for each row cannot stage rows.
     pub scattered: f64,
+    /// How many times as long a k-tile takes because an operand is transposed: 1 but where a step has a faster loop for those that are not.
+    pub transposed: f64,
     /// Bytes of the k-tiles of all blocks: an operand counts as often as one is loaded.
     pub loads: f64,
     /// Launches before and after it.
@@ -188,6 +190,7 @@ impl Work {
                 f64::from(rows.min(edge[0]) * columns.min(edge[1])) * size as f64 * waste
             });
         let k_tile = of_block.a / f64::from(group.columns) + of_block.b / f64::from(group.rows);
+        let is_transposed = oriented.operands.a.transposed || oriented.operands.b.transposed;
         let prepasses = given.prepasses(step);
         let (postpasses, of_postpass) = if has_postpass { (rounds, (sums + of_c) * rounds) } else { (0.0, 0.0) };
         Self {
@@ -204,6 +207,7 @@ impl Work {
             uneven,
             filled: filled(step, [oriented.m, oriented.n]),
             scattered: if is_scattered(step, oriented, splits.count()) { SCATTERED } else { 1.0 },
+            transposed: if is_transposed { 1.0 + f64::from(step.nn_gain) / 100.0 } else { 1.0 },
             passes: prepasses.a + prepasses.b + postpasses,
             pass_bytes: 2.0 * (prepasses.a * of_a + prepasses.b * of_b) + of_postpass,
         }
@@ -230,7 +234,7 @@ impl Cost {
         let load = self.load(work, sm_count);
         let Load { rounds, most, .. } = load;
         let [k_tile, tile] = self.of_uneven(work.uneven);
-        let k_tile = k_tile * work.scattered * work.filled;
+        let k_tile = k_tile * work.scattered * work.filled * work.transposed;
         let latency = rounds * (self.round + work.k_tiles * self.latency * work.smem.sqrt() * k_tile);
         let throughput = most * (work.k_tiles * self.k_tile * k_tile + self.tile * tile);
         let traffic = (work.bytes / memory.gbps).max(work.loads / self.gbps) / work.launches * 1e-3;

@@ -194,6 +194,28 @@ fn rows_that_are_not_staged_are_scattered() {
 }
 
 #[test]
+fn loops_of_their_own_are_for_operands_that_are_not_transposed() {
+    let problem = Problem::new(1000, 200, 300);
+    let [a, b, c] = [(300, 1000), (200, 300), (200, 1000)]
+        .map(|(row, column)| [Layout::row_major(row), Layout::row_major(column).transposed()]);
+    let with = |a_is, b_is, c_is| problem.with_layouts(a[a_is], b[b_is], c[c_is]);
+    let steps = || gpu_kernels::runnable().filter(|step| step.nn_gain > 0);
+    assert!(steps().count() > 1);
+    for step in steps() {
+        let takes = |problem: &Problem| Work::of(step, problem, 132).unwrap().transposed;
+        for (order, is_transposed) in [
+            (with(0, 0, 0), false),
+            (with(1, 0, 0), true),
+            (with(0, 1, 0), true),
+            (with(1, 1, 0), true),
+            (with(1, 1, 1), false), // C^T is the product of B^T and A^T
+        ] {
+            assert_eq!(takes(&order) > 1.0, is_transposed, "{} {order:?}", step.slug);
+        }
+    }
+}
+
+#[test]
 fn what_was_measured_at_this_very_shape_comes_first() {
     let class = AccuracyClass::Fp32Strict;
     let entry = Entry { shape: [4096; 3], class, step: &STEPS[0] };
