@@ -2,8 +2,9 @@
 
 use core::ops::Range;
 
+use crate::gemm::Gemm;
 use crate::ptx::{cluster, griddepcontrol};
-use crate::{Ab, Group, Splits};
+use crate::{Ab, Extent, Group, Splits};
 
 /// [`PLANNED_ARGUMENTS`](crate::PLANNED_ARGUMENTS).
 #[derive(Clone, Copy)]
@@ -21,8 +22,20 @@ impl Planned {
     /// any accesses global memory.
     #[inline(always)]
     pub fn begin(self) -> PlannedBlock {
-        griddepcontrol::wait_then_launch_dependents();
+        self.wait();
+        self.block()
+    }
+
+    /// What this block computes. What follows from it, and is computed before [`wait`](Self::wait), takes no time of its own.
+    #[inline(always)]
+    pub fn block(self) -> PlannedBlock {
         PlannedBlock::new(self.planes)
+    }
+
+    /// The rest of [`begin`](Self::begin).
+    #[inline(always)]
+    pub fn wait(self) {
+        griddepcontrol::wait_then_launch_dependents();
     }
 
     /// Elements of C before those of the block's problem and plane.
@@ -105,7 +118,12 @@ impl Peers {
     pub fn shared(self) -> Ab<Shared> {
         let ([x, y], [columns, rows]) = (self.place, self.blocks);
         let row = (1 << columns) - 1;
-        let column = (0..Splits::MAX_CLUSTER).fold(0, |bits, y| bits | if y < rows { 1 << (y * columns) } else { 0 });
+        let every_row = match columns {
+            1 => 0b1111_1111,
+            2 => 0b0101_0101,
+            _ => 0b0001_0001,
+        };
+        let column = every_row & ((1 << (columns * rows)) - 1);
         let shared = |place, blocks, bits: u32, first: u32| Shared { place, blocks, mask: (bits << first) as u16 };
         Ab { a: shared(x, columns, row, self.first + y * columns), b: shared(y, rows, column, self.first + x) }
     }
@@ -123,6 +141,15 @@ impl PlannedBlock {
             rank: cluster::place()[2],
             cluster: cluster::blocks_z(),
             peers: Peers::of_block(),
+        }
+    }
+
+    /// The C of which operands are loaded: this one, or one that no tile leaves.
+    #[inline(always)]
+    pub fn loaded(self, g: &Gemm) -> Extent {
+        match (Splits { cluster: self.cluster, planes: self.planes }).have_long_k(g.k) {
+            true => Extent { rows: g.m, cols: g.n },
+            false => Extent::ENDLESS,
         }
     }
 

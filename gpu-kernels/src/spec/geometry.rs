@@ -19,6 +19,9 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// So large that no tile leaves it.
+    pub const ENDLESS: Self = Self { rows: super::MAX_SIZE, cols: super::MAX_SIZE };
+
     /// The tiles of this extent that cover a matrix.
     #[must_use]
     pub const fn tiles_of(self, matrix: Self) -> Self {

@@ -18,6 +18,7 @@ pub use geometry::{Ab, Coord, Extent, Tile};
 pub use launch::{BLOCK_SMEM_BYTES, SM_SMEM_BYTES};
 pub use operand::{
     MAX_SHARERS, Operand, PREPASS_ARGUMENTS, Prepass, SPLIT_ARGUMENTS, Split, TENSOR_MAP_BYTES, TmaBox, Transposed,
+    loaded_rows,
 };
 pub use postpass::{Activation, BiasPer, POSTPASS_ARGUMENTS, Postpass};
 pub use schedule::{

@@ -1,6 +1,6 @@
 //! What happens to A and B before a step's kernel reads them.
 
-use super::{Ab, Element, Extent};
+use super::{Ab, Element, Extent, least};
 
 /// A kernel that rewrites A or B in memory before the step's own kernel reads it: from the start of an allocation on, its
 /// leading dimension the next multiple of 16 bytes, or what a [`Split`] makes of a row. It takes [`PREPASS_ARGUMENTS`].
@@ -100,6 +100,19 @@ impl Transposed {
     }
 }
 
+/// Rows after which a swizzle repeats.
+pub(super) const SWIZZLED_ROWS: u32 = 8;
+
+/// Rows that each of so many blocks, a power of two, loads of a tile of so many, where the operand has `rows`. If all are in one tile, few
+/// more than these: the copy engine takes twice as long for a row out of bounds as for one of the operand.
+#[must_use]
+pub const fn loaded_rows(of_tile: u32, rows: u32, blocks: u32) -> u32 {
+    let shift = blocks.trailing_zeros();
+    let of_atoms = shift + SWIZZLED_ROWS.trailing_zeros();
+    let atoms = rows.saturating_add((1 << of_atoms) - 1) >> of_atoms;
+    least(of_tile >> shift, atoms * SWIZZLED_ROWS)
+}
+
 /// What one TMA load copies out of a row-major matrix; elements out of bounds are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TmaBox {
@@ -113,6 +126,20 @@ pub struct TmaBox {
 }
 
 impl TmaBox {
+    /// The box of each of so many blocks that load a tile of an operand together, by parts of its rows: a power of two.
+    #[must_use]
+    pub const fn part(self, blocks: u32) -> Self {
+        let Extent { rows, cols } = self.extent;
+        Self { extent: Extent { rows: rows / blocks, cols }, ..self }
+    }
+
+    /// The same where the box's rows are those of the operand, of which there are so many: [`loaded_rows`].
+    #[must_use]
+    pub const fn part_of(self, rows: u32, blocks: u32) -> Self {
+        let Extent { rows: of_tile, cols } = self.extent;
+        Self { extent: Extent { rows: loaded_rows(of_tile, rows, blocks), cols }, ..self }
+    }
+
     /// The swizzle mode of the tensor map in bytes: 32, 64 or 128, at least a row's; 0 without.
     #[must_use]
     pub const fn swizzle_bytes(&self) -> u32 {

@@ -1,10 +1,8 @@
 //! Which block computes what.
 
 use super::launch::{in_clusters, of_sm};
+use super::operand::SWIZZLED_ROWS;
 use super::{Coord, Extent, Operand, Tile, at_least_1};
-
-/// Rows of shared memory after which a swizzle repeats.
-const SWIZZLED_ROWS: u32 = 8;
 
 /// Which block computes what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,5 +231,13 @@ impl Splits {
     #[must_use]
     pub const fn count(self) -> u32 {
         self.cluster * self.planes
+    }
+
+    /// Whether each block has so much of so long a k that it is worth it to load only what there is of a tile, and zero the rest of the stages
+    /// before; else the copy engine does, for each k-tile.
+    #[must_use]
+    pub const fn have_long_k(self, k: u32) -> bool {
+        const LONG: u32 = 1024;
+        k / LONG >= self.count()
     }
 }

@@ -90,7 +90,7 @@ pub mod kernel {
     use crate::epilogue::partial_tile;
     use crate::gemm::Gemm;
     use crate::mainloop::half_tile::BK;
-    use crate::mainloop::warp_specialized::producer_warp::Mapped;
+    use crate::mainloop::warp_specialized::boxes::Mapped;
     use crate::planned::{Peers, Planned};
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::Input;
@@ -118,7 +118,7 @@ pub mod kernel {
                 let partial = Self::partial_tile();
 
                 // tile coordinates
-                let block = planned.begin();
+                let block = planned.block();
                 let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
                 let k_tiles = block.k_tiles(g.k.div_ceil(BK));
                 let is_transposed = Ab { a: a_transposed != 0, b: b_transposed != 0 };
@@ -126,13 +126,18 @@ pub mod kernel {
                 let offset = planned.offset_of_c(block);
                 let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
                 let is_stored_directly = !target.is_f32 & target.is_plain(block, fused);
+                // global to shared
+                let shared = block.peers.shared();
+                let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a, shared.a);
+                let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b, shared.b);
+                let boxes = Self::boxes(tile, block.loaded(&g), Ab { a, b });
                 if Self::is_producer() {
-                    // global to shared (producer)
-                    let shared = block.peers.shared();
-                    let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a, shared.a);
-                    let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b, shared.b);
-                    Self::produce::<true>(&mut ring, tile, k_tiles, Ab { a, b });
+                    planned.wait();
+                    Self::produce::<true>(&mut ring, k_tiles, boxes);
                 } else {
+                    Self::zero_rest(&ring, boxes);
+                    planned.wait();
+
                     // mainloop
                     let acc = Self::consume::<I>(&mut ring, k_tiles.end - k_tiles.start, is_transposed);
 

@@ -60,7 +60,7 @@ pub mod kernel {
     use crate::epilogue::partial_tile;
     use crate::gemm::Gemm;
     use crate::mainloop::tf32_tile::BK;
-    use crate::mainloop::warp_specialized::producer_warp::Mapped;
+    use crate::mainloop::warp_specialized::boxes::Mapped;
     use crate::planned::{Peers, Planned};
     use crate::ptx::tensor::TensorMap;
     use crate::{Ab, Coord};
@@ -87,18 +87,23 @@ pub mod kernel {
                 let partial = Self::partial_tile();
 
                 // tile coordinates
-                let block = planned.begin();
+                let block = planned.block();
                 let tile = Coord { row: thread::block_idx_y() * BM, col: thread::block_idx_x() * BN };
                 let k_tiles = block.k_tiles(g.k.div_ceil(BK));
                 let b_is_transposed = b_transposed != 0;
 
+                // global to shared
+                let shared = block.peers.shared();
+                let a = Mapped::new(a_map, block, planned.a_stride, false, shared.a);
+                let b = Mapped::new(b_map, block, planned.b_stride, b_is_transposed, shared.b);
+                let boxes = Self::boxes(tile, block.loaded(&g), Ab { a, b });
                 if Self::is_producer() {
-                    // global to shared (producer)
-                    let shared = block.peers.shared();
-                    let a = Mapped::new(a_map, block, planned.a_stride, false, shared.a);
-                    let b = Mapped::new(b_map, block, planned.b_stride, b_is_transposed, shared.b);
-                    Self::produce(&mut ring, tile, k_tiles, Ab { a, b });
+                    planned.wait();
+                    Self::produce(&mut ring, k_tiles, boxes);
                 } else {
+                    Self::zero_rest(&ring, boxes);
+                    planned.wait();
+
                     // mainloop
                     let acc = Self::consume(&mut ring, k_tiles.end - k_tiles.start, b_is_transposed);
                     Self::publish(partial, &acc, b_is_transposed);

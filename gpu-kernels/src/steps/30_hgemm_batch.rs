@@ -53,12 +53,10 @@ macro_rules! kernels {
 
 kernels! {
     hgemm_batch_f16 "hgemm-batch" HalfTile<128, 256, 128, 3>, 0 1 F16 f16;
-    hgemm_batch_f16_128x128 "hgemm-batch/128x128" HalfTile<128, 128, 64, 2>, 0 2 F16 f16;
     hgemm_batch_f16_deferred "hgemm-batch/deferred" HalfTile<128, 256, 128, 4>, 4 1 F16 f16;
     hgemm_batch_f16_deferred_128x192 "hgemm-batch/deferred-128x192" HalfTile<128, 192, 96, 5>, 4 1 F16 f16;
     hgemm_batch_f16_deferred_192x192 "hgemm-batch/deferred-192x192" HalfTile<192, 192, 96, 4>, 1 1 F16 f16;
     hgemm_batch_bf16 "hgemm-batch/bf16" HalfTile<128, 256, 128, 3>, 0 1 Bf16 bf16;
-    hgemm_batch_bf16_128x128 "hgemm-batch/bf16-128x128" HalfTile<128, 128, 64, 2>, 0 2 Bf16 bf16;
     hgemm_batch_bf16_deferred "hgemm-batch/bf16-deferred" HalfTile<128, 256, 128, 4>, 4 1 Bf16 bf16;
     hgemm_batch_bf16_deferred_128x192 "hgemm-batch/bf16-deferred-128x192" HalfTile<128, 192, 96, 5>, 4 1 Bf16 bf16;
     hgemm_batch_bf16_deferred_192x192 "hgemm-batch/bf16-deferred-192x192" HalfTile<192, 192, 96, 4>, 1 1 Bf16 bf16;
@@ -76,7 +74,7 @@ pub mod kernel {
     use crate::epilogue::warp_rows;
     use crate::gemm::Gemm;
     use crate::mainloop::half_tile::BK;
-    use crate::mainloop::warp_specialized::{self, producer_warp::Mapped};
+    use crate::mainloop::warp_specialized::{self, boxes::Mapped};
     use crate::planned::{Peers, Planned};
     use crate::ptx::compiler;
     use crate::ptx::tensor::TensorMap;
@@ -128,7 +126,11 @@ pub mod kernel {
                         let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a, shared.a);
                         let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b, shared.b);
                         if Self::is_first_producer() {
-                            Self::produce::<false>(&mut ring, tile, 0..k_tiles, Ab { a, b });
+                            Self::produce::<false>(
+                                &mut ring,
+                                0..k_tiles,
+                                Self::boxes(tile, Extent::ENDLESS, Ab { a, b }),
+                            );
                             if !is_plain {
                                 stores.wait();
                             }

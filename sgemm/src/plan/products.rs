@@ -1,6 +1,6 @@
 //! The launches of the step's own kernel.
 
-use gpu_kernels::{Ab, Element, Extent, Group, Operand, Schedule, Splits, TmaBox, Transposed};
+use gpu_kernels::{Ab, Element, Group, Operand, Schedule, Splits, Transposed};
 
 use super::operand::Pipeline;
 use super::stored::Stored;
@@ -144,19 +144,19 @@ impl Plan {
                 let Stored { place, rows, columns, ld, element, .. } = stored;
                 let (rows, columns) = (rows.max(1), columns.max(1));
                 // Blocks that share the operand's k-tiles load a part of their rows each.
-                let part = |tma_box: TmaBox, blocks| {
-                    let Extent { rows, cols } = tma_box.extent;
-                    TmaBox { extent: Extent { rows: rows / blocks, cols }, ..tma_box }
+                let (tma_box, blocks, lies_along_k) = match operand {
+                    Operand::A if stored.transposed => (transposed.a, group.columns, true),
+                    Operand::A => (boxes.a, group.columns, false),
+                    Operand::B if stored.transposed => (transposed.b, group.rows, false),
+                    Operand::B => (boxes.b, group.rows, true),
                 };
-                let of = |boxes: Ab<TmaBox>| match operand {
-                    Operand::A => part(boxes.a, group.columns),
-                    Operand::B => part(boxes.b, group.rows),
-                };
+                let loads_parts = matches!(step.schedule, Schedule::PlannedSplitK { .. }) && splits.have_long_k(k);
+                let tma_box =
+                    if loads_parts && !lies_along_k { tma_box.part_of(rows, blocks) } else { tma_box.part(blocks) };
                 let batch = step.is_planned().then(|| match stride {
                     0 => (1, u64::from(rows) * ld),
                     _ => (problems.count, stride),
                 });
-                let tma_box = of(if stored.transposed { transposed } else { boxes });
                 Argument::TensorMap(TensorMap {
                     at: of_first(place, stride, element),
                     rows,

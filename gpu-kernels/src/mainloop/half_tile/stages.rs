@@ -6,8 +6,8 @@ use crate::epilogue::direct::{OCTET, Output};
 use crate::epilogue::narrow::{self, Window};
 use crate::epilogue::partial_tile::{PartialTile, Target};
 use crate::hardware::{SWIZZLE_BYTES, WARP, WARPGROUP, WGMMA_M};
-use crate::mainloop::warp_specialized::producer_warp::{self, Mapped};
-use crate::mainloop::warp_specialized::{OF_LAUNCH, Ring, Stage};
+use crate::mainloop::warp_specialized::boxes::{Boxes, Mapped, Panels};
+use crate::mainloop::warp_specialized::{OF_LAUNCH, Ring, Stage, producer_warp};
 use crate::planned::Peers;
 use crate::ptx::tensor::TensorMap;
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
@@ -23,6 +23,9 @@ pub(super) const DEPTH: u32 = WGMMA_K_BYTES / 2;
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
     const PANEL_ROW_BYTES: u32 = Self::PANEL * 2;
+    const A_PANELS: Panels = Panels { most: BM / ROW, width: ROW, rows: BK, row_bytes: SWIZZLE_BYTES };
+    const B_PANELS: Panels =
+        Panels { most: BN / Self::PANEL, width: Self::PANEL, rows: BK, row_bytes: Self::PANEL_ROW_BYTES };
 
     /// The ring, whose barriers are initialised, and whose tensor maps the block will need.
     ///
@@ -47,47 +50,49 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         lanes::warp_index() / (WARPGROUP / WARP)
     }
 
-    /// Fills a stage with each of these k-tiles of the tile at that place of C, as soon as the stage is empty.
+    /// What the block loads of these operands for the tile at that place of C, which has that extent: of an operand that ends within the tile,
+    /// not all of a stage.
+    #[inline(always)]
+    pub fn boxes(at: Coord, c: Extent, Ab { a, b }: Ab<Mapped>) -> Ab<Boxes> {
+        Ab {
+            a: match a.is_transposed {
+                true => a.panels(at.row, c.rows, Self::A_PANELS),
+                false => a.rows(at.row, c.rows, BM),
+            },
+            b: match b.is_transposed {
+                true => b.rows(at.col, c.cols, BN),
+                false => b.panels(at.col, c.cols, Self::B_PANELS),
+            },
+        }
+    }
+
+    /// Zeroes what of the stages is not loaded.
+    ///
+    /// # Safety
+    /// Every consumer thread calls it, before the first k-tile.
+    #[inline(always)]
+    pub unsafe fn zero_rest(ring: &Ring<OF_LAUNCH>, Ab { a, b }: Ab<Boxes>) {
+        let rest = Ab { a: a.bytes..Self::A_BYTES, b: Self::A_BYTES + b.bytes..Self::STAGE_BYTES };
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { producer_warp::zero(ring, rest, Self::CONSUMER_THREADS) }
+    }
+
+    /// Loads each of these k-tiles, as soon as a stage is empty.
     ///
     /// # Safety
     /// The producer warp calls it, with maps of this shape's boxes; as of [`producer_warp::produce`].
     #[inline(always)]
     pub unsafe fn produce<const IS_LAST: bool>(
         ring: &mut Ring<OF_LAUNCH>,
-        at: Coord,
         k_tiles: Range<u32>,
-        operands: Ab<Mapped>,
+        Ab { a, b }: Ab<Boxes>,
     ) {
-        // SAFETY: upheld by the caller (see `# Safety`); the boxes fill the stage.
+        // SAFETY: upheld by the caller (see `# Safety`); the boxes are in the stage, which is empty.
         unsafe {
-            producer_warp::produce::<IS_LAST>(ring, k_tiles, |stage, k_tile| {
-                Self::load(stage, at, k_tile * BK, operands);
+            producer_warp::produce::<IS_LAST>(ring, k_tiles, a.bytes + b.bytes, |stage, k_tile| {
+                a.load(stage.address, Self::A_PANELS, k_tile * BK, stage);
+                b.load(stage.address + Self::A_BYTES, Self::B_PANELS, k_tile * BK, stage);
             });
-        }
-    }
-
-    /// Issues the TMA loads of the k-tile that begins at `k`.
-    #[inline(always)]
-    unsafe fn load(stage: Stage, Coord { row, col }: Coord, k: u32, Ab { a, b }: Ab<Mapped>) {
-        let (a_smem, b_smem) = (stage.address, stage.address + Self::A_BYTES);
-        // SAFETY: the boxes fill the stage, which is empty.
-        unsafe {
-            if a.is_transposed {
-                for panel in 0..BM / ROW {
-                    let to = a_smem + panel * BK * SWIZZLE_BYTES;
-                    a.load(to, SWIZZLE_BYTES, BK, Coord { row: k, col: row + panel * ROW }, stage); // (BK, ROW)
-                }
-            } else {
-                a.load(a_smem, SWIZZLE_BYTES, BM, Coord { row, col: k }, stage); // (BM, BK)
-            }
-            if b.is_transposed {
-                b.load(b_smem, SWIZZLE_BYTES, BN, Coord { row: col, col: k }, stage); // (BN, BK)
-            } else {
-                for panel in 0..BN / Self::PANEL {
-                    let to = b_smem + panel * BK * Self::PANEL_ROW_BYTES;
-                    b.load(to, Self::PANEL_ROW_BYTES, BK, Coord { row: k, col: col + panel * Self::PANEL }, stage); // (BK, PANEL)
-                }
-            }
         }
     }
 

@@ -12,6 +12,8 @@
 use crate::hardware::{SWIZZLE_ATOM_BYTES, WARPGROUP, WGMMA_M};
 
 #[cfg(feature = "device")]
+pub(crate) mod boxes;
+#[cfg(feature = "device")]
 pub(crate) mod producer_warp;
 #[cfg(feature = "device")]
 mod ring;

@@ -1,53 +1,15 @@
 //! Blocks whose producer is one warp, behind the consumers.
 
 use super::{OF_LAUNCH, Ring, Stage};
-use crate::planned::{PlannedBlock, Shared};
+use crate::Ab;
+use crate::hardware::VEC;
 use crate::ptx::tensor::{self, TensorMap};
-use crate::ptx::{barrier, compiler, lanes, wgmma};
-use crate::{Ab, Coord};
+use crate::ptx::{barrier, compiler, f32x4, lanes, wgmma};
 use core::ops::Range;
 use cuda_std::prelude::*;
 
 /// The named barrier of the consumers.
 const CONSUMERS: u32 = 1;
-
-/// An operand in memory.
-#[derive(Clone, Copy)]
-pub(crate) struct Mapped {
-    pub map: *const TensorMap,
-    /// Its index along the third dimension of the map.
-    pub index: u32,
-    pub is_transposed: bool,
-    shared: Shared,
-}
-
-impl Mapped {
-    /// Of the block's problem, where there are so many elements from one problem's to the next one's; 0 where all share it.
-    #[inline(always)]
-    pub fn new(map: *const TensorMap, block: PlannedBlock, stride: u64, is_transposed: bool, shared: Shared) -> Self {
-        Self { map, index: if stride == 0 { 0 } else { block.problem }, is_transposed, shared }
-    }
-
-    /// Issues the TMA load of so many rows at (`row`, `col`) to the shared address `to`, where they are `pitch` bytes apart; of a part of them
-    /// to all blocks that share them, where others load the rest.
-    ///
-    /// # Safety
-    /// As of [`tensor::load_of_batch`]; the map's box has as many rows as each of these blocks loads.
-    #[inline(always)]
-    pub unsafe fn load(self, to: u32, pitch: u32, rows: u32, Coord { row, col }: Coord, stage: Stage) {
-        let Self { map, index, shared, .. } = self;
-        // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe {
-            if shared.blocks == 1 {
-                tensor::load_of_batch(to, map, index, row, col, stage.full);
-            } else {
-                let first = (rows >> shared.blocks.trailing_zeros()) * shared.place;
-                let to = to + first * pitch;
-                tensor::load_of_batch_multicast(to, map, index, row + first, col, stage.full, shared.mask);
-            }
-        }
-    }
-}
 
 /// Has the first thread behind so many consumers fetch the tensor maps ahead of their use.
 #[inline(always)]
@@ -57,22 +19,24 @@ pub(crate) fn prefetch(maps: Ab<*const TensorMap>, consumer_threads: u32) {
     }
 }
 
-/// Fills a stage with each of these k-tiles, as soon as the stage is empty: `load` issues the TMA loads. After the `IS_LAST` tile it waits for
-/// the blocks that share stages.
+/// Loads so many bytes into a stage for each of these k-tiles, as soon as the stage is empty: `load` issues the TMA loads. After the `IS_LAST`
+/// tile it waits for the blocks that share stages.
 ///
 /// # Safety
-/// The producer warp calls it, and `load` fills the stage that it gets. Where there is no last tile, no block ends before its cluster.
+/// The producer warp calls it, and `load` loads as much into the stage that it gets, or other blocks do. Where there is no last tile, no block
+/// ends before its cluster.
 #[inline(always)]
 pub(crate) unsafe fn produce<const IS_LAST: bool>(
     ring: &mut Ring<OF_LAUNCH>,
     k_tiles: Range<u32>,
+    bytes: u32,
     load: impl Fn(Stage, u32),
 ) {
     let mut k_tile = k_tiles.start;
     let is_elected = lanes::elect();
     while is_elected && k_tile < k_tiles.end {
-        // SAFETY: this is the producer thread, and `load` fills the stage.
-        load(unsafe { ring.producer_acquire() }, k_tile);
+        // SAFETY: this is the producer thread, and `load` issues the loads.
+        load(unsafe { ring.producer_acquire_for(bytes) }, k_tile);
         k_tile = compiler::opaque(k_tile + 1); // or LLVM would unroll the loop
     }
     if IS_LAST && is_elected {
@@ -81,6 +45,32 @@ pub(crate) unsafe fn produce<const IS_LAST: bool>(
     }
     // SAFETY: the whole warp is here.
     unsafe { warp::sync_warp(u32::MAX) }; // barriers want it converged
+}
+
+/// Zeroes what of each stage nobody loads, if there is such: MMAs read it, for no element of C.
+///
+/// # Safety
+/// The consumers call it before the first k-tile, and are so many threads; the ranges are bytes of a stage, whole vectors.
+#[inline(always)]
+pub(crate) unsafe fn zero(ring: &Ring<OF_LAUNCH>, rest: Ab<Range<u32>>, consumer_threads: u32) {
+    if rest.a.is_empty() & rest.b.is_empty() {
+        return;
+    }
+    for rest in rest.into_array() {
+        let mut byte = rest.start + thread::thread_idx_x() * VEC * 4;
+        while byte < rest.end {
+            let (mut at, end) = (byte, byte + ring.stages * ring.stage_bytes);
+            while at < end {
+                // SAFETY: upheld by the caller (see `# Safety`).
+                unsafe { f32x4::store(ring.words_mut(at), [0.0; VEC as usize]) }
+                at = compiler::opaque(at + ring.stage_bytes); // or LLVM would unroll the loop
+            }
+            byte = compiler::opaque(byte + consumer_threads * VEC * 4);
+        }
+    }
+    wgmma::fence_operands();
+    // SAFETY: upheld by the caller (see `# Safety`).
+    unsafe { sync_consumers(consumer_threads) }
 }
 
 /// Has `issue` issue the MMAs of each stage of so many k-tiles, which is told whether there were some before, and waits for all of them.

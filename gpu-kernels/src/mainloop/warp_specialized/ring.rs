@@ -12,8 +12,8 @@ use cuda_std::prelude::*;
 pub(crate) struct Ring<const CLUSTER: u32> {
     /// The shared address of the first stage.
     address: u32,
-    stages: u32,
-    stage_bytes: u32,
+    pub stages: u32,
+    pub stage_bytes: u32,
     /// Completes a phase when the TMA loads have written all bytes of a stage.
     pub full: Mbarrier,
     /// Completes a phase when every consumer warp of the cluster has released a stage.
@@ -120,16 +120,32 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
         }
     }
 
+    /// Where that byte of the first stage is.
+    #[inline(always)]
+    pub fn words_mut(&self, byte: u32) -> *mut f32 {
+        shared::dynamic_shared_mem::<f32>().wrapping_add((byte / 4) as usize)
+    }
+
     /// Waits until the next stage is empty, and expects its bytes at its `full` barrier.
     ///
     /// # Safety
     /// The producer thread calls it, and issues TMA loads of a whole stage.
     #[inline(always)]
     pub unsafe fn producer_acquire(&mut self) -> Stage {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { self.producer_acquire_for(self.stage_bytes) }
+    }
+
+    /// The same for TMA loads of so many bytes.
+    ///
+    /// # Safety
+    /// The producer thread calls it, and issues such loads into the stage.
+    #[inline(always)]
+    pub unsafe fn producer_acquire_for(&mut self, bytes: u32) -> Stage {
         // SAFETY: the barriers are initialised.
         unsafe {
             let stage = self.producer_wait();
-            stage.full.arrive_and_expect(self.stage_bytes);
+            stage.full.arrive_and_expect(bytes);
             stage
         }
     }
