@@ -1,7 +1,7 @@
 //! Splits of k that the plan makes: clusters of every size, and planes of several clusters, of one problem and of a batch; and groups of
 //! blocks that share k-tiles.
 
-use gpu_kernels::{Group, Splits, Step};
+use gpu_kernels::{Group, Precision, Splits, Step};
 
 use super::{Case, Executor, cases, check_in_its_types};
 
@@ -40,7 +40,28 @@ pub fn run(step: &'static Step, executor: &impl Executor) -> Result<(), String> 
             check_in_its_types(step, sizes, case, executor)?;
         }
     }
-    if step.multicasts { run_groups(step, executor) } else { Ok(()) }
+    if step.multicasts {
+        // The elements of 16 bits have one code.
+        if step.precision != Precision::Bf16 {
+            run_long(step, executor)?;
+        }
+        run_groups(step, executor)?;
+    }
+    Ok(())
+}
+
+/// Checks a step on a C that ends in its only tile, with so long a k that no more than that is loaded: of rows, and of panels.
+fn run_long(step: &'static Step, executor: &impl Executor) -> Result<(), String> {
+    let [m, n] = [step.tile.bm / 2 - 3, step.tile.bn / 4 + 1];
+    let is_long = |&k: &u32| step.splits(m, n, k, 1, executor.sm_count()).have_long_k(k);
+    let k = (1..1 << 20).step_by(1000).find(is_long).ok_or("no k is long")?;
+    for by_columns in [false, true] {
+        let case = cases(0)[0];
+        let case = Case { by_columns: [by_columns, by_columns, false], batch: (1, [Some(0); 2]), ..case };
+        let case = Case { d_by_columns: None, are_scalars_on_device: false, ..case };
+        check_in_its_types(step, [m, n, k], case, executor)?;
+    }
+    Ok(())
 }
 
 /// Checks a step whose blocks share k-tiles in groups of every shape, with and without splits.
