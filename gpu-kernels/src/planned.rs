@@ -146,7 +146,7 @@ impl PlannedBlock {
 
     /// The C of which operands are loaded: this one, or one that no tile leaves.
     #[inline(always)]
-    pub fn loaded(self, g: &Gemm) -> Extent {
+    pub fn c_to_load(self, g: &Gemm) -> Extent {
         match (Splits { cluster: self.cluster, planes: self.planes }).have_long_k(g.k) {
             true => Extent { rows: g.m, cols: g.n },
             false => Extent::ENDLESS,

@@ -96,7 +96,7 @@ pub mod kernel {
                 let shared = block.peers.shared();
                 let a = Mapped::new(a_map, block, planned.a_stride, false, shared.a);
                 let b = Mapped::new(b_map, block, planned.b_stride, b_is_transposed, shared.b);
-                let boxes = Self::boxes(tile, block.loaded(&g), Ab { a, b });
+                let boxes = Self::boxes(tile, block.c_to_load(&g), Ab { a, b });
                 if Self::is_producer() {
                     planned.wait();
                     Self::produce(&mut ring, k_tiles, boxes);
