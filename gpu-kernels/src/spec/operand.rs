@@ -126,16 +126,9 @@ pub struct TmaBox {
 }
 
 impl TmaBox {
-    /// The box of each of so many blocks that load a tile of an operand together, by parts of its rows: a power of two.
+    /// The box of each of so many blocks that load a tile together, of an operand that has so many of the box's rows: [`loaded_rows`].
     #[must_use]
-    pub const fn part(self, blocks: u32) -> Self {
-        let Extent { rows, cols } = self.extent;
-        Self { extent: Extent { rows: rows / blocks, cols }, ..self }
-    }
-
-    /// The same where the box's rows are those of the operand, of which there are so many: [`loaded_rows`].
-    #[must_use]
-    pub const fn part_of(self, rows: u32, blocks: u32) -> Self {
+    pub const fn part(self, rows: u32, blocks: u32) -> Self {
         let Extent { rows: of_tile, cols } = self.extent;
         Self { extent: Extent { rows: loaded_rows(of_tile, rows, blocks), cols }, ..self }
     }

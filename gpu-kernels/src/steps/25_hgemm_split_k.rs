@@ -90,7 +90,7 @@ pub mod kernel {
     use crate::epilogue::partial_tile;
     use crate::gemm::Gemm;
     use crate::mainloop::half_tile::BK;
-    use crate::mainloop::warp_specialized::boxes::Mapped;
+    use crate::mainloop::warp_specialized::{boxes::Mapped, producer_warp};
     use crate::planned::{Peers, Planned};
     use crate::ptx::tensor::TensorMap;
     use crate::ptx::wgmma::Input;
@@ -130,12 +130,12 @@ pub mod kernel {
                 let shared = block.peers.shared();
                 let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a, shared.a);
                 let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b, shared.b);
-                let boxes = Self::boxes(tile, block.c_to_load(&g), Ab { a, b });
+                let loads = Self::loads(tile, block.c_to_load(&g), Ab { a, b });
                 if Self::is_producer() {
                     planned.wait();
-                    Self::produce::<true>(&mut ring, k_tiles, boxes);
+                    producer_warp::produce::<true>(&mut ring, k_tiles, loads);
                 } else {
-                    Self::zero_rest(&ring, boxes);
+                    producer_warp::zero_rest(&ring, loads, Self::CONSUMER_THREADS);
                     planned.wait();
 
                     // mainloop

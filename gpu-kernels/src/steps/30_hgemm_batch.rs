@@ -74,7 +74,7 @@ pub mod kernel {
     use crate::epilogue::warp_rows;
     use crate::gemm::Gemm;
     use crate::mainloop::half_tile::BK;
-    use crate::mainloop::warp_specialized::{self, boxes::Mapped};
+    use crate::mainloop::warp_specialized::{self, boxes::Mapped, producer_warp};
     use crate::planned::{Peers, Planned};
     use crate::ptx::compiler;
     use crate::ptx::tensor::TensorMap;
@@ -126,11 +126,8 @@ pub mod kernel {
                         let a = Mapped::new(a_map, block, planned.a_stride, is_transposed.a, shared.a);
                         let b = Mapped::new(b_map, block, planned.b_stride, is_transposed.b, shared.b);
                         if Self::is_first_producer() {
-                            Self::produce::<false>(
-                                &mut ring,
-                                0..k_tiles,
-                                Self::boxes(tile, Extent::ENDLESS, Ab { a, b }),
-                            );
+                            let loads = Self::loads(tile, Extent::ENDLESS, Ab { a, b });
+                            producer_warp::produce::<false>(&mut ring, 0..k_tiles, loads);
                             if !is_plain {
                                 stores.wait();
                             }

@@ -1,6 +1,6 @@
 //! The launches of the step's own kernel.
 
-use gpu_kernels::{Ab, Element, Group, Operand, Schedule, Splits, Transposed};
+use gpu_kernels::{Ab, Element, Group, MAX_SIZE, Operand, Schedule, Splits, Transposed};
 
 use super::operand::Pipeline;
 use super::stored::Stored;
@@ -143,7 +143,6 @@ impl Plan {
             let map = |stored: Stored, operand, stride: u64| {
                 let Stored { place, rows, columns, ld, element, .. } = stored;
                 let (rows, columns) = (rows.max(1), columns.max(1));
-                // Blocks that share the operand's k-tiles load a part of their rows each.
                 let (tma_box, blocks, lies_along_k) = match operand {
                     Operand::A if stored.transposed => (transposed.a, group.columns, true),
                     Operand::A => (boxes.a, group.columns, false),
@@ -151,8 +150,8 @@ impl Plan {
                     Operand::B => (boxes.b, group.rows, true),
                 };
                 let loads_parts = matches!(step.schedule, Schedule::PlannedSplitK { .. }) && splits.have_long_k(k);
-                let tma_box =
-                    if loads_parts && !lies_along_k { tma_box.part_of(rows, blocks) } else { tma_box.part(blocks) };
+                // Blocks that share the operand's k-tiles load a part of their rows each.
+                let tma_box = tma_box.part(if loads_parts && !lies_along_k { rows } else { MAX_SIZE }, blocks);
                 let batch = step.is_planned().then(|| match stride {
                     0 => (1, u64::from(rows) * ld),
                     _ => (problems.count, stride),

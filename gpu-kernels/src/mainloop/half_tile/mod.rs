@@ -40,7 +40,7 @@ const PAD: u32 = 8;
 pub(crate) struct HalfTile<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32>;
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
-    const CONSUMER_THREADS: u32 = BM / WGMMA_M * WARPGROUP;
+    pub const CONSUMER_THREADS: u32 = BM / WGMMA_M * WARPGROUP;
     pub const THREADS: u32 = Self::CONSUMER_THREADS + WARP;
     /// Threads without a producer.
     pub const ANY_LAYOUT_THREADS: u32 = Self::CONSUMER_THREADS;

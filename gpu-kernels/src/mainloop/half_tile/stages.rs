@@ -6,14 +6,13 @@ use crate::epilogue::direct::{OCTET, Output};
 use crate::epilogue::narrow::{self, Window};
 use crate::epilogue::partial_tile::{PartialTile, Target};
 use crate::hardware::{SWIZZLE_BYTES, WARP, WARPGROUP, WGMMA_M};
-use crate::mainloop::warp_specialized::boxes::{Boxes, Mapped, Panels};
+use crate::mainloop::warp_specialized::boxes::{Loads, Mapped, Panels};
 use crate::mainloop::warp_specialized::{OF_LAUNCH, Ring, Stage, producer_warp};
 use crate::planned::Peers;
 use crate::ptx::tensor::TensorMap;
 use crate::ptx::wgmma::{self, Descriptor, Input, WGMMA_K_BYTES};
 use crate::ptx::{compiler, lanes};
 use crate::{Ab, Coord, Extent};
-use core::ops::Range;
 use cuda_std::prelude::*;
 
 /// Rows of a warp's accumulators.
@@ -53,47 +52,16 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// What the block loads of these operands for the tile at that place of C, which has that extent: of an operand that ends within the tile,
     /// not all of a stage.
     #[inline(always)]
-    pub fn boxes(at: Coord, c: Extent, Ab { a, b }: Ab<Mapped>) -> Ab<Boxes> {
-        Ab {
-            a: match a.is_transposed {
-                true => a.panels(at.row, c.rows, Self::A_PANELS),
-                false => a.rows(at.row, c.rows, BM),
-            },
-            b: match b.is_transposed {
-                true => b.rows(at.col, c.cols, BN),
-                false => b.panels(at.col, c.cols, Self::B_PANELS),
-            },
-        }
-    }
-
-    /// Zeroes what of the stages is not loaded.
-    ///
-    /// # Safety
-    /// Every consumer thread calls it, before the first k-tile.
-    #[inline(always)]
-    pub unsafe fn zero_rest(ring: &Ring<OF_LAUNCH>, Ab { a, b }: Ab<Boxes>) {
-        let rest = Ab { a: a.bytes..Self::A_BYTES, b: Self::A_BYTES + b.bytes..Self::STAGE_BYTES };
-        // SAFETY: upheld by the caller (see `# Safety`).
-        unsafe { producer_warp::zero(ring, rest, Self::CONSUMER_THREADS) }
-    }
-
-    /// Loads each of these k-tiles, as soon as a stage is empty.
-    ///
-    /// # Safety
-    /// The producer warp calls it, with maps of this shape's boxes; as of [`producer_warp::produce`].
-    #[inline(always)]
-    pub unsafe fn produce<const IS_LAST: bool>(
-        ring: &mut Ring<OF_LAUNCH>,
-        k_tiles: Range<u32>,
-        Ab { a, b }: Ab<Boxes>,
-    ) {
-        // SAFETY: upheld by the caller (see `# Safety`); the boxes are in the stage, which is empty.
-        unsafe {
-            producer_warp::produce::<IS_LAST>(ring, k_tiles, a.bytes + b.bytes, |stage, k_tile| {
-                a.load(stage.address, Self::A_PANELS, k_tile * BK, stage);
-                b.load(stage.address + Self::A_BYTES, Self::B_PANELS, k_tile * BK, stage);
-            });
-        }
+    pub fn loads(at: Coord, c: Extent, Ab { a, b }: Ab<Mapped>) -> Loads {
+        let a = match a.is_transposed {
+            true => a.panels(at.row, c.rows, Self::A_PANELS),
+            false => a.rows(at.row, c.rows, BM, Self::A_PANELS),
+        };
+        let b = match b.is_transposed {
+            true => b.rows(at.col, c.cols, BN, Self::B_PANELS),
+            false => b.panels(at.col, c.cols, Self::B_PANELS),
+        };
+        Loads { boxes: Ab { a, b }, a_bytes: Self::A_BYTES, depth: BK }
     }
 
     /// A*B over so many k-tiles: this thread's accumulators.

@@ -28,7 +28,7 @@ const PAD: u32 = 4;
 pub(crate) struct Tf32Tile<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32>;
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile<BM, BN, ACC, STAGES> {
-    const CONSUMER_THREADS: u32 = BN / WGMMA_M * WARPGROUP;
+    pub const CONSUMER_THREADS: u32 = BN / WGMMA_M * WARPGROUP;
     pub const THREADS: u32 = Self::CONSUMER_THREADS + WARP;
     const A_BYTES: u32 = BM * SWIZZLE_BYTES;
     const STAGE_BYTES: u32 = Self::A_BYTES + BN * SWIZZLE_BYTES;

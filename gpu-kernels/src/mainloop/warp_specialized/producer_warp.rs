@@ -1,5 +1,6 @@
 //! Blocks whose producer is one warp, behind the consumers.
 
+use super::boxes::Loads;
 use super::{OF_LAUNCH, Ring, Stage};
 use crate::Ab;
 use crate::hardware::VEC;
@@ -19,24 +20,23 @@ pub(crate) fn prefetch(maps: Ab<*const TensorMap>, consumer_threads: u32) {
     }
 }
 
-/// Loads so many bytes into a stage for each of these k-tiles, as soon as the stage is empty: `load` issues the TMA loads. After the `IS_LAST`
-/// tile it waits for the blocks that share stages.
+/// Loads each of these k-tiles, as soon as a stage is empty. After the `IS_LAST` tile it waits for the blocks that share stages.
 ///
 /// # Safety
-/// The producer warp calls it, and `load` loads as much into the stage that it gets, or other blocks do. Where there is no last tile, no block
+/// The producer warp calls it, with loads that lie in a stage; each block that shares it issues its part. Where there is no last tile, no block
 /// ends before its cluster.
 #[inline(always)]
-pub(crate) unsafe fn produce<const IS_LAST: bool>(
-    ring: &mut Ring<OF_LAUNCH>,
-    k_tiles: Range<u32>,
-    bytes: u32,
-    load: impl Fn(Stage, u32),
-) {
+pub(crate) unsafe fn produce<const IS_LAST: bool>(ring: &mut Ring<OF_LAUNCH>, k_tiles: Range<u32>, loads: Loads) {
+    let Loads { boxes: Ab { a, b }, a_bytes, depth } = loads;
     let mut k_tile = k_tiles.start;
     let is_elected = lanes::elect();
     while is_elected && k_tile < k_tiles.end {
-        // SAFETY: this is the producer thread, and `load` issues the loads.
-        load(unsafe { ring.producer_acquire_for(bytes) }, k_tile);
+        // SAFETY: this is the producer thread; the boxes are in the stage, which is empty.
+        unsafe {
+            let stage = ring.producer_acquire_for(a.bytes + b.bytes);
+            a.load(stage.address, k_tile * depth, stage);
+            b.load(stage.address + a_bytes, k_tile * depth, stage);
+        }
         k_tile = compiler::opaque(k_tile + 1); // or LLVM would unroll the loop
     }
     if IS_LAST && is_elected {
@@ -50,19 +50,21 @@ pub(crate) unsafe fn produce<const IS_LAST: bool>(
 /// Zeroes what of each stage nobody loads, if there is such: MMAs read it, for no element of C.
 ///
 /// # Safety
-/// The consumers call it before the first k-tile, and are so many threads; the ranges are bytes of a stage, whole vectors.
+/// The consumers call it before the first k-tile, and are so many threads.
 #[inline(always)]
-pub(crate) unsafe fn zero(ring: &Ring<OF_LAUNCH>, rest: Ab<Range<u32>>, consumer_threads: u32) {
+pub(crate) unsafe fn zero_rest(ring: &Ring<OF_LAUNCH>, Loads { boxes, a_bytes, .. }: Loads, consumer_threads: u32) {
+    let rest = Ab { a: boxes.a.bytes..a_bytes, b: a_bytes + boxes.b.bytes..ring.stage_bytes };
     if rest.a.is_empty() & rest.b.is_empty() {
         return;
     }
+    let stages = shared::dynamic_shared_mem::<f32>();
     for rest in rest.into_array() {
         let mut byte = rest.start + thread::thread_idx_x() * VEC * 4;
         while byte < rest.end {
             let (mut at, end) = (byte, byte + ring.stages * ring.stage_bytes);
             while at < end {
-                // SAFETY: upheld by the caller (see `# Safety`).
-                unsafe { f32x4::store(ring.words_mut(at), [0.0; VEC as usize]) }
+                // SAFETY: a vector of a stage, and nobody else stores it.
+                unsafe { f32x4::store(stages.wrapping_add((at / 4) as usize), [0.0; VEC as usize]) }
                 at = compiler::opaque(at + ring.stage_bytes); // or LLVM would unroll the loop
             }
             byte = compiler::opaque(byte + consumer_threads * VEC * 4);

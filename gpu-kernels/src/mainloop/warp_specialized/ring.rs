@@ -120,12 +120,6 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
         }
     }
 
-    /// Where that byte of the first stage is.
-    #[inline(always)]
-    pub fn words_mut(&self, byte: u32) -> *mut f32 {
-        shared::dynamic_shared_mem::<f32>().wrapping_add((byte / 4) as usize)
-    }
-
     /// Waits until the next stage is empty, and expects its bytes at its `full` barrier.
     ///
     /// # Safety
