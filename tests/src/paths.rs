@@ -7,39 +7,6 @@ pub const WAIT: &str = "griddepcontrol.wait";
 /// Lets the next launch begin.
 pub const LAUNCH: &str = "griddepcontrol.launch_dependents";
 
-/// The instructions that some path reaches without a wait for the launch before, and whether one leads to the end.
-struct Unwaited<'a> {
-    instructions: Vec<&'a Instruction>,
-    ends: bool,
-}
-
-impl<'a> Unwaited<'a> {
-    fn new(body: &'a Body) -> Self {
-        let statements = &body.statements;
-        let mut reached = Self { instructions: vec![], ends: false };
-        let mut seen = vec![false; statements.len()];
-        let mut next = vec![0];
-        while let Some(index) = next.pop() {
-            let Some(statement) = statements.get(index) else {
-                reached.ends = true;
-                continue;
-            };
-            if std::mem::replace(&mut seen[index], true) {
-                continue;
-            }
-            if let Statement::Instruction(instruction) = statement {
-                // One under a predicate does not wait on every path.
-                if instruction.mnemonic() == WAIT && instruction.guard.is_none() {
-                    continue;
-                }
-                reached.instructions.push(instruction);
-            }
-            next.extend(successors(statements, index));
-        }
-        reached
-    }
-}
-
 /// The statements that may follow one; their number stands for the end.
 pub(crate) fn successors(statements: &[Statement], index: usize) -> Vec<usize> {
     let Statement::Instruction(instruction) = &statements[index] else { return vec![index + 1] };
@@ -67,25 +34,16 @@ fn targets_of(statements: &[Statement], operand: &Operand) -> Vec<usize> {
     list.map_or_else(|| vec![at(label)], |targets| targets.iter().map(at).collect())
 }
 
-/// Whether it may access global memory, or lets the next launch begin, which may.
+/// Whether it may access global memory.
 fn must_wait(instruction: &Instruction) -> bool {
     let parts: Vec<&str> = instruction.opcode.iter().map(String::as_str).collect();
     match parts[..] {
         ["ld" | "st" | "atom" | "red", ..] => !parts.iter().any(|part| *part == "param" || part.starts_with("shared")),
         // The descriptor is a parameter.
         ["prefetch", "tensormap"] => false,
-        [name, ..] => [
-            "cp",
-            "ldu",
-            "prefetch",
-            "prefetchu",
-            "discard",
-            "applypriority",
-            "multimem",
-            "tensormap",
-            "griddepcontrol",
-        ]
-        .contains(&name),
+        [name, ..] => {
+            ["cp", "ldu", "prefetch", "prefetchu", "discard", "applypriority", "multimem", "tensormap"].contains(&name)
+        }
         [] => false,
     }
 }
@@ -96,22 +54,48 @@ fn waits_last(kernel: &str) -> bool {
     prepasses.filter(|prepass| prepass.waits_last).any(|prepass| prepass.kernel == kernel)
 }
 
-/// Why the kernel of that name may not be launched before the one ahead of it has ended.
+/// Why the kernel of that name may not be launched before the one ahead of it has ended: each path through it waits once, before it accesses
+/// global memory, and then lets the next launch begin, once.
 #[must_use]
 pub fn complaint(kernel: &str, body: &Body) -> Option<String> {
-    let instructions = body.statements.iter().filter_map(|statement| match statement {
-        Statement::Instruction(instruction) => Some(instruction.mnemonic()),
-        _ => None,
-    });
-    let dependencies: Vec<_> = instructions.filter(|mnemonic| mnemonic.starts_with("griddepcontrol")).collect();
     let waits_last = waits_last(kernel);
-    if dependencies != if waits_last { [LAUNCH, WAIT] } else { [WAIT, LAUNCH] } {
-        return Some(format!("{dependencies:?}"));
+    let order = if waits_last { [LAUNCH, WAIT] } else { [WAIT, LAUNCH] };
+    let statements = &body.statements;
+    // How many of the two a path has passed on which it arrives at a statement.
+    let mut seen = vec![[false; 3]; statements.len()];
+    let mut next = vec![(0, 0)];
+    while let Some((index, passed)) = next.pop() {
+        let Some(statement) = statements.get(index) else {
+            if passed < order.len() {
+                return Some(format!("a way around `{}`", order[passed]));
+            }
+            continue;
+        };
+        if std::mem::replace(&mut seen[index][passed], true) {
+            continue;
+        }
+        let follow = |passed| successors(statements, index).into_iter().map(move |index| (index, passed));
+        let Statement::Instruction(instruction) = statement else {
+            next.extend(follow(passed));
+            continue;
+        };
+        let name = instruction.mnemonic();
+        let is_next = order.get(passed).is_some_and(|expected| *expected == name);
+        if !is_next && name.starts_with("griddepcontrol") {
+            return Some(format!("line {}: `{name}` out of order", instruction.line));
+        }
+        if passed == 0 && !waits_last && must_wait(instruction) {
+            return Some(format!("line {}: `{name}` before the wait", instruction.line));
+        }
+        if is_next {
+            next.extend(follow(passed + 1));
+        }
+        // One under a predicate does not wait on every path.
+        if !is_next || instruction.guard.is_some() {
+            next.extend(follow(passed));
+        }
     }
-    let unwaited = Unwaited::new(body);
-    let early = unwaited.instructions.iter().find(|instruction| !waits_last && must_wait(instruction));
-    let early = early.map(|early| format!("line {}: `{}` before the wait", early.line, early.mnemonic()));
-    early.or_else(|| unwaited.ends.then(|| "a way around the wait".to_owned()))
+    None
 }
 
 /// The same of the first kernel of a module that is wrong: one for sm_80 knows no such launches.
