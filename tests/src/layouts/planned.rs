@@ -2,8 +2,9 @@
 //! blocks that share k-tiles.
 
 use gpu_kernels::{Group, Precision, Splits, Step};
+use sgemm::plan::Plan;
 
-use super::{Case, Executor, cases, check_in_its_types};
+use super::{Case, Executor, Number, Operands, cases, check_in_its_types};
 
 /// Checks a step of [`Schedule::PlannedSplitK`](gpu_kernels::Schedule::PlannedSplitK) on problems of every number of splits.
 ///
@@ -50,16 +51,34 @@ pub fn run(step: &'static Step, executor: &impl Executor) -> Result<(), String> 
     Ok(())
 }
 
+/// Plans for one SM, on which k is hardly split.
+struct OfOneSm<'a, E>(&'a E);
+
+impl<E: Executor> Executor for OfOneSm<'_, E> {
+    fn sm_count(&self) -> u32 {
+        1
+    }
+
+    fn seed(&self) -> u64 {
+        self.0.seed()
+    }
+
+    fn run<I: Number, O: Number>(&self, plan: Plan, operands: Operands<'_, I, O>) -> Result<(), String> {
+        self.0.run(plan, operands)
+    }
+}
+
 /// Checks a step on a C that ends in its only tile, with so long a k that no more than that is loaded: of rows, and of panels.
 fn run_long(step: &'static Step, executor: &impl Executor) -> Result<(), String> {
     let [m, n] = [step.tile.bm / 2 - 3, step.tile.bn / 4 + 1];
+    let executor = OfOneSm(executor);
     let is_long = |&k: &u32| step.splits(m, n, k, 1, executor.sm_count()).have_long_k(k);
-    let k = (1..1 << 20).step_by(1000).find(is_long).ok_or("no k is long")?;
+    let k = (1..1 << 20).step_by(step.tile.bk as usize).find(is_long).ok_or("no k is long")?;
     for by_columns in [false, true] {
         let case = cases(0)[0];
         let case = Case { by_columns: [by_columns, by_columns, false], batch: (1, [Some(0); 2]), ..case };
         let case = Case { d_by_columns: None, are_scalars_on_device: false, ..case };
-        check_in_its_types(step, [m, n, k], case, executor)?;
+        check_in_its_types(step, [m, n, k], case, &executor)?;
     }
     Ok(())
 }

@@ -15,8 +15,6 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 
 fn main() -> ExitCode {
-    // One at a time: the emulator itself uses every core.
-    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let trials: Vec<Trial> = steps::trials()
         .chain(layouts::trials())
         .chain(orders::trials())
@@ -24,5 +22,5 @@ fn main() -> ExitCode {
         .chain(launches::trials())
         .chain(conformance::trials())
         .collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
