@@ -163,7 +163,8 @@ pub fn modelled(model: &'static Model, watch: &mut dyn FnMut(&str)) -> Result<Ta
     for step in gpu_kernels::runnable().filter(|step| device.check_runs(step).is_ok()) {
         watch(step.slug);
         let class = AccuracyClass::of(step.precision);
-        for (problem_number, &[m, n, k]) in shapes.iter().enumerate() {
+        let numbered = shapes.iter().enumerate();
+        for (problem_number, &[m, n, k]) in numbered.filter(|(_, [m, n, _])| step.is_made_for(*m, *n)) {
             let problem = Problem::new(m, n, k)?.with_elements(step.precision.input(), step.output)?;
             // What cannot be modelled has a block that does not fit.
             let Ok(ms) = estimator.time_ms(step, &problem) else { continue };
