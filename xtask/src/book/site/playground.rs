@@ -114,8 +114,8 @@ fn lessons(folder: &Path) -> Result<Vec<String>> {
     struct Lesson {
         slug: String,
     }
-    // Of the whole workspace: of one package alone, dependencies would have other features, and be built again.
-    let options = ["build", "--quiet", "--workspace", "--bin", "playground-steps", "--features", "playground/steps"];
+    // As the tests build it, for its own test: otherwise selected, dependencies would have other features, and be built again.
+    let options = ["test", "--quiet", "--workspace", "--no-run", "--test", "session"];
     workspace::run(&mut workspace::cargo(options))?;
     let program = std::env::current_exe()?.with_file_name(format!("playground-steps{}", std::env::consts::EXE_SUFFIX));
     let (lines, _) = workspace::capture(&mut Command::new(program))?;
