@@ -9,6 +9,14 @@ pub struct Coord {
     pub col: u32,
 }
 
+impl Coord {
+    /// Its place in the transpose.
+    #[must_use]
+    pub const fn transposed(self) -> Self {
+        Self { row: self.col, col: self.row }
+    }
+}
+
 /// The size of a matrix or of a part of it: in elements, or in tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Extent {
@@ -21,6 +29,12 @@ pub struct Extent {
 impl Extent {
     /// So large that no tile leaves it.
     pub const ENDLESS: Self = Self { rows: super::MAX_SIZE, cols: super::MAX_SIZE };
+
+    /// That of the transpose.
+    #[must_use]
+    pub const fn transposed(self) -> Self {
+        Self { rows: self.cols, cols: self.rows }
+    }
 
     /// The tiles of this extent that cover a matrix.
     #[must_use]

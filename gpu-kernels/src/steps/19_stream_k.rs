@@ -68,10 +68,8 @@ macro_rules! kernels {
 kernels! {
     sgemm_stream_k "stream-k" Pipeline<4, 2, 8, 16, 48, 3, false>, 1 2;
     sgemm_stream_k_256x128_16x8 "stream-k/256x128-16x8" Pipeline<2, 4, 16, 8, 48, 3, false>, 1 2;
-    sgemm_stream_k_64x128t_many "stream-k/64x128t-many" Pipeline<1, 4, 8, 8, 16, 4, true>, 3 u32::MAX;
     sgemm_stream_k_128x64t_many "stream-k/128x64t-many" Pipeline<2, 2, 8, 8, 16, 4, true>, 3 u32::MAX;
     sgemm_stream_k_64x256_many "stream-k/64x256-many" Pipeline<1, 4, 8, 16, 24, 3, false>, 2 u32::MAX;
-    sgemm_stream_k_128x128_8x16_many "stream-k/128x128-8x16-many" Pipeline<2, 2, 8, 16, 24, 4, false>, 2 u32::MAX;
 }
 
 /// What runs on the device.

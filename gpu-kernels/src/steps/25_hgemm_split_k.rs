@@ -12,10 +12,12 @@
 //! as the plan says, a number of the launch. All four combinations of transposed operands are read as they are: `wgmma` takes elements of
 //! 16 bits k-major or MN-major, at no cost. Blocks of adjacent tiles may be a cluster, too: each loads some
 //! rows of the k-tiles that they share, and multicasts them. The problems of a batch are the third dimension of the tensor maps, and one launch.
+//! For a C of few rows there are tiles of its transpose.
 //!
 //! Source: CUTLASS, split-K and stream-K for few tiles; NVIDIA's cuBLAS, whose kernels for small problems have such tiles.
 
 use crate::mainloop::half_tile::HalfTile;
+use crate::mainloop::half_tile::swapped::SwappedTile;
 use crate::{Precision, Step};
 #[cfg(feature = "device")]
 use half::{bf16, f16};
@@ -64,6 +66,10 @@ kernels! {
     hgemm_split_k_f16_192x64 "hgemm-split-k/192x64" HalfTile<192, 64, 32, 3>, 2 F16 f16;
     hgemm_split_k_f16_192x96 "hgemm-split-k/192x96" HalfTile<192, 96, 48, 4>, 1 F16 f16;
     hgemm_split_k_f16_192x128 "hgemm-split-k/192x128" HalfTile<192, 128, 64, 4>, 1 F16 f16;
+    hgemm_split_k_f16_16x64_swapped "hgemm-split-k/16x64-swapped" SwappedTile<16, 64, 8, 5, 2>, 3 F16 f16;
+    hgemm_split_k_f16_64x64_swapped "hgemm-split-k/64x64-swapped" SwappedTile<64, 64, 32, 4, 2>, 2 F16 f16;
+    hgemm_split_k_f16_96x64_swapped "hgemm-split-k/96x64-swapped" SwappedTile<96, 64, 48, 4, 1>, 2 F16 f16;
+    hgemm_split_k_f16_96x128_swapped "hgemm-split-k/96x128-swapped" SwappedTile<96, 128, 48, 4, 1>, 2 F16 f16;
     hgemm_split_k_bf16 "hgemm-split-k/bf16" HalfTile<64, 64, 32, 4>, 3 Bf16 bf16;
     hgemm_split_k_bf16_64x16 "hgemm-split-k/bf16-64x16" HalfTile<64, 16, 8, 5>, 4 Bf16 bf16;
     hgemm_split_k_bf16_64x32 "hgemm-split-k/bf16-64x32" HalfTile<64, 32, 16, 4>, 4 Bf16 bf16;
@@ -79,6 +85,10 @@ kernels! {
     hgemm_split_k_bf16_192x64 "hgemm-split-k/bf16-192x64" HalfTile<192, 64, 32, 3>, 2 Bf16 bf16;
     hgemm_split_k_bf16_192x96 "hgemm-split-k/bf16-192x96" HalfTile<192, 96, 48, 4>, 1 Bf16 bf16;
     hgemm_split_k_bf16_192x128 "hgemm-split-k/bf16-192x128" HalfTile<192, 128, 64, 4>, 1 Bf16 bf16;
+    hgemm_split_k_bf16_16x64_swapped "hgemm-split-k/bf16-16x64-swapped" SwappedTile<16, 64, 8, 5, 2>, 3 Bf16 bf16;
+    hgemm_split_k_bf16_64x64_swapped "hgemm-split-k/bf16-64x64-swapped" SwappedTile<64, 64, 32, 4, 2>, 2 Bf16 bf16;
+    hgemm_split_k_bf16_96x64_swapped "hgemm-split-k/bf16-96x64-swapped" SwappedTile<96, 64, 48, 4, 1>, 2 Bf16 bf16;
+    hgemm_split_k_bf16_96x128_swapped "hgemm-split-k/bf16-96x128-swapped" SwappedTile<96, 128, 48, 4, 1>, 2 Bf16 bf16;
 }
 
 /// What runs on the device.
@@ -87,9 +97,10 @@ pub mod kernel {
     use super::*;
     use crate::epilogue::direct::Output;
     use crate::epilogue::fused::Fused;
-    use crate::epilogue::partial_tile;
+    use crate::epilogue::partial_tile::{self, PartialTile};
     use crate::gemm::Gemm;
     use crate::mainloop::half_tile::BK;
+    use crate::mainloop::half_tile::swapped::PAD;
     use crate::mainloop::warp_specialized::{boxes::Mapped, producer_warp};
     use crate::planned::{Peers, Planned};
     use crate::ptx::tensor::TensorMap;
@@ -151,6 +162,91 @@ pub mod kernel {
                 if !is_stored_directly {
                     partial.reduce::<I>(block, target, fused);
                 }
+            }
+        }
+    }
+
+    impl<const ROWS: u32, const COLS: u32, const ACC: usize, const STAGES: u32, const SLICES: u32>
+        SwappedTile<ROWS, COLS, ACC, STAGES, SLICES>
+    {
+        /// # Safety
+        /// As of the kernels.
+        #[inline(always)]
+        pub(super) unsafe fn split_k<I: Input + Output>(
+            g: Gemm,
+            fused: Fused<I>,
+            a_map: *const TensorMap,
+            b_map: *const TensorMap,
+            a_transposed: u32,
+            b_transposed: u32,
+            planned: Planned,
+        ) {
+            // Each operand of the transpose is stored transposed where that of C is not.
+            let is_transposed = Ab { a: b_transposed == 0, b: a_transposed == 0 };
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe {
+                let maps = Ab { a: b_map, b: a_map };
+                HalfTile::<COLS, ROWS, ACC, STAGES>::split_k_of_transpose::<I, SLICES>(
+                    g,
+                    fused,
+                    maps,
+                    is_transposed,
+                    planned,
+                )
+            }
+        }
+    }
+
+    impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
+        /// With these operands of the transpose of C, (n, k) and (k, m).
+        ///
+        /// # Safety
+        /// As of the kernels.
+        #[inline(always)]
+        unsafe fn split_k_of_transpose<I: Input + Output, const SLICES: u32>(
+            g: Gemm,
+            fused: Fused<I>,
+            maps: Ab<*const TensorMap>,
+            is_transposed: Ab<bool>,
+            planned: Planned,
+        ) {
+            // SAFETY: every thread of the block is here, with this step's shared memory and maps; the grid covers C.
+            unsafe {
+                // shared memory
+                let peers = Peers::of_block();
+                let mut ring = Self::ring_of_slices::<SLICES>(maps, peers);
+                let partial = PartialTile::<BN, BM, PAD>::new(shared::dynamic_shared_mem());
+
+                // tile coordinates
+                let block = planned.block();
+                let tile = Coord { row: thread::block_idx_y() * BN, col: thread::block_idx_x() * BM };
+                let k_tiles = block.k_tiles(g.k.div_ceil(BK));
+
+                let offset = planned.offset_of_c(block);
+                let target = partial_tile::Target { g: &g, tile, offset, is_f32: planned.c_is_f32 };
+                // global to shared
+                let shared = block.peers.shared();
+                let a = Mapped::new(maps.a, block, planned.b_stride, is_transposed.a, shared.b);
+                let b = Mapped::new(maps.b, block, planned.a_stride, is_transposed.b, shared.a);
+                let loads = Self::loads(tile.transposed(), block.c_to_load(&g).transposed(), Ab { a, b });
+                if Self::slice() == SLICES {
+                    planned.wait();
+                    producer_warp::produce::<true>(&mut ring, k_tiles, loads);
+                } else {
+                    producer_warp::zero_rest(&ring, loads, SLICES * Self::CONSUMER_THREADS);
+                    planned.wait();
+
+                    // mainloop
+                    let k_tiles = k_tiles.end - k_tiles.start;
+                    let mut acc = Self::consume_slice::<I, SLICES>(&mut ring, k_tiles, is_transposed);
+                    Self::add_slices::<SLICES>(&mut acc);
+
+                    // epilogue
+                    if Self::slice() == 0 {
+                        Self::publish_transposed(partial, &acc);
+                    }
+                }
+                partial.reduce::<I>(block, target, fused);
             }
         }
     }

@@ -21,7 +21,10 @@ mod copies;
 mod multistage;
 mod persistent;
 #[cfg(feature = "device")]
+mod slices;
+#[cfg(feature = "device")]
 mod stages;
+pub(crate) mod swapped;
 #[cfg(feature = "device")]
 pub(crate) use copies::Source;
 

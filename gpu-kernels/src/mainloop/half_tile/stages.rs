@@ -34,7 +34,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     pub unsafe fn ring(maps: Ab<*const TensorMap>, peers: Peers) -> Ring<OF_LAUNCH> {
         producer_warp::prefetch(maps, Self::CONSUMER_THREADS);
         // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-        unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
+        unsafe { Ring::of_block::<1>(Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
     }
 
     /// Whether this thread is of the producer warp, or warpgroup.
@@ -89,14 +89,30 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         is_transposed: Ab<bool>,
         mut meanwhile: impl FnMut(u32),
     ) -> [f32; ACC] {
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { Self::accumulate::<I, 1>(ring, Self::warpgroup(), k_tiles, is_transposed, &mut meanwhile) }
+    }
+
+    /// The same over so many k-tiles of one of SLICES slices, by one of its warpgroups.
+    ///
+    /// # Safety
+    /// As of [`consume`](Self::consume).
+    #[inline(always)]
+    pub(super) unsafe fn accumulate<I: Input, const SLICES: u32>(
+        ring: &mut Ring<OF_LAUNCH>,
+        warpgroup: u32,
+        k_tiles: u32,
+        is_transposed: Ab<bool>,
+        meanwhile: &mut impl FnMut(u32),
+    ) -> [f32; ACC] {
         let mut acc = wgmma::zeros::<ACC>();
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe {
             match (is_transposed.a, is_transposed.b) {
-                (false, false) => Self::mainloop::<I, 0, 1>(ring, k_tiles, &mut acc, &mut meanwhile),
-                (false, true) => Self::mainloop::<I, 0, 0>(ring, k_tiles, &mut acc, &mut meanwhile),
-                (true, false) => Self::mainloop::<I, 1, 1>(ring, k_tiles, &mut acc, &mut meanwhile),
-                (true, true) => Self::mainloop::<I, 1, 0>(ring, k_tiles, &mut acc, &mut meanwhile),
+                (false, false) => Self::mainloop::<I, 0, 1, SLICES>(ring, warpgroup, k_tiles, &mut acc, meanwhile),
+                (false, true) => Self::mainloop::<I, 0, 0, SLICES>(ring, warpgroup, k_tiles, &mut acc, meanwhile),
+                (true, false) => Self::mainloop::<I, 1, 1, SLICES>(ring, warpgroup, k_tiles, &mut acc, meanwhile),
+                (true, true) => Self::mainloop::<I, 1, 0, SLICES>(ring, warpgroup, k_tiles, &mut acc, meanwhile),
             }
         }
         wgmma::wait_acc::<0, ACC>(&mut acc); // they are complete, of which the compiler learns here
@@ -129,13 +145,13 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// acc += A*B, with A m-major or k-major and B n-major or k-major: [`Input::mma`]. The MMAs of a k-tile are issued before those of
     /// the one before it complete.
     #[inline(always)]
-    unsafe fn mainloop<I: Input, const A_MAJOR: u32, const B_MAJOR: u32>(
+    unsafe fn mainloop<I: Input, const A_MAJOR: u32, const B_MAJOR: u32, const SLICES: u32>(
         ring: &mut Ring<OF_LAUNCH>,
+        warpgroup: u32,
         k_tiles: u32,
         acc: &mut [f32; ACC],
         meanwhile: impl FnMut(u32),
     ) {
-        let warpgroup = Self::warpgroup();
         let issue = |stage: Stage, has_begun| {
             let Ab { a: (a, a_step), b: (b, b_step) } = Self::descriptors::<A_MAJOR, B_MAJOR>(stage.address, warpgroup);
             for i in 0..BK / DEPTH {
@@ -146,7 +162,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
             }
         };
         // SAFETY: upheld by the caller (see `# Safety` of `consume`).
-        unsafe { producer_warp::consume(ring, k_tiles, issue, meanwhile) }
+        unsafe { producer_warp::consume::<SLICES>(ring, k_tiles, issue, meanwhile) }
     }
 
     /// Publishes the accumulators.
@@ -164,6 +180,28 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
                 for octet in 0..ACC / OCTET {
                     let i = octet * OCTET + half * 2;
                     f32::store_adjacent(to.add(octet * 8), [acc[i], acc[i + 1]]);
+                }
+            }
+        }
+    }
+
+    /// Publishes the accumulators of a tile of the transpose of C as a tile of C.
+    ///
+    /// # Safety
+    /// As of [`publish`](Self::publish).
+    #[inline(always)]
+    pub unsafe fn publish_transposed<const PAD: u32>(tile: PartialTile<BN, BM, PAD>, acc: &[f32; ACC]) {
+        // SAFETY: inside the tile, and nobody else stores these.
+        unsafe {
+            producer_warp::sync_consumers(Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete
+            for half in 0..2 {
+                let col = Self::warpgroup() * WGMMA_M + wgmma::acc_row() + half as u32 * 8;
+                let to = tile.at(Coord { row: wgmma::acc_col(), col });
+                for octet in 0..ACC / OCTET {
+                    for adjacent in 0..2 {
+                        let below = (octet * 8 + adjacent) * PartialTile::<BN, BM, PAD>::PITCH as usize;
+                        *to.wrapping_add(below) = acc[octet * OCTET + half * 2 + adjacent];
+                    }
                 }
             }
         }

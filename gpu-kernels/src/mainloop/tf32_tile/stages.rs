@@ -29,7 +29,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
     pub unsafe fn ring(maps: Ab<*const TensorMap>, peers: Peers) -> Ring<OF_LAUNCH> {
         producer_warp::prefetch(maps, Self::CONSUMER_THREADS);
         // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-        unsafe { Ring::of_block(Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
+        unsafe { Ring::of_block::<1>(Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
     }
 
     /// Whether this thread is of the producer warp.
@@ -90,7 +90,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> Tf32Tile
                     wgmma::tf32(acc, b.add(i * WGMMA_K_BYTES), a.add(i * WGMMA_K_BYTES), has_begun || i > 0);
                 }
             };
-            producer_warp::consume(ring, k_tiles, issue, |_| ());
+            producer_warp::consume::<1>(ring, k_tiles, issue, |_| ());
         }
     }
 

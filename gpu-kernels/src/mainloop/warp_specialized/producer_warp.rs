@@ -76,12 +76,13 @@ pub(crate) unsafe fn zero_rest(ring: &Ring<OF_LAUNCH>, Loads { boxes, a_bytes, .
 }
 
 /// Has `issue` issue the MMAs of each stage of so many k-tiles, which is told whether there were some before, and waits for all of them.
-/// Those of a k-tile are issued before those of the one before it complete, and execute while `meanwhile` is called.
+/// Those of a k-tile are issued before those of the one before it complete, and execute while `meanwhile` is called. Where there are several
+/// slices, they take stages in turn, and these k-tiles are this one's.
 ///
 /// # Safety
 /// Every consumer thread calls it, and as many k-tiles are produced; `issue` neither commits nor waits.
 #[inline(always)]
-pub(crate) unsafe fn consume(
+pub(crate) unsafe fn consume<const SLICES: u32>(
     ring: &mut Ring<OF_LAUNCH>,
     k_tiles: u32,
     mut issue: impl FnMut(Stage, bool),
@@ -91,13 +92,16 @@ pub(crate) unsafe fn consume(
     while left > 0 {
         // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
         unsafe {
+            if !is_first {
+                ring.skip_others::<SLICES>();
+            }
             let stage = ring.consumer_wait();
             wgmma::fence();
             issue(stage, !is_first);
             wgmma::commit_group();
             wgmma::wait_group::<1>();
             if !is_first {
-                ring.consumer_release_ago(2);
+                ring.consumer_release_ago(1 + SLICES);
             }
         }
         meanwhile(k_tiles - left);

@@ -28,13 +28,13 @@ pub(crate) const OF_LAUNCH: u32 = 0;
 
 impl Ring<OF_LAUNCH> {
     /// As [`new`](Ring::new), for a block that shares stages with these of its cluster, and waits for no others: as many stages as there is
-    /// dynamic shared memory for.
+    /// dynamic shared memory for, in multiples.
     ///
     /// # Safety
-    /// Every thread of the block calls it once, with at least [`smem_bytes`](super::smem_bytes) of one stage of dynamic shared memory.
+    /// Every thread of the block calls it once, with at least [`smem_bytes`](super::smem_bytes) of so many stages of dynamic shared memory.
     #[inline(always)]
-    pub unsafe fn of_block(stage_bytes: u32, consumer_threads: u32, peers: Peers) -> Self {
-        let stages = smem::dynamic_bytes() / smem_bytes(1, stage_bytes);
+    pub unsafe fn of_block<const MULTIPLE: u32>(stage_bytes: u32, consumer_threads: u32, peers: Peers) -> Self {
+        let stages = smem::dynamic_bytes() / smem_bytes(1, stage_bytes) / MULTIPLE * MULTIPLE;
         // SAFETY: upheld by the caller (see `# Safety`).
         unsafe { Self::of_stages(stages, stage_bytes, consumer_threads, peers) }
     }
@@ -173,6 +173,14 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
     pub fn skip(&mut self, stages: u32) {
         let next = self.state.stage + stages;
         self.state = PipelineState { stage: next % self.stages, phase: self.state.phase ^ (next / self.stages % 2) };
+    }
+
+    /// Steps over the stages of the other slices of the consumers, of which there are so few that it takes less time than [`skip`](Self::skip).
+    #[inline(always)]
+    pub fn skip_others<const SLICES: u32>(&mut self) {
+        for _ in 1..SLICES {
+            self.advance();
+        }
     }
 
     /// Waits, where blocks share stages, until all are empty: then no other block arrives at this one's barriers any more.
