@@ -39,6 +39,24 @@ pub(crate) unsafe fn copy_or_zero<const N: u32>(target: u32, source: *const f32,
     }
 }
 
+/// Starts to copy a word to shared memory.
+///
+/// # Safety
+/// As of [`copy_or_zero`], of one f32 that is in bounds.
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn copy_word(target: u32, source: *const u16) {
+    // SAFETY: inside a buffer, aligned and exclusive, upheld by the caller.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.ca.shared.global [{}], [{}], 4;",
+            in(reg32) target,
+            in(reg64) source,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
 /// Starts to copy 16 bytes to shared memory, or to put zeros there, through the L1: for what other blocks of the SM copy, too.
 ///
 /// # Safety

@@ -23,6 +23,8 @@ use cuda_std::prelude::*;
 const AT_ONCE: usize = 8;
 /// Asynchronous copies in an iteration of their loop.
 const UNROLLED: usize = 4;
+/// Lines after which a swizzle repeats are no more of a thread's.
+const SWIZZLED: usize = 2;
 
 /// An operand, and where in it a block begins.
 #[derive(Clone, Copy)]
@@ -42,6 +44,12 @@ impl Source {
     #[inline(always)]
     pub(super) fn is_asynchronous(self) -> bool {
         self.is_aligned(4)
+    }
+
+    /// Whether a k-tile of which so much is left, and all lines of it, end where a word does, and it is full.
+    #[inline(always)]
+    fn is_whole(self, depth: u32) -> bool {
+        depth >= BK && (self.is_k_contiguous || self.rows >= self.tile_rows || self.rows.is_multiple_of(2))
     }
 
     /// Whether all lines begin at multiples of so many bytes.
@@ -84,10 +92,13 @@ impl<const W: u32> Lines<W> {
         let (place, line) = ((thread::thread_idx_x() & (copies - 1)) * (2 * W), thread::thread_idx_x() >> shift);
         let (outer, inner) = if is_k_contiguous { (row, k) } else { (k, row) };
         let (count, in_bounds, left) = if is_k_contiguous { (tile_rows, rows, depth) } else { (filled, depth, rows) };
+        let last = left.saturating_sub(1) & !(2 * W - 1); // in bounds, too, where nothing else is left
         let panel = tile_rows.min(ROW);
         let (pitch, panel) = if is_k_contiguous { (SWIZZLE_BYTES, BK) } else { (panel * 2, panel) };
         Self {
-            source: matrix.wrapping_add((outer + line) as usize * ld + (inner + place) as usize),
+            source: matrix.wrapping_add(
+                (outer + line.min(in_bounds.saturating_sub(1))) as usize * ld + (inner + place.min(last)) as usize,
+            ),
             line,
             step: threads >> shift,
             ld,
@@ -142,6 +153,31 @@ impl<const W: u32> Lines<W> {
 }
 
 impl Lines<1> {
+    /// Issues the copies to that shared address, of a k-tile that [`Source::is_whole`]: in place of lines and places that are out of bounds,
+    /// the last ones again, which no element of C depends on.
+    ///
+    /// # Safety
+    /// As of [`copy`]; lines are aligned to words.
+    #[inline(always)]
+    unsafe fn issue_whole(self, stage: u32) {
+        let mut targets: [u32; SWIZZLED] =
+            core::array::from_fn(|i| stage + self.target(self.line + i as u32 * self.step));
+        let (mut source, mut line) = (self.source, self.line);
+        while line < self.count {
+            for i in 0..UNROLLED {
+                let target = &mut targets[i % SWIZZLED];
+                // SAFETY: upheld by the caller (see `# Safety`).
+                unsafe { cp_async::copy_word(*target, source) }
+                *target += SWIZZLED as u32 * self.step * self.pitch;
+                line += self.step;
+                if line < self.in_bounds {
+                    source = source.wrapping_add(self.step as usize * self.ld);
+                }
+            }
+            line = compiler::opaque(line); // or LLVM would unroll the loop
+        }
+    }
+
     /// Copies through registers to that byte of the shared memory.
     ///
     /// # Safety
@@ -180,7 +216,8 @@ pub(super) unsafe fn copy(from: Source, k: u32, depth: u32, stage: u32, threads:
         if from.is_aligned(16) {
             Lines::<4>::new(from, k, depth, threads).issue(address);
         } else if from.is_asynchronous() {
-            Lines::<1>::new(from, k, depth, threads).issue(address);
+            let lines = Lines::<1>::new(from, k, depth, threads);
+            if from.is_whole(depth) { lines.issue_whole(address) } else { lines.issue(address) }
         } else {
             Lines::<1>::new(from, k, depth, threads).move_elements(compiler::opaque(stage));
         }
