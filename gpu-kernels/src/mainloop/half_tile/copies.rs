@@ -92,13 +92,10 @@ impl<const W: u32> Lines<W> {
         let (place, line) = ((thread::thread_idx_x() & (copies - 1)) * (2 * W), thread::thread_idx_x() >> shift);
         let (outer, inner) = if is_k_contiguous { (row, k) } else { (k, row) };
         let (count, in_bounds, left) = if is_k_contiguous { (tile_rows, rows, depth) } else { (filled, depth, rows) };
-        let last = left.saturating_sub(1) & !(2 * W - 1); // in bounds, too, where nothing else is left
         let panel = tile_rows.min(ROW);
         let (pitch, panel) = if is_k_contiguous { (SWIZZLE_BYTES, BK) } else { (panel * 2, panel) };
         Self {
-            source: matrix.wrapping_add(
-                (outer + line.min(in_bounds.saturating_sub(1))) as usize * ld + (inner + place.min(last)) as usize,
-            ),
+            source: matrix.wrapping_add((outer + line.min(in_bounds - 1)) as usize * ld + (inner + place) as usize),
             line,
             step: threads >> shift,
             ld,
@@ -153,16 +150,24 @@ impl<const W: u32> Lines<W> {
 }
 
 impl Lines<1> {
-    /// Issues the copies to that shared address, of a k-tile that [`Source::is_whole`]: in place of lines and places that are out of bounds,
-    /// the last ones again, which no element of C depends on.
+    /// Issues the copies to that byte of the shared memory, of a k-tile that [`Source::is_whole`]. In place of lines that are out of bounds,
+    /// the last one is copied again, on which no element of C depends; where all of this thread's are, there are zeros.
     ///
     /// # Safety
     /// As of [`copy`]; lines are aligned to words.
     #[inline(always)]
     unsafe fn issue_whole(self, stage: u32) {
+        let smem = shared::dynamic_shared_mem::<u32>();
         let mut targets: [u32; SWIZZLED] =
             core::array::from_fn(|i| stage + self.target(self.line + i as u32 * self.step));
         let (mut source, mut line) = (self.source, self.line);
+        while self.left == 0 && line < self.count {
+            // SAFETY: upheld by the caller (see `# Safety`).
+            unsafe { *smem.add(((stage + self.target(line)) / 4) as usize) = 0 }
+            line = compiler::opaque(line + self.step); // or LLVM would unroll the loop
+        }
+        // SAFETY: upheld by the caller (see `# Safety`); the shared memory begins there.
+        targets = targets.map(|target| target + unsafe { shared::address(smem) });
         while line < self.count {
             for i in 0..UNROLLED {
                 let target = &mut targets[i % SWIZZLED];
@@ -217,7 +222,7 @@ pub(super) unsafe fn copy(from: Source, k: u32, depth: u32, stage: u32, threads:
             Lines::<4>::new(from, k, depth, threads).issue(address);
         } else if from.is_asynchronous() {
             let lines = Lines::<1>::new(from, k, depth, threads);
-            if from.is_whole(depth) { lines.issue_whole(address) } else { lines.issue(address) }
+            if from.is_whole(depth) { lines.issue_whole(stage) } else { lines.issue(address) }
         } else {
             Lines::<1>::new(from, k, depth, threads).move_elements(compiler::opaque(stage));
         }
