@@ -151,23 +151,28 @@ impl<const W: u32> Lines<W> {
 
 impl Lines<1> {
     /// Issues the copies to that byte of the shared memory, of a k-tile that [`Source::is_whole`]. In place of lines that are out of bounds,
-    /// the last one is copied again, on which no element of C depends; where all of this thread's are, there are zeros.
+    /// the last one is copied again, on which no element of C depends. Where all of this thread's are, there are zeros from the stage's
+    /// first k-tile on.
     ///
     /// # Safety
     /// As of [`copy`]; lines are aligned to words.
     #[inline(always)]
-    unsafe fn issue_whole(self, stage: u32) {
+    unsafe fn issue_whole(self, stage: u32, is_first: bool) {
         let smem = shared::dynamic_shared_mem::<u32>();
-        let mut targets: [u32; SWIZZLED] =
-            core::array::from_fn(|i| stage + self.target(self.line + i as u32 * self.step));
-        let (mut source, mut line) = (self.source, self.line);
-        while self.left == 0 && line < self.count {
-            // SAFETY: upheld by the caller (see `# Safety`).
-            unsafe { *smem.add(((stage + self.target(line)) / 4) as usize) = 0 }
-            line = compiler::opaque(line + self.step); // or LLVM would unroll the loop
+        let mut line = self.line;
+        if self.left == 0 {
+            while is_first && line < self.count {
+                // SAFETY: upheld by the caller (see `# Safety`).
+                unsafe { *smem.add(((stage + self.target(line)) / 4) as usize) = 0 }
+                line = compiler::opaque(line + self.step); // or LLVM would unroll the loop
+            }
+            return;
         }
         // SAFETY: upheld by the caller (see `# Safety`); the shared memory begins there.
-        targets = targets.map(|target| target + unsafe { shared::address(smem) });
+        let start = stage + unsafe { shared::address(smem) };
+        let mut targets: [u32; SWIZZLED] =
+            core::array::from_fn(|i| start + self.target(self.line + i as u32 * self.step));
+        let mut source = self.source;
         while line < self.count {
             for i in 0..UNROLLED {
                 let target = &mut targets[i % SWIZZLED];
@@ -209,12 +214,12 @@ impl Lines<1> {
 }
 
 /// Copies an operand's k-tile that begins at `k`, of which `depth` is left, to that byte of the shared memory; zeros replace what is out
-/// of bounds. So many threads do. Those that `cp.async` issues are complete when they are waited for.
+/// of bounds. So many threads do, and are told whether it is the stage's first k-tile. Those that `cp.async` issues are complete when they are waited for.
 ///
 /// # Safety
 /// Every thread of the block calls it; no thread accesses the stage before.
 #[inline(always)]
-pub(super) unsafe fn copy(from: Source, k: u32, depth: u32, stage: u32, threads: u32) {
+pub(super) unsafe fn copy(from: Source, k: u32, depth: u32, stage: u32, is_first: bool, threads: u32) {
     // SAFETY: upheld by the caller (see `# Safety`); the shared memory begins there.
     unsafe {
         let address = shared::address(shared::dynamic_shared_mem::<u8>()) + stage;
@@ -222,7 +227,7 @@ pub(super) unsafe fn copy(from: Source, k: u32, depth: u32, stage: u32, threads:
             Lines::<4>::new(from, k, depth, threads).issue(address);
         } else if from.is_asynchronous() {
             let lines = Lines::<1>::new(from, k, depth, threads);
-            if from.is_whole(depth) { lines.issue_whole(stage) } else { lines.issue(address) }
+            if from.is_whole(depth) { lines.issue_whole(stage, is_first) } else { lines.issue(address) }
         } else {
             Lines::<1>::new(from, k, depth, threads).move_elements(compiler::opaque(stage));
         }

@@ -39,7 +39,7 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
                     let is_b = (operand == 0) == b_comes_first;
                     let (from, stage) = if is_b { (operands.b, copied + Self::A_BYTES) } else { (operands.a, copied) };
                     // SAFETY: the stage is free.
-                    unsafe { copies::copy(from, k, left_to_copy, stage, Self::ANY_LAYOUT_THREADS) }
+                    unsafe { copies::copy(from, k, left_to_copy, stage, step < STAGES, Self::ANY_LAYOUT_THREADS) }
                     operand = compiler::opaque(operand + 1); // or LLVM would write the copies twice
                 }
                 copied = Self::next(copied);
