@@ -278,7 +278,7 @@ fn problems() -> [(Problem, Option<&'static str>); 11] {
         (Problem::new(777, 333, 555).with_accuracy(Tf32), None),
         (Problem::new(500, 600, 700).with_layouts(columns(500), rows(600), rows(600)).with_accuracy(Fp32), None),
         (Problem::new(300, 200, 400).with_layouts(rows(400), columns(400), rows(200)), None),
-        (Problem::new(512, 512, 2048), Some("stream-k/128x128-8x16-many")),
+        (Problem::new(512, 512, 2048), Some("stream-k/128x64t-many")),
         (Problem::new(64, 512, 2048), Some("split-k/32x64x8")),
         (Problem::new(16, 2048, 2048), None),
         (Problem::new(100, 90, 80).with_batch(5, [0, 80 * 90, 100 * 90]), None),

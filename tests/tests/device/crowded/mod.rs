@@ -34,7 +34,7 @@ fn plans(device: &Device) -> Result<Vec<Plan>, Failed> {
     let of_steps = [
         // Tiles of a partial wave and a full one; any number of splits of each tile; clusters of 8 and of 2 blocks; persistent blocks.
         ("stream-k", Problem::new(2560, 2560, 1000)),
-        ("stream-k/128x128-8x16-many", Problem::new(512, 512, 2048)),
+        ("stream-k/128x64t-many", Problem::new(512, 512, 2048)),
         ("split-k/32x64x8", Problem::new(300, 512, 2048)),
         ("tma-multicast", Problem::new(1024, 1024, 512)),
         ("fp16x3", Problem::new(1024, 1024, 1024)),
