@@ -41,7 +41,11 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     ) -> [f32; ACC] {
         let (slice, warpgroup) = (Self::slice(), Self::warpgroup() % (BM / WGMMA_M));
         let k_tiles = (k_tiles + (SLICES - 1 - slice)) / SLICES;
-        ring.skip(slice);
+        for before in 0..SLICES - 1 {
+            if before < slice {
+                ring.skip_one();
+            }
+        }
         // SAFETY: upheld by the caller (see `# Safety`); the MMAs are complete.
         unsafe {
             let acc = Self::accumulate::<I, SLICES>(ring, warpgroup, k_tiles, is_transposed, &mut |_| ());

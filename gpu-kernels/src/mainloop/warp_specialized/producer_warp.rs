@@ -92,8 +92,10 @@ pub(crate) unsafe fn consume<const SLICES: u32>(
     while left > 0 {
         // SAFETY: a stage is full when it is read, and released when its MMAs are complete.
         unsafe {
-            if !is_first {
-                ring.skip_others::<SLICES>();
+            for _ in 1..SLICES {
+                if !is_first {
+                    ring.skip_one();
+                }
             }
             let stage = ring.consumer_wait();
             wgmma::fence();

@@ -175,12 +175,10 @@ impl<const CLUSTER: u32> Ring<CLUSTER> {
         self.state = PipelineState { stage: next % self.stages, phase: self.state.phase ^ (next / self.stages % 2) };
     }
 
-    /// Steps over the stages of the other slices of the consumers, of which there are so few that it takes less time than [`skip`](Self::skip).
+    /// Steps over a stage, which another slice of the consumers takes.
     #[inline(always)]
-    pub fn skip_others<const SLICES: u32>(&mut self) {
-        for _ in 1..SLICES {
-            self.advance();
-        }
+    pub fn skip_one(&mut self) {
+        self.advance();
     }
 
     /// Waits, where blocks share stages, until all are empty: then no other block arrives at this one's barriers any more.
