@@ -17,7 +17,7 @@ const FRAGMENT: usize = 16;
 
 /// The problems, and what A and B hold. A variant differs from its step in its tile: it goes through one of each kind, by the seed.
 pub(super) fn problems(step: &Step, seed: u64) -> Result<Vec<(Problem, Inputs)>, Error> {
-    let is_variant = step.slug.contains('/');
+    let is_variant = super::is_variant(step);
     let chosen = |count: u32| {
         let one = (seed % u64::from(count)) as u32;
         if is_variant { one..one + 1 } else { 0..count }

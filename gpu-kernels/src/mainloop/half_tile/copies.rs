@@ -173,6 +173,7 @@ impl Lines<1> {
         let mut targets: [u32; SWIZZLED] =
             core::array::from_fn(|i| start + self.target(self.line + i as u32 * self.step));
         let mut source = self.source;
+        // All lines: tiles and threads are such that each thread has a multiple of UNROLLED.
         while line < self.count {
             for i in 0..UNROLLED {
                 let target = &mut targets[i % SWIZZLED];

@@ -28,7 +28,7 @@ pub(crate) const OF_LAUNCH: u32 = 0;
 
 impl Ring<OF_LAUNCH> {
     /// As [`new`](Ring::new), for a block that shares stages with these of its cluster, and waits for no others: as many stages as there is
-    /// dynamic shared memory for, in multiples.
+    /// dynamic shared memory for, a multiple of MULTIPLE.
     ///
     /// # Safety
     /// Every thread of the block calls it once, with at least [`smem_bytes`](super::smem_bytes) of so many stages of dynamic shared memory.
