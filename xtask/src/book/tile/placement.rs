@@ -92,7 +92,8 @@ pub fn computing(step: &Step) -> std::ops::Range<u32> {
         _ if shares_k(step) => 0..results(step),
         _ if step.maps.is_none() => 0..step.threads(),
         _ if step.threads().is_multiple_of(WARPGROUP) => WARPGROUP..step.threads(),
-        _ => 0..step.threads() - WARP,
+        // One slice, where several take k-tiles in turn.
+        _ => 0..results(step),
     }
 }
 
@@ -129,7 +130,11 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
         }
         Order::Rows => {
             let row = (thread - computing(step).start) / WARP * 16 + lane / 4;
-            products(tile.bn).map(|[half, col]| [row + half * 8, col + lane % 4 * 2]).collect()
+            // A tile of a warpgroup whose threads have more rows than columns is computed as its transpose.
+            let is_turned = step.maps.is_some() && tile.tm > tile.tn;
+            let places = products(if is_turned { tile.bm } else { tile.bn });
+            let places = places.map(|[half, col]| [row + half * 8, col + lane % 4 * 2]);
+            places.map(|[row, col]| if is_turned { [col, row] } else { [row, col] }).collect()
         }
         Order::Columns => {
             let (group, warp) = ((thread - computing(step).start) / WARPGROUP, thread % WARPGROUP / WARP);
