@@ -183,16 +183,10 @@ pub mod kernel {
         ) {
             // Each operand of the transpose is stored transposed where that of C is not.
             let is_transposed = Ab { a: b_transposed == 0, b: a_transposed == 0 };
+            let maps = Ab { a: b_map, b: a_map };
             // SAFETY: upheld by the caller (see `# Safety`).
             unsafe {
-                let maps = Ab { a: b_map, b: a_map };
-                HalfTile::<COLS, ROWS, ACC, STAGES>::split_k_of_transpose::<I, SLICES>(
-                    g,
-                    fused,
-                    maps,
-                    is_transposed,
-                    planned,
-                )
+                HalfTile::<COLS, ROWS, ACC, STAGES>::of_transpose::<I, SLICES>(g, fused, maps, is_transposed, planned)
             }
         }
     }
@@ -203,7 +197,7 @@ pub mod kernel {
         /// # Safety
         /// As of the kernels.
         #[inline(always)]
-        unsafe fn split_k_of_transpose<I: Input + Output, const SLICES: u32>(
+        unsafe fn of_transpose<I: Input + Output, const SLICES: u32>(
             g: Gemm,
             fused: Fused<I>,
             maps: Ab<*const TensorMap>,

@@ -11,7 +11,7 @@ use crate::ptx::wgmma::Input;
 use cuda_std::prelude::*;
 
 impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile<BM, BN, ACC, STAGES> {
-    /// As [`ring`](Self::ring): each stage is always the same one's of so many slices. Did they take turns at a stage, one could be a round
+    /// As [`ring`](Self::ring): each stage is always the same one's of so many slices. Were it now one's and now another's, one could be a round
     /// of the ring ahead of the other, and find the stage full of what it had there before.
     ///
     /// # Safety
@@ -73,15 +73,19 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
         unsafe {
             producer_warp::sync_consumers(SLICES * Self::CONSUMER_THREADS); // the MMAs of all warpgroups are complete
             if slice > 0 {
-                for i in 0..ACC {
+                let mut i = 0; // an iterator would keep the array in memory
+                while i < ACC {
                     *of(slice, i) = acc[i];
+                    i += 1;
                 }
             }
             producer_warp::sync_consumers(SLICES * Self::CONSUMER_THREADS); // the accumulators are there
             if slice == 0 {
                 for other in 1..SLICES {
-                    for i in 0..ACC {
+                    let mut i = 0;
+                    while i < ACC {
                         acc[i] += *of(other, i);
+                        i += 1;
                     }
                 }
             }
