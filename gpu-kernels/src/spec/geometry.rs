@@ -97,3 +97,11 @@ pub struct Tile {
     /// Columns of C per thread.
     pub tn: u32,
 }
+
+impl Tile {
+    /// That of the transpose.
+    #[must_use]
+    pub const fn transposed(self) -> Self {
+        Self { bm: self.bn, bn: self.bm, tm: self.tn, tn: self.tm, ..self }
+    }
+}

@@ -32,9 +32,8 @@ impl<const BM: u32, const BN: u32, const ACC: usize, const STAGES: u32> HalfTile
     /// Every thread of the block calls it once.
     #[inline(always)]
     pub unsafe fn ring(maps: Ab<*const TensorMap>, peers: Peers) -> Ring<OF_LAUNCH> {
-        producer_warp::prefetch(maps, Self::CONSUMER_THREADS);
-        // SAFETY: upheld by the caller (see `# Safety`); the step has as much shared memory.
-        unsafe { Ring::of_block::<1>(Self::STAGE_BYTES, Self::CONSUMER_THREADS, peers) }
+        // SAFETY: upheld by the caller (see `# Safety`).
+        unsafe { Self::ring_of_slices::<1>(maps, peers) }
     }
 
     /// Whether this thread is of the producer warp, or warpgroup.

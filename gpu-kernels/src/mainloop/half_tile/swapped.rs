@@ -13,7 +13,7 @@
 //!
 //! Source: NVIDIA's cuBLAS, CUTLASS's mixed-input GEMM and vLLM's kernels for decoding, which swap A and B; CUTLASS, sliced-K.
 
-use super::{Ab, HalfTile, Precision, Step, Tile, Transposed, WARP};
+use super::{Ab, HalfTile, Precision, Step, Transposed, WARP};
 
 /// Words between the rows of a partial tile in shared memory: those of four rows that a warp stores at once lie in different banks, eight
 /// in each.
@@ -30,13 +30,12 @@ impl<const ROWS: u32, const COLS: u32, const ACC: usize, const STAGES: u32, cons
     /// A step of this shape, of which an SM holds so many blocks, without its names.
     pub const fn step(precision: Precision, blocks_per_sm: u32) -> Step {
         let step = HalfTile::<COLS, ROWS, ACC, STAGES>::step(precision, blocks_per_sm);
-        let Tile { bm, bn, bk, tm, tn } = step.tile;
         assert!(ROWS * (COLS + PAD) * 4 <= step.dynamic_smem_bytes, "the partial tile fits where the stages were");
         let (Some(stored), Transposed::Mapped(transposed)) = (step.maps, step.transposed) else {
             panic!("both operands are read through tensor maps");
         };
         Step {
-            tile: Tile { bm: bn, bn: bm, bk, tm: tn, tn: tm },
+            tile: step.tile.transposed(),
             block: [Self::THREADS, 1, 1],
             maps: Some(Ab { a: transposed.b, b: transposed.a }),
             transposed: Transposed::Mapped(Ab { a: stored.b, b: stored.a }),

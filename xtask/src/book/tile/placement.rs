@@ -1,7 +1,7 @@
 //! Which thread computes which elements of a block's tile of C, and copies which of A's and B's k-tiles. A [`Step`] has sizes; the
 //! order of threads is its kernel's own, and is repeated here.
 
-use gpu_kernels::{Operand, Precision, Step, Tile, Transposed};
+use gpu_kernels::{Operand, Precision, Step, Transposed};
 
 /// Values of a 128-bit access.
 pub const VEC: u32 = 4;
@@ -118,9 +118,7 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
             let place = [lane / 4 / half * 2 + lane / 2 % 2, lane / 4 % half * 2 + lane % 2];
             // A warp has more rows than such a tile: it computes the transpose.
             if tile.bm < LANES[0] * tile.tm {
-                let tile = Tile { bm: tile.bn, bn: tile.bm, tm: tile.tn, tn: tile.tm, ..tile };
-                let turned = vectors(&Step { tile, ..*step }, thread, place, 1);
-                return turned.into_iter().map(|[row, col]| [col, row]).collect();
+                return turned(step, |turned| vectors(turned, thread, place, 1));
             }
             vectors(step, thread, place, 1)
         }
@@ -129,12 +127,12 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
             vectors(step, thread, [lane % LANES[0], ((lane / LANES[0]) ^ lane) % LANES[1]], LANES[0])
         }
         Order::Rows => {
-            let row = (thread - computing(step).start) / WARP * 16 + lane / 4;
             // A tile of a warpgroup whose threads have more rows than columns is computed as its transpose.
-            let is_turned = step.maps.is_some() && tile.tm > tile.tn;
-            let places = products(if is_turned { tile.bm } else { tile.bn });
-            let places = places.map(|[half, col]| [row + half * 8, col + lane % 4 * 2]);
-            places.map(|[row, col]| if is_turned { [col, row] } else { [row, col] }).collect()
+            if step.maps.is_some() && tile.tm > tile.tn {
+                return turned(step, |turned| elements(turned, thread));
+            }
+            let row = (thread - computing(step).start) / WARP * 16 + lane / 4;
+            products(tile.bn).map(|[half, col]| [row + half * 8, col + lane % 4 * 2]).collect()
         }
         Order::Columns => {
             let (group, warp) = ((thread - computing(step).start) / WARPGROUP, thread % WARPGROUP / WARP);
@@ -153,6 +151,11 @@ pub fn elements(step: &Step, thread: u32) -> Vec<Place> {
             grid(tile.tm, tile.tn).map(|[i, j]| [warp + i * warps, lane * tile.tn + j]).collect()
         }
     }
+}
+
+/// The elements that `of` says of the step whose tile is the transpose of this one's, in this one's.
+fn turned(step: &Step, of: impl Fn(&Step) -> Vec<Place>) -> Vec<Place> {
+    of(&Step { tile: step.tile.transposed(), ..*step }).into_iter().map(|[row, col]| [col, row]).collect()
 }
 
 /// Whether pieces of VEC columns of B's slice change places in shared memory, in every other [`SWIZZLED`] columns.
